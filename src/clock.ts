@@ -1,0 +1,21 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Time as a value that is handed in, so that tests can hold it. */
+export interface Clock {
+  /** Wall-clock time in ms since 1970; it may jump. */
+  now(): number;
+  /** Ms since some moment; it never jumps and never goes back. Ages and deadlines are measured in it. */
+  monotonicMs(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when it is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep: async (ms, signal) => {
+    await delay(ms, undefined, signal === undefined ? {} : { signal }).catch((error: unknown) => {
+      throw signal?.aborted === true ? signal.reason : error;
+    });
+  },
+};

@@ -1,0 +1,85 @@
+/**
+ * All errors that a person can meet. Each says what was tried, what happened and what to do next; the
+ * words around it and the exit code are made in one place, `main.ts`.
+ */
+
+/** One for each kind of end that a command can come to. */
+export type ErrorCode =
+  /** The command line makes no sense. */
+  | 'usage'
+  /** A setting is missing, malformed or contradicts another. */
+  | 'configuration'
+  /** The credentials belong to another team than the one that this mirror holds. */
+  | 'wrong-team'
+  /** Another run of the team is under way. */
+  | 'lease-held'
+  /** The run lost its lease (it stalled, or the database was away) and may neither send nor commit. */
+  | 'lease-lost'
+  /** The service refused the credentials. */
+  | 'credentials'
+  /** The service did not answer, or not as the interface says. */
+  | 'service'
+  /** Postgres could not be reached, or refused. */
+  | 'mirror'
+  /** Somebody asked the process to stop. */
+  | 'stopped';
+
+export class MusterdError extends Error {
+  readonly code: ErrorCode;
+  /** The next step for the person who reads it. */
+  readonly hint: string | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { readonly hint?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.name = 'MusterdError';
+    this.code = code;
+    this.hint = options.hint;
+  }
+}
+
+/**
+ * How far a request got. `not-sent`: no byte left, so it has had no effect. `sent`: it may have had its
+ * effect, nobody knows. `answered`: the service's answer is known.
+ */
+export type Phase = 'not-sent' | 'sent' | 'answered';
+
+/** A call to the service that did not end in a usable answer. Never holds a credential or a body. */
+export class ServiceError extends MusterdError {
+  /** Such as `POST /v1/tags`. */
+  readonly operation: string;
+  readonly phase: Phase;
+  readonly status: number | undefined;
+  /** The body of the error, a JSON string such as `bad_data` (interface.md, Errors). */
+  readonly label: string | undefined;
+  /** `X-Request-Id` of the answer, for the service's support. */
+  readonly requestId: string | undefined;
+
+  constructor(
+    message: string,
+    details: {
+      readonly operation: string;
+      readonly phase: Phase;
+      readonly status?: number | undefined;
+      readonly label?: string | undefined;
+      readonly requestId?: string | undefined;
+      readonly hint?: string;
+      readonly cause?: unknown;
+    },
+  ) {
+    const { hint, cause } = details;
+    super(details.status === 401 ? 'credentials' : 'service', message, {
+      ...(hint === undefined ? {} : { hint }),
+      ...(cause === undefined ? {} : { cause }),
+    });
+    this.name = 'ServiceError';
+    this.operation = details.operation;
+    this.phase = details.phase;
+    this.status = details.status;
+    this.label = details.label;
+    this.requestId = details.requestId;
+  }
+}

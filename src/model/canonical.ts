@@ -1,0 +1,16 @@
+/** Canonical forms: anything is compared with the service in these, and stored as it came. */
+import type { Id } from './id.ts';
+
+/** ASCII letters in lower case and no white space around; other letters keep their case, as mail servers may. */
+export function canonicalEmail(email: string | null): string {
+  return (email ?? '').trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** The digits alone: `+1 (555) 0100` and `15550100` are one number; none at all is the empty string. */
+export function canonicalPhone(phone: string | null): string {
+  return (phone ?? '').replace(/[^0-9]/g, '');
+}
+
+export function canonicalRoleId(roleId: Id | null): string {
+  return roleId === null ? '' : String(roleId);
+}

@@ -1,0 +1,47 @@
+import type { Id } from './id.ts';
+
+/** A row of an answer that could not be taken, and why. It never costs the other rows. */
+export interface RejectedRow {
+  /** The listing or answer it stood in, such as `tags`. */
+  readonly resource: string;
+  /** The row's id, where it had a usable one. */
+  readonly id: Id | null;
+  readonly reason: string;
+  /** The row as JSON, escaped and cut to 500 characters. */
+  readonly excerpt: string;
+}
+
+/** What was learned about a listing's pages; kept from run to run (`sync.listings`). */
+export interface ListingMemory {
+  /** The number of the first page; `null` until learned. */
+  readonly firstPage: 0 | 1 | null;
+  /** The `limit` that the service accepts; `null` until one was accepted. */
+  readonly limit: number | null;
+  /** How many filled pages the last complete pass had; all of them can be asked for at once. */
+  readonly pages: number | null;
+  /** `page`: pages are numbered. `date`: `page` is ignored and the `date` cursor is used. */
+  readonly cursor: 'page' | 'date';
+}
+
+export const nothingLearned: ListingMemory = { firstPage: null, limit: null, pages: null, cursor: 'page' };
+
+interface ListingBase<Row> {
+  /** Each id once. */
+  readonly rows: readonly Row[];
+  readonly rejected: readonly RejectedRow[];
+  readonly memory: ListingMemory;
+  readonly requests: number;
+}
+
+/** Every page up to the empty one was read and every row was taken. Only this can prove an absence. */
+export interface CompleteListing<Row> extends ListingBase<Row> {
+  readonly status: 'complete';
+}
+
+/** Rows may be missing. They may be published, but nothing may be concluded from an absence. */
+export interface IncompleteListing<Row> extends ListingBase<Row> {
+  readonly status: 'incomplete';
+  readonly because: string;
+}
+
+export type Listing<Row> = CompleteListing<Row> | IncompleteListing<Row>;

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: [],
+    reporters: process.env['CI'] ? ['dot', 'json'] : ['default', 'json'],
+    outputFile: { json: 'coverage/report.json' },
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+});
