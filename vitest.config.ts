@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: [],
+    globalSetup: ['test/support/global-setup.ts'],
     reporters: process.env['CI'] ? ['dot', 'json'] : ['default', 'json'],
     outputFile: { json: 'coverage/report.json' },
     testTimeout: 60_000,

@@ -91,3 +91,10 @@ export function canonicalServiceValue(field: Field, user: ServiceUser): string |
 export function sameBytes(field: Field, a: UserValues, b: UserValues): boolean {
   return field === 'name' ? samePair(a.name, b.name) : a[field] === b[field];
 }
+
+/** By which addresses a user can be looked up. */
+export interface Addresses {
+  readonly id: Id;
+  readonly emails: readonly string[];
+  readonly phones: readonly string[];
+}

@@ -1,11 +1,13 @@
-/** What reconciling needs of the far place: the service. `service/client.ts` fills it. */
-import type { PaginationBody } from '../model/contact-count.ts';
+/** What reconciling needs of the two places. `service/client.ts` fills the one, `mirror/mirror.ts` the other. */
+import type { AbsenceDecision, ListedResource, MirroredResource, RefreshResult } from '../model/absence.ts';
+import type { Intent, IntentResult, Tries, UserPlan, UserState } from '../model/change.ts';
+import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
-import type { ServiceUser, UserPatch } from '../model/user.ts';
+import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
 
 /** Which users to ask for; both lists empty asks for all, which not every deployment answers. */
 export interface UserFilter {
@@ -39,4 +41,52 @@ export interface ServicePort {
   tag(id: Id): Promise<Tag | null>;
   contactFields(options: ListingOptions): Promise<Listing<ContactField>>;
   contactCount(body: PaginationBody): Promise<bigint>;
+}
+
+/**
+ * The mirror of one team. Reads see what is committed. Every write is one transaction that first makes
+ * sure that the run still holds its lease, and throws `lease-lost` if it does not.
+ */
+export interface MirrorPort {
+  /** Users of whom any version differs from another, byte for byte; whoever is equal everywhere is left out. */
+  readDifferingUsers(
+    users: readonly ServiceUser[],
+    roles: ReadonlyMap<Id, string>,
+  ): Promise<readonly UserState[]>;
+  /** Users in mirror or base, not gone, whom `seen` does not hold, and members among them that are gone. */
+  readUnseenUsers(seen: readonly Id[], listed: readonly Id[]): Promise<readonly UserState[]>;
+  /** Every address by which these users can be looked up: mirror's, base's, held and sent ones. */
+  readAddresses(ids: readonly Id[]): Promise<readonly Addresses[]>;
+  /** `mirror.user_lookups`. */
+  readLookups(): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }>;
+  countPresentUsers(): Promise<number>;
+  readIntents(): Promise<readonly Intent[]>;
+  readListingMemory(resource: ListedResource): Promise<ListingMemory>;
+  /** What a refresh would do; writes nothing. */
+  compareTags(rows: readonly Tag[]): Promise<RefreshResult>;
+  compareContactFields(rows: readonly ContactField[]): Promise<RefreshResult>;
+  countHeldFields(): Promise<number>;
+}
+
+/** The writing half, which a plan is never given. */
+export interface MirrorWriter {
+  applyTeam(team: Team): Promise<void>;
+  /** Writes, ledger, holds and releases of these plans; answers whose row was locked or had changed. */
+  applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
+  applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<void>;
+  /** Drops the bookkeeping of users who are nowhere any more. */
+  forgetUsers(ids: readonly Id[]): Promise<void>;
+  /** Writes down what is about to be sent; whoever was edited meanwhile or has an open intent is left out. */
+  openIntents(plans: readonly UserPlan[]): Promise<readonly Intent[]>;
+  /** Whether the lease is still ours: asked right before each write to the service. */
+  checkLease(): Promise<void>;
+  /** Answers the users whose row was locked; their intent stays open. */
+  applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
+  /** How often these very values were pushed before to no effect, by user and field. */
+  countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, Tries>>;
+  applyTags(rows: readonly Tag[]): Promise<RefreshResult>;
+  applyContactFields(rows: readonly ContactField[]): Promise<RefreshResult>;
+  applyContactCounts(counts: readonly ContactCount[]): Promise<void>;
+  applyListingMemory(resource: ListedResource, memory: ListingMemory): Promise<void>;
+  applyRejectedRows(resource: string, rows: readonly RejectedRow[]): Promise<void>;
 }

@@ -1,0 +1,42 @@
+/** What a command is given of the world: settings, streams, a request to stop. Only `main.ts` makes one. */
+import type { Log } from '../log.ts';
+
+/** Exit codes that scripts depend on (README.md, Exit codes). */
+export const exitCode = {
+  ok: 0,
+  partial: 1,
+  changes: 2,
+  waiting: 3,
+  refused: 4,
+  usage: 64,
+  busy: 75,
+  credentials: 77,
+  configuration: 78,
+} as const;
+
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
+
+export interface Stream {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+export interface Context {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Data. */
+  readonly out: Stream;
+  /** Everything else. */
+  readonly err: Stream;
+  /** Aborted when somebody asks the process to stop. */
+  readonly signal: AbortSignal;
+  /** The settings file named on the command line. */
+  readonly configFile: string | undefined;
+  /** Machine-readable data on stdout instead of words. */
+  readonly json: boolean;
+  /** Made once the settings are known. */
+  createLog(
+    level: string | undefined,
+    fallback: 'info' | 'warn',
+    secrets: readonly { reveal(): string }[],
+  ): Log;
+}

@@ -1,0 +1,68 @@
+import { createEmulator } from '../emulator/emulator.ts';
+import type { ApiSecret, EmulatorOptions } from '../emulator/options.ts';
+import { parseVariants } from '../emulator/variants.ts';
+import { MusterdError } from '../errors.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { printLine } from './output.ts';
+
+function usage(message: string, cause?: unknown): MusterdError {
+  return new MusterdError('usage', message, { hint: '"musterd emulator --help" lists the options.', cause });
+}
+
+function whole(options: Record<string, unknown>, name: string): number {
+  const text = String(options[name]);
+  if (!/^\d{1,12}$/.test(text)) throw usage(`--${name}: "${text}" is no whole number`);
+  return Number(text);
+}
+
+function strings(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function parseSecret(text: string): ApiSecret {
+  const colon = text.indexOf(':');
+  if (colon < 1 || colon === text.length - 1) throw usage(`--secret: "${text}" is not of the form id:key`);
+  return { id: text.slice(0, colon), key: text.slice(colon + 1) };
+}
+
+function readOptions(options: Record<string, unknown>): EmulatorOptions {
+  const secrets = strings(options['secret']).map(parseSecret);
+  const { apiKey, http } = options;
+  return {
+    teamId: whole(options, 'team'),
+    users: whole(options, 'users'),
+    tags: whole(options, 'tags'),
+    fields: whole(options, 'fields'),
+    contacts: whole(options, 'contacts'),
+    surveys: whole(options, 'surveys'),
+    port: whole(options, 'port'),
+    seed: whole(options, 'seed'),
+    ratePerMinute: whole(options, 'rate'),
+    ...(secrets.length > 0 ? { secrets } : {}),
+    ...(typeof apiKey === 'string' ? { apiKey } : {}),
+    http: http === true,
+    variants: parseVariants(strings(options['variant'])),
+  };
+}
+
+/** Plays the service until somebody asks it to stop, and prints the environment to paste once it is ready. */
+export async function emulatorCommand(context: Context, options: Record<string, unknown>): Promise<ExitCode> {
+  const started = async () => {
+    try {
+      return await createEmulator(readOptions(options));
+    } catch (error) {
+      if (error instanceof MusterdError) throw error;
+      throw usage(error instanceof Error ? error.message : String(error), error);
+    }
+  };
+  const emulator = await started();
+  for (const [name, value] of Object.entries(emulator.environment))
+    printLine(context.out, `${name}=${value}`);
+  if (!context.signal.aborted) {
+    await new Promise<void>((resolve) =>
+      context.signal.addEventListener('abort', () => resolve(), { once: true }),
+    );
+  }
+  await emulator.close();
+  return exitCode.ok;
+}

@@ -1,0 +1,15 @@
+import { migrate } from '../mirror/migrate.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { printJson, printLine } from './output.ts';
+import { withMirror } from './setup.ts';
+
+/** Brings the schema up to date. */
+export async function migrateCommand(context: Context): Promise<ExitCode> {
+  return withMirror(context, async ({ mirror }) => {
+    const { applied } = await migrate(mirror.db);
+    if (context.json) printJson(context, { applied });
+    else if (applied.length === 0) printLine(context.out, 'The schema is up to date.');
+    else for (const name of applied) printLine(context.out, `applied ${name}`);
+    return exitCode.ok;
+  });
+}

@@ -1,0 +1,52 @@
+/** How data is shown: tables on a terminal, tab-separated lines elsewhere, JSON on request. */
+import { styleText } from 'node:util';
+import Table from 'cli-table3';
+import { toJson } from '../model/json.ts';
+import type { Context, Stream } from './context.ts';
+
+type Cell = string | number | bigint | null | undefined;
+
+/** Takes out what moves, hides or reorders text on a terminal: names are written by others. */
+export function printable(text: string): string {
+  return text.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+}
+
+const show = (cell: Cell) => (cell === null || cell === undefined ? '' : printable(String(cell)));
+
+type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
+
+/** Coloured on a terminal that wants colours (`NO_COLOR` is honoured), plain elsewhere. */
+export function paint({ out }: Pick<Context, 'out'>, style: Style, text: string): string {
+  return out.isTTY === true ? styleText(style, text, { validateStream: false }) : text;
+}
+
+export function printTable(
+  { out }: Pick<Context, 'out'>,
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): void {
+  if (out.isTTY !== true) {
+    for (const row of [head, ...rows]) out.write(`${row.map(show).join('\t')}\n`);
+    return;
+  }
+  const table = new Table({ head: [...head], style: { head: [], border: [] } });
+  for (const row of rows) table.push(row.map(show));
+  out.write(`${table.toString()}\n`);
+}
+
+export function printJson({ out }: Pick<Context, 'out'>, value: unknown): void {
+  out.write(`${toJson(value, 2)}\n`);
+}
+
+export function printLine(stream: Stream, text: string): void {
+  stream.write(`${text}\n`);
+}
+
+/** `3 users`, `1 user`. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+export function seconds(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+}

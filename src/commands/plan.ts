@@ -1,0 +1,139 @@
+import { type PlanReport, runPlan } from '../app.ts';
+import type { UserPlan } from '../model/change.ts';
+import { joinName, type NamePair } from '../model/name.ts';
+import type { Field } from '../model/user.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { plural, printable, printJson, printLine, printTable } from './output.ts';
+import { createProgress } from './progress.ts';
+import { withMirror } from './setup.ts';
+
+/** One thing that a run would do to one user, as it is shown and as `--json` gives it. */
+interface PlannedChange {
+  readonly user_id: bigint;
+  readonly name: string;
+  readonly change: 'adopt' | 'return' | 'pull' | 'settle' | 'push' | 'hold' | 'missing' | 'forget';
+  readonly field: string | null;
+  readonly base: unknown;
+  readonly mirror: unknown;
+  readonly service: unknown;
+  readonly reason: string | null;
+}
+
+/** What a run would do now; nothing is written on either side. */
+export async function planCommand(
+  context: Context,
+  options: { readonly exitCode?: boolean },
+): Promise<ExitCode> {
+  return withMirror(context, async ({ config, log, mirror }) => {
+    const progress = createProgress(context);
+    const watch = { log, onEvent: progress.onEvent, signal: context.signal };
+    const report = await runPlan(mirror.db, config, watch).finally(progress.close);
+    const changes = report.users.plans.flatMap((plan) => plannedChanges(plan, report));
+    if (context.json) printJson(context, planInJson(report, changes));
+    else printPlan(context, report, changes);
+    if (report.findings.reasons.length > 0) return exitCode.partial;
+    const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
+    return options.exitCode === true && differs ? exitCode.changes : exitCode.ok;
+  });
+}
+
+const column = (field: Field) => (field === 'roleId' ? 'role_id' : field);
+
+function plannedChanges(
+  { id, presence, moves, holds, write }: UserPlan,
+  report: PlanReport,
+): readonly PlannedChange[] {
+  const shown = report.users.roster.users.get(id)?.name ?? report.users.roster.members.get(id)?.name ?? '';
+  const none = { field: null, base: null, mirror: null, service: null, reason: null };
+  const common = { user_id: id, name: shown };
+  const whole: PlannedChange[] =
+    (presence === 'adopt' || presence === 'return' || presence === 'missing' || presence === 'forget') &&
+    (write !== null || presence === 'missing' || presence === 'forget')
+      ? [{ ...common, ...none, change: presence }]
+      : [];
+  const moved = moves.map(
+    ({ kind, field, base, mirror, service }): PlannedChange => ({
+      ...common,
+      change: kind,
+      field: column(field),
+      base: base ?? null,
+      mirror: mirror ?? null,
+      service: service ?? null,
+      reason: null,
+    }),
+  );
+  const held = holds.map(
+    ({ field, base, mirror, service, reason, detail }): PlannedChange => ({
+      ...common,
+      change: 'hold',
+      field: column(field),
+      base: base ?? null,
+      mirror: mirror ?? null,
+      service: service ?? null,
+      reason: `${reason}: ${detail}`,
+    }),
+  );
+  return [...whole, ...moved, ...held];
+}
+
+function planInJson(report: PlanReport, changes: readonly PlannedChange[]): object {
+  const { team, users, listings, findings } = report;
+  return {
+    team: { id: team.id, name: team.name },
+    complete: findings.reasons.length === 0,
+    reasons: findings.reasons,
+    warnings: findings.warnings,
+    users: { read: users.roster.users.size, unresolved: users.roster.unresolved.length },
+    changes,
+    listings,
+  };
+}
+
+function inWords(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  if (typeof value === 'string') return value;
+  return typeof value === 'bigint' ? String(value) : joinPair(value as NamePair);
+}
+
+function joinPair(pair: NamePair): string {
+  return pair.last === '' ? pair.first : `${joinName({ first: pair.first, last: '' })} | ${pair.last}`;
+}
+
+/** A settled field has been moved to the same place on both sides: both values are the new one. */
+function fromTo({ change, base, mirror, service }: PlannedChange): readonly [string, string] {
+  if (change === 'push') return [inWords(service), inWords(mirror)];
+  if (change === 'hold') return [inWords(mirror), inWords(service)];
+  if (change === 'settle') return [inWords(base), inWords(service)];
+  return [inWords(mirror), inWords(service)];
+}
+
+function printPlan(
+  context: Context,
+  { team, users, listings, findings }: PlanReport,
+  changes: readonly PlannedChange[],
+): void {
+  const name = team.name === null ? '' : ` "${printable(team.name)}"`;
+  printLine(
+    context.out,
+    `Team ${team.id}${name}: ${plural(users.roster.users.size, 'user')} read, ${plural(changes.length, 'change')}`,
+  );
+  if (changes.length > 0) {
+    const rows = changes.map((change) => [
+      change.user_id,
+      change.name,
+      change.change,
+      change.field,
+      ...fromTo(change),
+      change.reason,
+    ]);
+    printTable(context, ['user', 'name', 'change', 'field', 'from', 'to', 'why'], rows);
+  }
+  for (const { resource, added, changed, absent } of listings) {
+    printLine(
+      context.out,
+      `${resource.replace('_', ' ')}: ${added} to add, ${changed} to change, ${absent} missing`,
+    );
+  }
+  for (const reason of findings.reasons) printLine(context.out, `not complete: ${printable(reason)}`);
+  for (const warning of findings.warnings) printLine(context.out, `note: ${printable(warning)}`);
+}

@@ -1,0 +1,96 @@
+import { type RunReport, runReconcile } from '../app.ts';
+import { prepareSchema } from '../places.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { paint, plural, printable, printJson, printLine, seconds } from './output.ts';
+import { createProgress } from './progress.ts';
+import { withMirror } from './setup.ts';
+
+/** One complete two-way run. */
+export async function reconcileCommand(context: Context): Promise<ExitCode> {
+  return withMirror(context, async ({ config, log, mirror }) => {
+    await prepareSchema(mirror.db, config);
+    const progress = createProgress(context);
+    const watch = { log, onEvent: progress.onEvent, signal: context.signal };
+    const report = await runReconcile(mirror.db, config, 'reconcile', watch).finally(progress.close);
+    if (context.json) printJson(context, reportInJson(report));
+    else printReport(context, report);
+    return exitCodeOf(report);
+  });
+}
+
+export function exitCodeOf({ outcome, waiting }: Pick<RunReport, 'outcome' | 'waiting'>): ExitCode {
+  if (outcome === 'refused') return exitCode.refused;
+  if (outcome !== 'complete') return exitCode.partial;
+  return waiting > 0 ? exitCode.waiting : exitCode.ok;
+}
+
+function reportInJson(report: RunReport): object {
+  const { team, runId, outcome, reasons, warnings, counts, waiting, requests, durationMs } = report;
+  return {
+    team,
+    run_id: runId,
+    outcome,
+    reasons,
+    warnings,
+    counts,
+    waiting,
+    requests,
+    duration_ms: durationMs,
+  };
+}
+
+/** The short summary at the end of a run. */
+export function printReport(context: Pick<Context, 'out'>, report: RunReport): void {
+  const { team, runId, outcome, reasons, warnings, counts, waiting, requests, durationMs } = report;
+  const of = (...kinds: (keyof typeof counts)[]) => kinds.reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
+  const line = (what: string, ...parts: readonly (readonly [number, string])[]) => {
+    const shown = parts
+      .filter(([count], index) => count > 0 || index === 0)
+      .map(([count, word]) => `${count} ${word}`);
+    printLine(context.out, `  ${what.padEnd(15)}${shown.join(', ')}`);
+  };
+  const style = outcome === 'complete' ? 'green' : 'yellow';
+  const name = team.name === null ? '' : ` "${printable(team.name)}"`;
+  printLine(
+    context.out,
+    `Team ${team.id}${name}: run ${runId} ${paint(context, style, outcome)} in ${seconds(durationMs)}, ${plural(requests, 'request')}`,
+  );
+  line(
+    'users',
+    [of('users_read'), 'read'],
+    [of('adopted', 'returned'), 'adopted'],
+    [of('pulled'), 'fields pulled'],
+    [of('settled'), 'settled'],
+    [of('pushed'), 'fields pushed'],
+    [of('held'), 'newly held'],
+    [of('unknown'), 'unknown'],
+    [of('ineffective'), 'to no effect'],
+    [of('users_unresolved'), 'unresolved'],
+    [of('missing'), 'missing'],
+    [of('gone'), 'gone'],
+    [of('deferred'), 'deferred'],
+  );
+  for (const [what, kind] of [
+    ['tags', 'tags'],
+    ['contact fields', 'contact_fields'],
+  ] as const) {
+    line(
+      what,
+      [of(`${kind}_read`), 'read'],
+      [of(`${kind}_added`), 'added'],
+      [of(`${kind}_changed`), 'changed'],
+      [of(`${kind}_gone`), 'gone'],
+    );
+  }
+  line('contact counts', [of('contact_counts'), 'taken']);
+  for (const reason of reasons)
+    printLine(context.out, `  ${paint(context, 'yellow', 'not complete:')} ${printable(reason)}`);
+  for (const warning of warnings)
+    printLine(context.out, `  ${paint(context, 'yellow', 'note:')} ${printable(warning)}`);
+  if (waiting > 0) {
+    printLine(
+      context.out,
+      `  ${paint(context, 'yellow', plural(waiting, 'field waits', 'fields wait'))} for a person: see report.held`,
+    );
+  }
+}

@@ -1,0 +1,136 @@
+/** Where settings come from: a YAML file, then the environment, which wins. Every complaint says where. */
+import { readFileSync } from 'node:fs';
+import { LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { type Config, configSchema } from './config.ts';
+import { MusterdError } from './errors.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Path = readonly PropertyKey[];
+/** What a setting is called where it was set, by its path. */
+type Origins = Map<string, string>;
+
+/** Environment variables with a name of their own. Each can also end in `_FILE`. */
+const named: Readonly<Record<string, Path>> = {
+  DATABASE_URL: ['database', 'url'],
+  MUSTERD_DATA_DIR: ['database', 'dataDir'],
+  MUSTERD_BASE_URL: ['service', 'baseUrl'],
+  MUSTERD_SECRET_ID: ['service', 'secretId'],
+  MUSTERD_SECRET_KEY: ['service', 'secretKey'],
+  MUSTERD_NEXT_SECRET_ID: ['service', 'nextSecretId'],
+  MUSTERD_NEXT_SECRET_KEY: ['service', 'nextSecretKey'],
+  MUSTERD_API_KEY: ['service', 'apiKey'],
+  MUSTERD_CA_FILE: ['service', 'caFile'],
+};
+
+const prefix = 'MUSTERD__';
+
+function invalid(message: string, hint?: string): MusterdError {
+  return new MusterdError('configuration', message, hint === undefined ? {} : { hint });
+}
+
+function readText(path: string, what: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw invalid(`${what}: ${path} can not be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+function setAt(target: Record<string, unknown>, path: Path, value: unknown): void {
+  const [first, ...rest] = path.map(String);
+  if (first === undefined) return;
+  if (rest.length === 0) {
+    target[first] = value;
+    return;
+  }
+  const next = typeof target[first] === 'object' && target[first] !== null ? target[first] : {};
+  target[first] = { ...next };
+  setAt(target[first] as Record<string, unknown>, rest, value);
+}
+
+/** Lists and objects are written as JSON; everything else is taken as it stands. */
+function parseValue(name: string, text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw invalid(`${name}: ${error instanceof Error ? error.message : 'no JSON'}`);
+  }
+}
+
+interface FromFile {
+  readonly settings: Record<string, unknown>;
+  readonly locate: (path: Path) => string;
+}
+
+function readConfigFile(path: string): FromFile {
+  const lines = new LineCounter();
+  const document = parseDocument(readText(path, 'The configuration'), {
+    lineCounter: lines,
+    prettyErrors: true,
+  });
+  const [broken] = document.errors;
+  if (broken !== undefined) throw invalid(`${path}: ${broken.message}`);
+  const settings: unknown = document.toJS() ?? {};
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
+    throw invalid(`${path}: a mapping of settings is expected`);
+  }
+  const locate = (at: Path): string => {
+    for (let depth = at.length; depth > 0; depth -= 1) {
+      const node = document.getIn(at.slice(0, depth), true) as { range?: readonly number[] } | undefined;
+      if (node?.range?.[0] !== undefined) {
+        const { line, col } = lines.linePos(node.range[0]);
+        return `${path}:${line}:${col}`;
+      }
+    }
+    return path;
+  };
+  return { settings: settings as Record<string, unknown>, locate };
+}
+
+function readEnvironment(env: Environment, settings: Record<string, unknown>, origins: Origins): void {
+  const set = (path: Path, value: unknown, name: string) => {
+    setAt(settings, path, value);
+    origins.set(path.join('.'), name);
+  };
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || !name.startsWith(prefix)) continue;
+    set(name.slice(prefix.length).split('__'), parseValue(name, value), name);
+  }
+  for (const [name, path] of Object.entries(named)) {
+    const file = env[`${name}_FILE`];
+    if (file) set(path, readText(file, `${name}_FILE`).trim(), `${name}_FILE`);
+    else if (env[name]) set(path, env[name], name);
+  }
+}
+
+function describeIssue(
+  { path, message }: z.core.$ZodIssue,
+  origins: Origins,
+  locate: (path: Path) => string,
+): string {
+  const dotted = path.map(String).join('.');
+  const origin = [...origins].find(([at]) => at === dotted || at.startsWith(`${dotted}.`))?.[1];
+  return `${origin ?? `${locate(path)}: ${dotted}`}: ${message}`;
+}
+
+/**
+ * @param file the YAML file, if any
+ * @throws MusterdError `configuration`, with file, line and column or the variable's name
+ */
+export function loadConfig(file: string | undefined, env: Environment): Config {
+  const path = file ?? (env['MUSTERD_CONFIG'] || undefined);
+  const from = path === undefined ? { settings: {}, locate: () => 'settings' } : readConfigFile(path);
+  const settings = structuredClone(from.settings);
+  const origins: Origins = new Map();
+  readEnvironment(env, settings, origins);
+  const parsed = configSchema.safeParse(settings);
+  if (!parsed.success) {
+    throw invalid(
+      parsed.error.issues.map((issue) => describeIssue(issue, origins, from.locate)).join('\n'),
+      'README.md lists all settings.',
+    );
+  }
+  return parsed.data;
+}

@@ -1,0 +1,136 @@
+/**
+ * The settings: what they are called, what they may be, and what they are when nobody sets them. They come
+ * from a YAML file and from the environment, which wins; `config-sources.ts` brings the two together.
+ */
+import { z } from 'zod';
+
+const conflictPolicy = z.enum(['hold', 'service-wins', 'mirror-wins']);
+const milliseconds = z.coerce.number().int().min(0);
+const positive = z.coerce.number().int().min(1);
+const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')]);
+const text = z.string().trim().min(1);
+/** A person writes numbers and words alike. */
+const word = z.union([text, z.number().transform(String)]);
+
+const segment = z.strictObject({
+  name: word.describe('Name under which the count is kept.'),
+  body: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe('Pagination body of the question, such as {filter: vip}.'),
+});
+
+export const configSchema = z.strictObject({
+  team: word.default('default').describe('Name of the team in this database.'),
+  database: z
+    .strictObject({
+      url: text.optional().describe('Postgres 15 or newer; absent: an embedded server. DATABASE_URL.'),
+      dataDir: text.optional().describe('Where the embedded server keeps its files.'),
+      migrate: flag
+        .default(true)
+        .describe('Bring the schema up to date at the start of reconcile and daemon.'),
+    })
+    .prefault({}),
+  service: z
+    .strictObject({
+      baseUrl: text.optional().describe('https; plain http on loopback only. MUSTERD_BASE_URL.'),
+      secretId: word.optional().describe('Secret ID of the API Secret. MUSTERD_SECRET_ID.'),
+      secretKey: word
+        .optional()
+        .describe('Secret Key of the API Secret. MUSTERD_SECRET_KEY, better MUSTERD_SECRET_KEY_FILE.'),
+      nextSecretId: word.optional().describe('The second API Secret while rotating. MUSTERD_NEXT_SECRET_ID.'),
+      nextSecretKey: word.optional().describe('Its key. MUSTERD_NEXT_SECRET_KEY.'),
+      apiKey: word.optional().describe('Legacy team API key, planned for deprecation. MUSTERD_API_KEY.'),
+      caFile: text
+        .optional()
+        .describe('PEM file of authorities to trust besides the usual ones. MUSTERD_CA_FILE.'),
+    })
+    .prefault({}),
+  schedule: z
+    .strictObject({
+      users: text.default('*/5 * * * *').describe('When the daemon reconciles: cron, five or six fields.'),
+      timezone: text.default('UTC').describe('Zone of the schedule; any but UTC skips or repeats hours.'),
+    })
+    .prefault({}),
+  push: z
+    .strictObject({
+      batchSize: positive.max(25).default(25).describe('Users per update request.'),
+      quietPeriodMs: milliseconds
+        .default(600_000)
+        .describe('How long an unanswered push may still take effect.'),
+      maxTries: positive.default(3).describe('A field pushed this often to no effect is held.'),
+    })
+    .prefault({}),
+  http: z
+    .strictObject({
+      connectTimeoutMs: positive.default(5_000).describe('Until a connection stands.'),
+      headersTimeoutMs: positive.default(30_000).describe('Until an answer begins.'),
+      totalDeadlineMs: positive.default(60_000).describe('Until an answer is complete.'),
+      concurrency: positive.max(64).default(4).describe('Requests in flight at once.'),
+      maxResponseBytes: positive.default(33_554_432).describe('Larger answers are refused.'),
+    })
+    .prefault({}),
+  rate: z
+    .strictObject({
+      perMinute: positive.default(500).describe("The service's limit."),
+      burst: positive.default(20).describe('Requests that may leave at once after a quiet time.'),
+      share: z.coerce.number().gt(0).max(1).default(1).describe('Part of the limit that is ours.'),
+    })
+    .prefault({}),
+  pages: z
+    .strictObject({
+      size: positive.max(10_000).default(100).describe('Rows asked for per page.'),
+      max: positive.default(10_000).describe('A listing of more pages is incomplete.'),
+    })
+    .prefault({}),
+  absence: z
+    .strictObject({
+      confirmAfterMs: milliseconds
+        .default(600_000)
+        .describe('Between the passes that must miss a row before it is gone.'),
+      maxRows: milliseconds
+        .default(3)
+        .describe('More missing rows than this, and than maxShare, are an accident.'),
+      maxShare: z.coerce.number().min(0).max(0.5).default(0.1).describe('Share of the rows present.'),
+    })
+    .prefault({}),
+  policy: z
+    .strictObject({
+      name: conflictPolicy.default('hold').describe('When both sides changed the name.'),
+      email: conflictPolicy.default('hold').describe('When both sides changed the email.'),
+      phone: conflictPolicy.default('hold').describe('When both sides changed the phone.'),
+      roleId: conflictPolicy.default('hold').describe('When both sides changed the role.'),
+    })
+    .prefault({}),
+  segments: z
+    .array(segment)
+    .min(1)
+    .default([{ name: 'all', body: {} }])
+    .describe('Contact counts to take.'),
+  lease: z
+    .strictObject({
+      ttlMs: positive.min(1_000).default(60_000).describe('How long a lease outlives its holder.'),
+    })
+    .prefault({}),
+  log: z
+    .strictObject({
+      level: z
+        .enum(['debug', 'info', 'warn', 'error', 'silent'])
+        .optional()
+        .describe('Least severe log line to write.'),
+    })
+    .prefault({}),
+  status: z
+    .strictObject({
+      port: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(65_535)
+        .default(0)
+        .describe('Port of the status page; 0: off.'),
+    })
+    .prefault({}),
+});
+
+export type Config = z.output<typeof configSchema>;

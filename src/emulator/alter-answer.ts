@@ -1,0 +1,79 @@
+import { encodeUser } from './encode.ts';
+import type { Answer, Call, Endpoint } from './endpoint.ts';
+import { faultOf } from './fault-box.ts';
+import { type Fault, parameter } from './faults.ts';
+import { hashOf } from './random.ts';
+import type { UserUpdate } from './request-schemas.ts';
+import type { Team } from './team.ts';
+
+/** The call as the faults let the endpoint see it; `stranger` is another team. */
+export function alterCall(faults: readonly Fault[], call: Call, stranger: () => Team): Call {
+  const team = faultOf(faults, 'wrong-team') === undefined ? call.team : stranger();
+  const shrink = faultOf(faults, 'shrink');
+  if (faultOf(faults, 'empty') !== undefined) return { ...call, team, shown: () => false };
+  if (shrink === undefined) return { ...call, team };
+  const keep = parameter(shrink, 'keep');
+  return { ...call, team, shown: (id) => hashOf(`shrink ${id}`) % 100 < keep };
+}
+
+/** The updates that are carried out of those that were asked for. */
+export function alterBody(faults: readonly Fault[], endpoint: Endpoint, body: unknown): unknown {
+  const partial = faultOf(faults, 'partial-apply');
+  const asked = updatesOf(endpoint, body);
+  if (partial === undefined || asked === undefined) return body;
+  const skip = parameter(partial, 'skip');
+  const skipped = skip === 'name' ? ['first_name', 'last_name'] : [skip];
+  const kept = asked.slice(0, Math.ceil((asked.length * parameter(partial, 'keep')) / 100));
+  return {
+    users: kept.map((update) =>
+      Object.fromEntries(Object.entries(update).filter(([key]) => !skipped.includes(key))),
+    ),
+  };
+}
+
+/** The answer as the faults leave it; `body` is what was asked for. */
+export function alterAnswer(
+  faults: readonly Fault[],
+  endpoint: Endpoint,
+  call: Call,
+  body: unknown,
+  answer: Answer,
+): Answer {
+  if (answer.status !== 200) return answer;
+  let altered = answer.body;
+  const partial = faultOf(faults, 'partial-answer');
+  const asked = updatesOf(endpoint, body);
+  if (asked !== undefined && faultOf(faults, 'partial-apply') !== undefined) {
+    const users = asked.flatMap((update) => call.team.users.get(update.id) ?? []);
+    altered = { memberships: users.map((user) => encodeUser(user, call.team.id, call.variants)) };
+  }
+  if (asked !== undefined && partial !== undefined) {
+    const keep = parameter(partial, 'keep');
+    altered = changeLists(altered, (rows) => rows.slice(0, Math.floor((rows.length * keep) / 100)));
+  }
+  if (faultOf(faults, 'empty') !== undefined) altered = changeLists(altered, () => []);
+  if (faultOf(faults, 'reorder') !== undefined) altered = changeLists(altered, (rows) => rows.toReversed());
+  if (faultOf(faults, 'repeat') !== undefined)
+    altered = changeLists(altered, (rows) => rows.flatMap((row) => [row, row]));
+  return { ...answer, body: altered };
+}
+
+function updatesOf(endpoint: Endpoint, body: unknown): readonly UserUpdate[] | undefined {
+  if (endpoint.path !== '/v1/users/update') return undefined;
+  const checked = endpoint.request?.safeParse(body);
+  return checked?.success === true
+    ? (checked.data as { readonly users: readonly UserUpdate[] }).users
+    : undefined;
+}
+
+/** A list that is the answer, or the `memberships` or `members` of one. */
+function changeLists(body: unknown, change: (rows: readonly unknown[]) => readonly unknown[]): unknown {
+  if (Array.isArray(body)) return change(body);
+  if (typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(
+    Object.entries(body).map(([key, value]) => [
+      key,
+      Array.isArray(value) && (key === 'memberships' || key === 'members') ? change(value) : value,
+    ]),
+  );
+}

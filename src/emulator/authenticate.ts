@@ -1,0 +1,101 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { ApiSecret } from './options.ts';
+import type { Team } from './team.ts';
+import type { Variants } from './variants.ts';
+
+/** Either the team that the credentials belong to, or the reason for a 401, in words without a secret. */
+export type Authentication =
+  | { readonly team: Team; readonly credential: string }
+  | { readonly refused: string };
+
+const lifetimeMs = 5 * 60_000;
+const leewayMs = {
+  'five-minutes': 5 * 60_000,
+  'thirty-seconds': 30_000,
+  none: 0,
+  any: Number.POSITIVE_INFINITY,
+} as const;
+
+/**
+ * interface.md, Authentication: `Authorization: Bearer`, then a signed JWT or the legacy team API key;
+ * either is accepted on every endpoint. `nowMs` is the service's clock.
+ */
+export function authenticate(
+  header: string | undefined,
+  teams: Iterable<Team>,
+  nowMs: number,
+  variants: Variants,
+): Authentication {
+  if (header === undefined) return { refused: 'no Authorization header' };
+  const [, bearer] = /^Bearer +([^\s]+) *$/i.exec(header) ?? [];
+  if (bearer === undefined) return { refused: 'not a Bearer header' };
+  for (const team of teams) {
+    if (team.apiKey !== undefined && sameText(team.apiKey, bearer)) return { team, credential: 'api key' };
+  }
+  const parts = bearer.split('.');
+  const [header64, payload64, signature64] = parts;
+  if (parts.length !== 3 || header64 === undefined || payload64 === undefined || signature64 === undefined) {
+    return { refused: 'neither an API key of a team nor a JWT' };
+  }
+  const problem = headerProblem(decodeSegment(header64));
+  if (problem !== undefined) return { refused: problem };
+  const payload = decodeSegment(payload64);
+  if (payload === undefined) return { refused: 'the payload is not base64url JSON' };
+  const found = findSecret(teams, payload['iss']);
+  if (found === undefined) return { refused: 'iss is not the id of an API Secret' };
+  if (!signedWith(found.secret, `${header64}.${payload64}`, signature64)) {
+    return { refused: 'the signature does not fit' };
+  }
+  const stale = ageProblem(payload['iat'], nowMs, leewayMs[variants['future-iat']]);
+  return stale === undefined ? { team: found.team, credential: found.secret.id } : { refused: stale };
+}
+
+function headerProblem(header: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  if (header === undefined) return 'the header is not base64url JSON';
+  if (header['alg'] !== 'HS256') return 'alg is not HS256';
+  return header['typ'] === 'JWT' ? undefined : 'typ is not JWT';
+}
+
+/** `iat` is Unix time in seconds, and a token expires 5 minutes after it; other claims count for nothing. */
+function ageProblem(iat: unknown, nowMs: number, aheadMs: number): string | undefined {
+  if (typeof iat !== 'number') return 'iat is not a number';
+  const ageMs = nowMs - iat * 1000;
+  if (ageMs >= lifetimeMs) return `expired ${Math.round((ageMs - lifetimeMs) / 1000)} s ago`;
+  // A token made in this very second may bear the next one's start when a client rounds up.
+  return -ageMs > aheadMs + 1000 ? `iat is ${Math.round(-ageMs / 1000)} s in the future` : undefined;
+}
+
+function findSecret(
+  teams: Iterable<Team>,
+  iss: unknown,
+): { readonly team: Team; readonly secret: ApiSecret } | undefined {
+  for (const team of teams) {
+    const secret = team.secrets.find((candidate) => candidate.id === iss);
+    if (secret !== undefined) return { team, secret };
+  }
+  return undefined;
+}
+
+/** The signing secret is the Secret ID, the two characters `||`, and the Secret Key. */
+function signedWith(secret: ApiSecret, signed: string, signature64: string): boolean {
+  const expected = createHmac('sha256', `${secret.id}||${secret.key}`).update(signed).digest('base64url');
+  return sameText(expected, signature64);
+}
+
+function sameText(a: string, b: string): boolean {
+  const left = Buffer.from(a);
+  const right = Buffer.from(b);
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** A base64url segment without padding that holds a JSON object. */
+function decodeSegment(segment: string): Readonly<Record<string, unknown>> | undefined {
+  const bytes = Buffer.from(segment, 'base64url');
+  if (bytes.toString('base64url') !== segment) return undefined;
+  try {
+    const value: unknown = JSON.parse(bytes.toString());
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,180 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { checkFault, parseFaults } from './faults.ts';
+import type { NewUser, TeamControl } from './team-control.ts';
+import { parseVariants } from './variants.ts';
+import type { World } from './world.ts';
+
+/** What the control endpoint needs besides the world. */
+export interface Control {
+  readonly world: World;
+  readonly teams: readonly TeamControl[];
+  /** Asked for as a Bearer token; without one only loopback is answered. */
+  readonly token: string | undefined;
+}
+
+/** Outside `/v1`, so that no path of the interface can ever be in its way. */
+export const controlPrefix = '/_emulator';
+
+const userEdit = z.strictObject({
+  id: z.int().optional(),
+  first: z.string().optional(),
+  last: z.string().optional(),
+  email: z.string().nullable().optional(),
+  phone: z.string().nullable().optional(),
+  roleId: z.int().optional(),
+  listed: z.boolean().optional(),
+  answered: z.boolean().optional(),
+});
+const faultList = z.array(z.union([z.string(), z.record(z.string(), z.unknown())]));
+const tagEdit = z.strictObject({ tag: z.string().optional(), color: z.string().optional() });
+const contactsEdit = z.strictObject({
+  count: z.int().nonnegative(),
+  body: z.record(z.string(), z.unknown()).optional(),
+});
+
+interface Asked {
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+}
+
+type Act = (control: Control, asked: Asked) => unknown;
+
+/** Each by its method and path; `:team` is a team's id, `:id` the id of a row. */
+const acts: Readonly<Record<string, Act>> = {
+  'GET requests': ({ world }, { query }) => {
+    const since = Number(query.get('since') ?? 0);
+    const path = query.get('path');
+    return world.log.requests.filter(
+      (request) => request.number > since && (path ?? request.path) === request.path,
+    );
+  },
+  'DELETE requests': ({ world }) => world.log.clear(),
+  'GET faults': ({ world }) => world.faults.installed(),
+  'POST faults': ({ world }, { body }) => {
+    const faults = faultList
+      .parse(Array.isArray(body) ? body : [body])
+      .flatMap((given) => (typeof given === 'string' ? parseFaults([given]) : [checkFault(given)]));
+    for (const fault of faults) world.faults.add(fault);
+    return faults;
+  },
+  'DELETE faults': ({ world }) => world.faults.clear(),
+  'GET variants': ({ world }) => world.variants,
+  'PATCH variants': ({ world }, { body }) => {
+    const given = z.record(z.string(), z.union([z.string(), z.number()])).parse(body);
+    const changed = parseVariants(Object.entries(given).map(([name, value]) => `${name}=${value}`));
+    world.variants = { ...world.variants, ...changed };
+    return world.variants;
+  },
+  'GET clock': ({ world }) => ({
+    now: new Date(world.clock.now()).toISOString(),
+    skewMs: world.clock.skewMs(),
+  }),
+  'POST clock': ({ world }, { body }) => {
+    world.clock.advance(z.strictObject({ advanceMs: z.int() }).parse(body).advanceMs);
+    return { skewMs: world.clock.skewMs() };
+  },
+  'GET teams': ({ teams }) =>
+    teams.map((team) => ({ id: team.id, name: team.name(), users: team.users().length })),
+  'GET teams/:team/users': (control, asked) => teamOf(control, asked).users(),
+  'POST teams/:team/users': (control, asked) =>
+    teamOf(control, asked).addUser(userEdit.parse(asked.body) as NewUser),
+  'GET teams/:team/users/:id': (control, asked) => teamOf(control, asked).user(rowOf(asked)),
+  'PATCH teams/:team/users/:id': (control, asked) => {
+    const { id: _id, listed, answered, ...edit } = userEdit.parse(asked.body) as NewUser;
+    const team = teamOf(control, asked);
+    if (Object.keys(edit).length > 0) team.editUser(rowOf(asked), edit);
+    return team.showUser(rowOf(asked), {
+      ...(listed === undefined ? {} : { listed }),
+      ...(answered === undefined ? {} : { answered }),
+    });
+  },
+  'DELETE teams/:team/users/:id': (control, asked) => teamOf(control, asked).removeUser(rowOf(asked)),
+  'GET teams/:team/tags': (control, asked) => teamOf(control, asked).tags(),
+  'POST teams/:team/tags': (control, asked) => {
+    const { tag = '', color } = tagEdit.parse(asked.body);
+    return teamOf(control, asked).addTag(tag, color);
+  },
+  'PATCH teams/:team/tags/:id': (control, asked) => {
+    const { tag, color } = tagEdit.parse(asked.body);
+    const edit = { ...(tag === undefined ? {} : { tag }), ...(color === undefined ? {} : { color }) };
+    return teamOf(control, asked).editTag(rowOf(asked), edit);
+  },
+  'DELETE teams/:team/tags/:id': (control, asked) => teamOf(control, asked).removeTag(rowOf(asked)),
+  'GET teams/:team/fields': (control, asked) => teamOf(control, asked).fields(),
+  'POST teams/:team/fields': (control, asked) => teamOf(control, asked).addField(titleOf(asked)),
+  'PATCH teams/:team/fields/:id': (control, asked) =>
+    teamOf(control, asked).editField(rowOf(asked), titleOf(asked)),
+  'DELETE teams/:team/fields/:id': (control, asked) => teamOf(control, asked).removeField(rowOf(asked)),
+  'GET teams/:team/surveys': (control, asked) => teamOf(control, asked).surveys(),
+  'GET teams/:team/inboxes': (control, asked) => teamOf(control, asked).inboxes(),
+  'GET teams/:team/schedules': (control, asked) => teamOf(control, asked).schedules(),
+  'PUT teams/:team/contacts': (control, asked) => {
+    const { count, body } = contactsEdit.parse(asked.body);
+    teamOf(control, asked).setContacts(count, body);
+  },
+};
+
+/** The paths of the control endpoint, for `--help` and the documents. */
+export const controlPaths: readonly string[] = Object.keys(acts).map((act) =>
+  act.replace(' ', ` ${controlPrefix}/`),
+);
+
+export function isControl(url: string): boolean {
+  return url === controlPrefix || url.startsWith(`${controlPrefix}/`);
+}
+
+/** Lets tests and people on this machine look into the emulator and change it while it runs. */
+export function addControlRoutes(app: FastifyInstance, control: Control): void {
+  for (const [name, act] of Object.entries(acts)) {
+    const [method = 'GET', path = ''] = name.split(' ');
+    app.route({
+      method,
+      url: `${controlPrefix}/${path}`,
+      handler: async (request, reply) => {
+        if (!admits(control, request))
+          return reply.code(403).send({ error: 'The control endpoint is not yours.' });
+        try {
+          const result = act(control, askedOf(request));
+          return await reply.type('application/json; charset=utf-8').send(JSON.stringify(result ?? 'ok'));
+        } catch (error) {
+          return await reply
+            .code(400)
+            .send({ error: error instanceof Error ? error.message : String(error) });
+        }
+      },
+    });
+  }
+}
+
+function admits(control: Control, request: FastifyRequest): boolean {
+  if (control.token === undefined) {
+    return ['127.0.0.1', '::1', '::ffff:127.0.0.1'].includes(request.raw.socket.remoteAddress ?? '');
+  }
+  const given = Buffer.from(request.headers.authorization ?? '');
+  const wanted = Buffer.from(`Bearer ${control.token}`);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+function askedOf(request: FastifyRequest): Asked {
+  const { pathname, searchParams } = new URL(request.url, 'http://emulator');
+  const text = typeof request.body === 'string' ? request.body : '';
+  const body: unknown = text === '' ? undefined : JSON.parse(text);
+  return { path: pathname.split('/').slice(2), query: searchParams, body };
+}
+
+function teamOf({ teams }: Control, { path }: Asked): TeamControl {
+  const team = teams.find((candidate) => String(candidate.id) === path[1]);
+  if (team === undefined) throw new Error(`There is no team ${path[1]}.`);
+  return team;
+}
+
+function rowOf({ path }: Asked): number {
+  return Number(path[3]);
+}
+
+function titleOf({ body }: Asked): string {
+  return z.strictObject({ title: z.string() }).parse(body).title;
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { generateTeam } from './generate-team.ts';
+import type { ApiSecret, EmulatorOptions, TeamOptions } from './options.ts';
+import type { Team } from './team.ts';
+
+const standard = {
+  name: 'Harbour Street Clinic',
+  users: 200,
+  tags: 1200,
+  fields: 60,
+  surveys: 3,
+  inboxes: 3,
+  contacts: 312_456,
+  ratePerMinute: 500,
+  seed: 1,
+} as const;
+
+/** The teams of the options, the first one first. Throws when two have one id or one secret. */
+export function createTeams(options: EmulatorOptions): readonly Team[] {
+  const {
+    teamId: firstId = 41,
+    name = standard.name,
+    secrets,
+    apiKey,
+    teams: further = [],
+    ...shared
+  } = options;
+  const first = teamOf({
+    ...shared,
+    teamId: firstId,
+    name,
+    apiKey,
+    ...(secrets === undefined ? {} : { secrets }),
+  });
+  const others = further.map((team, at) => {
+    const teamId = team.teamId ?? firstId + at + 1;
+    return teamOf({ ...shared, name: `Team ${teamId}`, ...team, teamId });
+  });
+  const teams = [first, ...others];
+  unlessRepeated(
+    'id',
+    teams.map((team) => team.id),
+  );
+  unlessRepeated(
+    'API Secret ID',
+    teams.flatMap((team) => team.secrets.map((secret) => secret.id)),
+  );
+  return teams;
+}
+
+/** A team that nobody has credentials for, whose ids are all others than the given team's. */
+export function createStranger(team: Team): Team {
+  return generateTeam({ ...standard, teamId: team.id + 500_000, name: 'Another team', users: 20, tags: 20 });
+}
+
+function teamOf(options: TeamOptions & { readonly teamId: number; readonly name: string }): Team {
+  const team = generateTeam({ ...standard, ...options });
+  const secrets = options.secrets ?? [secretOf(team.id, options.seed ?? standard.seed)];
+  if (secrets.length > 2) throw new Error('A team has at most two API Secrets.');
+  team.secrets.push(...secrets);
+  team.apiKey = options.apiKey;
+  return team;
+}
+
+/** The secret of a team for which none was given: the same at each start, so that it can be pasted. */
+function secretOf(teamId: number, seed: number): ApiSecret {
+  const key = createHash('sha256').update(`emulator ${teamId} ${seed}`).digest('hex').slice(0, 40);
+  return { id: `emulated-${teamId}`, key };
+}
+
+function unlessRepeated(what: string, values: readonly (number | string)[]): void {
+  const twice = values.find((value, at) => values.indexOf(value) !== at);
+  if (twice !== undefined) throw new Error(`Two emulated teams have the ${what} ${twice}.`);
+}

@@ -1,0 +1,20 @@
+/** The service's clock: the machine's, moved by as much as a test or a fault says. */
+export interface EmulatorClock {
+  /** Wall-clock time in ms since 1970, as the service sees it. */
+  now(): number;
+  /** Moves the clock on by `ms` (back when negative): tokens age, the minute of the rate limit passes. */
+  advance(ms: number): void;
+  /** How far the clock is ahead of the machine's, in ms. */
+  skewMs(): number;
+}
+
+export function createEmulatorClock(skewMs = 0): EmulatorClock {
+  let ahead = skewMs;
+  return {
+    now: () => Date.now() + ahead,
+    advance: (ms) => {
+      ahead += ms;
+    },
+    skewMs: () => ahead,
+  };
+}

@@ -1,0 +1,138 @@
+import { addControlRoutes, isControl } from './control-routes.ts';
+import { createStranger, createTeams } from './create-teams.ts';
+import { createEmulatorClock, type EmulatorClock } from './emulator-clock.ts';
+import { createFaultBox } from './fault-box.ts';
+import type { Fault } from './faults.ts';
+import { createHooks, type Hooks } from './hooks.ts';
+import { createLateWrites } from './late-writes.ts';
+import { createServer, type Server } from './listen.ts';
+import { addOpenApiRoute, openApiPath } from './open-api.ts';
+import type { EmulatorOptions } from './options.ts';
+import { createRateLimit } from './rate-limit.ts';
+import { createRequestLog, type LoggedRequest } from './request-log.ts';
+import { addServiceRoutes } from './service-routes.ts';
+import { createStateFile, readTeams } from './state-file.ts';
+import type { Team } from './team.ts';
+import { createTeamControl, type TeamControl } from './team-control.ts';
+import { defaultVariants, type Variants } from './variants.ts';
+import type { World } from './world.ts';
+
+/** A service that runs in this process, and everything that a test may do to it. */
+export interface Emulator extends Hooks {
+  /** Without a trailing slash and without `/v1`. */
+  readonly url: string;
+  /** What a client of the first team needs in its environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The certificate authority to trust, in PEM; undefined over plain HTTP. */
+  readonly authority: string | undefined;
+  /** The first team. */
+  readonly team: TeamControl;
+  readonly teams: readonly TeamControl[];
+  /** The service's clock; moving it ages tokens and lets the minute of the rate limit pass. */
+  readonly clock: EmulatorClock;
+  /** All requests since the start or the last `clearRequests`, in the order of their arrival. */
+  readonly requests: readonly Readonly<LoggedRequest>[];
+  clearRequests(): void;
+  variants(): Variants;
+  /** Changes how the service behaves from the next request on. */
+  setVariants(changed: Partial<Variants>): void;
+  /** Sets a fault up; returns what takes it away again. */
+  addFault(fault: Fault): () => void;
+  clearFaults(): void;
+  /** Carries out the writes that the fault `late` holds back. */
+  applyLateWrites(): void;
+  /** Cuts all connections; a second call does nothing. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the service of interface.md, with teams that follow from the seed (or stand in the state file).
+ * Resolves once it accepts connections; throws an Error in words when the options contradict each other
+ * or the port is taken.
+ */
+export async function createEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  const kept = options.stateFile === undefined ? undefined : readTeams(options.stateFile);
+  const world = createWorld(kept ?? createTeams(options), options);
+  const server = await createServer(options);
+  addServiceRoutes(server.app, world, (target) => isControl(target) || target === openApiPath);
+  addOpenApiRoute(server.app);
+  const teams: TeamControl[] = [];
+  addControlRoutes(server.app, { world, teams, token: options.controlToken });
+  const url = await server.app
+    .listen({ host: server.host, port: options.port ?? 0 })
+    .catch((error: unknown) => {
+      server.clean();
+      throw error;
+    });
+  teams.push(
+    ...world.teams.map((team) => createTeamControl(team, world.clock, environmentOf(team, url, server))),
+  );
+  const [team] = teams;
+  if (team === undefined) throw new Error('An emulator needs a team.');
+  const stateFile =
+    options.stateFile === undefined ? undefined : createStateFile(options.stateFile, world.teams);
+  return {
+    url,
+    environment: team.environment,
+    authority: server.authority,
+    team,
+    teams,
+    ...controlOf(world),
+    close: async () => {
+      await server.app.close();
+      stateFile?.close();
+      server.clean();
+    },
+  };
+}
+
+function createWorld(teams: readonly Team[], options: EmulatorOptions): World {
+  const strangers = new Map<Team, Team>();
+  function stranger(team: Team): Team {
+    const known = teams.find((other) => other !== team) ?? strangers.get(team) ?? createStranger(team);
+    strangers.set(team, known);
+    return known;
+  }
+  return {
+    teams,
+    rateLimits: new Map(teams.map((team) => [team.id, createRateLimit()])),
+    clock: createEmulatorClock(),
+    log: createRequestLog(),
+    hooks: createHooks(),
+    faults: createFaultBox(options.faults),
+    late: createLateWrites(),
+    stranger,
+    variants: { ...defaultVariants(), ...options.variants },
+  };
+}
+
+function controlOf(
+  world: World,
+): Omit<Emulator, 'url' | 'environment' | 'authority' | 'team' | 'teams' | 'close'> {
+  return {
+    clock: world.clock,
+    requests: world.log.requests,
+    clearRequests: () => world.log.clear(),
+    variants: () => world.variants,
+    setVariants: (changed) => {
+      world.variants = { ...world.variants, ...changed };
+    },
+    before: world.hooks.before,
+    after: world.hooks.after,
+    rewrite: world.hooks.rewrite,
+    addFault: (fault) => world.faults.add(fault),
+    clearFaults: () => world.faults.clear(),
+    applyLateWrites: () => world.late.settle(),
+  };
+}
+
+function environmentOf(team: Team, url: string, server: Server): Record<string, string> {
+  const [secret] = team.secrets;
+  const { authorityFile } = server;
+  return {
+    MUSTERD_BASE_URL: url,
+    ...(secret === undefined ? {} : { MUSTERD_SECRET_ID: secret.id, MUSTERD_SECRET_KEY: secret.key }),
+    ...(secret === undefined && team.apiKey !== undefined ? { MUSTERD_API_KEY: team.apiKey } : {}),
+    ...(authorityFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: authorityFile }),
+  };
+}

@@ -1,0 +1,24 @@
+import type { Row } from './encode.ts';
+import type { ScheduleRecord } from './team.ts';
+import { formatMoment, parseMoment } from './timestamp.ts';
+import type { Variants } from './variants.ts';
+
+const metaKeys = ['content', 'conversation_id', 'list_id'] as const;
+
+/** interface.md, Scheduled message. The fields of campaigns are those of messages that a campaign made. */
+export function encodeSchedule(schedule: ScheduleRecord, variants: Variants): Row {
+  const { request } = schedule;
+  const execute = parseMoment(String(request['execute_at']));
+  return {
+    id: schedule.id,
+    created: formatMoment(schedule.created, variants.fraction),
+    updated: formatMoment(schedule.updated, variants.fraction),
+    execute: execute === undefined ? '' : formatMoment(execute, variants.fraction),
+    inbox_id: request['inbox_id'],
+    local_id: request['local_id'] ?? '',
+    meta: Object.fromEntries(
+      metaKeys.filter((key) => request[key] !== undefined).map((key) => [key, request[key]]),
+    ),
+    ...(variants.revisions === 'absent' ? {} : { op: schedule.op, rev: schedule.rev }),
+  };
+}

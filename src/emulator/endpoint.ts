@@ -1,0 +1,98 @@
+import type { z } from 'zod';
+import type { EmulatorClock } from './emulator-clock.ts';
+import type { Team } from './team.ts';
+import type { Variants } from './variants.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** A status and the value that is written as its JSON body. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  /** Why it is not a 200, for the request log and for people; never sent. */
+  readonly why?: string;
+}
+
+/** An authenticated request on its way to an endpoint. */
+export interface Call {
+  readonly team: Team;
+  readonly variants: Variants;
+  readonly clock: EmulatorClock;
+  /** The integer in the path; NaN where it is something else, or where the path has none. */
+  readonly id: number;
+  /** Which rows the listings show; faults hide some. */
+  readonly shown: (id: number) => boolean;
+}
+
+/** One line of the interface's endpoint table. */
+export interface Endpoint {
+  readonly method: Method;
+  /** As the interface writes it, `/v1/tag/{id}`. */
+  readonly path: string;
+  readonly summary: string;
+  /** What the body has to be; endpoints without one take any body and leave it unread. */
+  readonly request?: z.ZodType;
+  readonly bodyRequired: boolean;
+  /** Whether it changes something; the listings over POST are reads. */
+  readonly writes: boolean;
+  readonly response: z.ZodType;
+  /** The label of its 400 (interface.md, Errors). */
+  readonly label: 'bad_data' | 'error';
+  readonly answer: (call: Call, body: unknown) => Answer;
+}
+
+export function ok(body: unknown): Answer {
+  return { status: 200, body };
+}
+
+export function refused(why: string, label: Endpoint['label'] = 'error'): Answer {
+  return { status: 400, body: label, why };
+}
+
+export function notFound(why: string): Answer {
+  return { status: 404, body: 'not found', why };
+}
+
+interface Described {
+  readonly method: Method;
+  readonly path: string;
+  readonly summary: string;
+  readonly response: z.ZodType;
+  readonly writes?: boolean;
+  readonly label?: Endpoint['label'];
+}
+
+/** An endpoint that reads no body. */
+export function plainEndpoint(described: Described, answer: (call: Call) => Answer): Endpoint {
+  return { label: 'error', bodyRequired: false, writes: false, ...described, answer };
+}
+
+/** An endpoint whose body is checked before `answer` sees it; a body that does not fit is a 400. */
+export function bodyEndpoint<S extends z.ZodType>(
+  described: Described & {
+    readonly request: S;
+    readonly bodyRequired?: boolean;
+    /** Whether a null says as little as leaving the key out. */
+    readonly dropsNulls?: boolean;
+  },
+  answer: (call: Call, body: z.infer<S>) => Answer,
+): Endpoint {
+  const { dropsNulls = false, ...rest } = described;
+  return {
+    label: 'error',
+    bodyRequired: true,
+    writes: false,
+    ...rest,
+    answer: (call, body) => {
+      const checked = described.request.safeParse(dropsNulls ? withoutNulls(body) : body);
+      if (checked.success) return answer(call, checked.data);
+      const [issue] = checked.error.issues;
+      return refused(`${issue?.path.join('.') || 'body'}: ${issue?.message}`, described.label);
+    },
+  };
+}
+
+function withoutNulls(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}

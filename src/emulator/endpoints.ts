@@ -1,0 +1,17 @@
+import { conversationEndpoints } from './conversation-endpoints.ts';
+import type { Endpoint } from './endpoint.ts';
+import { listingEndpoints } from './listing-endpoints.ts';
+import { scheduleEndpoints } from './schedule-endpoints.ts';
+import { tagEndpoints } from './tag-endpoints.ts';
+import { teamEndpoints } from './team-endpoints.ts';
+import { userEndpoints } from './user-endpoints.ts';
+
+/** interface.md, Endpoints: all sixteen. */
+export const endpoints: readonly Endpoint[] = [
+  ...teamEndpoints,
+  ...userEndpoints,
+  ...listingEndpoints,
+  ...tagEndpoints,
+  ...conversationEndpoints,
+  ...scheduleEndpoints,
+];

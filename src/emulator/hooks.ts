@@ -1,0 +1,59 @@
+import { createTrigger, type Match, type Trigger } from './match.ts';
+import type { LoggedRequest } from './request-log.ts';
+
+/** What a test does at a chosen request; the request waits for it. */
+export type Hook = (request: LoggedRequest) => void | Promise<void>;
+
+/** Changes the text of an answer's body, in ways that no JSON writer would. */
+export type Rewrite = (body: string, request: LoggedRequest) => string;
+
+export interface Hooks {
+  /** Before the request has any effect. Returns what takes the hook away again. */
+  readonly before: (match: Match, hook: Hook) => () => void;
+  /** After its effect, before its answer is sent. */
+  readonly after: (match: Match, hook: Hook) => () => void;
+  readonly rewrite: (match: Match, rewrite: Rewrite) => () => void;
+}
+
+/** The hooks, and how the serving side runs them; each is asked once for each request. */
+export interface HookRunner extends Hooks {
+  runBefore(request: LoggedRequest): Promise<void>;
+  runAfter(request: LoggedRequest): Promise<void>;
+  runRewrites(body: string, request: LoggedRequest): string;
+}
+
+interface Hooked<A> {
+  readonly trigger: Trigger;
+  readonly act: A;
+}
+
+export function createHooks(): HookRunner {
+  const before = new Set<Hooked<Hook>>();
+  const after = new Set<Hooked<Hook>>();
+  const rewrites = new Set<Hooked<Rewrite>>();
+  return {
+    before: (match, hook) => install(before, match, hook),
+    after: (match, hook) => install(after, match, hook),
+    rewrite: (match, rewrite) => install(rewrites, match, rewrite),
+    runBefore: (request) => runAll(before, request),
+    runAfter: (request) => runAll(after, request),
+    runRewrites: (body, request) =>
+      [...rewrites]
+        .filter((hooked) => hooked.trigger(request))
+        .reduce((text, hooked) => hooked.act(text, request), body),
+  };
+}
+
+function install<A>(hooks: Set<Hooked<A>>, match: Match, act: A): () => void {
+  const hooked = { trigger: createTrigger(match), act };
+  hooks.add(hooked);
+  return () => {
+    hooks.delete(hooked);
+  };
+}
+
+async function runAll(hooks: ReadonlySet<Hooked<Hook>>, request: LoggedRequest): Promise<void> {
+  for (const hooked of hooks) {
+    if (hooked.trigger(request)) await hooked.act(request);
+  }
+}

@@ -1,0 +1,34 @@
+import type { Answer } from './endpoint.ts';
+import { putUser, type Team } from './team.ts';
+
+/** Writes that were taken in, and have their effect later. */
+export interface LateWrites {
+  /** `requestNumber` and `dueMs`: not before that request, and not before that moment. */
+  add(late: { readonly requestNumber: number; readonly dueMs: number; readonly apply: () => void }): void;
+  /** Carries out what is due at the request; without arguments, everything. */
+  settle(requestNumber?: number, nowMs?: number): void;
+}
+
+export function createLateWrites(): LateWrites {
+  let waiting: Parameters<LateWrites['add']>[0][] = [];
+  return {
+    add: (late) => {
+      waiting.push(late);
+    },
+    settle: (requestNumber = Number.POSITIVE_INFINITY, nowMs = Number.POSITIVE_INFINITY) => {
+      const due = waiting.filter((late) => late.requestNumber <= requestNumber && late.dueMs <= nowMs);
+      waiting = waiting.filter((late) => !due.includes(late));
+      for (const late of due) late.apply();
+    },
+  };
+}
+
+/** What the write would answer; the users are as before when this returns. */
+export function rehearse(team: Team, write: () => Answer): Answer {
+  const before = new Map(team.users);
+  const answer = write();
+  for (const [id, user] of before) {
+    if (team.users.get(id) !== user) putUser(team, user);
+  }
+  return answer;
+}

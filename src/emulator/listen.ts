@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type FastifyInstance, fastify } from 'fastify';
+import type { EmulatorOptions } from './options.ts';
+
+/** A server that does not listen yet. */
+export interface Server {
+  readonly app: FastifyInstance;
+  readonly host: string;
+  /** The certificate authority of an HTTPS server, in PEM. */
+  readonly authority: string | undefined;
+  /** The file that holds it, for `NODE_EXTRA_CA_CERTS`. */
+  readonly authorityFile: string | undefined;
+  /** Takes away what the server put on disk. */
+  readonly clean: () => void;
+}
+
+const settings = { exposeHeadRoutes: false, forceCloseConnections: true, bodyLimit: 10 * 2 ** 20 } as const;
+
+/**
+ * An HTTPS server with a certificate authority made on the spot, as the interface demands (general rule
+ * 2), or one of plain HTTP, which stays within this machine. Throws when plain HTTP would leave it.
+ */
+export async function createServer(options: EmulatorOptions): Promise<Server> {
+  // The name can stand for two addresses; one server listens on one.
+  const host = options.host === undefined || options.host === 'localhost' ? '127.0.0.1' : options.host;
+  const loopback = host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  if (options.http === true) {
+    if (!loopback)
+      throw new Error(`Plain HTTP is for loopback only, not for ${host}; leave it out to serve HTTPS.`);
+    return {
+      app: fastify(settings),
+      host,
+      authority: undefined,
+      authorityFile: undefined,
+      clean: () => undefined,
+    };
+  }
+  // Loaded here, so that plain HTTP starts without it.
+  const { createServerCertificate } = await import('./certificate.ts');
+  const names = ['localhost', '127.0.0.1', '::1', ...(loopback ? [] : [host, hostname()])];
+  const { key, cert, authority } = await createServerCertificate([...new Set(names)]);
+  const app: FastifyInstance = fastify({ ...settings, https: { key, cert } });
+  return { app, host, authority, ...keep(authority, options.authorityFile) };
+}
+
+/** Writes the authority's certificate where it was asked for, or into a directory that is removed again. */
+function keep(authority: string, asked: string | undefined): Pick<Server, 'authorityFile' | 'clean'> {
+  const directory = asked === undefined ? mkdtempSync(join(tmpdir(), 'musterd-emulator-')) : undefined;
+  const authorityFile = asked ?? join(directory ?? '', 'authority.pem');
+  writeFileSync(authorityFile, authority);
+  return {
+    authorityFile,
+    clean: () => {
+      if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { hashOf } from './random.ts';
+import type { LoggedRequest } from './request-log.ts';
+
+/** Which requests are meant: those that fit, from the `at`-th of them on, `times` of them. */
+export interface Match {
+  readonly method?: string;
+  /** The path as sent, without the query; a `*` at the end stands for any rest. */
+  readonly path?: string;
+  readonly team?: number;
+  /** Counted from 1, from the moment that the match is set up; 1 when left out. */
+  readonly at?: number;
+  /** 1 when left out. */
+  readonly times?: number | 'always';
+  /** Of those, how many are meant: by lot, but the same ones each time. All when left out. */
+  readonly percent?: number;
+}
+
+/** Whether the request is one of those meant; to be asked once for each request, since it counts them. */
+export type Trigger = (request: Readonly<LoggedRequest>) => boolean;
+
+export function createTrigger(match: Match): Trigger {
+  const { at = 1, times = 1, percent = 100 } = match;
+  const last = times === 'always' ? Number.POSITIVE_INFINITY : at + times - 1;
+  let seen = 0;
+  return (request) => {
+    if (!fits(match, request)) return false;
+    seen += 1;
+    return seen >= at && seen <= last && hashOf(`lot ${request.path} ${seen}`) % 100 < percent;
+  };
+}
+
+function fits(match: Match, request: Readonly<LoggedRequest>): boolean {
+  if (match.method !== undefined && match.method.toUpperCase() !== request.method) return false;
+  if (match.team !== undefined && match.team !== request.team) return false;
+  if (match.path === undefined) return true;
+  return match.path.endsWith('*')
+    ? request.path.startsWith(match.path.slice(0, -1))
+    : match.path === request.path;
+}

@@ -1,0 +1,97 @@
+import type { PageRequest } from './request-schemas.ts';
+import { compareMoments, type Moment, parseMoment } from './timestamp.ts';
+import type { Variants } from './variants.ts';
+
+/** The rows of one kind, as a listing needs them. */
+export interface Listed<R> {
+  readonly rows: ReadonlyMap<number, R>;
+  /** Rises when a row may have changed. */
+  readonly version: number;
+  /** undefined for kinds that carry no timestamps: they are ordered by id, and no date moves them on. */
+  readonly times?: { readonly created: (row: R) => Moment; readonly updated: (row: R) => Moment };
+  /** Rows that this request is to see; all when left out. */
+  readonly shown?: (id: number) => boolean;
+}
+
+export type PageMode = Variants['pages'];
+
+/** One page, or the reason for a 400. */
+export type Page<R> = { readonly rows: readonly R[] } | { readonly refused: string };
+
+type Timed = 'created' | 'updated';
+
+/** Reads one page of the listing as the variants have it; `mode` is the page numbering. */
+export function readPage<R extends { readonly id: number }>(
+  listed: Listed<R>,
+  request: PageRequest,
+  mode: PageMode,
+  variants: Variants,
+): Page<R> {
+  const limit = pageLimit(request.limit ?? 0, variants);
+  if (limit === undefined) return { refused: 'limit is above the cap' };
+  const by = orderBy(request.order ?? '', variants);
+  if (by === undefined) return { refused: 'unknown order' };
+  const first = firstRow(request.page, limit, mode);
+  if (first === undefined) return { refused: 'pages start at 1' };
+  const before = mode === 'ignored' || !request.date ? undefined : parseMoment(request.date);
+  if (mode !== 'ignored' && request.date && before === undefined) return { refused: 'date is not RFC 3339' };
+
+  const { times, shown } = listed;
+  let rows = sorted(listed, by, ascends(request.ascending, variants));
+  if (shown !== undefined) rows = rows.filter((row) => shown(row.id));
+  if (before !== undefined && times !== undefined) {
+    rows = rows.filter((row) => compareMoments(times.updated(row), before) < 0);
+  }
+  return { rows: rows.slice(first, first + limit) };
+}
+
+function pageLimit(asked: number, variants: Variants): number | undefined {
+  const cap = variants['limit-cap'] === 'none' ? Number.POSITIVE_INFINITY : variants['limit-cap'];
+  if (asked > cap && variants['over-cap'] === 'refuse') return undefined;
+  return Math.min(asked === 0 ? variants['default-limit'] : asked, cap);
+}
+
+function orderBy(order: string, variants: Variants): Timed | undefined {
+  if (order === 'created_at') return 'created';
+  return order === 'updated_at' || order === '' || variants['unknown-order'] === 'ignore'
+    ? 'updated'
+    : undefined;
+}
+
+function ascends(asked: boolean | undefined, variants: Variants): boolean {
+  return asked ?? variants.order === 'oldest-first';
+}
+
+/** Where the page begins; infinity for an empty list, undefined for a 400. */
+function firstRow(page: number | undefined, limit: number, mode: PageMode): number | undefined {
+  if (page === undefined || mode === 'ignored' || mode === 'date-cursor') return 0;
+  if (mode === 'base-0') return page * limit;
+  if (page > 0) return (page - 1) * limit;
+  if (mode === 'base-1-refused') return undefined;
+  return mode === 'base-1-empty' ? Number.POSITIVE_INFINITY : 0;
+}
+
+const kept = new WeakMap<
+  object,
+  Map<string, { readonly version: number; readonly rows: readonly unknown[] }>
+>();
+
+/** All rows in order, kept until the next change so that a listing of many pages is sorted once. */
+function sorted<R extends { readonly id: number }>(
+  listed: Listed<R>,
+  by: Timed,
+  ascending: boolean,
+): readonly R[] {
+  const orders = kept.get(listed.rows) ?? new Map<string, { version: number; rows: readonly unknown[] }>();
+  kept.set(listed.rows, orders);
+  const key = `${by} ${ascending}`;
+  const there = orders.get(key);
+  if (there !== undefined && there.version === listed.version) return there.rows as readonly R[];
+  const at = listed.times?.[by];
+  const sign = ascending ? 1 : -1;
+  const rows = [...listed.rows.values()].sort(
+    (a, b) => sign * ((at === undefined ? 0 : compareMoments(at(a), at(b))) || a.id - b.id),
+  );
+  orders.set(key, { version: listed.version, rows });
+  return rows;
+}

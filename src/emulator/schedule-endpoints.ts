@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { cancelled, scheduledMessage, writeResult } from './answer-schemas.ts';
+import { encodeSchedule } from './encode-schedule.ts';
+import {
+  type Answer,
+  bodyEndpoint,
+  type Call,
+  type Endpoint,
+  notFound,
+  ok,
+  plainEndpoint,
+  refused,
+} from './endpoint.ts';
+import { type ScheduleRequest, scheduleRequest } from './request-schemas.ts';
+import { scheduleProblem } from './schedule-rules.ts';
+import { type ScheduleRecord, takeId } from './team.ts';
+import { momentOf, parseMoment } from './timestamp.ts';
+import { laterThan } from './update-user.ts';
+
+export const scheduleEndpoints: readonly Endpoint[] = [
+  bodyEndpoint(
+    {
+      method: 'POST',
+      path: '/v1/schedule',
+      summary: 'Schedules a message.',
+      request: scheduleRequest,
+      response: writeResult,
+      writes: true,
+    },
+    createSchedule,
+  ),
+  plainEndpoint(
+    {
+      method: 'GET',
+      path: '/v1/schedule/{id}',
+      summary: 'One scheduled message.',
+      response: scheduledMessage,
+    },
+    (call) => withSchedule(call, (schedule) => ok(encodeSchedule(schedule, call.variants))),
+  ),
+  bodyEndpoint(
+    {
+      method: 'PUT',
+      path: '/v1/schedule/{id}',
+      summary: 'Replaces a scheduled message.',
+      request: scheduleRequest,
+      response: writeResult,
+      writes: true,
+    },
+    (call, request) => withSchedule(call, (schedule) => replaceSchedule(call, schedule, request)),
+  ),
+  plainEndpoint(
+    {
+      method: 'DELETE',
+      path: '/v1/schedule/{id}',
+      summary: 'Cancels a scheduled message before it sends.',
+      response: cancelled,
+      writes: true,
+    },
+    (call) =>
+      withSchedule(call, (schedule) => {
+        if (isSent(call, schedule)) return refused('it has been sent');
+        call.team.schedules.delete(schedule.id);
+        call.team.version += 1;
+        return ok('ok');
+      }),
+  ),
+];
+
+function withSchedule(call: Call, answer: (schedule: ScheduleRecord) => Answer): Answer {
+  if (Number.isNaN(call.id)) return refused('the id is not an integer');
+  const schedule = call.team.schedules.get(call.id);
+  return schedule === undefined ? notFound(`no schedule ${call.id}`) : answer(schedule);
+}
+
+/** A `local_id` that was sent before makes no second message (service-notes.md, Retried writes). */
+function createSchedule(call: Call, request: ScheduleRequest): Answer {
+  const { team, variants, clock } = call;
+  const problem = scheduleProblem(request, call);
+  if (problem !== undefined) return refused(problem);
+  const { local_id: localId } = request;
+  const same =
+    variants['local-id'] === 'ignored' || !localId
+      ? undefined
+      : [...team.schedules.values()].find((there) => there.request['local_id'] === localId);
+  if (same !== undefined) return ok(created(same, call));
+  const id = takeId(team);
+  const now = momentOf(clock.now(), id);
+  const schedule = { id, uuid: randomUUID(), rev: 1, op: 'create', created: now, updated: now, request };
+  team.schedules.set(id, schedule);
+  team.version += 1;
+  return ok(created(schedule, call));
+}
+
+function created(schedule: ScheduleRecord, call: Call): object {
+  const { id, rev, uuid } = schedule;
+  return call.variants['schedule-answer'] === 'id-only' ? { id } : { id, rev, uuid };
+}
+
+function replaceSchedule(call: Call, schedule: ScheduleRecord, request: ScheduleRequest): Answer {
+  if (isSent(call, schedule)) return refused('it has been sent');
+  const problem = scheduleProblem(request, call);
+  if (problem !== undefined) return refused(problem);
+  const rev = schedule.rev + 1;
+  const updated = laterThan(schedule.updated, schedule.id, call.clock);
+  call.team.schedules.set(schedule.id, { ...schedule, rev, op: 'update', updated, request });
+  call.team.version += 1;
+  return ok({ id: schedule.id, rev, uuid: schedule.uuid });
+}
+
+function isSent(call: Call, schedule: ScheduleRecord): boolean {
+  const at = parseMoment(String(schedule.request['execute_at']));
+  return at !== undefined && at.ms <= call.clock.now();
+}

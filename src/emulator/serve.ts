@@ -1,0 +1,186 @@
+import { alterAnswer, alterBody, alterCall } from './alter-answer.ts';
+import { authenticate } from './authenticate.ts';
+import { type Answer, type Call, type Endpoint, notFound, refused } from './endpoint.ts';
+import { faultOf } from './fault-box.ts';
+import { type Fault, type FaultOf, parameter } from './faults.ts';
+import { rehearse } from './late-writes.ts';
+import { playAfter, playBefore } from './play-edits.ts';
+import { preventsEffect, replaceAnswer } from './replace-answer.ts';
+import type { LoggedRequest } from './request-log.ts';
+import type { Team } from './team.ts';
+import { type Outgoing, type Wire, wireOf } from './wire.ts';
+import type { World } from './world.ts';
+
+/** A request as it came over the wire, and the entry of the log that it has already. */
+export interface Incoming {
+  readonly logged: LoggedRequest;
+  readonly authorization: string | undefined;
+  /** The body as text; empty when there was none. */
+  readonly text: string;
+  /** What stands in the path where the interface has `{id}`. */
+  readonly id: string | undefined;
+}
+
+/** The answer to one request, and how its bytes go out. */
+export interface Served {
+  readonly outgoing: Outgoing;
+  readonly wire: Wire;
+}
+
+/** One request on its way: what is known of it, and the faults that it meets. */
+interface Passage {
+  readonly world: World;
+  readonly incoming: Incoming;
+  /** Undefined where the interface has no such path. */
+  readonly endpoint: Endpoint | undefined;
+  readonly body: unknown;
+  /** The team of the credentials, or why there is none. */
+  readonly team: Team | undefined;
+  readonly unauthorized: string | undefined;
+  readonly faults: readonly Fault[];
+}
+
+interface Outcome {
+  readonly answer: Answer;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const unparsable = Symbol('a body that is not JSON');
+
+/** Answers one request; `endpoint` is undefined where the interface has none. */
+export async function serve(
+  world: World,
+  endpoint: Endpoint | undefined,
+  incoming: Incoming,
+): Promise<Served> {
+  const passage = enter(world, endpoint, incoming);
+  const { faults, team } = passage;
+  const { logged } = incoming;
+  await playBefore(faults, team, logged.path, world.clock);
+  const prevented = faults.some(preventsEffect);
+  const { answer, headers = {} } = prevented
+    ? { answer: { status: 503, body: 'error' } }
+    : await admit(passage);
+  logged.why = answer.why;
+  const outgoing = {
+    status: answer.status,
+    headers: {
+      date: new Date(world.clock.now()).toUTCString(),
+      'content-type': 'application/json; charset=utf-8',
+      ...headers,
+    },
+    text: world.hooks.runRewrites(JSON.stringify(answer.body), logged),
+  };
+  return { outgoing: replaceAnswer(faults, outgoing, world.clock), wire: wireOf(faults) };
+}
+
+/** Reads the credentials and the body, and counts the request at the faults. */
+function enter(world: World, endpoint: Endpoint | undefined, incoming: Incoming): Passage {
+  const { logged, text, authorization } = incoming;
+  const body = parseBody(text);
+  logged.body = body === unparsable ? text : body;
+  const authentication = authenticate(authorization, world.teams, world.clock.now(), world.variants);
+  const team = 'team' in authentication ? authentication.team : undefined;
+  logged.team = team?.id;
+  logged.credential = 'team' in authentication ? authentication.credential : undefined;
+  world.late.settle(logged.number, world.clock.now());
+  const faults = world.faults.take(logged);
+  logged.faults = faults.map((fault) => fault.kind);
+  const unauthorized = 'refused' in authentication ? authentication.refused : undefined;
+  return { world, incoming, endpoint, body, team, unauthorized, faults };
+}
+
+/** Authentication first, then the rate limit, then the request itself. */
+async function admit(passage: Passage): Promise<Outcome> {
+  const { world, incoming, team, faults } = passage;
+  if (team === undefined) {
+    return { answer: { status: 401, body: 'Unauthorized', why: passage.unauthorized ?? 'no team' } };
+  }
+  const waitMs = limitOf(world, team);
+  if (waitMs > 0) {
+    return {
+      answer: { status: 429, body: 'too many requests', why: 'rate limit' },
+      headers: retryAfter(world, waitMs),
+    };
+  }
+  await world.hooks.runBefore(incoming.logged);
+  const answer = perform(passage, team);
+  playAfter(faults, team, world.clock);
+  await world.hooks.runAfter(incoming.logged);
+  return { answer };
+}
+
+/** Lets the request have its effect, now or (by a fault) later. */
+function perform(passage: Passage, team: Team): Answer {
+  const { world, incoming, endpoint, faults } = passage;
+  if (endpoint === undefined) return notFound('the interface shows no such path');
+  if (passage.body === unparsable) return refused('the body is not JSON', endpoint.label);
+  const body = bodyFor(endpoint, passage.body);
+  const asked: Call = {
+    team,
+    variants: world.variants,
+    clock: world.clock,
+    id: /^-?\d+$/.test(incoming.id ?? '') ? Number(incoming.id) : Number.NaN,
+    shown: () => true,
+  };
+  const call = alterCall(faults, asked, () => world.stranger(team));
+  const write = (): Answer => endpoint.answer(call, alterBody(faults, endpoint, body));
+  const late = endpoint.writes ? faultOf(faults, 'late') : undefined;
+  const answer = late === undefined ? write() : postpone(passage, late, endpoint, call.team, write);
+  return alterAnswer(faults, endpoint, call, body, answer);
+}
+
+/** Sets the write aside, and answers as if it were done where only users are written. */
+function postpone(
+  passage: Passage,
+  late: FaultOf<'late'>,
+  endpoint: Endpoint,
+  team: Team,
+  write: () => Answer,
+): Answer {
+  const { world, incoming } = passage;
+  const answered = parameter(late, 'answer') === 'ok';
+  if (answered && endpoint.path !== '/v1/users/update') return write();
+  world.late.add({
+    requestNumber: incoming.logged.number + parameter(late, 'requests'),
+    dueMs: world.clock.now() + parameter(late, 'ms'),
+    apply: write,
+  });
+  return answered ? rehearse(team, write) : { status: 504, body: 'error', why: 'the write comes later' };
+}
+
+/** Clients in the wild send `[]` for an empty object on a GET, and leave optional bodies out. */
+function bodyFor(endpoint: Endpoint, body: unknown): unknown {
+  if (body === undefined) return endpoint.bodyRequired ? undefined : {};
+  return endpoint.method === 'GET' && Array.isArray(body) && body.length === 0 ? {} : body;
+}
+
+function limitOf(world: World, team: Team): number {
+  const limit = world.rateLimits.get(team.id);
+  return limit?.take(world.clock.now(), team.ratePerMinute, world.variants['rate-window']) ?? 0;
+}
+
+/** The header of a 429; the interface documents none. */
+function retryAfter(world: World, waitMs: number): Record<string, string> {
+  switch (world.variants['retry-after']) {
+    case 'absent':
+      return {};
+    case 'seconds':
+      return { 'retry-after': String(Math.ceil(waitMs / 1000)) };
+    case 'date':
+      return { 'retry-after': new Date(world.clock.now() + waitMs).toUTCString() };
+    case 'nonsense':
+      return { 'retry-after': 'soon-ish' };
+    default:
+      return world.variants['retry-after'] satisfies never;
+  }
+}
+
+function parseBody(text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return unparsable;
+  }
+}

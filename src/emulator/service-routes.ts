@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Endpoint } from './endpoint.ts';
+import { endpoints } from './endpoints.ts';
+import type { LoggedRequest } from './request-log.ts';
+import { serve } from './serve.ts';
+import { send } from './wire.ts';
+import type { World } from './world.ts';
+
+/**
+ * Puts the interface's endpoints on a Fastify server. `GET /v1/users/get` reads a JSON body, so GET is
+ * told to have one; bodies are taken as text whatever their content type says, because that is how
+ * Python's and curl's defaults (form-encoded) get through. Requests to paths that stand `isBeside` the
+ * interface are not logged.
+ */
+export function addServiceRoutes(
+  app: FastifyInstance,
+  world: World,
+  isBeside: (url: string) => boolean,
+): void {
+  const entries = new WeakMap<FastifyRequest, LoggedRequest>();
+  app.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, body);
+  });
+
+  const reset = trackSockets(app);
+  app.addHook('onRequest', async (request, reply) => {
+    const requestId = randomUUID();
+    if (!isBeside(request.url)) entries.set(request, logArrival(world, request, requestId));
+    reply.header('X-Request-Id', requestId);
+    reply.header('Date', new Date(world.clock.now()).toUTCString());
+  });
+
+  async function answer(endpoint: Endpoint | undefined, request: FastifyRequest, reply: FastifyReply) {
+    const logged = entries.get(request) ?? logArrival(world, request, randomUUID());
+    const { id } = (request.params ?? {}) as { readonly id?: string };
+    const text = typeof request.body === 'string' ? request.body : '';
+    const { authorization } = request.headers;
+    const { outgoing, wire } = await serve(world, endpoint, { logged, authorization, text, id });
+    const whole = wire.kind === 'whole' || wire.kind === 'drip' || wire.kind === 'padded';
+    logged.status = whole ? outgoing.status : undefined;
+    return send(reply, outgoing, wire, () => reset(request));
+  }
+
+  for (const endpoint of endpoints) {
+    app.route({
+      method: endpoint.method,
+      url: endpoint.path.replace('{id}', ':id'),
+      exposeHeadRoute: false,
+      handler: (request, reply) => answer(endpoint, request, reply),
+    });
+  }
+  app.setNotFoundHandler((request, reply) => answer(undefined, request, reply));
+  // Errors are a status code with a JSON string body (interface.md, Errors), Fastify's own among them.
+  app.setErrorHandler((error: { readonly statusCode?: number; readonly message: string }, request, reply) => {
+    const status = error.statusCode ?? 500;
+    const logged = entries.get(request);
+    if (logged !== undefined) Object.assign(logged, { status, why: error.message });
+    const label = request.url.startsWith('/v1/inboxes') ? 'bad_data' : 'error';
+    return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(label));
+  });
+}
+
+function logArrival(world: World, request: FastifyRequest, requestId: string): LoggedRequest {
+  const [path = '', query = ''] = request.url.split('?', 2);
+  return world.log.add({
+    requestId,
+    method: request.method,
+    path,
+    query,
+    atMs: world.clock.now(),
+  });
+}
+
+/**
+ * Remembers the TCP connections of the server, because a TLS socket cannot reset the one that it stands
+ * on. Returns what resets the connection of a request.
+ */
+function trackSockets(app: FastifyInstance): (request: FastifyRequest) => void {
+  const sockets = new Map<string, Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    const key = `${socket.remoteAddress} ${socket.remotePort}`;
+    sockets.set(key, socket);
+    socket.once('close', () => sockets.delete(key));
+  });
+  return (request) => {
+    const { remoteAddress, remotePort } = request.raw.socket;
+    sockets.get(`${remoteAddress} ${remotePort}`)?.resetAndDestroy();
+  };
+}

@@ -1,0 +1,101 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createTeam, putUser, type Team, type UserRecord } from './team.ts';
+
+/** Keeps the teams in a file. */
+export interface StateFile {
+  /** Writes the teams, unless nothing has changed since the last time. */
+  save(): void;
+  /** Saves, and stops saving by itself. */
+  close(): void;
+}
+
+const format = 'musterd emulator state 1';
+const everyMs = 1000;
+const rowKeys = ['tags', 'fields', 'surveys', 'inboxes', 'schedules'] as const;
+
+/**
+ * The teams that the file holds, or undefined when there is none yet. Throws an Error in words when the
+ * file is something else.
+ */
+export function readTeams(path: string): readonly Team[] | undefined {
+  if (!existsSync(path)) return undefined;
+  const stored = JSON.parse(readFileSync(path, 'utf8')) as {
+    readonly format?: string;
+    readonly teams: StoredTeam[];
+  };
+  if (stored.format !== format)
+    throw new Error(`${path} is not the state of an emulator; name another file.`);
+  return stored.teams.map(restore);
+}
+
+/** Saves now, and from then on every second in which something changed; the file is never half written. */
+export function createStateFile(path: string, teams: readonly Team[]): StateFile {
+  let saved = -1;
+  function save(): void {
+    const version = teams.reduce((sum, team) => sum + team.version, 0);
+    if (version === saved) return;
+    // It holds the API Secrets of the emulated teams.
+    writeFileSync(`${path}.new`, JSON.stringify({ format, teams: teams.map(store) }), { mode: 0o600 });
+    renameSync(`${path}.new`, path);
+    saved = version;
+  }
+  save();
+  const timer = setInterval(save, everyMs);
+  timer.unref();
+  return {
+    save,
+    close: () => {
+      clearInterval(timer);
+      save();
+    },
+  };
+}
+
+type RowKey = (typeof rowKeys)[number];
+type Plain =
+  | 'id'
+  | 'name'
+  | 'listSize'
+  | 'contacts'
+  | 'ratePerMinute'
+  | 'nextId'
+  | 'version'
+  | 'apiKey'
+  | 'secrets';
+type Rows = { readonly [Key in RowKey]: readonly (Team[Key] extends Map<number, infer R> ? R : never)[] };
+type StoredTeam = Pick<Team, Plain | 'conversationsRead'> &
+  Rows & {
+    readonly users: readonly UserRecord[];
+    readonly roles: readonly (readonly [number, string])[];
+    readonly segments: readonly (readonly [string, number])[];
+  };
+
+function store(team: Team): StoredTeam {
+  const { usersByEmail: _emails, usersByPhone: _phones, ...kept } = team;
+  return {
+    ...kept,
+    users: [...team.users.values()],
+    roles: [...team.roles],
+    segments: [...team.segments],
+    tags: [...team.tags.values()],
+    fields: [...team.fields.values()],
+    surveys: [...team.surveys.values()],
+    inboxes: [...team.inboxes.values()],
+    schedules: [...team.schedules.values()],
+  };
+}
+
+function restore(stored: StoredTeam): Team {
+  const team = createTeam(stored.id, stored.name);
+  for (const [id, name] of stored.roles) team.roles.set(id, name);
+  for (const [segment, count] of stored.segments) team.segments.set(segment, count);
+  for (const user of stored.users) putUser(team, user);
+  for (const key of rowKeys) {
+    const rows: Map<number, unknown> = team[key];
+    for (const row of stored[key]) rows.set(row.id, row);
+  }
+  team.secrets.push(...stored.secrets);
+  team.conversationsRead.push(...stored.conversationsRead);
+  const { listSize, contacts, ratePerMinute, nextId, version, apiKey } = stored;
+  return Object.assign(team, { listSize, contacts, ratePerMinute, nextId, version, apiKey });
+}

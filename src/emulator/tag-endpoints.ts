@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { tag, writeResult } from './answer-schemas.ts';
+import { encodeTag } from './encode.ts';
+import {
+  type Answer,
+  bodyEndpoint,
+  type Call,
+  type Endpoint,
+  notFound,
+  ok,
+  plainEndpoint,
+  refused,
+} from './endpoint.ts';
+import { newTag } from './request-schemas.ts';
+import { takeId } from './team.ts';
+import { momentOf } from './timestamp.ts';
+
+export const tagEndpoints: readonly Endpoint[] = [
+  bodyEndpoint(
+    {
+      method: 'POST',
+      path: '/v1/tag',
+      summary: 'Creates a tag.',
+      request: newTag,
+      writes: true,
+      response: writeResult,
+    },
+    (call, body) => createTag(call, body.tag),
+  ),
+  plainEndpoint({ method: 'GET', path: '/v1/tag/{id}', summary: 'One tag.', response: tag }, (call) => {
+    if (Number.isNaN(call.id)) return refused('the id is not an integer');
+    const found = call.team.tags.get(call.id);
+    if (found === undefined) return notFound(`no tag ${call.id}`);
+    return ok(encodeTag(found, call.team.id, call.variants));
+  }),
+];
+
+function createTag(call: Call, name: string): Answer {
+  const { team, variants, clock } = call;
+  const same = [...team.tags.values()].find((there) => there.tag === name);
+  if (same !== undefined && variants['same-tag'] === 'existing') {
+    return ok({ id: same.id, rev: same.rev, uuid: randomUUID() });
+  }
+  const id = takeId(team);
+  const now = momentOf(clock.now(), id);
+  team.tags.set(id, { id, tag: name, color: '#808080', rev: 1, created: now, updated: now });
+  team.version += 1;
+  return ok({ id, rev: 1, uuid: randomUUID() });
+}

@@ -1,0 +1,163 @@
+import type { ApiSecret } from './options.ts';
+import type { Moment } from './timestamp.ts';
+
+/** A user as the service keeps it: both halves of the name, of which a read shows the joined form alone. */
+export interface UserRecord {
+  readonly id: number;
+  readonly first: string;
+  readonly last: string;
+  /** null: none. */
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly roleId: number;
+  readonly created: Moment;
+  readonly updated: Moment;
+  readonly userCreated: Moment;
+  readonly userUpdated: Moment;
+  /** Whether the team's `members` list the user. */
+  readonly listed: boolean;
+  /** Whether `users/get` answers with the user. */
+  readonly answered: boolean;
+}
+
+export interface TagRecord {
+  readonly id: number;
+  readonly tag: string;
+  readonly color: string;
+  readonly rev: number;
+  readonly created: Moment;
+  readonly updated: Moment;
+}
+
+export interface FieldRecord {
+  readonly id: number;
+  readonly title: string;
+  readonly uid: number;
+  readonly op: string;
+  readonly rev: number;
+}
+
+export interface SurveyRecord {
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  readonly question: string;
+  readonly created: Moment;
+  readonly updated: Moment;
+}
+
+export interface InboxRecord {
+  readonly id: number;
+  readonly name: string;
+  readonly members: readonly number[];
+  readonly phones: readonly string[];
+  readonly rev: number;
+}
+
+/** The body of a ScheduleRequest as it was sent (interface.md, note 3), and what the service adds. */
+export interface ScheduleRecord {
+  readonly id: number;
+  readonly uuid: string;
+  readonly rev: number;
+  readonly op: string;
+  readonly created: Moment;
+  readonly updated: Moment;
+  readonly request: Readonly<Record<string, unknown>>;
+}
+
+/** All that the service knows of one team, as plain values. */
+export interface Team {
+  readonly id: number;
+  name: string;
+  listSize: number;
+  /** Name by id; the interface documents no mapping, and shows the name and the id in different places. */
+  readonly roles: Map<number, string>;
+  readonly users: Map<number, UserRecord>;
+  readonly usersByEmail: Map<string, Set<number>>;
+  readonly usersByPhone: Map<string, Set<number>>;
+  readonly tags: Map<number, TagRecord>;
+  readonly fields: Map<number, FieldRecord>;
+  readonly surveys: Map<number, SurveyRecord>;
+  readonly inboxes: Map<number, InboxRecord>;
+  readonly schedules: Map<number, ScheduleRecord>;
+  /** Conversations that were marked as read, the newest last. */
+  readonly conversationsRead: Readonly<Record<string, unknown>>[];
+  contacts: number;
+  /** Counts that were set for one pagination body, keyed by `segmentOf`. */
+  readonly segments: Map<string, number>;
+  readonly secrets: ApiSecret[];
+  apiKey: string | undefined;
+  ratePerMinute: number;
+  /** The id that the next row of any kind gets. */
+  nextId: number;
+  /** Rises with each change of a row, so that sorted listings can be kept. */
+  version: number;
+}
+
+export function createTeam(id: number, name: string): Team {
+  return {
+    id,
+    name,
+    listSize: 2000,
+    roles: new Map(),
+    users: new Map(),
+    usersByEmail: new Map(),
+    usersByPhone: new Map(),
+    tags: new Map(),
+    fields: new Map(),
+    surveys: new Map(),
+    inboxes: new Map(),
+    schedules: new Map(),
+    conversationsRead: [],
+    contacts: 0,
+    segments: new Map(),
+    secrets: [],
+    apiKey: undefined,
+    ratePerMinute: 500,
+    nextId: id * 1_000_000 + 1,
+    version: 0,
+  };
+}
+
+/** Stores the user, new or changed, and keeps the look-ups by email and phone right. */
+export function putUser(team: Team, user: UserRecord): void {
+  const before = team.users.get(user.id);
+  if (before !== undefined) forgetKeys(team, before);
+  team.users.set(user.id, user);
+  if (user.email !== null) keyed(team.usersByEmail, emailKey(user.email)).add(user.id);
+  if (user.phone !== null) keyed(team.usersByPhone, user.phone).add(user.id);
+  team.version += 1;
+}
+
+export function dropUser(team: Team, id: number): boolean {
+  const before = team.users.get(id);
+  if (before === undefined) return false;
+  forgetKeys(team, before);
+  team.users.delete(id);
+  team.version += 1;
+  return true;
+}
+
+/** Emails are looked up without regard to the case of ASCII letters. */
+export function emailKey(email: string): string {
+  return email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+export function takeId(team: Team): number {
+  const id = team.nextId;
+  team.nextId += 1;
+  return id;
+}
+
+function forgetKeys(team: Team, user: UserRecord): void {
+  if (user.email !== null) team.usersByEmail.get(emailKey(user.email))?.delete(user.id);
+  if (user.phone !== null) team.usersByPhone.get(user.phone)?.delete(user.id);
+}
+
+function keyed(index: Map<string, Set<number>>, key: string): Set<number> {
+  const there = index.get(key);
+  if (there !== undefined) return there;
+  const fresh = new Set<number>();
+  index.set(key, fresh);
+  return fresh;
+}

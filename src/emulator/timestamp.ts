@@ -1,0 +1,46 @@
+import { hashOf } from './random.ts';
+
+/** How many digits stand after the seconds; `mixed` leaves trailing zeros out, so 0 to 9 of them. */
+export type FractionDigits = '0' | '3' | '6' | '9' | 'mixed';
+
+/** A moment to the nanosecond: whole ms since 1970, and the rest below the millisecond. */
+export interface Moment {
+  readonly ms: number;
+  readonly nanos: number;
+}
+
+/**
+ * The moment of a change to row `id` at `ms`. Clocks of servers count finer than milliseconds, so each
+ * row has its own digits below them; rows that were changed together (`shared`) have the same.
+ */
+export function momentOf(ms: number, id: number, shared = false): Moment {
+  return { ms, nanos: shared ? hashOf(String(ms)) % 1_000_000 : hashOf(`${ms}:${id}`) % 1_000_000 };
+}
+
+/** RFC 3339 in UTC with `Z`, cut (not rounded) to the digits. */
+export function formatMoment(moment: Moment, digits: FractionDigits): string {
+  const iso = new Date(moment.ms).toISOString();
+  const seconds = iso.slice(0, 19);
+  const fraction = iso.slice(20, 23) + String(moment.nanos).padStart(6, '0');
+  const shown = digits === 'mixed' ? fraction.replace(/0+$/, '') : fraction.slice(0, Number(digits));
+  return shown === '' ? `${seconds}Z` : `${seconds}.${shown}Z`;
+}
+
+const rfc3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?\d*([Zz]|[+-]\d{2}:\d{2})$/;
+
+/** The moment that an RFC 3339 text (or a bare date, UTC) names; undefined when it names none. */
+export function parseMoment(text: string): Moment | undefined {
+  const [, day, time, fraction = '', zone] = rfc3339.exec(text) ?? [];
+  if (day === undefined || time === undefined || zone === undefined) {
+    const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
+    return Number.isNaN(ms) ? undefined : { ms, nanos: 0 };
+  }
+  const padded = fraction.padEnd(9, '0');
+  const ms = Date.parse(`${day}T${time}.${padded.slice(0, 3)}${zone.toUpperCase()}`);
+  return Number.isNaN(ms) ? undefined : { ms, nanos: Number(padded.slice(3)) };
+}
+
+/** Negative when `a` is earlier, 0 when equal, positive when later. */
+export function compareMoments(a: Moment, b: Moment): number {
+  return a.ms - b.ms || a.nanos - b.nanos;
+}

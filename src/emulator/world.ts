@@ -1,0 +1,22 @@
+import type { EmulatorClock } from './emulator-clock.ts';
+import type { FaultBox } from './fault-box.ts';
+import type { HookRunner } from './hooks.ts';
+import type { LateWrites } from './late-writes.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { RequestLog } from './request-log.ts';
+import type { Team } from './team.ts';
+import type { Variants } from './variants.ts';
+
+/** Everything that the serving side works on. */
+export interface World {
+  readonly teams: readonly Team[];
+  readonly rateLimits: ReadonlyMap<number, RateLimit>;
+  readonly clock: EmulatorClock;
+  readonly log: RequestLog;
+  readonly hooks: HookRunner;
+  readonly faults: FaultBox;
+  readonly late: LateWrites;
+  /** Another team than this one, for answers that are not the caller's. */
+  readonly stranger: (team: Team) => Team;
+  variants: Variants;
+}

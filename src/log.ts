@@ -1,0 +1,53 @@
+/**
+ * The log: one JSON line per event on stderr. Only chosen values are ever logged, never a whole object of
+ * somebody else's; as a second net, known secrets and anything that looks like a token are blotted out of
+ * each line.
+ */
+import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
+import type { Secret } from './secret.ts';
+
+export type Log = Logger;
+
+export interface LogOptions {
+  readonly level: string;
+  readonly secrets?: readonly Secret[];
+  /** stderr by default. */
+  readonly stream?: DestinationStream;
+}
+
+const token = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g;
+
+export function createLog({ level, secrets = [], stream }: LogOptions): Log {
+  const hidden = secrets.map((secret) => secret.reveal()).filter((value) => value.length >= 4);
+  const blot = (line: string) =>
+    hidden.reduce((text, value) => text.replaceAll(value, '[secret]'), line).replace(token, '[token]');
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
+      hooks: { streamWrite: blot },
+    },
+    stream ?? destination({ fd: 2, sync: true }),
+  );
+}
+
+/** What is logged of an error: never the object, which may carry a connection or a header. */
+export function describeError(error: unknown): Readonly<Record<string, unknown>> {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { code, operation, status, label, requestId, phase } = error as Error & Record<string, unknown>;
+  const stack = code === undefined ? error.stack : undefined;
+  return {
+    name: error.name,
+    message: error.message,
+    code,
+    operation,
+    status,
+    label,
+    requestId,
+    phase,
+    stack,
+  };
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env node
+/** argv → command; the only place that exits, and the one place where errors become words for a person. */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { type Context, type ExitCode, exitCode } from './commands/context.ts';
+import { type ErrorCode, MusterdError, ServiceError } from './errors.ts';
+import { createLog } from './log.ts';
+import { createSecret } from './secret.ts';
+import { listenForStop } from './stop.ts';
+
+const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
+  usage: exitCode.usage,
+  configuration: exitCode.configuration,
+  'wrong-team': exitCode.configuration,
+  'lease-held': exitCode.busy,
+  'lease-lost': exitCode.partial,
+  credentials: exitCode.credentials,
+  service: exitCode.partial,
+  mirror: exitCode.partial,
+  stopped: exitCode.partial,
+};
+
+type Action = (
+  context: Context,
+  options: Record<string, unknown>,
+  args: readonly string[],
+) => Promise<ExitCode>;
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return (manifest as { version: string }).version;
+}
+
+function explain(error: unknown): void {
+  const write = (text: string) => process.stderr.write(`${text}\n`);
+  if (!(error instanceof Error)) {
+    write(`musterd: ${String(error)}`);
+    return;
+  }
+  if (!(error instanceof MusterdError)) {
+    write(`musterd: something that should not happen did: ${error.stack ?? error.message}`);
+    return;
+  }
+  write(`musterd: ${error.message}`);
+  if (error instanceof ServiceError && error.requestId !== undefined)
+    write(`  X-Request-Id: ${error.requestId}`);
+  if (error.hint !== undefined) write(`  ${error.hint}`);
+}
+
+function createContext(program: Command, options: Record<string, unknown>, signal: AbortSignal): Context {
+  const global = program.opts<{ config?: string }>();
+  return {
+    env: process.env,
+    out: process.stdout,
+    err: process.stderr,
+    signal,
+    configFile: global.config,
+    json: options['json'] === true,
+    createLog: (level, fallback, secrets) =>
+      createLog({
+        level: level ?? fallback,
+        secrets: secrets.map((secret) => createSecret(secret.reveal())),
+      }),
+  };
+}
+
+/** Wires a command to its module, which is loaded only when it is called. */
+function wire(program: Command, command: Command, action: Action): void {
+  command.action(async (...given: unknown[]) => {
+    const options = command.opts();
+    const args = given.slice(0, -2).flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
+    const stop = listenForStop(new MusterdError('stopped', 'Asked to stop'), () =>
+      process.exit(exitCode.partial),
+    );
+    try {
+      process.exitCode = await action(createContext(program, options, stop.signal), options, args);
+    } finally {
+      stop.close();
+    }
+  });
+}
+
+const collect = (value: string, all: readonly string[] = []) => [...all, value];
+
+function addEmulatorOptions(command: Command): Command {
+  return command
+    .option('--users <n>', 'users of the team', '200')
+    .option('--tags <n>', 'tags', '1200')
+    .option('--fields <n>', 'contact fields', '60')
+    .option('--contacts <n>', 'contacts', '312456')
+    .option('--surveys <n>', 'surveys', '3')
+    .option('--team <id>', 'id of the team', '41')
+    .option('--secret <id:key>', 'an API Secret; at most two', collect)
+    .option('--api-key <key>', 'the legacy team API key')
+    .option('--port <n>', 'port; 0: any free one', '0')
+    .option('--http', 'plain HTTP, on loopback only')
+    .option('--seed <n>', 'what the content follows from', '1')
+    .option('--rate <n>', 'requests a minute; 0: no limit', '500')
+    .option(
+      '--variant <name=value>',
+      'how a deployment differs where the interface is silent; repeatable',
+      collect,
+    );
+}
+
+function createProgram(): Command {
+  const program = new Command('musterd')
+    .description(
+      "Keeps a messaging team's users, tags, contact fields and contact counts equal to a Postgres mirror, both ways.",
+    )
+    .version(version())
+    .option('--config <file>', 'settings, YAML (or MUSTERD_CONFIG)')
+    .showHelpAfterError('(musterd --help lists what there is)')
+    .exitOverride();
+  const json = (command: Command) => command.option('--json', 'JSON instead of words');
+  const add = (name: string, description: string, action: Action) => {
+    const command = program.command(name).description(description).exitOverride();
+    wire(program, command, action);
+    return command;
+  };
+  json(
+    add('reconcile', 'one complete run, both ways', async (context) =>
+      (await import('./commands/reconcile.ts')).reconcileCommand(context),
+    ),
+  );
+  json(
+    add('plan', 'what a run would do; writes nothing on either side', async (context, options) =>
+      (await import('./commands/plan.ts')).planCommand(context, options),
+    ),
+  ).option('--exit-code', 'exit 2 if there are changes');
+  add('daemon', 'reconcile now and on a schedule', async (context) =>
+    (await import('./commands/daemon.ts')).daemonCommand(context),
+  );
+  json(
+    add('status', 'how the mirror stands', async (context) =>
+      (await import('./commands/status.ts')).statusCommand(context),
+    ),
+  );
+  json(
+    add('migrate', 'bring the schema up to date', async (context) =>
+      (await import('./commands/migrate.ts')).migrateCommand(context),
+    ),
+  );
+  const lookups = program.command('lookups').description('addresses to look users up by').exitOverride();
+  const addLookups = json(
+    lookups
+      .command('add <file>')
+      .description('add them from a file, one per line; - for stdin')
+      .exitOverride(),
+  );
+  wire(program, addLookups, async (context, _, [file = '-']) =>
+    (await import('./commands/lookups.ts')).addLookupsCommand(context, file),
+  );
+  addEmulatorOptions(
+    add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
+      (await import('./commands/emulator.ts')).emulatorCommand(context, options),
+    ),
+  );
+  add('demo', 'the whole story on a service and a mirror of its own', async (context, options) =>
+    (await import('./commands/demo.ts')).demoCommand(context, options),
+  ).option('--serve', 'keep everything running at the end');
+  return program;
+}
+
+/** A reader that has gone away is no reason to fail. */
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+try {
+  await createProgram().parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? exitCode.ok : exitCode.usage;
+  else {
+    explain(error);
+    process.exitCode = error instanceof MusterdError ? exitCodes[error.code] : exitCode.partial;
+  }
+}

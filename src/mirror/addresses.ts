@@ -1,0 +1,61 @@
+/** By which addresses users can be looked up on the service. */
+import { type Kysely, sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import type { Addresses } from '../model/user.ts';
+
+/** Those of mirror and base, of held service values, and of pushes whose outcome is not known. */
+export async function readAddresses<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  ids: readonly Id[],
+): Promise<readonly Addresses[]> {
+  const { rows } = await sql<Addresses>`
+    with wanted as (select id from unnest(${ids}::bigint[]) as w (id)),
+    known as (
+      select u.id, u.email, u.phone from mirror.users u join wanted using (id) where u.team_id = ${teamId}
+      union all
+      select b.id, b.email, b.phone from sync.user_base b join wanted using (id) where b.team_id = ${teamId}
+      union all
+      select w.id, case h.field when 'email' then h.service_value #>> '{}' end,
+             case h.field when 'phone' then h.service_value #>> '{}' end
+      from sync.held_fields h join wanted w on w.id = h.user_id where h.team_id = ${teamId}
+      union all
+      select w.id, c.new ->> 'email', c.new ->> 'phone'
+      from sync.changes c join wanted w on w.id = c.user_id where c.team_id = ${teamId} and c.state = 'open'
+    )
+    select id, coalesce(array_agg(distinct email) filter (where email <> ''), '{}') as emails,
+           coalesce(array_agg(distinct phone) filter (where phone <> ''), '{}') as phones
+    from known group by id`.execute(db);
+  return rows;
+}
+
+/** What was put into mirror.user_lookups for this team. */
+export async function readLookups<T>(
+  db: Kysely<T>,
+  teamId: Id,
+): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }> {
+  const { rows } = await sql<{ email: string | null; phone: string | null }>`
+    select email, phone from mirror.user_lookups where team_id = ${teamId} order by lookup_id`.execute(db);
+  return {
+    emails: rows.flatMap(({ email }) => email || []),
+    phones: rows.flatMap(({ phone }) => phone || []),
+  };
+}
+
+/** Adds addresses that are not there yet. @returns how many were added */
+export async function addLookups<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  lookups: readonly { readonly email: string | null; readonly phone: string | null }[],
+): Promise<number> {
+  const { rows } = await sql<{ lookup_id: bigint }>`
+    insert into mirror.user_lookups (team_id, email, phone)
+    select distinct ${teamId}::bigint, s.email, s.phone
+    from jsonb_to_recordset(${JSON.stringify(lookups)}::jsonb) as s (email text, phone text)
+    where not exists (
+      select from mirror.user_lookups l
+      where l.team_id = ${teamId} and (l.email, l.phone) is not distinct from (s.email, s.phone)
+    )
+    returning lookup_id`.execute(db);
+  return rows.length;
+}

@@ -1,0 +1,117 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Socket } from 'node:net';
+import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
+import pg from 'pg';
+import { MusterdError } from '../errors.ts';
+import { describeConnectError, describeStatementError, spoilsConnection } from './database-errors.ts';
+import type { ConnectionUrl } from './database-url.ts';
+
+export interface PoolOptions {
+  readonly applicationName: string;
+  readonly maxConnections: number;
+  readonly connectTimeoutMs: number;
+  readonly queryTimeoutMs: number;
+  readonly onConnectionError?: ((error: Error) => void) | undefined;
+}
+
+/** For how long the statements of one call may go unanswered, where that differs from the pool's setting. */
+export const queryPatience = new AsyncLocalStorage<number>();
+
+/**
+ * A pg pool as Kysely wants it, that survives what servers do to connections (reliability.md D3, D6, D10):
+ * a lost connection is an error of the statement that was under way and never of the process; a statement
+ * without an answer ends after a while and takes its connection along.
+ *
+ * No server setting is made here: behind a PgBouncer in transaction mode a start-up option is refused
+ * and a session's SET would reach somebody else's session.
+ */
+export function createPool(connection: ConnectionUrl, options: PoolOptions): PostgresPool {
+  const pool = new pg.Pool({
+    connectionString: connection.url,
+    application_name: options.applicationName,
+    max: options.maxConnections,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    types: { getTypeParser },
+  });
+  const report = (error: Error) => options.onConnectionError?.(error);
+  // Idle connections report to the pool, those at work to themselves; unheard, both would end the process.
+  pool.on('error', report);
+  pool.on('connect', (client) => client.on('error', report));
+  return {
+    options: pool.options,
+    end: async () => {
+      if (!pool.ending) await pool.end();
+    },
+    connect: async () => {
+      try {
+        return guard(await pool.connect(), connection.shown, options.queryTimeoutMs);
+      } catch (error) {
+        throw describeConnectError(error, connection.shown);
+      }
+    },
+  };
+}
+
+function guard(client: pg.PoolClient, shown: string, patienceMs: number): PostgresPoolClient {
+  let broken: unknown;
+  const send = async (text: string, values: readonly unknown[]) => {
+    // After a timeout the answer may still come: the next statement would wait behind it, as long again.
+    if (broken !== undefined) throw broken;
+    const query = { text, values: [...values], query_timeout: queryPatience.getStore() ?? patienceMs };
+    try {
+      return await client.query<Record<string, unknown>>(query);
+    } catch (error) {
+      const described = describeStatementError(error, shown);
+      if (spoilsConnection(error)) {
+        broken = described;
+        cut(client);
+      }
+      throw described;
+    }
+  };
+  return {
+    query: ((text: unknown, values?: readonly unknown[]) => {
+      if (typeof text !== 'string') throw new MusterdError('mirror', 'Cursors are not used here.');
+      return send(text, values ?? []).then(onlyResult);
+    }) as PostgresPoolClient['query'],
+    release: (destroy) => client.release(destroy === true || broken !== undefined),
+  };
+}
+
+/** pg would say goodbye and wait for an answer, for ever where nobody answers any more. */
+function cut(client: pg.PoolClient): void {
+  const connection: unknown = Reflect.get(client, 'connection');
+  if (typeof connection !== 'object' || connection === null || !('stream' in connection)) return;
+  if (connection.stream instanceof Socket) connection.stream.destroy();
+}
+
+/** A text of several statements (a migration) has several results, of which Kysely wants the last. */
+function onlyResult(answer: pg.QueryResult<Record<string, unknown>>): PostgresQueryResult<unknown> {
+  const result = Array.isArray(answer) ? (answer.at(-1) as typeof answer) : answer;
+  const command = result.command as PostgresQueryResult<unknown>['command'];
+  return { command, rowCount: result.rowCount ?? 0, rows: result.rows };
+}
+
+const INT8 = pg.types.builtins.INT8;
+const INT8_ARRAY = 1016;
+const DATE = pg.types.builtins.DATE;
+
+/**
+ * int8 is a bigint, since ids do not fit a number; date stays `YYYY-MM-DD`, since a Date of it would be
+ * midnight in this machine's zone; timestamptz is a Date.
+ */
+const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') => {
+  if (format === 'binary') return pg.types.getTypeParser(oid, format);
+  const parse = pg.types.getTypeParser(oid);
+  if (oid === INT8) return (text: string) => BigInt(text);
+  if (oid === INT8_ARRAY) return (text: string) => toBigInts(parse(text));
+  if (oid === DATE) return (text: string) => text;
+  return parse;
+};
+
+function toBigInts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toBigInts);
+  return typeof value === 'string' ? BigInt(value) : null;
+}

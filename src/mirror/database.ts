@@ -1,0 +1,236 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type Dialect,
+  type IsolationLevel,
+  isAbortedTransactionError,
+  Kysely,
+  PostgresAdapter,
+  PostgresDialect,
+  sql,
+  type Transaction,
+} from 'kysely';
+import { MusterdError } from '../errors.ts';
+import { sqlState } from './database-errors.ts';
+import { createPool, queryPatience } from './database-pool.ts';
+import { readConnectionUrl } from './database-url.ts';
+
+export interface DatabaseOptions {
+  /** postgres://…; how its `sslmode` is read, `readConnectionUrl` says. */
+  readonly url: string;
+  /** Shown in pg_stat_activity. Begins with `musterd`, so that an embedded server waits for it. */
+  readonly applicationName?: string;
+  readonly maxConnections?: number;
+  /** How long a connection may take to come about, or to become free. */
+  readonly connectTimeoutMs?: number;
+  /** How long one statement of a transaction may take on the server. */
+  readonly statementTimeoutMs?: number;
+  /** How long one statement may wait for a lock, such as an analyst's. */
+  readonly lockTimeoutMs?: number;
+  /** How long a transaction may stand still between two statements. */
+  readonly idleTimeoutMs?: number;
+  /**
+   * How long any statement may go unanswered, for servers that are there but do not speak; in a
+   * transaction with a longer limit for statements, half a minute more than that.
+   */
+  readonly queryTimeoutMs?: number;
+  /** Told of connections that broke while nobody used them, or beneath a statement. */
+  readonly onConnectionError?: (error: Error) => void;
+}
+
+export interface TransactionOptions {
+  readonly isolationLevel?: IsolationLevel;
+  /** 0: none, for this and for the next. */
+  readonly statementTimeoutMs?: number;
+  readonly lockTimeoutMs?: number;
+}
+
+export interface Database<Tables> {
+  /** For reads of one statement. Writes go through `transaction`. */
+  readonly kysely: Kysely<Tables>;
+  /**
+   * Runs `work` in one transaction and resolves only when Postgres said that it committed. `work` runs
+   * again, from the start, after a deadlock or serialization failure (5 times at most) and after a lock or
+   * statement timeout (twice at most): it must do nothing but SQL. Rejects with the error of `work`, with
+   * that of Postgres, or with a `MusterdError('mirror')`; when the connection broke beneath the commit,
+   * nobody knows whether it happened, and the error says so: read again before writing again.
+   */
+  transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** Waits for transactions under way, then closes every connection. */
+  close(): Promise<void>;
+}
+
+/** How often a transaction that Postgres broke off for this reason is run again. */
+const RETRIES: Readonly<Record<string, number>> = { '40001': 5, '40P01': 5, '55P03': 2, '57014': 2 };
+
+/** Connects lazily: the first statement, or `checkServer`, finds out whether anybody is there. */
+export function createDatabase<Tables>(options: DatabaseOptions): Database<Tables> {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 60_000;
+  const lockTimeoutMs = options.lockTimeoutMs ?? 10_000;
+  const queryTimeoutMs = options.queryTimeoutMs ?? 90_000;
+  const pool = createPool(readConnectionUrl(options.url), {
+    applicationName: options.applicationName ?? 'musterd',
+    maxConnections: options.maxConnections ?? 8,
+    connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
+    queryTimeoutMs,
+    onConnectionError: options.onConnectionError,
+  });
+  const kysely = new Kysely<Tables>({ dialect: createDialect(new PostgresDialect({ pool })) });
+  return {
+    kysely,
+    transaction: async (work, own = {}) => {
+      const limits = {
+        statement_timeout: own.statementTimeoutMs ?? statementTimeoutMs,
+        lock_timeout: own.lockTimeoutMs ?? lockTimeoutMs,
+        idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 30_000,
+      };
+      const patienceMs =
+        limits.statement_timeout === 0 ? 0 : Math.max(queryTimeoutMs, limits.statement_timeout + 30_000);
+      return await queryPatience.run(patienceMs, () =>
+        retry(() => runOnce(kysely, work, limits, own.isolationLevel)),
+      );
+    },
+    close: async () => {
+      await kysely.destroy();
+      await pool.end();
+    },
+  };
+}
+
+/**
+ * Kysely's, but the Migrator's lock is one of the transaction: a session's lock would be left behind in
+ * somebody else's session by a PgBouncer, and in the pool by a failed migration.
+ */
+function createDialect(dialect: PostgresDialect): Dialect {
+  return {
+    createDriver: () => dialect.createDriver(),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createAdapter: () => {
+      const adapter = new PostgresAdapter();
+      adapter.acquireMigrationLock = async (db) => {
+        await sql`select pg_advisory_xact_lock(hashtextextended('musterd migrate', 0))`.execute(db);
+      };
+      adapter.releaseMigrationLock = async () => {};
+      return adapter;
+    },
+  };
+}
+
+async function retry<T>(once: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await once();
+    } catch (error) {
+      const state = sqlState(error);
+      const retries = state === undefined ? undefined : RETRIES[state];
+      if (retries === undefined || error instanceof MusterdError) throw error;
+      if (tries > retries) {
+        const words = error instanceof Error ? error.message : String(error);
+        throw new MusterdError('mirror', `A transaction was broken off ${tries} times: ${words}`, {
+          hint: 'Somebody else holds locks on the same tables for long; see pg_stat_activity and pg_locks.',
+          cause: error,
+        });
+      }
+    }
+    // Jitter, so that two who met do not meet again; the longer, the more often they did.
+    await delay(Math.random() * 20 * 2 ** tries);
+  }
+}
+
+async function runOnce<Tables, T>(
+  kysely: Kysely<Tables>,
+  work: (tx: Transaction<Tables>) => Promise<T>,
+  limits: Readonly<Record<string, number>>,
+  isolationLevel: IsolationLevel | undefined,
+): Promise<T> {
+  const builder = kysely.transaction();
+  const begin = isolationLevel === undefined ? builder : builder.setIsolationLevel(isolationLevel);
+  let failure: { readonly error: unknown } | undefined;
+  let worked = false;
+  try {
+    return await begin.execute(async (tx) => {
+      try {
+        await setLocally(tx, limits);
+        const result = await work(tx);
+        worked = true;
+        return result;
+      } catch (error) {
+        failure = { error };
+        throw error;
+      }
+    });
+  } catch (error) {
+    // The first error counts: on a broken connection the ROLLBACK after it fails too, with other words.
+    if (failure !== undefined) throw failure.error;
+    throw worked ? describeCommitError(error) : error;
+  }
+}
+
+/** SET LOCAL, three at once, with values as parameters. */
+async function setLocally<Tables>(
+  tx: Transaction<Tables>,
+  limits: Readonly<Record<string, number>>,
+): Promise<void> {
+  const settings = Object.entries(limits).map(([name, ms]) => sql`set_config(${name}, ${`${ms}ms`}, true)`);
+  await sql`select ${sql.join(settings)}`.execute(tx);
+}
+
+function describeCommitError(error: unknown): unknown {
+  if (isAbortedTransactionError(error)) {
+    return new MusterdError(
+      'mirror',
+      'A statement failed inside a transaction and its error was swallowed.',
+      {
+        hint: 'Postgres undid the whole transaction. This is a mistake in musterd; please report it.',
+        cause: error,
+      },
+    );
+  }
+  const state = sqlState(error);
+  const unknown = error instanceof MusterdError || state === undefined || state === '40003';
+  if (!unknown) return error;
+  return new MusterdError('mirror', 'The connection to Postgres broke during a commit.', {
+    hint: 'Whether it happened is unknown; the next run reads again and goes on from what it finds.',
+    cause: error,
+  });
+}
+
+/**
+ * Refuses servers on which the mirror would go wrong: older than Postgres 15, another encoding than
+ * UTF8, dates in a form that pg does not read, or one that takes no writes.
+ */
+export async function checkServer<Tables>(db: Database<Tables>): Promise<void> {
+  const { rows } = await sql<{ version: number; encoding: string; style: string; standby: boolean }>`
+    select current_setting('server_version_num')::int as version,
+           current_setting('server_encoding') as encoding,
+           current_setting('DateStyle') as style,
+           pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as standby`.execute(
+    db.kysely,
+  );
+  const [server] = rows;
+  if (server === undefined)
+    throw new MusterdError('mirror', 'Postgres did not answer a question about itself.');
+  if (server.version < 150_000) {
+    const major = Math.floor(server.version / 10_000);
+    throw refused(`Postgres ${major} is too old.`, 'musterd needs Postgres 15 or newer.');
+  }
+  if (server.encoding !== 'UTF8') {
+    throw refused(
+      `The database's encoding is ${server.encoding}.`,
+      "musterd needs UTF8: create database … encoding 'UTF8' template template0.",
+    );
+  }
+  if (!server.style.startsWith('ISO')) {
+    throw refused(
+      `Dates are written in the style "${server.style}".`,
+      'Set DateStyle to ISO for this role or database: alter role … set datestyle = ISO.',
+    );
+  }
+  if (server.standby) {
+    throw refused('This Postgres takes no writes.', 'Point DATABASE_URL at the primary, not at a standby.');
+  }
+}
+
+function refused(message: string, hint: string): MusterdError {
+  return new MusterdError('mirror', message, { hint });
+}

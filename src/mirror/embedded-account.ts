@@ -1,0 +1,119 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, chmodSync, chownSync, constants, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { MusterdError } from '../errors.ts';
+
+/** Whom the server runs as, when not as ourselves. */
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Postgres refuses to run as root: root lends it to `postgres` or, where there is none, to `nobody`. */
+function serverAccount(): Account {
+  const account = findAccount('postgres') ?? findAccount('nobody');
+  if (account !== undefined) return account;
+  throw new MusterdError('mirror', 'The embedded Postgres must not run as root, and there is nobody else.', {
+    hint: 'Run musterd as another user, or set DATABASE_URL.',
+  });
+}
+
+function findAccount(name: string): Account | undefined {
+  const [uid, gid] = ['-u', '-g'].map((flag) => spawnSync('id', [flag, name], { encoding: 'utf8' }));
+  if (uid?.status !== 0 || gid?.status !== 0) return undefined;
+  return { name, uid: Number(uid.stdout), gid: Number(gid.stdout) };
+}
+
+/** Where the mirror lives unless somebody says otherwise; made, and ours. */
+export function dataFolder(environment: Environment = process.env): string {
+  const own = environment['MUSTERD_DATA_DIR'];
+  if (own) return resolve(own);
+  return firstUsable(candidates(environment, 'data'));
+}
+
+/** Where the unpacked server binaries are kept; made, and ours. */
+export function cacheFolder(environment: Environment = process.env): string {
+  return firstUsable(candidates(environment, 'cache'));
+}
+
+/** systemd's folders first (a unit with DynamicUser has no home), then the system's or the user's. */
+function candidates(environment: Environment, kind: 'data' | 'cache'): readonly string[] {
+  const granted = environment[kind === 'data' ? 'STATE_DIRECTORY' : 'CACHE_DIRECTORY']?.split(':')[0];
+  if (granted) return [granted];
+  if (process.getuid?.() === 0) return [kind === 'data' ? '/var/lib/musterd' : '/var/cache/musterd'];
+  const xdg = environment[kind === 'data' ? 'XDG_DATA_HOME' : 'XDG_CACHE_HOME'];
+  const home = homeFolder();
+  const usual = kind === 'data' ? ['.local', 'share'] : ['.cache'];
+  return [
+    ...(xdg?.startsWith('/') ? [join(xdg, 'musterd')] : []),
+    ...(home === undefined ? [] : [join(home, ...usual, 'musterd')]),
+    join(tmpdir(), `musterd-${process.getuid?.() ?? 0}`, kind),
+  ];
+}
+
+function homeFolder(): string | undefined {
+  try {
+    return homedir() || undefined;
+  } catch {
+    // HOME is unset and the user is in no passwd.
+    return undefined;
+  }
+}
+
+function firstUsable(folders: readonly string[]): string {
+  let last: unknown;
+  for (const folder of folders) {
+    try {
+      if (folder.startsWith(join(tmpdir(), 'musterd-'))) makePrivate(join(folder, '..'));
+      const made = mkdirSync(folder, { recursive: true, mode: 0o755 }) !== undefined;
+      // Whatever root's umask is, the server's account has to pass.
+      if (made && process.getuid?.() === 0) chmodSync(folder, 0o755);
+      accessSync(folder, constants.W_OK | constants.X_OK);
+      return folder;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new MusterdError('mirror', `There is no folder for the embedded Postgres: ${folders.join(', ')}.`, {
+    hint: 'Set MUSTERD_DATA_DIR to a folder that you may write to, or DATABASE_URL to a Postgres of yours.',
+    cause: last,
+  });
+}
+
+/** In a folder that all may write to, a name can have been taken by somebody with plans for it. */
+function makePrivate(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const found = lstatSync(folder);
+  if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0) {
+    throw new Error(`${folder} belongs to somebody else, or is open to others`);
+  }
+}
+
+/**
+ * Makes `folder` the server's own and says as whom the server runs; none: as ourselves. A mirror that is
+ * there already keeps its owner, so that root can look at a user's.
+ */
+export function giveFolder(folder: string): Account | undefined {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (process.getuid?.() !== 0) return undefined;
+  const account = ownerOf(join(folder, 'cluster')) ?? serverAccount();
+  // Never somebody's folder with things in it: the variable may name / or /tmp by mistake.
+  if (readdirSync(folder).length === 0) chownSync(folder, account.uid, account.gid);
+  const { uid, gid } = account;
+  const probe = ['-c', 'cd -- "$1" && test -w . && test -x .', 'sh', folder];
+  const { status } = spawnSync('/bin/sh', probe, { uid, gid, cwd: '/', stdio: 'ignore' });
+  if (status === 0) return account;
+  throw new MusterdError('mirror', `The account ${account.name} can not use the folder ${folder}.`, {
+    hint: 'As root, the embedded Postgres runs as that account: choose an empty MUSTERD_DATA_DIR that it can reach (not below /root).',
+  });
+}
+
+function ownerOf(path: string): Account | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.uid === 0) return undefined;
+  return { name: `with the id ${found.uid}`, uid: found.uid, gid: found.gid };
+}

@@ -1,0 +1,144 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { MusterdError } from '../errors.ts';
+import type { Account } from './embedded-account.ts';
+import type { Binaries } from './embedded-binaries.ts';
+
+/** A data directory of Postgres and the password to it: made and renamed as one, so never one without the other. */
+export interface Cluster {
+  /** PGDATA. */
+  readonly data: string;
+  /** In the form that libpq reads (PGPASSFILE), mode 0600. */
+  readonly passwordFile: string;
+  readonly password: string;
+}
+
+/** The role that owns everything in an embedded server, and the name of its database. */
+export const OWNER = 'musterd';
+
+/** Nothing of our environment reaches the server: not PGDATA, not a locale that it does not know. */
+export const SERVER_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
+
+/** Finds the cluster of a data folder, or makes it. Several processes may do so at once. */
+export async function openCluster(
+  folder: string,
+  binaries: Binaries,
+  options: { account: Account | undefined; ephemeral: boolean; onProgress: (step: string) => void },
+): Promise<Cluster> {
+  const place = join(folder, 'cluster');
+  if (!existsSync(join(place, 'data', 'PG_VERSION'))) {
+    options.onProgress('creating the database');
+    sweep(folder);
+    await create(folder, place, binaries, options);
+  }
+  const data = join(place, 'data');
+  const found = Number.parseInt(readFileSync(join(data, 'PG_VERSION'), 'utf8'), 10);
+  if (found !== binaries.major) {
+    throw new MusterdError(
+      'mirror',
+      `The mirror in ${folder} was made by Postgres ${found}, not ${binaries.major}.`,
+      {
+        hint: `Carry it over with pg_upgrade or with pg_dump of Postgres ${found}; or move the folder away, and musterd makes a new mirror from the service (edits that were not pushed yet are then only in the old one).`,
+      },
+    );
+  }
+  const passwordFile = join(place, 'pgpass');
+  const password = readFileSync(passwordFile, 'utf8').trim().split(':').at(-1) ?? '';
+  return { data, passwordFile, password };
+}
+
+async function create(
+  folder: string,
+  place: string,
+  binaries: Binaries,
+  { account, ephemeral }: { account: Account | undefined; ephemeral: boolean },
+): Promise<void> {
+  const fresh = mkdtempSync(join(folder, 'cluster.new-'));
+  try {
+    const password = randomBytes(18).toString('base64url');
+    const passwordFile = join(fresh, 'pgpass');
+    const plain = join(fresh, 'password');
+    writeFileSync(passwordFile, `127.0.0.1:*:*:${OWNER}:${password}\n`, { mode: 0o600 });
+    writeFileSync(plain, password, { mode: 0o600 });
+    for (const path of account === undefined ? [] : [fresh, passwordFile, plain]) {
+      chownSync(path, account?.uid ?? -1, account?.gid ?? -1);
+    }
+    await initialise(join(fresh, 'data'), plain, binaries, account, ephemeral);
+    rmSync(plain);
+    appendFileSync(join(fresh, 'data', 'postgresql.conf'), SETTINGS);
+    // Fails when another process was faster: then its cluster is the one.
+    if (!existsSync(place)) renameSync(fresh, place);
+  } catch (error) {
+    if (!existsSync(join(place, 'data', 'PG_VERSION'))) throw error;
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** For a small server beside a small process; whoever needs more edits the file. */
+const SETTINGS = `
+# musterd
+shared_buffers = 64MB
+max_connections = 50
+timezone = 'UTC'
+log_timezone = 'UTC'
+log_checkpoints = off
+logging_collector = off
+`;
+
+async function initialise(
+  data: string,
+  passwordFile: string,
+  { bindir, major }: Binaries,
+  account: Account | undefined,
+  ephemeral: boolean,
+): Promise<void> {
+  // The same order of characters on every machine, whatever locales it has: Postgres brings it along since 17.
+  const locale =
+    major >= 17
+      ? ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+      : ['--locale=C.UTF-8'];
+  const options = ['-D', data, '-U', OWNER, '-A', 'scram-sha-256', '--pwfile', passwordFile, '-E', 'UTF8'];
+  try {
+    await promisify(execFile)(join(bindir, 'initdb'), [...options, ...locale, ...(ephemeral ? ['-N'] : [])], {
+      ...identity(account),
+      cwd: '/',
+      env: SERVER_ENVIRONMENT,
+    });
+  } catch (error) {
+    const words = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+    throw new MusterdError('mirror', `The embedded Postgres could not be set up: ${words || String(error)}`, {
+      hint: 'Set DATABASE_URL to a Postgres of yours, if this machine can not run the embedded one.',
+      cause: error,
+    });
+  }
+}
+
+/** For spawn: whom to become. */
+export function identity(account: Account | undefined): { uid?: number; gid?: number } {
+  return account === undefined ? {} : { uid: account.uid, gid: account.gid };
+}
+
+/** Removes what creations that were killed left behind. */
+function sweep(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith('cluster.new-')) continue;
+    const path = join(folder, name);
+    const madeAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - madeAt > 600_000) rmSync(path, { recursive: true, force: true });
+  }
+}

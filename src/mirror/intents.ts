@@ -1,0 +1,224 @@
+/** Intents: pushes that are written down before they are sent, and closed when their outcome is known. */
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Intent, IntentResult, Tries, UserPlan } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+import { type BaseUser, type Field, fields, type UserPatch } from '../model/user.ts';
+import { asTimestamp } from './timestamp.ts';
+import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
+import { type RunOf, writeHolds } from './users-write.ts';
+
+interface IntentRow {
+  readonly change_id: bigint;
+  readonly user_id: bigint;
+  readonly sent: Readonly<Record<string, unknown>>;
+  readonly outcome: Readonly<Record<string, string>>;
+  readonly base_name: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly role_id: bigint | null;
+  readonly age_ms: number;
+}
+
+const intentColumns = sql`
+  c.change_id, c.user_id, c.new as sent, c.outcome, b.name as base_name, b.first_name, b.last_name, b.email, b.phone,
+  b.role_id, (extract(epoch from clock_timestamp() - c.opened_at) * 1000)::float8 as age_ms`;
+
+function toIntent(row: IntentRow): Intent {
+  const base: BaseUser = {
+    name: { first: row.first_name, last: row.last_name },
+    joined: row.base_name,
+    email: row.email,
+    phone: row.phone,
+    roleId: row.role_id,
+  };
+  const open = Object.entries(row.sent).filter(([field]) => (row.outcome[field] ?? 'unknown') === 'unknown');
+  const sent: UserPatch = Object.fromEntries(
+    open.map(([column, value]) => [fieldOfSql(column), valueFromJson(fieldOfSql(column), value)]),
+  );
+  return { changeId: row.change_id, userId: row.user_id, sent, base, ageMs: row.age_ms };
+}
+
+export async function readIntents<T>(db: Kysely<T>, teamId: Id): Promise<readonly Intent[]> {
+  const { rows } = await sql<IntentRow>`
+    select ${intentColumns} from sync.changes c
+    join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id
+    where c.team_id = ${teamId} and c.state = 'open' order by c.change_id`.execute(db);
+  return rows.map(toIntent);
+}
+
+/** The values of a patch, under their SQL names. */
+function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    fields.filter((field) => patch[field] !== undefined).map((field) => [sqlField(field), patch[field]]),
+  );
+}
+
+/**
+ * Writes down what is about to be sent. A user whose row changed since it was read, or who has an open
+ * intent already, is left out.
+ */
+export async function openIntents<T>(
+  tx: Transaction<T>,
+  { teamId, runId }: RunOf,
+  plans: readonly UserPlan[],
+): Promise<readonly Intent[]> {
+  const staged = plans.map(({ id, patch }) => ({ id, sent: patchInSql(patch) }));
+  const { rows } = await sql<IntentRow>`
+    with wanted as (
+      select s.id, s.sent from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb)
+      join mirror.users u on u.team_id = ${teamId} and u.id = s.id and u.gone_at is null
+      where s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
+        'email', u.email, 'phone', u.phone, 'role_id', u.role_id)
+    ),
+    opened as (
+      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, sent_at)
+      select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, agreed.values, w.sent, clock_timestamp()
+      from wanted w
+      join sync.user_base b on b.team_id = ${teamId} and b.id = w.id
+      cross join lateral (
+        select jsonb_object_agg(v.key, v.value) as values
+        from jsonb_each(jsonb_build_object('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
+          'email', b.email, 'phone', b.phone, 'role_id', b.role_id)) v
+        where w.sent ? v.key
+      ) agreed
+      on conflict (team_id, user_id) where state = 'open' do nothing
+      returning *
+    )
+    select ${intentColumns} from opened c
+    join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id order by c.user_id`.execute(tx);
+  return rows.map(toIntent);
+}
+
+function stageResult({ intent, outcomes, seen, taken, joined, closed, requestId }: IntentResult) {
+  const took = (field: Field) => outcomes[field] === 'confirmed';
+  const { sent } = intent;
+  return {
+    change_id: intent.changeId,
+    id: intent.userId,
+    outcome: Object.fromEntries(
+      Object.entries(outcomes).map(([field, outcome]) => [sqlField(field as Field), outcome]),
+    ),
+    closed,
+    request_id: requestId,
+    took_name: took('name'),
+    took_email: took('email'),
+    took_phone: took('phone'),
+    took_role_id: took('roleId'),
+    sent_first: sent.name?.first,
+    sent_last: sent.name?.last,
+    sent_email: sent.email,
+    sent_phone: sent.phone,
+    sent_role_id: sent.roleId,
+    first_name: taken.name.first,
+    last_name: taken.name.last,
+    joined,
+    email: taken.email,
+    phone: taken.phone,
+    role_id: taken.roleId,
+    seen: seen !== null,
+    created_at: asTimestamp(seen?.createdAt),
+    updated_at: asTimestamp(seen?.updatedAt),
+    user_created_at: asTimestamp(seen?.userCreatedAt),
+    user_updated_at: asTimestamp(seen?.userUpdatedAt),
+    raw: seen?.raw ?? {},
+  };
+}
+
+const staged = (json: string) => sql`
+  jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, request_id text,
+    took_name boolean, took_email boolean, took_phone boolean, took_role_id boolean, sent_first text, sent_last text,
+    sent_email text, sent_phone text, sent_role_id bigint, first_name text, last_name text, joined text, email text,
+    phone text, role_id bigint, seen boolean, created_at timestamptz, updated_at timestamptz,
+    user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
+
+/**
+ * Takes the service's own values for what is confirmed: into the base always, into the mirror where it
+ * still holds what was sent (a later edit stays, and is pushed next).
+ * @returns the users whose row an editor holds: nothing of theirs was written, their intent stays open
+ */
+export async function applyResults<T>(
+  tx: Transaction<T>,
+  run: RunOf,
+  results: readonly IntentResult[],
+): Promise<readonly Id[]> {
+  const { teamId } = run;
+  const ids = results.map(({ intent }) => intent.userId);
+  const { rows } = await sql<{ id: bigint }>`
+    select id from mirror.users where team_id = ${teamId} and id = any (${ids}::bigint[])
+    order by id for update skip locked`.execute(tx);
+  const free = new Set(rows.map(({ id }) => id));
+  const applied = results.filter(({ intent }) => free.has(intent.userId));
+  if (applied.length === 0) return ids;
+  const json = toJson(applied.map(stageResult));
+  await sql`
+    update mirror.users u set
+      first_name = case when s.took_name and pair_is_sent then s.first_name else u.first_name end,
+      last_name = case when s.took_name and pair_is_sent then s.last_name else u.last_name end,
+      name_split = case when s.took_name and pair_is_sent then 'known' else u.name_split end,
+      name = case when s.took_name then s.joined else u.name end,
+      email = case when s.took_email and u.email is not distinct from s.sent_email then s.email else u.email end,
+      phone = case when s.took_phone and u.phone is not distinct from s.sent_phone then s.phone else u.phone end,
+      role_id = case when s.took_role_id and u.role_id is not distinct from s.sent_role_id then s.role_id else u.role_id end,
+      created_at = case when s.seen then s.created_at else u.created_at end,
+      updated_at = case when s.seen then s.updated_at else u.updated_at end,
+      user_created_at = case when s.seen then s.user_created_at else u.user_created_at end,
+      user_updated_at = case when s.seen then s.user_updated_at else u.user_updated_at end,
+      raw = case when s.seen then s.raw else u.raw end
+    from ${staged(json)}
+    join mirror.users m on m.team_id = ${teamId} and m.id = s.id
+    cross join lateral (select (m.first_name, m.last_name) is not distinct from (s.sent_first, s.sent_last)) p (pair_is_sent)
+    where u.team_id = ${teamId} and u.id = s.id
+      and (s.seen or s.took_name or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
+  await sql`
+    update sync.user_base b set
+      name = case when s.took_name then s.joined else b.name end,
+      first_name = case when s.took_name then s.first_name else b.first_name end,
+      last_name = case when s.took_name then s.last_name else b.last_name end,
+      email = case when s.took_email then s.email else b.email end,
+      phone = case when s.took_phone then s.phone else b.phone end,
+      role_id = case when s.took_role_id then s.role_id else b.role_id end,
+      agreed_at = clock_timestamp()
+    from ${staged(json)}
+    where b.team_id = ${teamId} and b.id = s.id
+      and (s.took_name or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
+  await sql`
+    update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
+      state = case when s.closed then 'closed' else 'open' end,
+      closed_at = case when s.closed then clock_timestamp() end
+    from ${staged(json)} where c.change_id = s.change_id
+      and (s.closed or not c.outcome @> s.outcome)`.execute(tx);
+  await writeHolds(
+    tx,
+    run,
+    applied.flatMap(({ intent, holds }) => holds.map((hold) => ({ id: intent.userId, hold }))),
+  );
+  return ids.filter((id) => !free.has(id));
+}
+
+/** How often each of these very values was pushed before to no effect, by user and field. */
+export async function countIneffective<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  intents: readonly Intent[],
+): Promise<ReadonlyMap<Id, Tries>> {
+  const asked = intents.map(({ userId, changeId, sent }) => ({
+    id: userId,
+    change_id: changeId,
+    sent: patchInSql(sent),
+  }));
+  const { rows } = await sql<{ user_id: bigint; field: string; count: bigint }>`
+    select c.user_id, f.key as field, count(*) as count
+    from jsonb_to_recordset(${toJson(asked)}::jsonb) as s (id bigint, change_id bigint, sent jsonb)
+    join sync.changes c on c.team_id = ${teamId} and c.user_id = s.id and c.kind = 'push' and c.change_id < s.change_id
+    cross join lateral jsonb_each(s.sent) as f (key, value)
+    where c.new -> f.key = f.value and c.outcome ->> f.key in ('ineffective', 'missing')
+    group by c.user_id, f.key`.execute(db);
+  const tries = new Map<Id, Partial<Record<Field, number>>>();
+  for (const { user_id, field, count } of rows) {
+    tries.set(user_id, { ...tries.get(user_id), [fieldOfSql(field)]: Number(count) });
+  }
+  return tries;
+}

@@ -1,0 +1,217 @@
+/** The read-only listings: published in one transaction, and only the rows that changed are written. */
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import type {
+  AbsenceDecision,
+  AbsentRow,
+  ListedResource,
+  MirroredResource,
+  RefreshResult,
+} from '../model/absence.ts';
+import type { ContactCount } from '../model/contact-count.ts';
+import type { ContactField } from '../model/contact-field.ts';
+import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+import { type ListingMemory, nothingLearned, type RejectedRow } from '../model/listing.ts';
+import type { Tag } from '../model/tag.ts';
+import type { RunOf } from './users-write.ts';
+
+/** How many rows one statement publishes. */
+const rowsPerStatement = 5000;
+
+/** One listed resource in SQL: its table, its columns besides team and id, and how a row is staged. */
+export interface ListedTable<Row> {
+  readonly resource: ListedResource;
+  readonly stage: (row: Row) => object;
+  /** `id bigint, tag text, …` */
+  readonly definition: RawBuilder<unknown>;
+  /** The columns that follow the service. */
+  readonly columns: readonly string[];
+}
+
+export const tagTable: ListedTable<Tag> = {
+  resource: 'tags',
+  stage: ({ id, tag, color, rev, created, updated, raw }) => ({ id, tag, color, rev, created, updated, raw }),
+  definition: sql`id bigint, tag text, color text, rev bigint, created text, updated text, raw jsonb`,
+  columns: ['tag', 'color', 'rev', 'created', 'updated', 'raw'],
+};
+
+export const contactFieldTable: ListedTable<ContactField> = {
+  resource: 'contact_fields',
+  stage: ({ id, title, op, rev, tid, uid, raw }) => ({ id, title, op, rev, tid, uid, raw }),
+  definition: sql`id bigint, title text, op text, rev bigint, tid bigint, uid bigint, raw jsonb`,
+  columns: ['title', 'op', 'rev', 'tid', 'uid', 'raw'],
+};
+
+function columnsOf(table: string, columns: readonly string[]) {
+  return sql.join(columns.map((column) => sql.ref(`${table}.${column}`)));
+}
+
+/** The staged rows that are new or differ from table t; `is_new` tells which. */
+function differing<Row>(of: ListedTable<Row>, teamId: Id, rows: readonly Row[]) {
+  return sql`
+    select s.*, t.id is null as is_new
+    from jsonb_to_recordset(${toJson(rows.map(of.stage))}::jsonb) as s (${of.definition})
+    left join ${sql.table(`mirror.${of.resource}`)} t on t.team_id = ${teamId} and t.id = s.id
+    where t.id is null or t.gone_at is not null
+      or (${columnsOf('t', of.columns)}) is distinct from (${columnsOf('s', of.columns)})`;
+}
+
+function* slices<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
+  for (let from = 0; from < rows.length; from += rowsPerStatement)
+    yield rows.slice(from, from + rowsPerStatement);
+}
+
+async function readAbsent<T, Row>(
+  db: Kysely<T>,
+  of: ListedTable<Row>,
+  teamId: Id,
+  seen: readonly Id[],
+): Promise<{ readonly absent: readonly AbsentRow[]; readonly present: number }> {
+  const { rows } = await sql<{ id: bigint; missing_for_ms: number | null; present: bigint }>`
+    with present as (select t.id from ${sql.table(`mirror.${of.resource}`)} t where t.team_id = ${teamId} and t.gone_at is null)
+    select p.id, (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 as missing_for_ms,
+      (select count(*) from present) as present
+    from present p
+    left join sync.absences a on a.team_id = ${teamId} and a.resource = ${of.resource} and a.id = p.id
+    where not exists (select from unnest(${seen}::bigint[]) s (id) where s.id = p.id)`.execute(db);
+  const absent = rows.map(({ id, missing_for_ms }) => ({ id, missingForMs: missing_for_ms ?? undefined }));
+  return { absent, present: Number(rows[0]?.present ?? 0n) };
+}
+
+type Ided = { readonly id: Id };
+
+/** What publishing these rows would do. */
+export async function compareListing<T, Row extends Ided>(
+  db: Kysely<T>,
+  of: ListedTable<Row>,
+  teamId: Id,
+  rows: readonly Row[],
+): Promise<RefreshResult> {
+  let added = 0;
+  let changed = 0;
+  for (const slice of slices(rows)) {
+    const found = await sql<{ added: bigint; changed: bigint }>`
+      select count(*) filter (where is_new) as added, count(*) filter (where not is_new) as changed
+      from (${differing(of, teamId, slice)}) d`.execute(db);
+    added += Number(found.rows[0]?.added ?? 0n);
+    changed += Number(found.rows[0]?.changed ?? 0n);
+  }
+  const { absent, present } = await readAbsent(
+    db,
+    of,
+    teamId,
+    rows.map(({ id }) => id),
+  );
+  return { added, changed, absent, population: present };
+}
+
+/** Publishes these rows; whatever else is there stays, and is reported as absent. */
+export async function publishListing<T, Row extends Ided>(
+  tx: Transaction<T>,
+  of: ListedTable<Row>,
+  { teamId }: RunOf,
+  rows: readonly Row[],
+): Promise<RefreshResult> {
+  const seen = rows.map(({ id }) => id);
+  const { absent, present } = await readAbsent(tx, of, teamId, seen);
+  let added = 0;
+  let changed = 0;
+  const set = sql.join(
+    of.columns.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`),
+  );
+  for (const slice of slices(rows)) {
+    const written = await sql<{ added: bigint; changed: bigint }>`
+      with changes as materialized (${differing(of, teamId, slice)}),
+      written as (
+        insert into ${sql.table(`mirror.${of.resource}`)} (team_id, id, ${sql.join(of.columns.map((column) => sql.ref(column)))})
+        select ${teamId}, c.id, ${columnsOf('c', of.columns)} from changes c
+        on conflict (team_id, id) do update set ${set}, gone_at = null
+      )
+      select count(*) filter (where is_new) as added, count(*) filter (where not is_new) as changed from changes`.execute(
+      tx,
+    );
+    added += Number(written.rows[0]?.added ?? 0n);
+    changed += Number(written.rows[0]?.changed ?? 0n);
+  }
+  await sql`
+    delete from sync.absences a using unnest(${seen}::bigint[]) s (id)
+    where a.team_id = ${teamId} and a.resource = ${of.resource} and a.id = s.id`.execute(tx);
+  return { added, changed, absent, population: present };
+}
+
+/** Counts a complete pass against the missing rows and calls the proven ones gone. */
+export async function applyAbsences<T>(
+  tx: Transaction<T>,
+  { teamId }: RunOf,
+  resource: MirroredResource,
+  { missing, gone }: AbsenceDecision,
+): Promise<void> {
+  if (missing.length === 0) return;
+  await sql`
+    insert into sync.absences as a (team_id, resource, id, missing_since)
+    select ${teamId}, ${resource}, m.id, clock_timestamp() from unnest(${missing}::bigint[]) m (id)
+    on conflict (team_id, resource, id) do update set passes = a.passes + 1`.execute(tx);
+  if (gone.length === 0) return;
+  await sql`
+    update ${sql.table(`mirror.${resource}`)} set gone_at = clock_timestamp()
+    where team_id = ${teamId} and id = any (${gone}::bigint[]) and gone_at is null`.execute(tx);
+  await sql`
+    delete from sync.absences
+    where team_id = ${teamId} and resource = ${resource} and id = any (${gone}::bigint[])`.execute(tx);
+}
+
+export async function readListingMemory<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  resource: string,
+): Promise<ListingMemory> {
+  const { rows } = await sql<ListingMemory>`
+    select first_page as "firstPage", row_limit as "limit", pages, cursor from sync.listings
+    where team_id = ${teamId} and resource = ${resource}`.execute(db);
+  return rows[0] ?? nothingLearned;
+}
+
+export async function writeListingMemory<T>(
+  tx: Transaction<T>,
+  { teamId }: RunOf,
+  resource: string,
+  memory: ListingMemory,
+): Promise<void> {
+  const { firstPage, limit, pages, cursor } = memory;
+  await sql`
+    insert into sync.listings as l (team_id, resource, first_page, row_limit, pages, cursor)
+    select ${teamId}::bigint, ${resource}::text, s.* from (values (${firstPage}::int, ${limit}::int, ${pages}::int, ${cursor}::text)) s
+    where not exists (
+      select from sync.listings l where l.team_id = ${teamId} and l.resource = ${resource}
+        and (l.first_page, l.row_limit, l.pages, l.cursor) is not distinct from (${firstPage}::int, ${limit}::int, ${pages}::int, ${cursor}::text)
+    )
+    on conflict (team_id, resource) do update set first_page = excluded.first_page, row_limit = excluded.row_limit,
+      pages = excluded.pages, cursor = excluded.cursor, learned_at = clock_timestamp()`.execute(tx);
+}
+
+export async function writeContactCounts<T>(
+  tx: Transaction<T>,
+  { teamId }: RunOf,
+  counts: readonly ContactCount[],
+): Promise<void> {
+  if (counts.length === 0) return;
+  await sql`
+    insert into mirror.contact_counts (team_id, segment, counted_at, count)
+    select ${teamId}, s.segment, clock_timestamp(), s.count
+    from jsonb_to_recordset(${toJson(counts)}::jsonb) as s (segment text, count bigint)`.execute(tx);
+}
+
+/** Keeps the rejected rows of a resource's last pass, and those only. */
+export async function writeRejectedRows<T>(
+  tx: Transaction<T>,
+  { teamId, runId }: RunOf,
+  resource: string,
+  rows: readonly RejectedRow[],
+): Promise<void> {
+  await sql`delete from sync.rejected_rows where team_id = ${teamId} and resource = ${resource}`.execute(tx);
+  if (rows.length === 0) return;
+  await sql`
+    insert into sync.rejected_rows (team_id, run_id, resource, id, reason, excerpt)
+    select ${teamId}, ${runId}, ${resource}, s.id, s.reason, s.excerpt
+    from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (id bigint, reason text, excerpt text)`.execute(tx);
+}

@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CompiledQuery, type Kysely, sql, type Transaction } from 'kysely';
+import { type Migration, Migrator, NO_MIGRATIONS } from 'kysely/migration';
+import { MusterdError } from '../errors.ts';
+import type { Database } from './database.ts';
+
+export interface MigrateOptions {
+  /** Where the numbered `.sql` files are; those of musterd itself by default. */
+  readonly folder?: string;
+}
+
+interface MigrationFile {
+  /** Such as `0001_mirror`. */
+  readonly name: string;
+  readonly text: string;
+  readonly checksum: string;
+}
+
+/** Beside src in a checkout, beside dist in the package. */
+const FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
+/** A big index may take its time; a lock that somebody holds should not. */
+const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
+
+/**
+ * Brings the schema up to this version in one transaction: all files that are missing, or nothing. Of
+ * several processes one applies them and the others wait for it. Throws `MusterdError('mirror')` with the
+ * file and line where Postgres stumbled; when the database knows migrations that this version does not;
+ * when a file was changed after it was applied.
+ */
+export async function migrate<Tables>(
+  db: Database<Tables>,
+  options: MigrateOptions = {},
+): Promise<{ applied: string[] }> {
+  const files = readMigrations(options.folder ?? FOLDER);
+  return await db.transaction(async (tx) => {
+    // Before anything is looked at: `create … if not exists` of two processes at once fails in one of them.
+    await tx.getExecutor().adapter.acquireMigrationLock(tx, { lockTable: '', lockRowId: '' });
+    compare(files, await readApplied(tx));
+    const applied = await apply(tx, files);
+    for (const file of files.filter(({ name }) => applied.includes(name))) {
+      await sql`update sync.migrations set checksum = ${file.checksum} where name = ${file.name}`.execute(tx);
+    }
+    return { applied };
+  }, LIMITS);
+}
+
+/** The names of the migrations that `migrate` would apply; writes nothing, and throws as it would. */
+export async function pendingMigrations<Tables>(
+  db: Database<Tables>,
+  options: MigrateOptions = {},
+): Promise<string[]> {
+  const files = readMigrations(options.folder ?? FOLDER);
+  const applied = await readApplied(db.kysely);
+  compare(files, applied);
+  return files.map(({ name }) => name).filter((name) => !applied.has(name));
+}
+
+function readMigrations(folder: string): readonly MigrationFile[] {
+  let names: readonly string[];
+  try {
+    names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  } catch (error) {
+    throw new MusterdError('mirror', `The migrations are missing: ${folder}.`, { cause: error });
+  }
+  return names.toSorted().map((name) => {
+    if (!/^\d{4}_[a-z0-9_]+\.sql$/.test(name)) {
+      throw new MusterdError(
+        'mirror',
+        `${name} is no name for a migration; it has to be like 0001_name.sql.`,
+      );
+    }
+    // A checkout on Windows may have other line ends; that is no change.
+    const text = readFileSync(join(folder, name), 'utf8').replaceAll('\r\n', '\n');
+    const checksum = createHash('sha256').update(text).digest('hex');
+    return { name: name.slice(0, -'.sql'.length), text, checksum };
+  });
+}
+
+/** Name and checksum of what was applied; empty when no migration ever ran. */
+async function readApplied<Tables>(db: Kysely<Tables>): Promise<ReadonlyMap<string, string | null>> {
+  const { rows: found } = await sql<{ there: boolean }>`
+    select to_regclass('sync.migrations') is not null as there`.execute(db);
+  if (found[0]?.there !== true) return new Map();
+  const { rows } = await sql<{ name: string; checksum: string | null }>`
+    select name, checksum from sync.migrations order by name`.execute(db);
+  return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+}
+
+function compare(files: readonly MigrationFile[], applied: ReadonlyMap<string, string | null>): void {
+  const known = new Map(files.map((file) => [file.name, file]));
+  const foreign = [...applied.keys()].filter((name) => !known.has(name));
+  if (foreign.length > 0) {
+    throw new MusterdError('mirror', `The schema is newer than this musterd: it has ${foreign.join(', ')}.`, {
+      hint: 'Update musterd. There is no way back for a schema, except a backup.',
+    });
+  }
+  const changed = files.find(({ name, checksum }) => (applied.get(name) ?? checksum) !== checksum);
+  if (changed !== undefined) {
+    throw new MusterdError('mirror', `The migration ${changed.name} was changed after it was applied.`, {
+      hint: 'Put the file back as it was, and make the change in a new migration.',
+    });
+  }
+}
+
+async function apply<Tables>(tx: Transaction<Tables>, files: readonly MigrationFile[]): Promise<string[]> {
+  await sql`create schema if not exists sync`.execute(tx);
+  const migrator = new Migrator({
+    db: tx,
+    provider: {
+      getMigrations: async () => Object.fromEntries(files.map((file) => [file.name, toMigration(file)])),
+    },
+    migrationTableSchema: 'sync',
+    migrationTableName: 'migrations',
+    migrationLockTableName: 'migration_lock',
+    // Kysely would compare by the machine's locale.
+    nameComparator: (left, right) => (left < right ? -1 : Number(left > right)),
+  });
+  await prepareTables(tx, migrator);
+  const { error, results = [] } = await migrator.migrateToLatest();
+  if (error === undefined) return results.map(({ migrationName }) => migrationName);
+  const words = error instanceof Error ? error.message : '';
+  // An error of Postgres that has to do with the moment stays what it is: the transaction runs again.
+  throw words.startsWith('corrupted migrations')
+    ? new MusterdError('mirror', `The list of applied migrations does not fit: ${words}`, { cause: error })
+    : error;
+}
+
+/** The Migrator makes its two tables without a word about them, and knows no checksums. */
+async function prepareTables<Tables>(tx: Transaction<Tables>, migrator: Migrator): Promise<void> {
+  const { rows } = await sql<{ there: boolean }>`
+    select to_regclass('sync.migrations') is not null as there`.execute(tx);
+  if (rows[0]?.there === true) return;
+  // Makes the tables and applies nothing.
+  await migrator.migrateTo(NO_MIGRATIONS);
+  await tx.executeQuery(CompiledQuery.raw(TABLES));
+}
+
+const TABLES = `
+alter table sync.migrations add column checksum text;
+comment on table sync.migrations is 'The migrations that were applied, in their order. Written by musterd migrate.';
+comment on column sync.migrations.name is 'The file, without .sql.';
+comment on column sync.migrations.timestamp is 'When it was applied.';
+comment on column sync.migrations.checksum is 'SHA-256 of the file, to see that it was not changed afterwards.';
+comment on table sync.migration_lock is 'Belongs to the migrator, which wants it; the lock itself is an advisory one.';
+comment on column sync.migration_lock.id is 'The one row''s name.';
+comment on column sync.migration_lock.is_locked is 'Not used with Postgres.';
+`;
+
+function toMigration(file: MigrationFile): Migration {
+  return {
+    up: async (db) => {
+      try {
+        await db.executeQuery(CompiledQuery.raw(file.text));
+      } catch (error) {
+        throw describeFailure(file, error);
+      }
+    },
+  };
+}
+
+/** Deadlocks and lock timeouts are no fault of the file. */
+const OF_THE_MOMENT = new Set(['40001', '40P01', '55P03', '57014']);
+
+function describeFailure(file: MigrationFile, error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error) || OF_THE_MOMENT.has(String(error.code))) return error;
+  if (error instanceof MusterdError) return error;
+  const position = 'position' in error ? Number(error.position) : Number.NaN;
+  // Postgres counts characters, from 1; a function's body counts within itself and has no position here.
+  const line =
+    Array.from(file.text)
+      .slice(0, position - 1)
+      .filter((character) => character === '\n').length + 1;
+  const place = Number.isInteger(position) ? `${file.name}.sql:${line}` : `${file.name}.sql`;
+  const detail = ['detail', 'hint', 'where'].map((key) => Reflect.get(error, key)).filter(Boolean);
+  return new MusterdError(
+    'mirror',
+    `Migration failed at ${place}: ${[error.message, ...detail].join('; ')}`,
+    {
+      hint: 'Nothing of it was applied.',
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,76 @@
+/** The mirror of one team: the near place, as `reconcile/ports.ts` asks for it. */
+import type { Transaction } from 'kysely';
+import type { AbsenceDecision, ListedResource, MirroredResource } from '../model/absence.ts';
+import type { Intent, IntentResult, UserPlan } from '../model/change.ts';
+import type { ContactCount } from '../model/contact-count.ts';
+import type { ContactField } from '../model/contact-field.ts';
+import type { Id } from '../model/id.ts';
+import type { ListingMemory, RejectedRow } from '../model/listing.ts';
+import type { Tag } from '../model/tag.ts';
+import type { Team } from '../model/team.ts';
+import type { ServiceUser } from '../model/user.ts';
+import { readAddresses, readLookups } from './addresses.ts';
+import type { Database } from './database.ts';
+import { applyResults, countIneffective, openIntents, readIntents } from './intents.ts';
+import { fenced, type Lease } from './lease.ts';
+import {
+  applyAbsences,
+  compareListing,
+  contactFieldTable,
+  publishListing,
+  readListingMemory,
+  tagTable,
+  writeContactCounts,
+  writeListingMemory,
+  writeRejectedRows,
+} from './listings.ts';
+import { countHeldFields } from './status.ts';
+import { writeTeam } from './teams.ts';
+import { countPresentUsers, readDifferingUsers, readUnseenUsers } from './users-read.ts';
+import { applyUsers, forgetUsers } from './users-write.ts';
+
+/** The reading half: whatever is committed. */
+export function createMirrorReader<T>({ kysely }: Database<T>, teamId: Id) {
+  return {
+    readDifferingUsers: (users: readonly ServiceUser[], roles: ReadonlyMap<Id, string>) =>
+      readDifferingUsers(kysely, teamId, users, roles),
+    readUnseenUsers: (seen: readonly Id[], listed: readonly Id[]) =>
+      readUnseenUsers(kysely, teamId, seen, listed),
+    readAddresses: (ids: readonly Id[]) => readAddresses(kysely, teamId, ids),
+    readLookups: () => readLookups(kysely, teamId),
+    countPresentUsers: () => countPresentUsers(kysely, teamId),
+    readIntents: () => readIntents(kysely, teamId),
+    readListingMemory: (resource: ListedResource) => readListingMemory(kysely, teamId, resource),
+    compareTags: (rows: readonly Tag[]) => compareListing(kysely, tagTable, teamId, rows),
+    compareContactFields: (rows: readonly ContactField[]) =>
+      compareListing(kysely, contactFieldTable, teamId, rows),
+    countHeldFields: () => countHeldFields(kysely, teamId),
+  };
+}
+
+/** Both halves, for one run: every write is one transaction under the run's lease. */
+export function createMirror<T>(db: Database<T>, lease: Lease, teamId: Id, runId: bigint) {
+  const run = { teamId, runId };
+  const write = <R>(work: (tx: Transaction<T>) => Promise<R>) => fenced(db, lease, work);
+  return {
+    ...createMirrorReader(db, teamId),
+    applyTeam: (team: Team) => write((tx) => writeTeam(tx, team)),
+    applyUsers: (plans: readonly UserPlan[]) => write((tx) => applyUsers(tx, run, plans)),
+    applyAbsences: (resource: MirroredResource, decision: AbsenceDecision) =>
+      write((tx) => applyAbsences(tx, run, resource, decision)),
+    forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),
+    openIntents: (plans: readonly UserPlan[]) => write((tx) => openIntents(tx, run, plans)),
+    checkLease: () => lease.check(),
+    applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
+    countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
+    applyTags: (rows: readonly Tag[]) => write((tx) => publishListing(tx, tagTable, run, rows)),
+    applyContactFields: (rows: readonly ContactField[]) =>
+      write((tx) => publishListing(tx, contactFieldTable, run, rows)),
+    applyContactCounts: (counts: readonly ContactCount[]) =>
+      write((tx) => writeContactCounts(tx, run, counts)),
+    applyListingMemory: (resource: ListedResource, memory: ListingMemory) =>
+      write((tx) => writeListingMemory(tx, run, resource, memory)),
+    applyRejectedRows: (resource: string, rows: readonly RejectedRow[]) =>
+      write((tx) => writeRejectedRows(tx, run, resource, rows)),
+  };
+}

@@ -1,0 +1,50 @@
+/** Which process this is, told so that another one on the same host can see whether it still runs. */
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+export interface ProcessIdentity {
+  /** Host, boot and process namespace: process ids are comparable only where all three are equal. */
+  readonly host: string;
+  readonly pid: bigint;
+  /** Start time of the process in clock ticks since boot; empty where it cannot be told. */
+  readonly process: string;
+}
+
+function attempt(read: () => string): string {
+  try {
+    return read().trim();
+  } catch {
+    return '';
+  }
+}
+
+/** State letter and start time from /proc; both empty where there is no such process, or no /proc. */
+function readStat(pid: bigint): { readonly state: string; readonly started: string } {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  // The command name stands in parentheses and may itself hold any character: count from the last one.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0] ?? '', started: fields[19] ?? '' };
+}
+
+export function thisProcess(): ProcessIdentity {
+  const boot = attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'));
+  const namespace = attempt(() => readlinkSync('/proc/self/ns/pid'));
+  const pid = BigInt(process.pid);
+  return {
+    host: [hostname(), boot, namespace].filter(Boolean).join(' '),
+    pid,
+    process: readStat(pid).started,
+  };
+}
+
+/** Only for a process of this host. A zombie has ended; a process id that was given anew is another process. */
+export function isRunning({ pid, process: started }: Omit<ProcessIdentity, 'host'>): boolean {
+  try {
+    process.kill(Number(pid), 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  const stat = readStat(pid);
+  if (stat.state === '') return true;
+  return stat.state !== 'Z' && stat.state !== 'X' && (started === '' || stat.started === started);
+}

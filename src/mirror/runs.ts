@@ -1,0 +1,71 @@
+/** The record of runs. */
+import { type Kysely, sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import type { Database } from './database.ts';
+
+export type RunOutcome = 'complete' | 'partial' | 'failed' | 'refused';
+
+export interface FinishedRun {
+  readonly outcome: RunOutcome;
+  readonly reasons: readonly string[];
+  readonly counts: Readonly<Record<string, number>>;
+  /** Fields that wait for a person. */
+  readonly waiting: number;
+  readonly requests: number;
+  readonly requestIds: readonly string[];
+}
+
+/** Begins a run under the lease; a run that its process did not finish is closed as failed. */
+export async function beginRun<T>(db: Database<T>, team: string, command: string): Promise<bigint> {
+  return db.transaction(async (tx) => {
+    await sql`
+      update sync.runs set outcome = 'failed', finished_at = clock_timestamp(),
+        reasons = reasons || array['the process ended before the run did']
+      where team = ${team} and outcome = 'running'`.execute(tx);
+    const { rows } = await sql<{ run_id: bigint }>`
+      insert into sync.runs (team, command) values (${team}, ${command}) returning run_id`.execute(tx);
+    const [row] = rows;
+    if (row === undefined) throw new Error('insert into sync.runs returned no row');
+    return row.run_id;
+  });
+}
+
+export async function noteTeam<T>(db: Database<T>, runId: bigint, teamId: Id): Promise<void> {
+  await sql`update sync.runs set team_id = ${teamId} where run_id = ${runId}`.execute(db.kysely);
+}
+
+export async function finishRun<T>(db: Database<T>, runId: bigint, run: FinishedRun): Promise<void> {
+  await sql`
+    update sync.runs set finished_at = clock_timestamp(), outcome = ${run.outcome}, reasons = ${run.reasons}::text[],
+      counts = ${JSON.stringify(run.counts)}::jsonb, waiting = ${run.waiting}, requests = ${run.requests},
+      request_ids = ${run.requestIds}::text[]
+    where run_id = ${runId} and outcome = 'running'`.execute(db.kysely);
+}
+
+export interface RunRow {
+  readonly run_id: bigint;
+  readonly command: string;
+  readonly started_at: Date;
+  readonly finished_at: Date | null;
+  readonly outcome: RunOutcome | 'running';
+  readonly reasons: readonly string[];
+  readonly counts: Readonly<Record<string, number>>;
+  readonly waiting: number;
+  readonly requests: number;
+}
+
+/** The newest run, and the newest complete one. */
+export async function readLastRuns<T>(
+  db: Kysely<T>,
+  team: string,
+): Promise<{ readonly attempt: RunRow | null; readonly success: RunRow | null }> {
+  const newest = async (onlyComplete: boolean) => {
+    const { rows } = await sql<RunRow>`
+      select run_id, command, started_at, finished_at, outcome, reasons, counts, waiting, requests from sync.runs
+      where team = ${team} and (not ${onlyComplete} or outcome = 'complete') order by run_id desc limit 1`.execute(
+      db,
+    );
+    return rows[0] ?? null;
+  };
+  return { attempt: await newest(false), success: await newest(true) };
+}

@@ -1,0 +1,82 @@
+/** What `musterd status` shows of one team, read in a handful of statements. */
+import { type Kysely, sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import { type RunRow, readLastRuns } from './runs.ts';
+import { readTeamId } from './teams.ts';
+
+export interface TeamStatus {
+  readonly team: string;
+  readonly teamId: Id | null;
+  readonly name: string | null;
+  readonly lastAttempt: RunRow | null;
+  readonly lastSuccess: RunRow | null;
+  /** The run under way, if any. */
+  readonly running: { readonly host: string; readonly pid: bigint; readonly since: Date } | null;
+  readonly rows: Readonly<Record<'users' | 'unresolved' | 'gone' | 'tags' | 'contact_fields', number>>;
+  /** Edits not yet on the service, by state. */
+  readonly pending: Readonly<Record<string, number>>;
+  /** Fields that wait for a person, by reason. */
+  readonly held: Readonly<Record<string, number>>;
+  readonly openPushes: number;
+  readonly counts: readonly { readonly segment: string; readonly counted_at: Date; readonly count: bigint }[];
+}
+
+async function readRows<T>(db: Kysely<T>, teamId: Id): Promise<TeamStatus['rows'] & { open_pushes: number }> {
+  const { rows } = await sql<TeamStatus['rows'] & { open_pushes: number }>`
+    select
+      (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is null) as users,
+      (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is null and not resolved) as unresolved,
+      (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is not null) as gone,
+      (select count(*)::int from mirror.tags where team_id = ${teamId} and gone_at is null) as tags,
+      (select count(*)::int from mirror.contact_fields where team_id = ${teamId} and gone_at is null) as contact_fields,
+      (select count(*)::int from sync.changes where team_id = ${teamId} and state = 'open') as open_pushes`.execute(
+    db,
+  );
+  return rows[0] ?? { users: 0, unresolved: 0, gone: 0, tags: 0, contact_fields: 0, open_pushes: 0 };
+}
+
+async function readTally<T>(db: Kysely<T>, query: ReturnType<typeof sql<{ word: string; count: number }>>) {
+  const { rows } = await query.execute(db);
+  return Object.fromEntries(rows.map(({ word, count }) => [word, count]));
+}
+
+export async function readStatus<T>(db: Kysely<T>, team: string): Promise<TeamStatus> {
+  const teamId = await readTeamId(db, team);
+  const { attempt, success } = await readLastRuns(db, team);
+  const lease = await sql<{ host: string; pid: bigint; since: Date }>`
+    select split_part(host, ' ', 1) as host, pid, taken_at as since from sync.leases
+    where team = ${team} and expires_at > clock_timestamp()`.execute(db);
+  const id = teamId ?? 0n;
+  const { open_pushes: openPushes, ...rows } = await readRows(db, id);
+  const name = await sql<{
+    name: string | null;
+  }>`select name from mirror.teams where team_id = ${id}`.execute(db);
+  const counts = await sql<TeamStatus['counts'][number]>`
+    select distinct on (segment) segment, counted_at, count from mirror.contact_counts
+    where team_id = ${id} order by segment, counted_at desc`.execute(db);
+  return {
+    team,
+    teamId,
+    name: name.rows[0]?.name ?? null,
+    lastAttempt: attempt,
+    lastSuccess: success,
+    running: lease.rows[0] ?? null,
+    rows,
+    pending: await readTally(
+      db,
+      sql`select state as word, count(*)::int as count from report.pending where team_id = ${id} group by state`,
+    ),
+    held: await readTally(
+      db,
+      sql`select reason as word, count(*)::int as count from sync.held_fields where team_id = ${id} group by reason`,
+    ),
+    openPushes,
+    counts: counts.rows,
+  };
+}
+
+export async function countHeldFields<T>(db: Kysely<T>, teamId: Id): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from sync.held_fields where team_id = ${teamId}`.execute(db);
+  return rows[0]?.count ?? 0;
+}

@@ -1,0 +1,55 @@
+/** Which team of the service a configured team is, and its row in the mirror. */
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { MusterdError } from '../errors.ts';
+import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+import type { Team } from '../model/team.ts';
+import type { Database } from './database.ts';
+
+/** `null`: no run of this team has got that far yet. */
+export async function readTeamId<T>(db: Kysely<T>, team: string): Promise<Id | null> {
+  const { rows } = await sql<{
+    team_id: bigint;
+  }>`select team_id from sync.teams where team = ${team}`.execute(db);
+  return rows[0]?.team_id ?? null;
+}
+
+/** @throws MusterdError `wrong-team` if this mirror holds another team under that name, or this team under another */
+export async function checkTeam<T>(db: Kysely<T>, team: string, teamId: Id): Promise<void> {
+  const { rows } = await sql<{ team: string; team_id: bigint }>`
+    select team, team_id from sync.teams where team = ${team} or team_id = ${teamId}`.execute(db);
+  const other = rows.find((row) => row.team !== team || row.team_id !== teamId);
+  if (other === undefined) return;
+  throw new MusterdError(
+    'wrong-team',
+    other.team === team
+      ? `The credentials are those of team ${teamId}, but this mirror holds team ${other.team_id} as "${team}"`
+      : `This mirror already holds team ${teamId} as "${other.team}"`,
+    { hint: 'Nothing was read or written. Use the credentials of the mirrored team, or another database.' },
+  );
+}
+
+/** Fixes the team at its first run. @throws MusterdError `wrong-team` */
+export async function pinTeam<T>(db: Database<T>, team: string, teamId: Id): Promise<void> {
+  await checkTeam(db.kysely, team, teamId);
+  if ((await readTeamId(db.kysely, team)) !== null) return;
+  await db.transaction(async (tx) => {
+    await sql`insert into sync.teams (team, team_id) values (${team}, ${teamId}) on conflict do nothing`.execute(
+      tx,
+    );
+    await checkTeam(tx, team, teamId);
+  });
+}
+
+export async function writeTeam<T>(tx: Transaction<T>, { id, name, listSize, raw }: Team): Promise<void> {
+  const json = toJson(raw);
+  await sql`
+    insert into mirror.teams as t (team_id, name, list_size, raw)
+    select ${id}::bigint, ${name}::text, ${listSize}::bigint, ${json}::jsonb
+    where not exists (
+      select from mirror.teams t where t.team_id = ${id}
+        and (t.name, t.list_size, t.raw) is not distinct from (${name}::text, ${listSize}::bigint, ${json}::jsonb)
+    )
+    on conflict (team_id) do update set name = excluded.name, list_size = excluded.list_size, raw = excluded.raw,
+      changed_at = clock_timestamp()`.execute(tx);
+}

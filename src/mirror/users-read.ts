@@ -1,0 +1,216 @@
+/** Reads of users: SQL drops whoever is equal everywhere, byte for byte, so that only differences leave it. */
+import { type Kysely, sql } from 'kysely';
+import type { Hold, HoldReason, UserState } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+import type { NameSplit } from '../model/name.ts';
+import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
+import { asTimestamp } from './timestamp.ts';
+
+/** How many users one statement compares. */
+const usersPerStatement = 5000;
+
+/** A hold as `sync.held_fields` has it. */
+interface HeldRow {
+  readonly field: string;
+  readonly reason: HoldReason;
+  readonly base_value: unknown;
+  readonly mirror_value: unknown;
+  readonly service_value: unknown;
+  readonly detail: string;
+}
+
+/** Columns that both queries below select. */
+interface UserRow {
+  readonly id: bigint;
+  readonly has_mirror: boolean;
+  readonly has_base: boolean;
+  readonly name: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly name_split: NameSplit;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly role_id: bigint | null;
+  readonly role: string | null;
+  readonly resolved: boolean;
+  readonly gone: boolean;
+  readonly base_name: string;
+  readonly base_first_name: string;
+  readonly base_last_name: string;
+  readonly base_email: string | null;
+  readonly base_phone: string | null;
+  readonly base_role_id: bigint | null;
+  readonly has_open_intent: boolean;
+  readonly missing_for_ms: number | null;
+  readonly held: readonly HeldRow[] | null;
+  readonly observed_differs: boolean;
+}
+
+/** The columns of a field in SQL words; `role_id` is the only one that differs. */
+export function sqlField(field: Field): string {
+  return field === 'roleId' ? 'role_id' : field;
+}
+
+export function fieldOfSql(column: string): Field {
+  return column === 'role_id' ? 'roleId' : (column as Field);
+}
+
+/** A field's value out of jsonb. */
+export function valueFromJson(field: Field, value: unknown): UserValues[Field] {
+  if (value === null || value === undefined) return null;
+  return field === 'roleId' ? BigInt(value as number) : (value as UserValues[Field]);
+}
+
+function toHold(row: HeldRow): Hold {
+  const field = fieldOfSql(row.field);
+  const service = field === 'roleId' ? valueFromJson(field, row.service_value) : row.service_value;
+  return {
+    field,
+    reason: row.reason,
+    base: valueFromJson(field, row.base_value),
+    mirror: valueFromJson(field, row.mirror_value),
+    service: service as ServiceValue,
+    detail: row.detail,
+  };
+}
+
+function toState(row: UserRow, service: ServiceUser | undefined): UserState {
+  const mirror = {
+    name: { first: row.first_name, last: row.last_name },
+    split: row.name_split,
+    email: row.email,
+    phone: row.phone,
+    roleId: row.role_id,
+    joined: row.name,
+    role: row.role,
+    resolved: row.resolved,
+    gone: row.gone,
+  };
+  const base = {
+    name: { first: row.base_first_name, last: row.base_last_name },
+    joined: row.base_name,
+    email: row.base_email,
+    phone: row.base_phone,
+    roleId: row.base_role_id,
+  };
+  return {
+    id: row.id,
+    service,
+    mirror: row.has_mirror ? mirror : undefined,
+    base: row.has_base ? base : undefined,
+    held: (row.held ?? []).map(toHold),
+    hasOpenIntent: row.has_open_intent,
+    missingForMs: row.missing_for_ms ?? undefined,
+    observedDiffers: row.observed_differs,
+  };
+}
+
+/** What `UserRow` needs of mirror u, base b, absence a, open intent c and the held fields. */
+const userColumns = sql`
+  u.id is not null as has_mirror, b.id is not null as has_base,
+  u.name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id, u.role, u.resolved,
+  coalesce(u.gone_at is not null, false) as gone,
+  b.name as base_name, b.first_name as base_first_name, b.last_name as base_last_name,
+  b.email as base_email, b.phone as base_phone, b.role_id as base_role_id,
+  c.change_id is not null as has_open_intent,
+  (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 as missing_for_ms,
+  h.held`;
+
+const userJoins = (teamId: Id) => sql`
+  left join sync.absences a on a.team_id = ${teamId} and a.resource = 'users' and a.id = i.id
+  left join sync.changes c on c.team_id = ${teamId} and c.user_id = i.id and c.state = 'open'
+  left join lateral (
+    select jsonb_agg(to_jsonb(f)) as held from sync.held_fields f where f.team_id = ${teamId} and f.user_id = i.id
+  ) h on true`;
+
+/** One user as the statement below stages it; an empty text of the service counts as none. */
+function stage(user: ServiceUser, role: string | undefined) {
+  return {
+    id: user.id,
+    name: user.name ?? null,
+    email: user.email || null,
+    phone: user.phone || null,
+    role_id: user.roleId ?? null,
+    role: role ?? null,
+    created_at: asTimestamp(user.createdAt),
+    updated_at: asTimestamp(user.updatedAt),
+    user_created_at: asTimestamp(user.userCreatedAt),
+    user_updated_at: asTimestamp(user.userUpdatedAt),
+    raw: user.raw,
+  };
+}
+
+async function readDifferingChunk<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  users: readonly ServiceUser[],
+  roles: ReadonlyMap<Id, string>,
+): Promise<readonly UserState[]> {
+  const staged = toJson(users.map((user) => stage(user, roles.get(user.id))));
+  const { rows } = await sql<UserRow>`
+    select i.id, ${userColumns},
+      (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, u.raw)
+        is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw)
+        or u.role is distinct from coalesce(s.role, u.role) or u.resolved is distinct from true as observed_differs
+    from jsonb_to_recordset(${staged}::jsonb) as s (id bigint, name text, email text, phone text, role_id bigint,
+      role text, created_at timestamptz, updated_at timestamptz, user_created_at timestamptz,
+      user_updated_at timestamptz, raw jsonb)
+    cross join lateral (select s.id) as i (id)
+    left join mirror.users u on u.team_id = ${teamId} and u.id = s.id
+    left join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
+    ${userJoins(teamId)}
+    where u.id is null or b.id is null or u.gone_at is not null or a.id is not null or c.change_id is not null
+      or h.held is not null
+      or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
+         is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
+      or (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id)
+      or (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, u.raw)
+         is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw)
+      or u.role is distinct from coalesce(s.role, u.role) or not u.resolved`.execute(db);
+  const byId = new Map(users.map((user) => [user.id, user]));
+  return rows.map((row) => toState(row, byId.get(row.id)));
+}
+
+export async function readDifferingUsers<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  users: readonly ServiceUser[],
+  roles: ReadonlyMap<Id, string>,
+): Promise<readonly UserState[]> {
+  const states: UserState[] = [];
+  for (let from = 0; from < users.length; from += usersPerStatement) {
+    states.push(
+      ...(await readDifferingChunk(db, teamId, users.slice(from, from + usersPerStatement), roles)),
+    );
+  }
+  return states;
+}
+
+/** Users of mirror or base whom `seen` does not hold; of those that are gone, only the listed ones. */
+export async function readUnseenUsers<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  seen: readonly Id[],
+  listed: readonly Id[],
+): Promise<readonly UserState[]> {
+  const { rows } = await sql<UserRow>`
+    select i.id, ${userColumns}, false as observed_differs
+    from (
+      select id from mirror.users where team_id = ${teamId} and (gone_at is null or id = any (${listed}::bigint[]))
+      union
+      select b.id from sync.user_base b where b.team_id = ${teamId}
+        and not exists (select from mirror.users u where u.team_id = b.team_id and u.id = b.id)
+    ) i
+    left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
+    left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
+    ${userJoins(teamId)}
+    where not exists (select from unnest(${seen}::bigint[]) s (id) where s.id = i.id)`.execute(db);
+  return rows.map((row) => toState(row, undefined));
+}
+
+export async function countPresentUsers<T>(db: Kysely<T>, teamId: Id): Promise<number> {
+  const { rows } = await sql<{ count: bigint }>`
+    select count(*) as count from mirror.users where team_id = ${teamId} and gone_at is null`.execute(db);
+  return Number(rows[0]?.count ?? 0n);
+}

@@ -1,0 +1,257 @@
+/** Writes of users: staged as one JSON value, then one statement each for mirror, base, ledger and holds. */
+import { sql, type Transaction } from 'kysely';
+import type { Hold, Move, UserPlan, UserWrite } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+import { fields, type UserValues } from '../model/user.ts';
+import { asTimestamp } from './timestamp.ts';
+import { sqlField } from './users-read.ts';
+
+/** What every writing statement needs to know of the run. */
+export interface RunOf {
+  readonly teamId: Id;
+  readonly runId: bigint;
+}
+
+function stageWrite({ id, expected, mirror, observed, base }: UserWrite) {
+  const { details } = observed;
+  return {
+    id,
+    is_new: expected === null,
+    was_first: expected?.name.first,
+    was_last: expected?.name.last,
+    was_split: expected?.split,
+    was_email: expected?.email,
+    was_phone: expected?.phone,
+    was_role_id: expected?.roleId,
+    first_name: mirror.name.first,
+    last_name: mirror.name.last,
+    name_split: mirror.split,
+    email: mirror.email,
+    phone: mirror.phone,
+    role_id: mirror.roleId,
+    name: observed.name,
+    role: observed.role,
+    resolved: observed.resolved,
+    has_details: details !== null,
+    created_at: asTimestamp(details?.createdAt),
+    updated_at: asTimestamp(details?.updatedAt),
+    user_created_at: asTimestamp(details?.userCreatedAt),
+    user_updated_at: asTimestamp(details?.userUpdatedAt),
+    raw: details?.raw ?? {},
+    base_name: base.joined,
+    base_first: base.name.first,
+    base_last: base.name.last,
+    base_email: base.email,
+    base_phone: base.phone,
+    base_role_id: base.roleId,
+  };
+}
+
+const staged = (json: string) => sql`
+  jsonb_to_recordset(${json}::jsonb) as s (id bigint, is_new boolean, was_first text, was_last text, was_split text,
+    was_email text, was_phone text, was_role_id bigint, first_name text, last_name text, name_split text, email text,
+    phone text, role_id bigint, name text, role text, resolved boolean, has_details boolean, created_at timestamptz,
+    updated_at timestamptz, user_created_at timestamptz, user_updated_at timestamptz, raw jsonb, base_name text,
+    base_first text, base_last text, base_email text, base_phone text, base_role_id bigint)`;
+
+/** The ids whose row is there as it was read, or was not there and still is not; all of them locked. */
+async function lockUnchanged<T>(
+  tx: Transaction<T>,
+  { teamId }: RunOf,
+  json: string,
+): Promise<ReadonlySet<Id>> {
+  const { rows } = await sql<{ id: bigint }>`
+    with mine as materialized (
+      select u.id from mirror.users u join ${staged(json)} on s.id = u.id
+      where u.team_id = ${teamId} and not s.is_new
+        and (u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id)
+            is not distinct from (s.was_first, s.was_last, s.was_split, s.was_email, s.was_phone, s.was_role_id)
+      order by u.id
+      for update of u skip locked
+    )
+    select id from mine
+    union all
+    select s.id from ${staged(json)}
+    where s.is_new and not exists (select from mirror.users u where u.team_id = ${teamId} and u.id = s.id)`.execute(
+    tx,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Mirror and base together; rows that already are as they should be are not written. */
+async function writeRows<T>(tx: Transaction<T>, { teamId }: RunOf, json: string): Promise<void> {
+  await sql`
+    insert into mirror.users as u (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, role,
+      resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
+    select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.name_split, s.email, s.phone, s.role_id, s.role,
+      s.resolved, s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw
+    from ${staged(json)} where s.is_new`.execute(tx);
+  await sql`
+    update mirror.users u set name = s.name, first_name = s.first_name, last_name = s.last_name,
+      name_split = s.name_split, email = s.email, phone = s.phone, role_id = s.role_id, role = s.role,
+      resolved = s.resolved, gone_at = null,
+      created_at = case when s.has_details then s.created_at else u.created_at end,
+      updated_at = case when s.has_details then s.updated_at else u.updated_at end,
+      user_created_at = case when s.has_details then s.user_created_at else u.user_created_at end,
+      user_updated_at = case when s.has_details then s.user_updated_at else u.user_updated_at end,
+      raw = case when s.has_details then s.raw else u.raw end
+    from ${staged(json)} where u.team_id = ${teamId} and u.id = s.id and not s.is_new`.execute(tx);
+  await sql`
+    insert into sync.user_base as b (team_id, id, name, first_name, last_name, email, phone, role_id)
+    select ${teamId}, s.id, s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id
+    from ${staged(json)}
+    left join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
+    where b.id is null or (b.name, b.first_name, b.last_name, b.email, b.phone, b.role_id)
+      is distinct from (s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id)
+    on conflict (team_id, id) do update set name = excluded.name, first_name = excluded.first_name,
+      last_name = excluded.last_name, email = excluded.email, phone = excluded.phone, role_id = excluded.role_id,
+      agreed_at = clock_timestamp()`.execute(tx);
+}
+
+const inSql = (values: Iterable<readonly [string, unknown]>) => Object.fromEntries(values);
+
+/** All four values, under their SQL names. */
+export function valuesInSql(values: UserValues): Readonly<Record<string, unknown>> {
+  return inSql(fields.map((field) => [sqlField(field), values[field]]));
+}
+
+function movesInSql(moves: readonly Move[], side: (move: Move) => unknown) {
+  return inSql(moves.map((move) => [sqlField(move.field), side(move) ?? null]));
+}
+
+/** The ledger's rows for one plan: one per kind of change. */
+function ledgerOf({ id, presence, moves, holds, write }: UserPlan) {
+  const rows: object[] = [];
+  if ((presence === 'adopt' || presence === 'return') && write !== null) {
+    const old = write.expected === null ? {} : valuesInSql(write.expected);
+    rows.push({ user_id: id, kind: 'adopt', base: {}, old, new: valuesInSql(write.mirror) });
+  }
+  for (const kind of ['pull', 'settle'] as const) {
+    const of = moves.filter((move) => move.kind === kind);
+    if (of.length === 0 || write === null) continue;
+    const taken = inSql(of.map(({ field }) => [sqlField(field), write.mirror[field]]));
+    rows.push({
+      user_id: id,
+      kind,
+      base: movesInSql(of, (m) => m.base),
+      old: movesInSql(of, (m) => m.mirror),
+      new: taken,
+    });
+  }
+  if (holds.length > 0) rows.push({ user_id: id, kind: 'hold', ...holdsInSql(holds) });
+  return rows;
+}
+
+function holdsInSql(holds: readonly Hold[]) {
+  const side = (value: (hold: Hold) => unknown) =>
+    inSql(holds.map((hold) => [sqlField(hold.field), value(hold) ?? null]));
+  return {
+    base: side((hold) => hold.base),
+    old: side((hold) => hold.mirror),
+    new: side((hold) => hold.service),
+  };
+}
+
+export async function writeLedger<T>(
+  tx: Transaction<T>,
+  { teamId, runId }: RunOf,
+  rows: readonly object[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await sql`
+    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
+    select ${teamId}, user_id, ${runId}, kind, base, old, new, clock_timestamp()
+    from jsonb_to_recordset(${toJson(rows)}::jsonb)
+      as s (user_id bigint, kind text, base jsonb, old jsonb, new jsonb)`.execute(tx);
+}
+
+export async function writeHolds<T>(
+  tx: Transaction<T>,
+  { teamId, runId }: RunOf,
+  held: readonly { readonly id: Id; readonly hold: Hold }[],
+): Promise<void> {
+  if (held.length === 0) return;
+  const rows = held.map(({ id, hold }) => ({
+    user_id: id,
+    field: sqlField(hold.field),
+    reason: hold.reason,
+    base_value: hold.base,
+    mirror_value: hold.mirror,
+    service_value: hold.service,
+    detail: hold.detail,
+  }));
+  await sql`
+    insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, run_id)
+    select ${teamId}, user_id, field, reason, base_value, mirror_value, service_value, detail, ${runId}
+    from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, reason text, base_value jsonb,
+      mirror_value jsonb, service_value jsonb, detail text)
+    on conflict (team_id, user_id, field) do update set reason = excluded.reason, base_value = excluded.base_value,
+      mirror_value = excluded.mirror_value, service_value = excluded.service_value, detail = excluded.detail,
+      since = clock_timestamp(), run_id = excluded.run_id`.execute(tx);
+}
+
+async function endHolds<T>(tx: Transaction<T>, { teamId }: RunOf, plans: readonly UserPlan[]): Promise<void> {
+  const ended = plans.flatMap(({ id, releases }) =>
+    releases.map((field) => ({ user_id: id, field: sqlField(field) })),
+  );
+  if (ended.length === 0) return;
+  await sql`
+    delete from sync.held_fields h using jsonb_to_recordset(${toJson(ended)}::jsonb) as s (user_id bigint, field text)
+    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field`.execute(tx);
+}
+
+/** Whoever was seen is no longer missing. */
+async function endAbsences<T>(
+  tx: Transaction<T>,
+  { teamId }: RunOf,
+  plans: readonly UserPlan[],
+): Promise<void> {
+  const seen = plans.filter(({ presence }) => ['adopt', 'return', 'merge', 'unresolved'].includes(presence));
+  await sql`
+    delete from sync.absences where team_id = ${teamId} and resource = 'users'
+      and id = any (${seen.map(({ id }) => id)}::bigint[])`.execute(tx);
+}
+
+/**
+ * Applies these plans but for what they push.
+ * @returns the users whose row an editor holds, or changed since it was read: nothing of theirs was written
+ */
+export async function applyUsers<T>(
+  tx: Transaction<T>,
+  run: RunOf,
+  plans: readonly UserPlan[],
+): Promise<readonly Id[]> {
+  const writes = plans.flatMap(({ write }) => (write === null ? [] : [write]));
+  const unchanged = await lockUnchanged(tx, run, toJson(writes.map(stageWrite)));
+  const deferred = writes.map(({ id }) => id).filter((id) => !unchanged.has(id));
+  const applied = plans.filter(({ id, write }) => write === null || unchanged.has(id));
+  const rows = applied.flatMap(({ write }) => (write === null ? [] : [stageWrite(write)]));
+  if (rows.length > 0) await writeRows(tx, run, toJson(rows));
+  await writeLedger(tx, run, applied.flatMap(ledgerOf));
+  await writeHolds(
+    tx,
+    run,
+    applied.flatMap(({ id, holds }) => holds.map((hold) => ({ id, hold }))),
+  );
+  await endHolds(tx, run, applied);
+  await endAbsences(tx, run, applied);
+  return deferred;
+}
+
+export async function forgetUsers<T>(tx: Transaction<T>, run: RunOf, ids: readonly Id[]): Promise<void> {
+  await sql`delete from sync.held_fields where team_id = ${run.teamId} and user_id = any (${ids}::bigint[])`.execute(
+    tx,
+  );
+  await sql`delete from sync.absences where team_id = ${run.teamId} and resource = 'users' and id = any (${ids}::bigint[])`.execute(
+    tx,
+  );
+  await sql`delete from sync.user_base where team_id = ${run.teamId} and id = any (${ids}::bigint[])`.execute(
+    tx,
+  );
+  await writeLedger(
+    tx,
+    run,
+    ids.map((user_id) => ({ user_id, kind: 'forget', base: {}, old: {}, new: {} })),
+  );
+}

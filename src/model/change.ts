@@ -1,0 +1,167 @@
+import type { Id } from './id.ts';
+import type { NamePair } from './name.ts';
+import type {
+  BaseUser,
+  Field,
+  MirrorUser,
+  ServiceUser,
+  ServiceValue,
+  UserPatch,
+  UserValues,
+} from './user.ts';
+
+/** Any one value of a user. */
+export type FieldValue = NamePair | string | Id | null;
+
+/** What is to happen to one field of one user. */
+export type MoveKind = 'pull' | 'settle' | 'push';
+
+/** Why a field waits for a person. */
+export type HoldReason = 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'brake';
+
+export interface Move {
+  readonly kind: MoveKind;
+  readonly field: Field;
+  /** `undefined`: nothing was agreed on before. */
+  readonly base: FieldValue | undefined;
+  readonly mirror: FieldValue | undefined;
+  readonly service: ServiceValue;
+}
+
+/** A field that is left alone on both sides until one of its two values changes. */
+export interface Hold {
+  readonly field: Field;
+  readonly reason: HoldReason;
+  readonly base: FieldValue | undefined;
+  readonly mirror: FieldValue | undefined;
+  readonly service: ServiceValue;
+  /** What happened, in words. */
+  readonly detail: string;
+}
+
+/**
+ * What is to become of one user as a whole. The table stands in `reconcile/presence.ts`.
+ * `missing`: in no listing, not yet proven gone.
+ */
+export type Presence =
+  | 'adopt'
+  | 'return'
+  | 'merge'
+  | 'unresolved'
+  | 'missing'
+  | 'forget'
+  | 'stranger'
+  | 'waiting';
+
+/** The columns of a mirror row that only ever follow the service. */
+export interface ObservedUser {
+  readonly name: string;
+  readonly role: string | null;
+  readonly resolved: boolean;
+  /** `null`: nothing new is known, the row keeps what it has. */
+  readonly details: UserDetails | null;
+}
+
+export interface UserDetails {
+  /** ISO 8601 UTC, as the service wrote it. */
+  readonly createdAt: string | null;
+  readonly updatedAt: string | null;
+  readonly userCreatedAt: string | null;
+  readonly userUpdatedAt: string | null;
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** What one run makes of one user; nothing in it has been done yet. */
+export interface UserPlan {
+  readonly id: Id;
+  readonly presence: Presence;
+  readonly moves: readonly Move[];
+  readonly holds: readonly Hold[];
+  /** Fields whose hold has ended. */
+  readonly releases: readonly Field[];
+  /** Fields that stay held as they were. */
+  readonly held: readonly Field[];
+  /** What is to be sent. */
+  readonly patch: UserPatch;
+  /** What is to be written to the mirror and the base, or `null` if they stay as they are. */
+  readonly write: UserWrite | null;
+}
+
+/** Mirror and base of one user as they are to be, both or neither. */
+export interface UserWrite {
+  readonly id: Id;
+  /** What the mirror held when it was read; the write does not happen if it holds anything else by then. */
+  readonly expected: MirrorUser | null;
+  readonly mirror: MirrorUser;
+  readonly observed: ObservedUser;
+  readonly base: BaseUser;
+}
+
+/** What became of one field of a push. */
+export type Outcome =
+  /** The service shows what was sent. */
+  | 'confirmed'
+  /** The service still shows the old value. */
+  | 'ineffective'
+  /** The service shows a third value. */
+  | 'changed'
+  /** The answer does not have the user or the field. */
+  | 'missing'
+  /** The service said that it does not take the value. */
+  | 'refused'
+  /** It never left, or was turned away before it could have an effect. */
+  | 'unsent'
+  /** Nobody knows. */
+  | 'unknown';
+
+export type FieldOutcomes = Readonly<Partial<Record<Field, Outcome>>>;
+
+/** A push that is written down before it is sent, and open until its outcome is known. */
+export interface Intent {
+  readonly changeId: Id;
+  readonly userId: Id;
+  readonly sent: UserPatch;
+  /** The user's last agreed values, and the service's own name then. */
+  readonly base: BaseUser;
+  /** Ms since it was written down, by the database's clock. */
+  readonly ageMs: number;
+}
+
+/** What the verdict on one open intent changes. */
+export interface IntentResult {
+  readonly intent: Intent;
+  readonly outcomes: FieldOutcomes;
+  /** The user as the service showed it, or `null` if it did not. */
+  readonly seen: ServiceUser | null;
+  /** The service's own values, to be taken for the confirmed fields; `joined` is its name. */
+  readonly taken: UserValues;
+  readonly joined: string;
+  readonly holds: readonly Hold[];
+  /** `false`: something is still unknown, and the intent stays open. */
+  readonly closed: boolean;
+  readonly requestId: string | null;
+}
+
+/** Earlier tries to no effect, by field. */
+export type Tries = Readonly<Partial<Record<Field, number>>>;
+
+/** All that is known of one user. */
+export interface UserState {
+  readonly id: Id;
+  readonly service: ServiceUser | undefined;
+  readonly base: BaseUser | undefined;
+  readonly mirror: MirrorRow | undefined;
+  readonly held: readonly Hold[];
+  readonly hasOpenIntent: boolean;
+  /** Ms since the first complete pass that missed the user, by the database's clock. */
+  readonly missingForMs: number | undefined;
+  /** Whether the observed columns in the mirror differ from what the service says, byte for byte. */
+  readonly observedDiffers: boolean;
+}
+
+export interface MirrorRow extends MirrorUser {
+  readonly joined: string;
+  readonly role: string | null;
+  readonly resolved: boolean;
+  readonly gone: boolean;
+}

@@ -1,0 +1,83 @@
+/** What a run has to say about itself, gathered while it goes. */
+import type { Id } from '../model/id.ts';
+
+export type CountKind =
+  | 'users_read'
+  | 'users_unresolved'
+  | 'adopted'
+  | 'returned'
+  | 'pulled'
+  | 'settled'
+  | 'pushed'
+  | 'ineffective'
+  | 'unknown'
+  | 'held'
+  | 'missing'
+  | 'gone'
+  | 'deferred'
+  | 'tags_read'
+  | 'tags_added'
+  | 'tags_changed'
+  | 'tags_gone'
+  | 'contact_fields_read'
+  | 'contact_fields_added'
+  | 'contact_fields_changed'
+  | 'contact_fields_gone'
+  | 'contact_counts';
+
+/** What happens while a run goes, for progress on a terminal and for the log. */
+export type RunEvent =
+  | { readonly kind: 'step'; readonly step: string }
+  | { readonly kind: 'progress'; readonly step: string; readonly done: number; readonly total: number | null }
+  | { readonly kind: 'partial'; readonly reason: string }
+  | { readonly kind: 'warning'; readonly text: string }
+  | {
+      readonly kind: 'push';
+      readonly users: readonly Id[];
+      readonly requestId: string | null;
+      readonly windowMs: number;
+    };
+
+export interface Findings {
+  /** Something is missing or unknown: the run is not complete. */
+  partial(reason: string): void;
+  /** Something that a person may want to know and that costs nothing. */
+  warn(text: string): void;
+  count(kind: CountKind, by?: number): void;
+  event(event: RunEvent): void;
+  requestId(requestId: string | null): void;
+  readonly reasons: readonly string[];
+  readonly warnings: readonly string[];
+  readonly counts: Readonly<Partial<Record<CountKind, number>>>;
+  readonly requestIds: readonly string[];
+}
+
+export function createFindings(onEvent: (event: RunEvent) => void = () => {}): Findings {
+  const reasons: string[] = [];
+  const warnings: string[] = [];
+  const requestIds: string[] = [];
+  const counts: Partial<Record<CountKind, number>> = {};
+  return {
+    partial: (reason) => {
+      if (reasons.includes(reason)) return;
+      reasons.push(reason);
+      onEvent({ kind: 'partial', reason });
+    },
+    warn: (text) => {
+      if (warnings.includes(text)) return;
+      warnings.push(text);
+      onEvent({ kind: 'warning', text });
+    },
+    count: (kind, by = 1) => {
+      if (by !== 0) counts[kind] = (counts[kind] ?? 0) + by;
+    },
+    event: onEvent,
+    requestId: (requestId) => {
+      if (requestId !== null) requestIds.push(requestId);
+    },
+    reasons,
+    warnings,
+    counts,
+    requestIds,
+  };
+}

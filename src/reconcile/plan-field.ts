@@ -1,0 +1,86 @@
+/** What one run makes of one field of one user. */
+import type { Hold, Move, UserState } from '../model/change.ts';
+import { countWords, joinName, type NamePair } from '../model/name.ts';
+import {
+  type BaseUser,
+  canonicalServiceValue,
+  type Field,
+  type MirrorUser,
+  type ServiceUser,
+  sameBytes,
+  serviceValue,
+  type UserValues,
+} from '../model/user.ts';
+import { mergeField } from './merge.ts';
+import { applyPolicy, type Policy } from './policy.ts';
+import { stored } from './take-service.ts';
+
+/** Whether a held field's two values are still those with which it was held. */
+export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
+  const asService = { id: service.id, raw: {}, [hold.field]: hold.service ?? null } as ServiceUser;
+  const said = canonicalServiceValue(hold.field, service);
+  const sameService = said === undefined || said === canonicalServiceValue(hold.field, asService);
+  const asMirror = { ...mirror, [hold.field]: hold.mirror } as UserValues;
+  return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
+}
+
+/** Why a value can not be sent, in words; `undefined` if it can. */
+function unsendable(field: Field, mirror: MirrorUser, base: BaseUser | undefined): string | undefined {
+  switch (field) {
+    case 'name': {
+      if (joinName(mirror.name) === '') return 'the service takes no empty name';
+      const edited: readonly (keyof NamePair)[] = (['first', 'last'] as const).filter(
+        (half) => mirror.name[half] !== base?.name[half],
+      );
+      if (mirror.split === 'known' || edited.length !== 1 || countWords(base?.joined ?? '') < 3)
+        return undefined;
+      const other = edited[0] === 'first' ? 'last_name' : 'first_name';
+      return `the split of "${base?.joined}" is a guess: set ${other} too, or name_split = 'known'`;
+    }
+    case 'email':
+      return stored(mirror.email) === null ? 'the service gives no way to remove an email' : undefined;
+    case 'roleId':
+      return mirror.roleId === null ? 'the service gives no way to remove a role' : undefined;
+    case 'phone':
+      return mirror.phone !== null && !/[0-9]/.test(mirror.phone)
+        ? 'the phone number has no digits'
+        : undefined;
+    default:
+      return field satisfies never;
+  }
+}
+
+export interface FieldPlan {
+  readonly move?: Move;
+  readonly hold?: Hold;
+  readonly held?: true;
+  readonly release?: true;
+}
+
+export function planField(
+  field: Field,
+  state: UserState,
+  mirror: MirrorUser,
+  service: ServiceUser,
+  policy: Policy,
+): FieldPlan {
+  const values = { base: state.base?.[field], mirror: mirror[field], service: serviceValue(service, field) };
+  const previous = state.held.find((hold) => hold.field === field);
+  const verdict = mergeField(field, state.base, mirror, service);
+  const release = previous === undefined ? {} : { release: true as const };
+  if (verdict === 'nothing') return release;
+  if (verdict === 'settle') return { ...release, move: { kind: 'settle', field, ...values } };
+  if (previous !== undefined && holdStands(previous, mirror, service)) return { held: true };
+  const decided = applyPolicy(policy, field, verdict);
+  if (decided === 'conflict') {
+    const detail = 'both sides changed it since they last agreed';
+    return { ...release, hold: { field, reason: 'conflict', detail, ...values } };
+  }
+  if (decided === 'push') {
+    const detail = unsendable(field, mirror, state.base);
+    if (detail !== undefined)
+      return { ...release, hold: { field, reason: 'unsupported', detail, ...values } };
+    return { ...release, move: { kind: 'push', field, ...values } };
+  }
+  return { ...release, move: { kind: 'pull', field, ...values } };
+}

@@ -1,0 +1,107 @@
+/** What the verdict on a push changes: which values are taken, what is held. */
+import type { ServiceError } from '../errors.ts';
+import type { FieldOutcomes, Hold, HoldReason, Intent, IntentResult, Tries } from '../model/change.ts';
+import { joinName } from '../model/name.ts';
+import { type Field, type ServiceUser, serviceValue, type UserValues } from '../model/user.ts';
+import { takeValue } from './take-service.ts';
+import { nameWasTouched, patchedFields } from './verdict.ts';
+
+/** An intent with what became of it. */
+export interface Answered {
+  readonly intent: Intent;
+  /** The user as the service showed it, or `null` if it did not. */
+  readonly seen: ServiceUser | null;
+  readonly outcomes: FieldOutcomes;
+  readonly requestId: string | null;
+  /** What the service said when it refused. */
+  readonly refusal?: ServiceError;
+}
+
+function takeValues(intent: Intent, seen: ServiceUser | null): UserValues {
+  const sent: UserValues = { ...intent.base, ...intent.sent };
+  if (seen === null) return sent;
+  return {
+    name: takeValue('name', seen, sent),
+    email: takeValue('email', seen, sent),
+    phone: takeValue('phone', seen, sent),
+    roleId: takeValue('roleId', seen, sent),
+  };
+}
+
+/** Why a field is to be held after this outcome, if it is. */
+function holdOf(
+  field: Field,
+  answered: Answered,
+  tries: Tries | undefined,
+  maxTries: number,
+): Hold | undefined {
+  const { intent, seen, outcomes, refusal } = answered;
+  const hold = (reason: HoldReason, detail: string): Hold => ({
+    field,
+    reason,
+    detail,
+    base: intent.base[field],
+    mirror: intent.sent[field],
+    service: seen === null ? baseAsService(field, intent) : serviceValue(seen, field),
+  });
+  switch (outcomes[field]) {
+    case 'changed':
+      return hold('conflict', 'the service shows neither the old nor the pushed value');
+    case 'refused': {
+      const said = refusal?.label === undefined ? '' : `, "${refusal.label}"`;
+      return hold('refused', `the service answered ${refusal?.status ?? 400}${said}`);
+    }
+    case 'ineffective':
+    case 'missing': {
+      const count = (tries?.[field] ?? 0) + 1;
+      return count < maxTries ? undefined : hold('ineffective', `pushed ${count} times to no effect`);
+    }
+    case 'confirmed':
+    case 'unsent':
+    case 'unknown':
+    case undefined:
+      return undefined;
+    default:
+      return outcomes[field] satisfies never;
+  }
+}
+
+function baseAsService(field: Field, { base }: Intent) {
+  return field === 'name' ? base.joined : base[field];
+}
+
+/** An update without a name that changed the name: both values are kept, and a person decides. */
+function holdOfTouchedName({ intent, seen }: Answered): Hold | undefined {
+  if (!nameWasTouched(intent.sent, intent.base, seen)) return undefined;
+  const detail = `an update of ${patchedFields(intent.sent).join(', ')} alone changed the name`;
+  return {
+    field: 'name',
+    reason: 'conflict',
+    base: intent.base.name,
+    mirror: intent.base.name,
+    service: seen?.name,
+    detail,
+  };
+}
+
+export function resultOf(
+  answered: Answered,
+  tries: ReadonlyMap<Intent['userId'], Tries>,
+  maxTries: number,
+): IntentResult {
+  const { intent, seen, outcomes, requestId } = answered;
+  const holds = patchedFields(intent.sent).map((field) =>
+    holdOf(field, answered, tries.get(intent.userId), maxTries),
+  );
+  const taken = takeValues(intent, seen);
+  return {
+    intent,
+    outcomes,
+    seen,
+    taken,
+    joined: seen?.name ?? joinName(taken.name),
+    holds: [...holds, holdOfTouchedName(answered)].filter((hold) => hold !== undefined),
+    closed: !Object.values(outcomes).includes('unknown'),
+    requestId,
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * The read-only listings: read page by page, published in one transaction. Rows that a listing shows are
+ * taken even if it is incomplete; only a complete one counts against a row that it does not show.
+ */
+import { ServiceError } from '../errors.ts';
+import type { ListedResource, RefreshResult } from '../model/absence.ts';
+import type { ContactCount, Segment } from '../model/contact-count.ts';
+import type { ContactField } from '../model/contact-field.ts';
+import type { Id } from '../model/id.ts';
+import { type Listing, nothingLearned } from '../model/listing.ts';
+import type { Tag } from '../model/tag.ts';
+import { type AbsenceSettings, judgeAbsences } from './absence.ts';
+import type { CountKind, Findings } from './findings.ts';
+import type { ListingOptions, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
+
+/** One listed resource: how it is read, compared and checked row by row. */
+export interface Refreshable<Row> {
+  readonly resource: ListedResource;
+  readonly list: (options: ListingOptions) => Promise<Listing<Row>>;
+  readonly compare: (rows: readonly Row[]) => Promise<RefreshResult>;
+  /** Asks for the one row; `undefined` where the interface has no such call. */
+  readonly exists: ((id: Id) => Promise<boolean>) | undefined;
+}
+
+export function listedTags(service: ServicePort, mirror: MirrorPort): Refreshable<Tag> {
+  return {
+    resource: 'tags',
+    list: (options) => service.tags(options),
+    compare: (rows) => mirror.compareTags(rows),
+    exists: async (id) => (await service.tag(id)) !== null,
+  };
+}
+
+export function listedContactFields(service: ServicePort, mirror: MirrorPort): Refreshable<ContactField> {
+  return {
+    resource: 'contact_fields',
+    list: (options) => service.contactFields(options),
+    compare: (rows) => mirror.compareContactFields(rows),
+    exists: undefined,
+  };
+}
+
+export interface RefreshSettings {
+  readonly pageSize: number;
+  readonly absence: AbsenceSettings;
+}
+
+async function readListing<Row>(
+  of: Refreshable<Row>,
+  mirror: MirrorPort,
+  settings: RefreshSettings,
+  findings: Findings,
+): Promise<Listing<Row>> {
+  const memory = await mirror.readListingMemory(of.resource);
+  const onPage = (done: number) => findings.event({ kind: 'progress', step: of.resource, done, total: null });
+  const listing = await of.list({ memory, size: settings.pageSize, onPage });
+  findings.count(`${of.resource}_read`, listing.rows.length);
+  if (listing.status === 'incomplete') findings.partial(`${of.resource}: ${listing.because}`);
+  return listing;
+}
+
+function countResult(of: ListedResource, result: RefreshResult, findings: Findings): void {
+  const counts: readonly [CountKind, number][] = [
+    [`${of}_added`, result.added],
+    [`${of}_changed`, result.changed],
+  ];
+  for (const [kind, by] of counts) findings.count(kind, by);
+}
+
+/** What a refresh would change; nothing is written. */
+export async function planRefresh<Row>(
+  of: Refreshable<Row>,
+  mirror: MirrorPort,
+  settings: RefreshSettings,
+  findings: Findings,
+): Promise<RefreshResult> {
+  findings.event({ kind: 'step', step: of.resource });
+  const listing = await readListing(of, mirror, settings, findings);
+  const result = await of.compare(listing.rows);
+  countResult(of.resource, result, findings);
+  return result;
+}
+
+/** @param apply publishes the rows in one transaction */
+export async function refresh<Row>(
+  of: Refreshable<Row>,
+  apply: (rows: readonly Row[]) => Promise<RefreshResult>,
+  mirror: MirrorPort & MirrorWriter,
+  settings: RefreshSettings,
+  findings: Findings,
+): Promise<void> {
+  findings.event({ kind: 'step', step: of.resource });
+  const listing = await readListing(of, mirror, settings, findings);
+  const result = await apply(listing.rows);
+  countResult(of.resource, result, findings);
+  await mirror.applyRejectedRows(of.resource, listing.rejected);
+  if (listing.status === 'incomplete') {
+    await mirror.applyListingMemory(of.resource, listing.memory);
+    return;
+  }
+  const gone = await judgeMissing(of, result, settings.absence, findings);
+  // A row that is missing makes the learned numbering of the pages suspect: the next pass learns it anew.
+  await mirror.applyListingMemory(
+    of.resource,
+    result.absent.length > gone.length ? nothingLearned : listing.memory,
+  );
+  await mirror.applyAbsences(of.resource, { missing: result.absent.map(({ id }) => id), gone });
+  findings.count(`${of.resource}_gone`, gone.length);
+}
+
+async function judgeMissing<Row>(
+  of: Refreshable<Row>,
+  result: RefreshResult,
+  settings: AbsenceSettings,
+  findings: Findings,
+): Promise<readonly Id[]> {
+  const { due, refused } = judgeAbsences(result.absent, result.population, settings);
+  if (refused !== null) findings.partial(`${of.resource}: ${refused}; none of them is called gone`);
+  if (of.exists === undefined) return due;
+  const gone: Id[] = [];
+  for (const id of due) {
+    if (!(await of.exists(id))) gone.push(id);
+    else findings.partial(`${of.resource}: the listing leaves out ${id}, which is there`);
+  }
+  return gone;
+}
+
+/** One request per segment; a segment that cannot be counted costs the others nothing. */
+export async function countContacts(
+  service: ServicePort,
+  segments: readonly Segment[],
+  findings: Findings,
+): Promise<readonly ContactCount[]> {
+  findings.event({ kind: 'step', step: 'contact_counts' });
+  const counts: ContactCount[] = [];
+  for (const { name, body } of segments) {
+    try {
+      counts.push({ segment: name, count: await service.contactCount(body) });
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code === 'credentials') throw error;
+      findings.partial(`contact count "${name}": ${error.message}`);
+    }
+  }
+  findings.count('contact_counts', counts.length);
+  return counts;
+}

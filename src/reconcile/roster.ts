@@ -1,0 +1,161 @@
+/**
+ * The roster: `GET /v1/team` says who exists, `GET /v1/users/get` what they look like. That endpoint has
+ * no listing of its own (interface.md, Endpoints, note 1): it is asked without a filter once, which not
+ * every deployment answers, and then by address for whoever it left out.
+ */
+import { ServiceError } from '../errors.ts';
+import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
+import type { Id } from '../model/id.ts';
+import type { RejectedRow } from '../model/listing.ts';
+import type { Team, TeamMember } from '../model/team.ts';
+import type { ServiceUser } from '../model/user.ts';
+import { chunks } from './chunks.ts';
+import type { Findings } from './findings.ts';
+import type { MirrorPort, ServicePort, UserFilter, UsersAnswer } from './ports.ts';
+
+export interface Roster {
+  readonly users: ReadonlyMap<Id, ServiceUser>;
+  readonly members: ReadonlyMap<Id, TeamMember>;
+  readonly rejected: readonly RejectedRow[];
+  /** Members whom no lookup answered. */
+  readonly unresolved: readonly Id[];
+}
+
+/** Addresses asked for in one request; the largest body that the service takes is not documented. */
+const addressesPerRequest = 100;
+
+/** Whether the service turned the request itself down, as opposed to us or to the moment. */
+export function isRefusal(error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError) || error.status === undefined) return false;
+  return error.status >= 400 && error.status < 500 && ![401, 403, 429].includes(error.status);
+}
+
+const noUsers: UsersAnswer = { users: [], rejected: [], requestId: null };
+
+/** Asks for addresses of one kind; one that the service turns down costs the others nothing. */
+async function askFor(
+  service: ServicePort,
+  filter: UserFilter,
+  findings: Findings,
+): Promise<readonly UsersAnswer[]> {
+  try {
+    return [await service.users(filter)];
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    if (filter.emails.length + filter.phones.length === 1) {
+      findings.warn(
+        `the service does not take "${filter.emails[0] ?? filter.phones[0]}" as an address to look up`,
+      );
+      return [noUsers];
+    }
+    const answers: UsersAnswer[] = [];
+    for (const half of halve(filter)) answers.push(...(await askFor(service, half, findings)));
+    return answers;
+  }
+}
+
+function halve({ emails, phones }: UserFilter): readonly UserFilter[] {
+  const size = Math.ceil((emails.length + phones.length) / 2);
+  return [
+    ...chunks(emails, size).map((half) => ({ emails: half, phones: [] })),
+    ...chunks(phones, size).map((half) => ({ emails: [], phones: half })),
+  ];
+}
+
+function distinct(
+  values: readonly (string | null)[],
+  canonical: (value: string) => string,
+): readonly string[] {
+  const byForm = new Map(
+    values.filter((value) => value !== null).map((value) => [canonical(value), value.trim()]),
+  );
+  byForm.delete('');
+  return [...byForm.values()];
+}
+
+/** Looks users up by address, emails first, until everyone wanted is found. */
+async function lookUp(
+  service: ServicePort,
+  wanted: () => boolean,
+  addresses: { readonly emails: readonly (string | null)[]; readonly phones: readonly (string | null)[] },
+  take: (answer: UsersAnswer) => void,
+  findings: Findings,
+): Promise<void> {
+  const emails = distinct(addresses.emails, canonicalEmail);
+  const phones = distinct(addresses.phones, canonicalPhone).map(canonicalPhone);
+  const filters: readonly UserFilter[] = [
+    ...chunks(emails, addressesPerRequest).map((chunk) => ({ emails: chunk, phones: [] })),
+    ...chunks(phones, addressesPerRequest).map((chunk) => ({ emails: [], phones: chunk })),
+  ];
+  for (const filter of filters) {
+    if (!wanted()) return;
+    for (const answer of await askFor(service, filter, findings)) take(answer);
+  }
+}
+
+/** Everyone at once, where the deployment answers that; nobody where it refuses. */
+async function askForAll(service: ServicePort): Promise<UsersAnswer> {
+  try {
+    return await service.users({ emails: [], phones: [] });
+  } catch (error) {
+    if (isRefusal(error)) return noUsers;
+    throw error;
+  }
+}
+
+export async function readRoster(
+  service: ServicePort,
+  mirror: MirrorPort,
+  team: Team,
+  findings: Findings,
+): Promise<Roster> {
+  const users = new Map<Id, ServiceUser>();
+  const rejected: RejectedRow[] = [...team.rejected];
+  const take = (answer: UsersAnswer) => {
+    rejected.push(...answer.rejected);
+    for (const user of answer.users) {
+      if (user.teamId !== undefined && user.teamId !== null && user.teamId !== team.id) {
+        const reason = `it is of team ${user.teamId}`;
+        rejected.push({ resource: 'users', id: user.id, reason, excerpt: '' });
+      } else users.set(user.id, user);
+    }
+  };
+  const members = new Map(team.members.map((member) => [member.id, member]));
+  take(await askForAll(service));
+
+  const known = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
+  const wanted = new Set([...known.map(({ id }) => id), ...members.keys()].filter((id) => !users.has(id)));
+  const someWanted = () => wanted.values().some((id) => !users.has(id));
+  if (someWanted()) {
+    const addresses = await mirror.readAddresses([...wanted]);
+    const extras = team.members.filter(({ id }) => wanted.has(id));
+    const emails = [...addresses.flatMap((of) => of.emails), ...extras.map(({ email }) => email)];
+    const phones = [...addresses.flatMap((of) => of.phones), ...extras.map(({ phone }) => phone)];
+    await lookUp(service, someWanted, { emails, phones }, take, findings);
+  }
+  const someMembersWanted = () => members.keys().some((id) => !users.has(id));
+  if (someMembersWanted()) {
+    const found = new Set(users.values().map(({ email }) => canonicalEmail(email ?? null)));
+    const { emails, phones } = await mirror.readLookups();
+    const open = emails.filter((email) => !found.has(canonicalEmail(email)));
+    await lookUp(service, someMembersWanted, { emails: open, phones }, take, findings);
+  }
+  return { users, members, rejected, unresolved: [...members.keys()].filter((id) => !users.has(id)) };
+}
+
+/** The users with these addresses, by id. */
+export async function readBack(
+  service: ServicePort,
+  addresses: { readonly emails: readonly (string | null)[]; readonly phones: readonly (string | null)[] },
+  wanted: readonly Id[],
+  findings: Findings,
+): Promise<ReadonlyMap<Id, ServiceUser>> {
+  const users = new Map<Id, ServiceUser>();
+  const take = (answer: UsersAnswer) => {
+    for (const user of answer.users) users.set(user.id, user);
+  };
+  const someWanted = () => wanted.some((id) => !users.has(id));
+  await lookUp(service, someWanted, addresses, take, findings);
+  if (someWanted()) take(await askForAll(service));
+  return users;
+}

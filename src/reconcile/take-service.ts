@@ -1,0 +1,75 @@
+/** What the service says, in the form in which mirror and base store it. */
+import type { FieldValue, ObservedUser } from '../model/change.ts';
+import { canonicalName, joinName, samePair, splitName } from '../model/name.ts';
+import type { BaseUser, Field, MirrorUser, ServiceUser, UserValues } from '../model/user.ts';
+
+/** An empty text of the service is no value: it is stored as NULL. */
+export function stored(text: string | null | undefined): string | null {
+  return text === undefined || text === null || text.trim() === '' ? null : text;
+}
+
+/** The service's value of one field as it is stored; a field that the service left out is the fallback's. */
+export function takeValue<F extends Field>(
+  field: F,
+  service: ServiceUser,
+  fallback: UserValues,
+): UserValues[F] {
+  const take = (): FieldValue => {
+    switch (field) {
+      case 'name': {
+        const joined = service.name ?? '';
+        if (service.name === undefined || joinName(fallback.name) === canonicalName(joined)) {
+          return fallback.name;
+        }
+        return splitName(joined);
+      }
+      case 'email':
+        return service.email === undefined ? fallback.email : stored(service.email);
+      case 'phone':
+        return service.phone === undefined ? fallback.phone : stored(service.phone);
+      case 'roleId':
+        return service.roleId === undefined ? fallback.roleId : service.roleId;
+      default:
+        return field satisfies never;
+    }
+  };
+  return take() as UserValues[F];
+}
+
+export const emptyValues: UserValues = {
+  name: { first: '', last: '' },
+  email: null,
+  phone: null,
+  roleId: null,
+};
+
+/** Everything as the service has it; the pair that we have is kept where it joins to the service's name. */
+export function adoptValues(
+  service: ServiceUser,
+  fallback: MirrorUser | undefined,
+): { mirror: MirrorUser; base: BaseUser } {
+  const from = fallback ?? { ...emptyValues, split: 'guessed' as const };
+  const values: UserValues = {
+    name: takeValue('name', service, from),
+    email: takeValue('email', service, from),
+    phone: takeValue('phone', service, from),
+    roleId: takeValue('roleId', service, from),
+  };
+  const split = samePair(values.name, from.name) ? from.split : 'guessed';
+  return { mirror: { ...values, split }, base: { ...values, joined: service.name ?? joinName(values.name) } };
+}
+
+export function observe(service: ServiceUser, role: string | null, joined: string): ObservedUser {
+  return {
+    name: service.name ?? joined,
+    role,
+    resolved: true,
+    details: {
+      createdAt: service.createdAt ?? null,
+      updatedAt: service.updatedAt ?? null,
+      userCreatedAt: service.userCreatedAt ?? null,
+      userUpdatedAt: service.userUpdatedAt ?? null,
+      raw: service.raw,
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/** From status, headers and bytes to an outcome. Pure. */
+import { decodeUtf8, isObject, type ParsedJson, parseJson } from './json.ts';
+import type { Answer, Failure, FailureReason, Refusal } from './outcome.ts';
+import { toPrintable } from './printable.ts';
+
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface Head {
+  readonly status: number;
+  readonly headers: Headers;
+  /** What must not be repeated, should the answer do so: the token that was sent. */
+  readonly token: string;
+}
+
+const maxQuoteLength = 200;
+
+function header(head: Head, name: string): string | null {
+  const value = head.headers[name];
+  return typeof value === 'string' ? value : (value?.[0] ?? null);
+}
+
+/** What the service said, on its way into an error or an event. */
+function quote(head: Head, text: string, maxLength = maxQuoteLength): string {
+  return toPrintable(text.replaceAll(head.token, '[secret]'), maxLength);
+}
+
+function common(head: Head) {
+  const id = header(head, 'x-request-id');
+  const requestId = id === null ? null : quote(head, id);
+  // An answer from a cache carries the time at which it was made.
+  const dateMs = head.headers['age'] === undefined ? Date.parse(header(head, 'date') ?? '') : Number.NaN;
+  return { status: head.status, requestId, dateMs: Number.isNaN(dateMs) ? null : dateMs };
+}
+
+function failure(head: Head, reason: FailureReason, message: string, cause?: unknown): Failure {
+  return { kind: 'failure', reason, phase: 'sent', message, cause, ...common(head) };
+}
+
+function hasLength(head: Head): boolean {
+  const chunked = /(?:^|,)\s*chunked\s*$/i.test(header(head, 'transfer-encoding') ?? '');
+  return chunked || header(head, 'content-length') !== null;
+}
+
+function isEncoded(head: Head): boolean {
+  const encoding = header(head, 'content-encoding');
+  return encoding !== null && encoding.trim() !== '' && encoding.trim().toLowerCase() !== 'identity';
+}
+
+function redirectHost(location: string | null): string {
+  return location !== null && URL.canParse(location) ? new URL(location).host : 'the same host';
+}
+
+/** What can be said against an answer before its body is read: `null` if nothing. */
+export function judgeHead(head: Head, anyContentType: boolean): Failure | null {
+  if (head.status >= 400) return null;
+  if (head.status >= 300) {
+    const host = quote(head, redirectHost(header(head, 'location')));
+    return failure(head, 'redirect', `answered ${head.status}, a redirect to ${host}`);
+  }
+  if (isEncoded(head)) return failure(head, 'encoded', 'the answer is compressed');
+  if (!hasLength(head)) return failure(head, 'unframed', 'the answer has neither a length nor chunks');
+  const type = (header(head, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  if (!anyContentType && !/^application\/(?:json|[\w.-]+\+json)$/.test(type)) {
+    const said = type === '' ? 'no content type' : quote(head, type, 60);
+    return failure(head, 'not-json', `the answer is not JSON (${said})`);
+  }
+  return null;
+}
+
+function parse(text: string): ParsedJson | null {
+  try {
+    return parseJson(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The service's word for what went wrong: a JSON string, or an object's `message` or `error`. */
+function readLabel(head: Head, bytes: Uint8Array): string | null {
+  if (isEncoded(head) || !hasLength(head)) return null;
+  const said = parse(decodeUtf8(bytes).text)?.value;
+  const label = isObject(said) ? (said['message'] ?? said['error']) : said;
+  if (typeof label !== 'string' || label === '') return null;
+  return quote(head, label);
+}
+
+/** What a whole body says, under a head that {@link judgeHead} let pass. */
+export function readAnswer(head: Head, bytes: Uint8Array): Answer | Refusal | Failure {
+  if (head.status >= 400) {
+    const retryAfter = header(head, 'retry-after');
+    return { kind: 'refusal', label: readLabel(head, bytes), retryAfter, ...common(head) };
+  }
+  const { text, wellFormed } = decodeUtf8(bytes);
+  const body = parse(text);
+  if (body === null) return failure(head, 'malformed', 'the answer claims to be JSON and is not');
+  const suspicious = body.suspicious || !wellFormed;
+  return { kind: 'answer', body: { ...body, suspicious }, headers: head.headers, ...common(head) };
+}
+
+/** The body did not come to its end. A status that says no is an answer even so, only without words. */
+export function failAfterHead(
+  head: Head,
+  reason: FailureReason,
+  message: string,
+  cause?: unknown,
+): Refusal | Failure {
+  if (head.status < 400) return failure(head, reason, message, cause);
+  return { kind: 'refusal', label: null, retryAfter: header(head, 'retry-after'), ...common(head) };
+}

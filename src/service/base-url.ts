@@ -1,0 +1,35 @@
+import { MusterdError } from '../errors.ts';
+
+const loopback = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+function refuse(why: string, hint: string): never {
+  throw new MusterdError('configuration', `the service's base URL ${why}`, { hint });
+}
+
+/** The service's address, without a slash at its end, such as `https://host/path`. */
+export interface BaseUrl {
+  readonly origin: string;
+  /** What stands between the origin and `/v1`; mostly empty. */
+  readonly pathPrefix: string;
+}
+
+/**
+ * Checks the address before any credential goes there. "Requests must use HTTPS" (interface.md, General
+ * rules, 2): plain http is for a loopback address only, where the emulator listens.
+ *
+ * @throws MusterdError `configuration`. The address itself is not repeated: it may hold a password.
+ */
+export function checkBaseUrl(text: string): BaseUrl {
+  if (!URL.canParse(text)) refuse('is not a URL', 'give it as https://host');
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '') {
+    refuse('holds a user name or a password', 'credentials are settings of their own');
+  }
+  if (text.includes('?') || text.includes('#')) {
+    refuse('holds a query or a fragment', 'give it as https://host, or https://host/path');
+  }
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback.test(url.hostname))) {
+    refuse('does not use https', 'plain http is accepted for loopback addresses only');
+  }
+  return { origin: url.origin, pathPrefix: url.pathname.replace(/\/+$/, '') };
+}

@@ -1,0 +1,178 @@
+import pLimit from 'p-limit';
+import type { Clock } from '../clock.ts';
+import { ServiceError } from '../errors.ts';
+import { toJson } from '../model/json.ts';
+import type { Headers } from './answer.ts';
+import type { ClockSkew } from './clock-skew.ts';
+import type { OnEvent } from './event.ts';
+import type { Http } from './http.ts';
+import type { ParsedJson } from './json.ts';
+import { nameOperation, type Operation } from './operation.ts';
+import { type Outcome, serviceError } from './outcome.ts';
+import { type Rate, type Slot, sleepOrStop, stopped } from './rate.ts';
+import { nextStep, type RetrySettings } from './retry.ts';
+import type { Authorization, CredentialName, Remedy, Tokens } from './token.ts';
+
+export interface Call {
+  readonly operation: Operation;
+  /** The path with ids filled in; the operation's own where it has none. */
+  readonly path?: string;
+  /** What to send as JSON; `undefined` sends no body. */
+  readonly body?: unknown;
+  /** Uses this credential and no other, whatever the answer. */
+  readonly credential?: CredentialName;
+}
+
+/** What the service answered a call with, a 2xx. */
+export interface Reply {
+  readonly operation: string;
+  readonly status: number;
+  readonly requestId: string | null;
+  readonly headers: Headers;
+  readonly body: ParsedJson;
+}
+
+/** @throws ServiceError when no try brought an answer; MusterdError `stopped` */
+export type MakeCall = (call: Call) => Promise<Reply>;
+
+interface Parts {
+  readonly http: Http;
+  readonly tokens: Tokens;
+  readonly rate: Rate;
+  readonly skew: ClockSkew;
+  readonly clock: Clock;
+  readonly concurrency: number;
+  readonly retry: RetrySettings;
+  readonly random: () => number;
+  readonly signal: AbortSignal | undefined;
+  readonly onEvent: OnEvent;
+}
+
+/** At first and at most this many retries in hand; each answered call earns a tenth of one. */
+const retryBudget = 20;
+const earned = 0.1;
+
+interface Attempt {
+  readonly outcome: Outcome;
+  readonly authorization: Authorization;
+}
+
+/** One request: its turn, its token, its place in the rate, and what everybody learns from its answer. */
+async function attempt(parts: Parts, call: Call, number: number): Promise<Attempt> {
+  const { clock, tokens, rate, skew, onEvent } = parts;
+  const operation = nameOperation(call.operation);
+  const asked = clock.monotonicMs();
+  if (parts.signal?.aborted === true) throw stopped();
+  const slot: Slot = await rate.acquire();
+  let sent = false;
+  try {
+    const authorization = await tokens.authorization(call.credential);
+    const startedMs = clock.monotonicMs();
+    const wallMs = clock.now();
+    const outcome = await parts.http.exchange({
+      operation: call.operation,
+      path: call.path ?? call.operation.path,
+      body: call.body === undefined ? undefined : toJson(call.body),
+      authorization: authorization.header,
+    });
+    const phase = outcome.kind === 'failure' ? outcome.phase : 'answered';
+    sent = phase !== 'not-sent';
+    onEvent({
+      kind: 'request',
+      operation,
+      attempt: number,
+      phase,
+      status: outcome.status,
+      requestId: outcome.requestId,
+      durationMs: clock.monotonicMs() - startedMs,
+      waitedMs: startedMs - asked,
+    });
+    if (outcome.dateMs !== null) {
+      const message = skew.observe(outcome.dateMs, wallMs);
+      if (message !== null) onEvent({ kind: 'warning', code: 'clock-skew', message });
+    }
+    await settle(parts, call, slot, outcome, authorization);
+    return { outcome, authorization };
+  } finally {
+    slot.release(sent);
+  }
+}
+
+/** What an answer means for the rate and for the credential. */
+async function settle(
+  parts: Parts,
+  call: Call,
+  slot: Slot,
+  outcome: Outcome,
+  used: Authorization,
+): Promise<void> {
+  const { rate, tokens, onEvent } = parts;
+  if (outcome.kind === 'refusal' && outcome.status === 429) {
+    const pause = await rate.throttled(slot, outcome.retryAfter, outcome.dateMs);
+    if (pause === null) return;
+    const operation = nameOperation(call.operation);
+    onEvent({ kind: 'throttled', operation, pauseMs: pause.pauseMs, inARow: pause.inARow });
+    if (pause.lowered) {
+      const { burst, perMinute } = rate.learned();
+      const message = `the service refused a call; now ${Math.round(perMinute)} a minute, ${burst} at once`;
+      onEvent({ kind: 'warning', code: 'rate-lowered', message });
+    }
+  } else if (outcome.kind !== 'failure') {
+    rate.accepted(slot);
+    // Being tried on purpose is not being needed.
+    if (outcome.status !== 401 && call.credential === undefined) tokens.accepted(used);
+  }
+}
+
+/** Makes calls: in turn, within the rate, with a token, and again where that is safe. */
+export function createCall(parts: Parts): MakeCall {
+  const { clock, tokens, retry, random, signal, onEvent } = parts;
+  const limit = pLimit(parts.concurrency);
+  let budget = retryBudget;
+
+  const reauthorize = (used: Authorization, tried: Set<Remedy>, call: Call): boolean => {
+    if (call.credential !== undefined) return false;
+    const remedy = tokens.refused(used, tried);
+    tried.add(remedy);
+    if (remedy === 'other-secret') {
+      const message = `the ${used.credential} API secret was refused; now using the ${tokens.inUse()} one`;
+      onEvent({ kind: 'warning', code: 'secret-refused', message });
+    }
+    return remedy !== 'none';
+  };
+
+  return async (call) => {
+    const operation = nameOperation(call.operation);
+    const tried = new Set<Remedy>();
+    let failures = 0;
+    let throttles = 0;
+    for (let number = 1; ; number += 1) {
+      const { outcome, authorization } = await limit(() => attempt(parts, call, number));
+      if (outcome.kind === 'answer') {
+        budget = Math.min(retryBudget, budget + earned);
+        const { status, requestId, headers, body } = outcome;
+        return { operation, status, requestId, headers, body };
+      }
+      if (outcome.kind === 'refusal' && outcome.status === 429) throttles += 1;
+      else if (outcome.status !== 401) failures += 1;
+      const tries = { failures, throttles };
+      const step = nextStep(call.operation.effect, outcome, tries, retry, { wallMs: clock.now(), random });
+      if (step.kind === 'reauthorize' && reauthorize(authorization, tried, call)) continue;
+      if (step.kind !== 'retry' || (step.costs && budget < 1)) throw serviceError(operation, outcome);
+      if (step.costs) budget -= 1;
+      const { afterMs, because } = step;
+      onEvent({ kind: 'retry', operation, attempt: number, afterMs, because });
+      await sleepOrStop(clock, afterMs, signal);
+    }
+  };
+}
+
+/** `null` where the service says 404. */
+export async function nullIfMissing<T>(ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof ServiceError && error.status === 404) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,103 @@
+/** The service as this program sees it: every endpoint of interface.md as a typed function. */
+import type { Clock } from '../clock.ts';
+import { MusterdError } from '../errors.ts';
+import { checkBaseUrl } from './base-url.ts';
+import { createCall } from './call.ts';
+import { type ClockSkewSettings, createClockSkew, defaultClockSkewSettings } from './clock-skew.ts';
+import { type CredentialCheck, createCredentialCheck } from './credential-check.ts';
+import type { OnEvent } from './event.ts';
+import { createHttp, defaultHttpSettings, type HttpSettings } from './http.ts';
+import { createListingEndpoints, type ListingEndpoints } from './listing-endpoints.ts';
+import { createMessageEndpoints, type MessageEndpoints } from './message-endpoints.ts';
+import { createRate, defaultRateSettings, type RateSettings } from './rate.ts';
+import type { Lesson } from './rate-lesson.ts';
+import { createRawRequest, type RawRequest } from './raw-request.ts';
+import { defaultRetrySettings, type RetrySettings } from './retry.ts';
+import { createRosterEndpoints, type RosterEndpoints } from './roster-endpoints.ts';
+import { type Credentials, createTokens } from './token.ts';
+
+export interface ClientOptions {
+  /** Such as `https://host`; plain http for loopback addresses only. */
+  readonly baseUrl: string;
+  readonly credentials: Credentials;
+  /** `read-only`: every write is refused before anything is sent. */
+  readonly mode: 'read-only' | 'read-write';
+  readonly http?: Partial<HttpSettings>;
+  readonly rate?: Partial<RateSettings>;
+  readonly retry?: Partial<RetrySettings>;
+  readonly clockSkew?: Partial<ClockSkewSettings>;
+  /** A listing of more pages than this is not read further. */
+  readonly maxPages?: number;
+  readonly clock: Clock;
+  /** A request to stop: ends waits and refuses further sends, and lets what is in flight finish. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onEvent?: OnEvent | undefined;
+  /** 0 to 1, for jitter. */
+  readonly random?: () => number;
+}
+
+/**
+ * All methods throw `ServiceError` when the service did not give a usable answer, and `MusterdError`
+ * `stopped` when asked to stop. A `ServiceError` with status 401 means that no credential is accepted.
+ */
+export interface Client
+  extends RosterEndpoints,
+    ListingEndpoints,
+    MessageEndpoints,
+    RawRequest,
+    CredentialCheck {
+  /** The rate now in force, to be given to the next client as `rate.learned`. */
+  rateLesson(): Lesson;
+  /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
+  clockOffsetMs(): number | null;
+  /** Waits for what is in flight and closes the connections. */
+  close(): Promise<void>;
+}
+
+const defaultMaxPages = 10_000;
+
+/** Settings that are only sensible within bounds are checked here, whoever gives them. */
+function checkSettings(http: HttpSettings, rate: RateSettings): void {
+  const positive = { ...http, perMinute: rate.perMinute, burst: rate.burst };
+  for (const [name, value] of Object.entries(positive)) {
+    if (typeof value === 'number' && !(value > 0 && Number.isFinite(value))) {
+      throw new MusterdError('configuration', `${name} must be a number above 0`);
+    }
+  }
+  if (!(rate.share > 0 && rate.share <= 1)) {
+    throw new MusterdError('configuration', 'rate.share must be above 0 and at most 1');
+  }
+}
+
+/**
+ * @throws MusterdError `configuration` for a base URL that is not https, empty credentials or settings out
+ * of bounds
+ */
+export function createClient(options: ClientOptions): Client {
+  const { clock, signal, onEvent = () => undefined, random = Math.random } = options;
+  const httpSettings = { ...defaultHttpSettings, ...options.http };
+  const rateSettings = { ...defaultRateSettings, ...options.rate };
+  checkSettings(httpSettings, rateSettings);
+  const skew = createClockSkew(clock, { ...defaultClockSkewSettings, ...options.clockSkew });
+  const tokens = createTokens(options.credentials, clock, () => skew.correctionMs());
+  const rate = createRate(rateSettings, clock, { signal, random });
+  const http = createHttp(checkBaseUrl(options.baseUrl), options.mode, httpSettings);
+  const { concurrency } = httpSettings;
+  const retry = { ...defaultRetrySettings, ...options.retry };
+  const call = createCall({ http, tokens, rate, skew, clock, concurrency, retry, random, signal, onEvent });
+  const pages = { parallel: concurrency, maxPages: options.maxPages ?? defaultMaxPages };
+  if ('apiKey' in options.credentials) {
+    const message = 'the legacy team API key is planned for deprecation; an API secret takes its place';
+    onEvent({ kind: 'warning', code: 'legacy-api-key', message });
+  }
+  return {
+    ...createRosterEndpoints(call),
+    ...createListingEndpoints(call, pages),
+    ...createMessageEndpoints(call, () => clock.now() + (skew.offsetMs() ?? 0)),
+    ...createRawRequest(call, pages),
+    ...createCredentialCheck(call, tokens),
+    rateLesson: () => rate.learned(),
+    clockOffsetMs: () => skew.offsetMs(),
+    close: () => http.close(),
+  };
+}

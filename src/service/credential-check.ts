@@ -1,0 +1,57 @@
+/** Rotation: "create the second secret, deploy it, verify it with a call, then revoke the old one". */
+import { ServiceError } from '../errors.ts';
+import type { MakeCall } from './call.ts';
+import { operations } from './operation.ts';
+import type { CredentialName, Tokens } from './token.ts';
+
+export interface CredentialReport {
+  readonly credential: CredentialName;
+  readonly inUse: boolean;
+  /**
+   * When a call last went through on it, in ms since 1970; `null`: not since this client was made. Calls
+   * that only try it do not count: an old secret that nothing needed for a while can be revoked.
+   */
+  readonly lastNeededMs: number | null;
+}
+
+export interface CheckedCredential extends CredentialReport {
+  readonly accepted: boolean;
+}
+
+export interface CredentialCheck {
+  credentials(): readonly CredentialReport[];
+  /**
+   * Tries each configured credential on `GET /v1/inboxes`, "the recommended low-risk credential check"
+   * (interface.md, API Secret JWT, 9). An accepted next secret is used from then on.
+   *
+   * @throws ServiceError when the service can not be asked; a 401 is a result
+   */
+  checkCredentials(): Promise<readonly CheckedCredential[]>;
+}
+
+export function createCredentialCheck(call: MakeCall, tokens: Tokens): CredentialCheck {
+  const report = (credential: CredentialName): CredentialReport => ({
+    credential,
+    inUse: tokens.inUse() === credential,
+    lastNeededMs: tokens.lastNeeded().get(credential) ?? null,
+  });
+  const isAccepted = async (credential: CredentialName): Promise<boolean> => {
+    try {
+      await call({ operation: operations.inboxes, credential });
+      return true;
+    } catch (error) {
+      if (error instanceof ServiceError && error.status === 401) return false;
+      throw error;
+    }
+  };
+  return {
+    credentials: () => tokens.names.map(report),
+    checkCredentials: async () => {
+      const accepted = new Map<CredentialName, boolean>();
+      for (const name of tokens.names) accepted.set(name, await isAccepted(name));
+      const best = tokens.names.findLast((name) => accepted.get(name) === true);
+      if (best !== undefined) tokens.prefer(best);
+      return tokens.names.map((name) => ({ ...report(name), accepted: accepted.get(name) === true }));
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs';
+import { getCACertificates } from 'node:tls';
+import { type Dispatcher, Pool } from 'undici';
+import { MusterdError, ServiceError } from '../errors.ts';
+import { failAfterHead, type Head, type Headers, judgeHead, readAnswer } from './answer.ts';
+import type { BaseUrl } from './base-url.ts';
+import { nameOperation, type Operation } from './operation.ts';
+import type { Failure, FailureReason, Outcome } from './outcome.ts';
+
+export interface HttpSettings {
+  readonly connectTimeoutMs: number;
+  readonly headersTimeoutMs: number;
+  /** From handing over a request to the last byte of its answer; a slow drip ends here. */
+  readonly totalDeadlineMs: number;
+  /** Requests in flight at once, each on a connection of its own. */
+  readonly concurrency: number;
+  readonly maxResponseBytes: number;
+  /** A PEM file of authorities to trust besides the built-in ones. */
+  readonly caFile?: string | undefined;
+  /** Takes JSON under any content type. Off: a proxy's page must not be mistaken for an answer. */
+  readonly anyContentType?: boolean | undefined;
+}
+
+export const defaultHttpSettings: HttpSettings = {
+  connectTimeoutMs: 5_000,
+  headersTimeoutMs: 30_000,
+  totalDeadlineMs: 60_000,
+  concurrency: 4,
+  maxResponseBytes: 33_554_432,
+};
+
+export interface HttpRequest {
+  readonly operation: Operation;
+  /** The path as sent, with ids filled in. */
+  readonly path: string;
+  /** JSON. A GET can have one as well: `GET /v1/users/get` needs it (interface.md, Endpoints, note 1). */
+  readonly body: string | undefined;
+  /** The value of the `Authorization` header. */
+  readonly authorization: string;
+}
+
+export interface Http {
+  /**
+   * Sends one request, once. Never follows a redirect, never inflates, never tries again.
+   *
+   * @throws ServiceError `not-sent` for a write in read-only mode; all else is an outcome.
+   */
+  exchange(request: HttpRequest): Promise<Outcome>;
+  /** Waits for what is in flight, at most until its deadline. */
+  close(): Promise<void>;
+}
+
+const maxErrorBytes = 65_536;
+const tlsCode =
+  /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|UNSPECIFIED|HOSTNAME_|INVALID_|ERROR_IN_)/;
+
+function readAuthorities(caFile: string): string[] {
+  try {
+    return [...getCACertificates('default'), readFileSync(caFile, 'utf8')];
+  } catch (cause) {
+    throw new MusterdError(
+      'configuration',
+      'the file of certificate authorities (http.caFile) cannot be read',
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** @throws MusterdError `configuration` when the CA file cannot be read. */
+export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', settings: HttpSettings): Http {
+  const pool = new Pool(base.origin, {
+    connections: settings.concurrency,
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: settings.headersTimeoutMs,
+    bodyTimeout: settings.totalDeadlineMs,
+    connect: {
+      timeout: settings.connectTimeoutMs,
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
+      ...(settings.caFile === undefined ? {} : { ca: readAuthorities(settings.caFile) }),
+    },
+  });
+  return {
+    exchange: async (request) => {
+      const { operation } = request;
+      if (mode === 'read-only' && operation.effect === 'write') throw refuseWrite(operation);
+      const token = request.authorization.replace(/^Bearer /, '');
+      return await transfer(pool, settings, token, {
+        method: operation.method,
+        path: base.pathPrefix + request.path,
+        headers: {
+          authorization: request.authorization,
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          'user-agent': 'musterd',
+          ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: request.body ?? null,
+        // Without this the connection is closed after every GET that has a body.
+        ...(operation.method === 'GET' ? { reset: false } : {}),
+      });
+    },
+    close: () => pool.close(),
+  };
+}
+
+function refuseWrite(operation: Operation): ServiceError {
+  const name = nameOperation(operation);
+  return new ServiceError(`${name} is a write, and this client only reads`, {
+    operation: name,
+    phase: 'not-sent',
+  });
+}
+
+function classify(error: Error, sent: boolean): { reason: FailureReason; message: string } {
+  const code = (error as NodeJS.ErrnoException).code ?? error.name;
+  if (!sent && tlsCode.test(code)) return { reason: 'tls', message: `no trusted TLS connection (${code})` };
+  if (!sent) return { reason: 'unreachable', message: `no connection to the service (${code})` };
+  if (code.endsWith('_TIMEOUT')) return { reason: 'timeout', message: `no answer in time (${code})` };
+  return { reason: 'broken', message: `the connection broke before the answer was whole (${code})` };
+}
+
+function failWithoutHead(sent: boolean, reason: FailureReason, message: string, cause: unknown): Failure {
+  const phase = sent ? 'sent' : 'not-sent';
+  return { kind: 'failure', reason, phase, message, cause, status: null, requestId: null, dateMs: null };
+}
+
+/** One request and its answer. Whether a byte left is known from undici, which says so just before it writes. */
+function transfer(
+  pool: Pool,
+  settings: HttpSettings,
+  token: string,
+  options: Dispatcher.DispatchOptions,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let over = false;
+    let head: Head | undefined;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const deadline = AbortSignal.timeout(settings.totalDeadlineMs);
+    const end = (outcome: Outcome) => {
+      if (over) return;
+      over = true;
+      deadline.removeEventListener('abort', onDeadline);
+      resolve(outcome);
+    };
+    const stop = (outcome: Outcome) => {
+      end(outcome);
+      controller?.abort(new Error('the answer is not wanted any more'));
+    };
+    const fail = (reason: FailureReason, message: string, cause?: unknown): Outcome =>
+      head === undefined
+        ? failWithoutHead(controller !== undefined, reason, message, cause)
+        : failAfterHead(head, reason, message, cause);
+    function onDeadline() {
+      stop(fail('timeout', `not finished within ${settings.totalDeadlineMs} ms`));
+    }
+    deadline.addEventListener('abort', onDeadline);
+    pool.dispatch(options, {
+      onRequestStart: (started) => {
+        // Too late, or undici would send again what it has sent before: neither may happen.
+        if (over || controller !== undefined) started.abort(new Error('not to be sent'));
+        else controller = started;
+      },
+      onResponseStart: (_controller, status, headers) => {
+        if (status < 200) return;
+        head = { status, headers: headers as Headers, token };
+        const objection = judgeHead(head, settings.anyContentType === true);
+        if (objection !== null) stop(objection);
+      },
+      onResponseData: (_controller, chunk) => {
+        if (head === undefined || over) return;
+        size += chunk.length;
+        const max = head.status >= 400 ? maxErrorBytes : settings.maxResponseBytes;
+        if (size <= max) chunks.push(chunk);
+        else stop(fail('too-large', `the answer is longer than ${max} bytes`));
+      },
+      onResponseEnd: () => {
+        if (head === undefined) end(fail('broken', 'the answer has no head'));
+        else end(readAnswer(head, Buffer.concat(chunks)));
+      },
+      onResponseError: (_controller, error) => {
+        const { reason, message } = classify(error, controller !== undefined);
+        end(fail(reason, message, error));
+      },
+    });
+  });
+}

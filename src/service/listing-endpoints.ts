@@ -1,0 +1,85 @@
+/** The endpoints that list things page by page, and their single rows: tags, contact fields, surveys, counts. */
+import type { PaginationBody } from '../model/contact-count.ts';
+import type { ContactField } from '../model/contact-field.ts';
+import type { Id } from '../model/id.ts';
+import type { Listing, ListingMemory } from '../model/listing.ts';
+import type { Tag } from '../model/tag.ts';
+import { type MakeCall, nullIfMissing } from './call.ts';
+import { type Operation, operations } from './operation.ts';
+import { readListing } from './pages.ts';
+import {
+  type DecodeRow,
+  decodeContactField,
+  decodeCount,
+  decodeOne,
+  decodePage,
+  decodeTag,
+} from './wire-lists.ts';
+import { decodeSurvey, type Survey } from './wire-survey.ts';
+
+export interface ListingOptions {
+  readonly memory: ListingMemory;
+  /** Rows asked for per page. */
+  readonly size: number;
+  /** Called after each page with the rows so far. */
+  readonly onPage?: ((rows: number) => void) | undefined;
+}
+
+/** The listings take the shared pagination body (interface.md); only `limit`, `page` and `date` are sent. */
+export interface ListingEndpoints {
+  /** `POST /v1/tags` (interface.md, Endpoints; Tag): all pages. */
+  tags(options: ListingOptions): Promise<Listing<Tag>>;
+  /** `GET /v1/tag/{id}`; `null`: the service says 404. */
+  tag(id: Id): Promise<Tag | null>;
+  /** `POST /v1/contact-fields` (interface.md, Endpoints; Contact field): all pages. */
+  contactFields(options: ListingOptions): Promise<Listing<ContactField>>;
+  /** `POST /v1/contacts/count`: how many contacts answer to a pagination body. */
+  contactCount(body: PaginationBody): Promise<bigint>;
+  /** `POST /v1/surveys` with `{limit, page}` (interface.md, Endpoints; Survey): all pages. */
+  surveys(options: ListingOptions): Promise<Listing<Survey>>;
+  /** `GET /v1/survey/{id}`; `null`: the service says 404. */
+  survey(id: Id): Promise<Survey | null>;
+}
+
+/** How listings are read, whatever they list. */
+export interface PagesSettings {
+  /** Requests in flight at once. */
+  readonly parallel: number;
+  /** A listing of more pages than this is not read further. */
+  readonly maxPages: number;
+}
+
+export function createListingEndpoints(call: MakeCall, pages: PagesSettings): ListingEndpoints {
+  const list = async <Row extends { readonly id: Id }>(
+    options: ListingOptions,
+    operation: Operation,
+    resource: string,
+    decode: DecodeRow<Row>,
+    updatedOf?: (row: Row) => string | null,
+  ): Promise<Listing<Row>> =>
+    await readListing<Row>({
+      ...options,
+      ...pages,
+      ...(updatedOf === undefined ? {} : { updatedOf }),
+      fetchPage: async (body) => decodePage(await call({ operation, body }), resource, decode),
+    });
+  const one = async <Row extends { readonly id: Id }>(
+    id: Id,
+    operation: Operation,
+    resource: string,
+    decode: DecodeRow<Row>,
+  ): Promise<Row | null> =>
+    await nullIfMissing(async () => {
+      const path = operation.path.replace('{id}', String(id));
+      return decodeOne(await call({ operation, path }), resource, id, decode);
+    });
+
+  return {
+    tags: (options) => list(options, operations.tags, 'tags', decodeTag, (tag) => tag.updated),
+    tag: (id) => one(id, operations.tag, 'tag', decodeTag),
+    contactFields: (options) => list(options, operations.contactFields, 'contact fields', decodeContactField),
+    contactCount: async (body) => decodeCount(await call({ operation: operations.contactCount, body })),
+    surveys: (options) => list(options, operations.surveys, 'surveys', decodeSurvey),
+    survey: (id) => one(id, operations.survey, 'survey', decodeSurvey),
+  };
+}

@@ -1,0 +1,101 @@
+/** What became of one request, as a value: the policy of retries is decided on it, not thrown about. */
+import { type Phase, ServiceError } from '../errors.ts';
+import type { Headers } from './answer.ts';
+import type { ParsedJson } from './json.ts';
+
+/** What every answer of the service carries, whatever it says. */
+interface Answered {
+  readonly status: number;
+  /** `X-Request-Id`: "identifies the request for support" (interface.md, General rules, 3). */
+  readonly requestId: string | null;
+  /** The `Date` header in ms since 1970. */
+  readonly dateMs: number | null;
+}
+
+/** A 2xx whose body is JSON. */
+export interface Answer extends Answered {
+  readonly kind: 'answer';
+  readonly body: ParsedJson;
+  readonly headers: Headers;
+}
+
+/** A 4xx or 5xx. "Errors are a status code with a JSON string body" (interface.md, Errors). */
+export interface Refusal extends Answered {
+  readonly kind: 'refusal';
+  readonly label: string | null;
+  readonly retryAfter: string | null;
+}
+
+export type FailureReason =
+  /** The name was not resolved, nothing listens there, or no connection came up in time. */
+  | 'unreachable'
+  /** The certificate is not valid for this host, or TLS could not be agreed on. */
+  | 'tls'
+  /** The connection broke, or what came over it was no HTTP. */
+  | 'broken'
+  | 'timeout'
+  /** The body's end is not marked by a length or by chunks: a cut would look like the end. */
+  | 'unframed'
+  | 'encoded'
+  | 'not-json'
+  | 'malformed'
+  | 'too-large'
+  | 'redirect';
+
+/** No usable answer. */
+export interface Failure {
+  readonly kind: 'failure';
+  readonly reason: FailureReason;
+  readonly phase: Exclude<Phase, 'answered'>;
+  readonly message: string;
+  readonly status: number | null;
+  readonly requestId: string | null;
+  readonly dateMs: number | null;
+  readonly cause?: unknown;
+}
+
+export type Outcome = Answer | Refusal | Failure;
+
+const hints: Partial<Record<FailureReason, string>> = {
+  unreachable: 'check the base URL, the name resolution and the network',
+  tls: "check the base URL's host name and, for a private authority, the setting http.caFile",
+  'not-json': 'a proxy, a login page or another program may be answering in place of the service',
+  redirect: 'redirects are never followed; set the base URL to where the service is',
+  encoded: 'something between here and the service compresses answers that were asked for uncompressed',
+  unframed: 'something between here and the service strips the length of answers',
+  'too-large': 'ask for smaller pages (pages.size), or raise http.maxResponseBytes',
+};
+
+function hintForStatus(status: number): string | undefined {
+  if (status === 401) return 'check the API secret (web app: Settings > Integrations > API) and the clock';
+  if (status === 429) return 'other integrations may be using the same limit; lower rate.share';
+  return undefined;
+}
+
+/** The error that a call ends with; the outcome of its last try decides. */
+export function serviceError(operation: string, outcome: Refusal | Failure): ServiceError {
+  const requestId = outcome.requestId ?? undefined;
+  if (outcome.kind === 'refusal') {
+    const { status } = outcome;
+    const label = outcome.label ?? undefined;
+    const hint = hintForStatus(status);
+    const message = `${operation} was answered ${status}${label === undefined ? '' : ` (${label})`}`;
+    return new ServiceError(message, {
+      operation,
+      phase: 'answered',
+      status,
+      label,
+      requestId,
+      ...(hint === undefined ? {} : { hint }),
+    });
+  }
+  const hint = hints[outcome.reason];
+  return new ServiceError(`${operation}: ${outcome.message}`, {
+    operation,
+    phase: outcome.phase,
+    status: outcome.status ?? undefined,
+    requestId,
+    cause: outcome.cause,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}

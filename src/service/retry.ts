@@ -1,0 +1,98 @@
+/**
+ * Whether a call is tried again, decided on its last outcome. Pure. The rule goes by operation, not by
+ * method: listings over POST are reads, and a write is sent again only when it is certain that it had no
+ * effect: no byte left, or the service said 401 or 429.
+ */
+import type { Effect } from './operation.ts';
+import type { Failure, Outcome, Refusal } from './outcome.ts';
+import { parseRetryAfter } from './retry-after.ts';
+
+export interface RetrySettings {
+  /** Tries of one call in all, not counting those that ended in 401 or 429. */
+  readonly attempts: number;
+  /** How often one call may meet a 429 before it gives up. */
+  readonly throttles: number;
+  /** The longest wait before the second try; it doubles with each further one. */
+  readonly baseMs: number;
+  readonly maxMs: number;
+}
+
+export const defaultRetrySettings: RetrySettings = {
+  attempts: 4,
+  throttles: 6,
+  baseMs: 500,
+  maxMs: 30_000,
+};
+
+export interface Tries {
+  /** Tries so far that count, the last one included. */
+  readonly failures: number;
+  readonly throttles: number;
+}
+
+export type Step =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'give-up' }
+  /** `costs`: whether it draws on the client's budget of retries. */
+  | { readonly kind: 'retry'; readonly afterMs: number; readonly because: string; readonly costs: boolean }
+  | { readonly kind: 'reauthorize' };
+
+const giveUp: Step = { kind: 'give-up' };
+
+/** Failures that another try may not meet. The others are somebody's settings. */
+function isPassing(failure: Failure): boolean {
+  switch (failure.reason) {
+    case 'unreachable':
+    case 'broken':
+    case 'timeout':
+    case 'unframed':
+    case 'malformed':
+      return true;
+    case 'tls':
+    case 'encoded':
+    case 'not-json':
+    case 'too-large':
+    case 'redirect':
+      return false;
+    default:
+      return failure.reason satisfies never;
+  }
+}
+
+function isRepeatable(effect: Effect, outcome: Refusal | Failure): boolean {
+  if (outcome.kind === 'failure') {
+    return isPassing(outcome) && (effect === 'read' || outcome.phase === 'not-sent');
+  }
+  return effect === 'read' && outcome.status >= 500;
+}
+
+/** Full jitter: anywhere between at once and the doubled base. */
+function backoffMs(failures: number, settings: RetrySettings, random: () => number): number {
+  return random() * Math.min(settings.maxMs, settings.baseMs * 2 ** failures);
+}
+
+/** @param wallMs our wall clock, for a `Retry-After` date where the answer has no `Date` */
+export function nextStep(
+  effect: Effect,
+  outcome: Outcome,
+  tries: Tries,
+  settings: RetrySettings,
+  facts: { readonly wallMs: number; readonly random: () => number },
+): Step {
+  if (outcome.kind === 'answer') return { kind: 'done' };
+  if (outcome.kind === 'refusal' && outcome.status === 401) return { kind: 'reauthorize' };
+  if (outcome.kind === 'refusal' && outcome.status === 429) {
+    // The pause itself is the rate's: it holds all calls, not only this one.
+    if (tries.throttles >= settings.throttles) return giveUp;
+    return { kind: 'retry', afterMs: 0, because: 'answered 429', costs: false };
+  }
+  if (!isRepeatable(effect, outcome) || tries.failures >= settings.attempts) return giveUp;
+  const backoff = backoffMs(tries.failures, settings, facts.random);
+  if (outcome.kind === 'failure') {
+    return { kind: 'retry', afterMs: backoff, because: outcome.message, costs: true };
+  }
+  const asked = parseRetryAfter(outcome.retryAfter, outcome.dateMs ?? facts.wallMs) ?? 0;
+  if (asked > settings.maxMs) return giveUp;
+  const because = `answered ${outcome.status}`;
+  return { kind: 'retry', afterMs: Math.max(asked, backoff), because, costs: true };
+}

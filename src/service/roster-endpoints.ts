@@ -1,0 +1,79 @@
+/** The endpoints about people and where they work: team, users, inboxes. */
+import { canonicalPhone } from '../model/canonical.ts';
+import type { Id } from '../model/id.ts';
+import type { RejectedRow } from '../model/listing.ts';
+import type { Team } from '../model/team.ts';
+import type { ServiceUser, UserPatch } from '../model/user.ts';
+import type { MakeCall } from './call.ts';
+import { operations } from './operation.ts';
+import { decodeInbox, type Inbox } from './wire-inbox.ts';
+import { decodePage } from './wire-lists.ts';
+import { decodeTeam } from './wire-team.ts';
+import { decodeMemberships, encodeUserFilter, encodeUserPatch } from './wire-user.ts';
+
+/** Which users to ask for; both lists empty asks for all, which not every deployment answers. */
+export interface UserFilter {
+  readonly emails: readonly string[];
+  /** Digits only. */
+  readonly phones: readonly string[];
+}
+
+export interface UsersAnswer {
+  readonly users: readonly ServiceUser[];
+  /** Entries of the answer that could not be taken. */
+  readonly rejected: readonly RejectedRow[];
+  readonly requestId: string | null;
+}
+
+export interface InboxesAnswer {
+  readonly inboxes: readonly Inbox[];
+  readonly rejected: readonly RejectedRow[];
+  readonly requestId: string | null;
+}
+
+export interface RosterEndpoints {
+  /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and who is in it. */
+  team(): Promise<Team>;
+  /**
+   * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
+   * matching the given phones or emails". What an empty filter answers is not documented.
+   */
+  users(filter: UserFilter): Promise<UsersAnswer>;
+  /**
+   * `POST /v1/users/update` (interface.md, Endpoints, note 2): at most 25 users, by our own rule. A write:
+   * sent again only when it had no effect for certain. The answer may lack users, and its values may differ
+   * from those sent.
+   *
+   * @throws RangeError for more than 25 users, or an email or a role to be cleared
+   */
+  updateUsers(patches: ReadonlyMap<Id, UserPatch>): Promise<UsersAnswer>;
+  /** `GET /v1/inboxes` (interface.md, Endpoints; Inbox): all of them, in one answer. */
+  inboxes(): Promise<InboxesAnswer>;
+}
+
+const maxPatches = 25;
+const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
+
+export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
+  return {
+    team: async () => decodeTeam(await call({ operation: operations.team })),
+    users: async ({ emails, phones }) => {
+      const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
+      const asksForAll = emails.length + filter.phones.length === 0;
+      // Phones without a digit find nobody; an empty filter would ask for everybody.
+      if (asksForAll && phones.length > 0) return nobody;
+      return decodeMemberships(await call({ operation: operations.users, body: encodeUserFilter(filter) }));
+    },
+    updateUsers: async (patches) => {
+      if (patches.size === 0) return nobody;
+      if (patches.size > maxPatches) throw new RangeError(`at most ${maxPatches} users are sent at once`);
+      const users = [...patches].map(([id, patch]) => encodeUserPatch(id, patch));
+      return decodeMemberships(await call({ operation: operations.updateUsers, body: { users } }));
+    },
+    inboxes: async () => {
+      const reply = await call({ operation: operations.inboxes });
+      const { rows: inboxes, rejected } = decodePage(reply, 'inboxes', decodeInbox);
+      return { inboxes, rejected, requestId: reply.requestId };
+    },
+  };
+}

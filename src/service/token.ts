@@ -1,0 +1,154 @@
+import { SignJWT } from 'jose';
+import type { Clock } from '../clock.ts';
+import { MusterdError } from '../errors.ts';
+import type { Secret } from '../secret.ts';
+
+/** An API Secret: "It has a Secret ID and a Secret Key" (interface.md, API Secret JWT, 1). */
+export interface ApiSecret {
+  readonly secretId: string | Secret;
+  readonly secretKey: Secret;
+}
+
+/** One API Secret; two while rotating ("Up to two API Secrets exist at once"); or the legacy team API key. */
+export type Credentials =
+  | (ApiSecret & { readonly next?: ApiSecret | undefined })
+  | { readonly apiKey: Secret };
+
+/** Which of the configured credentials: the one in place, the one to rotate to, or the legacy key. */
+export type CredentialName = 'current' | 'next' | 'api-key';
+
+export interface Authorization {
+  /** The value of the `Authorization` header. Never to be logged. */
+  readonly header: string;
+  readonly credential: CredentialName;
+  /** Rises with each token made, so that a refusal can be told from an old one. */
+  readonly serial: number;
+}
+
+/** What there is to do about a 401. */
+export type Remedy = 'again' | 'fresh-token' | 'other-secret' | 'none';
+
+export interface Tokens {
+  /** The header to send now: one token is reused for up to 4 minutes. */
+  authorization(credential?: CredentialName): Promise<Authorization>;
+  /**
+   * Takes note of a 401: first one fresh token of the same secret, then the other secret, then nothing.
+   *
+   * @param tried what the same call has already tried after a 401
+   */
+  refused(authorization: Authorization, tried: ReadonlySet<Remedy>): Remedy;
+  /** Takes note of an accepted call. */
+  accepted(authorization: Authorization): void;
+  /** Prefers a credential from now on. */
+  prefer(credential: CredentialName): void;
+  readonly names: readonly CredentialName[];
+  inUse(): CredentialName;
+  /** When a call last went through on each credential, in ms since 1970; `null`: not since the start. */
+  lastNeeded(): ReadonlyMap<CredentialName, number | null>;
+}
+
+/** "A token expires 5 minutes after `iat`" (interface.md, API Secret JWT, 7); the fifth is left as margin. */
+const reuseMs = 240_000;
+const headerSafe = /^[\x21-\x7e]+$/;
+
+function reveal(value: string | Secret): string {
+  return typeof value === 'string' ? value : value.reveal();
+}
+
+/** "the Secret ID, then the two characters `||`, then the Secret Key" (interface.md, API Secret JWT, 4). */
+function signingKey(secret: ApiSecret, setting: string): { id: string; key: Uint8Array } {
+  const id = reveal(secret.secretId);
+  const key = reveal(secret.secretKey);
+  if (id.trim() === '' || key.trim() === '') {
+    throw new MusterdError('configuration', `${setting} needs a secret id and a secret key`, {
+      hint: 'both are shown once, when the secret is made (web app: Settings > Integrations > API)',
+    });
+  }
+  return { id, key: new TextEncoder().encode(`${id}||${key}`) };
+}
+
+/** @throws MusterdError `configuration` for an empty credential. */
+function makers(
+  credentials: Credentials,
+  iatSeconds: () => number,
+): Map<CredentialName, () => Promise<string>> {
+  if ('apiKey' in credentials) {
+    const key = credentials.apiKey.reveal();
+    if (!headerSafe.test(key)) {
+      throw new MusterdError('configuration', 'the API key is empty or holds characters that no header can');
+    }
+    return new Map([['api-key', () => Promise.resolve(key)]]);
+  }
+  const sign = (secret: ApiSecret, setting: string) => {
+    const { id, key } = signingKey(secret, setting);
+    return () =>
+      new SignJWT({ iss: id, iat: iatSeconds() }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(key);
+  };
+  const all = new Map<CredentialName, () => Promise<string>>([
+    ['current', sign(credentials, 'the API secret')],
+  ]);
+  if (credentials.next !== undefined) all.set('next', sign(credentials.next, 'the next API secret'));
+  return all;
+}
+
+interface Made {
+  readonly token: Promise<string>;
+  readonly serial: number;
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/**
+ * Makes and keeps tokens (interface.md, API Secret JWT). Their age is measured on the monotonic clock, and
+ * a jump of the wall clock ends them as well.
+ *
+ * @param correctionMs what to add to our clock to get the service's, as far as that may be done
+ * @throws MusterdError `configuration` for an empty credential
+ */
+export function createTokens(credentials: Credentials, clock: Clock, correctionMs: () => number): Tokens {
+  const make = makers(credentials, () => Math.floor((clock.now() + correctionMs()) / 1000));
+  const names = [...make.keys()];
+  const made = new Map<CredentialName, Made>();
+  const accepted = new Map<CredentialName, number | null>(names.map((name) => [name, null]));
+  let inUse: CredentialName = names[0] ?? 'current';
+  let serial = 0;
+
+  const usable = (old: Made | undefined): old is Made =>
+    old !== undefined &&
+    clock.monotonicMs() - old.monotonicMs < reuseMs &&
+    Math.abs(clock.now() - old.wallMs) < reuseMs;
+
+  return {
+    names,
+    inUse: () => inUse,
+    lastNeeded: () => accepted,
+    prefer: (credential) => {
+      inUse = credential;
+    },
+    authorization: async (credential = inUse) => {
+      const maker = make.get(credential);
+      if (maker === undefined) throw new RangeError(`no credential is called ${credential}`);
+      let current = made.get(credential);
+      if (!usable(current)) {
+        serial += 1;
+        current = { token: maker(), serial, monotonicMs: clock.monotonicMs(), wallMs: clock.now() };
+        made.set(credential, current);
+      }
+      return { header: `Bearer ${await current.token}`, credential, serial: current.serial };
+    },
+    accepted: (authorization) => {
+      accepted.set(authorization.credential, clock.now());
+    },
+    refused: (authorization, tried) => {
+      const { credential } = authorization;
+      const newest = made.get(credential);
+      if (newest?.serial === authorization.serial) made.delete(credential);
+      if (tried.size === 0 && credential !== inUse) return 'again';
+      if (!tried.has('fresh-token') && credential !== 'api-key') return 'fresh-token';
+      const other = names.find((name) => name !== credential);
+      if (other === undefined || tried.has('other-secret')) return 'none';
+      inUse = other;
+      return 'other-secret';
+    },
+  };
+}

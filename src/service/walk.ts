@@ -1,0 +1,134 @@
+/**
+ * Reads numbered pages to the empty one. Only an empty page ends a listing: a short one proves nothing,
+ * since the service may give fewer rows than asked for ("Maximum page size (limit): not shown",
+ * interface.md, Limits).
+ */
+import type { Id } from '../model/id.ts';
+import { type Collector, createCollector } from './collector.ts';
+import { countRows, type Fetched, type FetchPage, fetchOrRefused, type Page, samePage } from './page.ts';
+
+export interface Walk<Row> {
+  readonly kind: 'walked';
+  readonly collector: Collector<Row>;
+  /** Pages that had rows. */
+  readonly filled: number;
+  /** Why rows may be missing, although the walk is over; empty if none can be. */
+  readonly flaws: readonly string[];
+}
+
+/** What was remembered about the numbers of the pages can not be right (any more). */
+export interface Contradiction {
+  readonly kind: 'contradiction';
+}
+
+export interface WalkOptions<Row> {
+  readonly fetchPage: FetchPage<Row>;
+  readonly limit: number;
+  readonly firstPage: 0 | 1;
+  /** The first pages, where they are known already. */
+  readonly known: readonly Page<Row>[];
+  /** Pages that are likely to be filled: asked for at once, with the one after them. */
+  readonly expected: number;
+  readonly maxPages: number;
+  /** Requests in flight at once. */
+  readonly parallel: number;
+}
+
+/** All of `numbers`, some at once; after a failure no further one leaves. */
+async function fetchAll<Row>(options: WalkOptions<Row>, numbers: readonly number[]): Promise<Fetched<Row>[]> {
+  const { fetchPage, limit, parallel } = options;
+  const fetched = new Map<number, Fetched<Row>>();
+  const waiting = [...numbers].reverse();
+  const work = async () => {
+    for (let page = waiting.pop(); page !== undefined; page = waiting.pop()) {
+      try {
+        fetched.set(page, await fetchOrRefused(fetchPage, { limit, page }));
+      } catch (error) {
+        waiting.length = 0;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(parallel, numbers.length) }, work));
+  return numbers.flatMap((page) => fetched.get(page) ?? []);
+}
+
+const filledPage = <Row>(fetched: Fetched<Row> | undefined): Page<Row> | null =>
+  fetched !== undefined && 'page' in fetched && countRows(fetched.page) > 0 ? fetched.page : null;
+
+/** The first page refused, or empty with rows after it, or repeated by the second: the base is another one. */
+function contradicts<Row extends { readonly id: Id }>(pages: readonly Fetched<Row>[]): boolean {
+  const [first, second] = pages;
+  if (first === undefined) return false;
+  if ('refused' in first) return true;
+  const one = filledPage(first);
+  if (one === null) return pages.some((page) => filledPage(page) !== null);
+  const two = filledPage(second);
+  return two !== null && samePage(one, two);
+}
+
+/** Takes pages in their order and keeps book of what speaks against completeness. */
+function createTaker<Row extends { readonly id: Id }>(firstPage: number) {
+  const collector = createCollector<Row>();
+  const flaws: string[] = [];
+  let number = firstPage;
+  let filled = 0;
+  let emptyAt: number | null = null;
+  let repeats = 0;
+  let over = false;
+  const take = (fetched: Fetched<Row>) => {
+    const page = number;
+    number += 1;
+    if ('refused' in fetched) {
+      flaws.push(`page ${page} was refused (400)`);
+      over = true;
+    } else if (countRows(fetched.page) === 0) {
+      emptyAt ??= page;
+      over = true;
+    } else {
+      if (emptyAt !== null) flaws.push(`page ${emptyAt} was empty and page ${page} was not`);
+      filled += 1;
+      repeats = collector.add(fetched.page) > 0 ? 0 : repeats + 1;
+      if (repeats > 0) flaws.push(`page ${page} brought nothing new`);
+      if (repeats > 1) over = true;
+    }
+  };
+  return {
+    take,
+    next: () => number,
+    over: () => over,
+    end: (): Walk<Row> => ({ kind: 'walked', collector, filled, flaws }),
+    flaw: (text: string) => {
+      flaws.push(text);
+      over = true;
+    },
+  };
+}
+
+/** @throws ServiceError when a page can not be had; 400s are part of the result */
+export async function walkPages<Row extends { readonly id: Id }>(
+  options: WalkOptions<Row>,
+): Promise<Walk<Row> | Contradiction> {
+  const { firstPage, known, maxPages } = options;
+  const taker = createTaker<Row>(firstPage);
+  const wanted = Math.min(Math.max(options.expected + 1, known.length), maxPages);
+  const numbers = Array.from({ length: wanted - known.length }, (_, i) => firstPage + known.length + i);
+  const start = [...known.map((page) => ({ page })), ...(await fetchAll(options, numbers))];
+  // What was learned just now is not questioned again.
+  let unquestioned = known.length > 0;
+  if (!unquestioned && contradicts(start)) return { kind: 'contradiction' };
+  unquestioned ||= start.length > 1;
+  for (const fetched of start) taker.take(fetched);
+  while (!taker.over()) {
+    if (taker.next() - firstPage >= maxPages) {
+      taker.flaw(`there are more than ${maxPages} pages`);
+      break;
+    }
+    const [fetched] = await fetchAll(options, [taker.next()]);
+    if (fetched === undefined) break;
+    if (!unquestioned && contradicts([...start, fetched])) return { kind: 'contradiction' };
+    unquestioned = true;
+    taker.take(fetched);
+  }
+  return taker.end();
+}

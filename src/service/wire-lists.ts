@@ -1,0 +1,83 @@
+/** Rows of the plain listings: tags and contact fields; and the count of contacts. */
+import type { ContactField } from '../model/contact-field.ts';
+import type { Id } from '../model/id.ts';
+import type { Tag } from '../model/tag.ts';
+import type { Reply } from './call.ts';
+import { isObject, type JsonObject } from './json.ts';
+import type { Page } from './page.ts';
+import {
+  decodeRows,
+  requireList,
+  type Shape,
+  takeFields,
+  takeInteger,
+  takeText,
+  unexpected,
+} from './wire.ts';
+
+const tagShape: Shape<Omit<Tag, 'id' | 'raw'>> = {
+  teamId: ['team_id', takeInteger],
+  tag: ['tag', takeText],
+  color: ['color', takeText],
+  rev: ['rev', takeInteger],
+  created: ['created', takeText],
+  updated: ['updated', takeText],
+};
+
+const contactFieldShape: Shape<Omit<ContactField, 'id' | 'raw'>> = {
+  op: ['op', takeText],
+  rev: ['rev', takeInteger],
+  tid: ['tid', takeInteger],
+  title: ['title', takeText],
+  uid: ['uid', takeInteger],
+};
+
+/** interface.md, Tag. */
+export function decodeTag(row: JsonObject, id: Id): Tag {
+  return { id, ...takeFields(row, tagShape) };
+}
+
+/** interface.md, Contact field. */
+export function decodeContactField(row: JsonObject, id: Id): ContactField {
+  return { id, ...takeFields(row, contactFieldShape) };
+}
+
+export type DecodeRow<Row> = (row: JsonObject, id: Id) => Row;
+
+/** @throws ServiceError for anything but a list */
+export function decodePage<Row>(reply: Reply, resource: string, decode: DecodeRow<Row>): Page<Row> {
+  const rows = requireList(reply, reply.body.value, `a list of ${resource}`);
+  return decodeRows(resource, rows, reply.body.suspicious, decode);
+}
+
+/** One resource by its id. @throws ServiceError for anything that can not be taken, or has another id */
+export function decodeOne<Row extends { readonly id: Id }>(
+  reply: Reply,
+  resource: string,
+  asked: Id,
+  decode: DecodeRow<Row>,
+): Row {
+  const { value, suspicious } = reply.body;
+  if (!isObject(value)) throw unexpected(reply, `a ${resource}`);
+  const page = decodeRows(resource, [value], suspicious, decode);
+  const [row] = page.rows;
+  if (row === undefined) throw unexpected(reply, `a usable ${resource}: ${page.rejected[0]?.reason ?? ''}`);
+  if (row.id !== asked) throw unexpected(reply, `the ${resource} that was asked for`);
+  return row;
+}
+
+/** At most 15 digits, without signs, spaces, separators, exponents or leading zeros. */
+const count = /^(?:0|[1-9]\d{0,14})$/;
+
+/**
+ * `POST /v1/contacts/count`: "a string holding the count of contacts" (interface.md, Endpoints). A JSON
+ * integer is taken as well; nothing else is, since a guess would be stored as a count.
+ *
+ * @throws ServiceError
+ */
+export function decodeCount(reply: Reply): bigint {
+  const { value, text } = reply.body;
+  const digits = typeof value === 'string' ? value : text.trim();
+  if (!count.test(digits)) throw unexpected(reply, 'a count of contacts');
+  return BigInt(digits);
+}

@@ -1,0 +1,64 @@
+import type { RejectedRow } from '../model/listing.ts';
+import type { Team, TeamMember } from '../model/team.ts';
+import type { Reply } from './call.ts';
+import { isObject, type JsonObject } from './json.ts';
+import {
+  decodeRows,
+  findFlaw,
+  rejectRow,
+  requireList,
+  type Shape,
+  takeFields,
+  takeId,
+  takeInteger,
+  takeText,
+  unexpected,
+} from './wire.ts';
+
+const teamShape: Shape<Pick<Team, 'name' | 'listSize'>> = {
+  name: ['name', takeText],
+  listSize: ['list_size', takeInteger],
+};
+
+const memberShape: Shape<Omit<TeamMember, 'id'>> = {
+  name: ['name', takeText],
+  role: ['role', takeText],
+  email: ['email', takeText],
+  phone: ['phone', takeText],
+};
+
+/** Fields that can not be stored are left out and told of; they cost neither the team nor its members. */
+function dropFlawed(row: JsonObject, suspicious: boolean): { sound: JsonObject; rejected: RejectedRow[] } {
+  const rejected: RejectedRow[] = [];
+  const sound = Object.entries(row).filter(([name, value]) => {
+    const flaw = findFlaw({ [name]: value }, suspicious);
+    if (flaw !== null) rejected.push(rejectRow('team', { id: row['id'], [name]: value }, flaw));
+    return flaw === null;
+  });
+  return { sound: Object.fromEntries(sound), rejected };
+}
+
+/**
+ * interface.md, Team: who is in it. `id` and `members` are needed, for without them nobody could be told
+ * from somebody who left; a member needs an id.
+ *
+ * @throws ServiceError where one of the two is missing
+ */
+export function decodeTeam(reply: Reply): Team {
+  const { value, suspicious } = reply.body;
+  const id = isObject(value) ? takeId(value['id']) : null;
+  if (!isObject(value) || id === null) throw unexpected(reply, 'a team with an id');
+  const { members: memberRows, ...rest } = value;
+  const list = requireList(reply, memberRows, "a list of the team's `members`");
+  const members = decodeRows('team members', list, suspicious, (row, memberId): TeamMember => {
+    const { raw: _extras, ...fields } = takeFields(row, memberShape);
+    return { id: memberId, ...fields };
+  });
+  const { sound, rejected } = dropFlawed(rest, suspicious);
+  return {
+    id,
+    ...takeFields(sound, teamShape),
+    members: members.rows,
+    rejected: [...rejected, ...members.rejected],
+  };
+}

@@ -1,0 +1,82 @@
+import { canonicalPhone } from '../model/canonical.ts';
+import type { Id } from '../model/id.ts';
+import type { RejectedRow } from '../model/listing.ts';
+import type { ServiceUser, UserPatch } from '../model/user.ts';
+import type { Reply } from './call.ts';
+import { isObject, type JsonObject } from './json.ts';
+import {
+  decodeRows,
+  requireList,
+  type Shape,
+  takeInteger,
+  takeSentFields,
+  takeText,
+  unexpected,
+} from './wire.ts';
+
+const shape: Shape<Omit<Required<ServiceUser>, 'id' | 'raw'>> = {
+  name: ['name', takeText],
+  email: ['email', takeText],
+  phone: ['phone', takeText],
+  roleId: ['role_id', takeInteger],
+  teamId: ['team_id', takeInteger],
+  createdAt: ['created_at', takeText],
+  updatedAt: ['updated_at', takeText],
+  userCreatedAt: ['user_created_at', takeText],
+  userUpdatedAt: ['user_updated_at', takeText],
+};
+
+/** interface.md, User. */
+export function decodeUser(row: JsonObject, id: Id): ServiceUser {
+  return { id, ...takeSentFields(row, shape) };
+}
+
+/**
+ * `{memberships: User[]}`: the answer of `GET /v1/users/get` and `POST /v1/users/update` (interface.md,
+ * Endpoints).
+ *
+ * @throws ServiceError for any other shape
+ */
+export function decodeMemberships(reply: Reply): {
+  readonly users: readonly ServiceUser[];
+  readonly rejected: readonly RejectedRow[];
+  readonly requestId: string | null;
+} {
+  const { value, suspicious } = reply.body;
+  if (!isObject(value)) throw unexpected(reply, '`memberships`');
+  const rows = requireList(reply, value['memberships'], 'a list of `memberships`');
+  const { rows: users, rejected } = decodeRows('users', rows, suspicious, decodeUser);
+  return { users, rejected, requestId: reply.requestId };
+}
+
+/** What `GET /v1/users/get` takes: "phone string[] (optional; E.164 without plus), email string[] (optional)". */
+export function encodeUserFilter(filter: {
+  readonly emails: readonly string[];
+  readonly phones: readonly string[];
+}): JsonObject {
+  const phones = filter.phones.map(canonicalPhone).filter((phone) => phone !== '');
+  return {
+    ...(phones.length === 0 ? {} : { phone: phones }),
+    ...(filter.emails.length === 0 ? {} : { email: filter.emails }),
+  };
+}
+
+/**
+ * UpdateUser (interface.md, Endpoints, note 2): `id` and only what changes. `first_name` and `last_name`
+ * are "linked: send both together or one is overwritten", so they go together or not at all. A phone is
+ * digits "in E.164 form without the plus sign"; none is sent as the empty string.
+ *
+ * @throws RangeError for an email or a role to be cleared: the mirror refuses that when it is written
+ */
+export function encodeUserPatch(id: Id, patch: UserPatch): JsonObject {
+  const { name, email, phone, roleId } = patch;
+  if (email === null || roleId === null)
+    throw new RangeError(`user ${id}: email and role can not be cleared`);
+  return {
+    id,
+    ...(name === undefined ? {} : { first_name: name.first, last_name: name.last }),
+    ...(email === undefined ? {} : { email }),
+    ...(phone === undefined ? {} : { phone: canonicalPhone(phone) }),
+    ...(roleId === undefined ? {} : { role_id: roleId }),
+  };
+}

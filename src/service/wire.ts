@@ -1,0 +1,181 @@
+/**
+ * What all decoders share. They are tolerant (service-notes.md, "Missing and extra fields"): a row needs an
+ * id that can be stored and nothing else; what is absent, null or of another type than documented does not
+ * cost the row, and what the typed fields can not say exactly stays in `raw`.
+ */
+import { ServiceError } from '../errors.ts';
+import { type Id, maxId } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+import type { RejectedRow } from '../model/listing.ts';
+import type { Reply } from './call.ts';
+import { isObject, type JsonObject } from './json.ts';
+import type { Page } from './page.ts';
+import { escapeUnprintable } from './printable.ts';
+
+const maxDepth = 32;
+const maxStringLength = 262_144;
+/** More rows in one answer than any page can sensibly have. */
+const maxRows = 250_000;
+const excerptLength = 500;
+
+/** The JavaScript value of a field, if it is of the documented type; `null` otherwise. */
+export type Take<T> = (value: unknown) => T | null;
+
+/** A 64-bit integer. */
+export const takeInteger: Take<bigint> = (value) => {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : null;
+  return typeof value === 'bigint' && value <= maxId && value >= -maxId - 1n ? value : null;
+};
+
+/** "All IDs are integers" (interface.md, Resources): from 1 to the largest that can be stored, exactly. */
+export const takeId: Take<Id> = (value) => {
+  const id = takeInteger(value);
+  return id !== null && id > 0n ? id : null;
+};
+
+export const takeText: Take<string> = (value) => (typeof value === 'string' ? value : null);
+
+export const takeBoolean: Take<boolean> = (value) => (typeof value === 'boolean' ? value : null);
+
+/** All of the list's entries, or `null`. */
+export function takeList<T>(take: Take<T>): Take<readonly T[]> {
+  return (value) => {
+    if (!Array.isArray(value)) return null;
+    const taken = value.map(take);
+    return taken.every((entry) => entry !== null) ? taken : null;
+  };
+}
+
+/** An object inside a row, with its documented fields and its own `raw`. */
+export function takeObject<T>(shape: Shape<T>): Take<Nullable<T> & { readonly raw: JsonObject }> {
+  return (value) => (isObject(value) ? takeFields(value, shape, []) : null);
+}
+
+/** An object whose fields are not documented, as it is. */
+export const takeJson: Take<JsonObject> = (value) => (isObject(value) ? value : null);
+
+/** The documented fields of a resource: our name, the interface's name, and the type. */
+export type Shape<T> = {
+  readonly [K in keyof T]: readonly [wireName: string, take: Take<NonNullable<T[K]>>];
+};
+
+export type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
+
+/** All documented fields, `null` where absent, null or of another type; in the last case `raw` has them. */
+export function takeFields<T>(
+  row: JsonObject,
+  shape: Shape<T>,
+  alreadySaid: readonly string[] = ['id'],
+): Nullable<T> & { readonly raw: JsonObject } {
+  const fields: Partial<Record<keyof T, unknown>> = {};
+  const said = new Set(alreadySaid);
+  for (const name of Object.keys(shape) as (keyof T)[]) {
+    const [wireName, take] = shape[name];
+    const value = row[wireName];
+    const taken = take(value);
+    fields[name] = taken;
+    if (taken !== null || value === null) said.add(wireName);
+  }
+  return { ...(fields as Nullable<T>), raw: omit(row, said) };
+}
+
+/** Only the documented fields that the service sent; one of another type counts as not sent, and is in `raw`. */
+export function takeSentFields<T>(
+  row: JsonObject,
+  shape: Shape<T>,
+): Partial<Nullable<T>> & { readonly raw: JsonObject } {
+  const fields: Partial<Record<keyof T, unknown>> = {};
+  const said = new Set(['id']);
+  for (const name of Object.keys(shape) as (keyof T)[]) {
+    const [wireName, take] = shape[name];
+    const value = row[wireName];
+    const taken = take(value);
+    if (taken === null && value !== null) continue;
+    fields[name] = taken;
+    said.add(wireName);
+  }
+  return { ...(fields as Partial<Nullable<T>>), raw: omit(row, said) };
+}
+
+function omit(row: JsonObject, names: ReadonlySet<string>): JsonObject {
+  // `fromEntries` defines properties: a key `__proto__` stays a key.
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !names.has(name)));
+}
+
+/**
+ * What makes a value impossible to store, or `null`.
+ *
+ * @param suspicious whether strings have to be looked at for a NUL or a lone surrogate
+ */
+export function findFlaw(value: unknown, suspicious: boolean, depth = 0): string | null {
+  if (typeof value === 'string') {
+    if (value.length > maxStringLength) return `a text is longer than ${maxStringLength} characters`;
+    if (!suspicious) return null;
+    if (value.includes('\0')) return 'a text holds a NUL';
+    return value.isWellFormed() ? null : 'a text holds half a surrogate pair';
+  }
+  if (typeof value !== 'object' || value === null) return null;
+  if (depth >= maxDepth) return `values are nested deeper than ${maxDepth} levels`;
+  for (const key in value) {
+    const inner: unknown = (value as JsonObject)[key];
+    const flaw =
+      (suspicious && !Array.isArray(value) ? findFlaw(key, true) : null) ??
+      (typeof inner === 'string' || typeof inner === 'object'
+        ? findFlaw(inner, suspicious, depth + 1)
+        : null);
+    if (flaw !== null) return flaw;
+  }
+  return null;
+}
+
+function excerpt(row: unknown): string {
+  try {
+    return escapeUnprintable(toJson(row)).slice(0, excerptLength).toWellFormed();
+  } catch {
+    return '(nested too deep to be shown)';
+  }
+}
+
+export function rejectRow(resource: string, row: unknown, reason: string): RejectedRow {
+  return { resource, id: isObject(row) ? takeId(row['id']) : null, reason, excerpt: excerpt(row) };
+}
+
+/** Takes what rows can be taken. One bad row costs no other. */
+export function decodeRows<Row>(
+  resource: string,
+  rows: readonly unknown[],
+  suspicious: boolean,
+  decode: (row: JsonObject, id: Id) => Row,
+): Page<Row> {
+  const taken: Row[] = [];
+  const rejected: RejectedRow[] = [];
+  for (const row of rows) {
+    const id = isObject(row) ? takeId(row['id']) : null;
+    const flaw = id === null ? 'its id is not an integer from 1 to 2^63 - 1' : findFlaw(row, suspicious);
+    if (flaw !== null || id === null || !isObject(row)) {
+      rejected.push(rejectRow(resource, row, flaw ?? 'it is not an object'));
+    } else taken.push(decode(row, id));
+  }
+  return { rows: taken, rejected };
+}
+
+/**
+ * An answer that is JSON and not what the interface says. Whether a write had its effect is then unknown,
+ * hence `sent`.
+ */
+export function unexpected(reply: Reply, expected: string): ServiceError {
+  return new ServiceError(`${reply.operation} was answered ${reply.status} without ${expected}`, {
+    operation: reply.operation,
+    phase: 'sent',
+    status: reply.status,
+    requestId: reply.requestId ?? undefined,
+    hint: 'the service, or what stands between, does not follow the interface',
+  });
+}
+
+/** @throws ServiceError for anything but a list of at most 250,000 entries */
+export function requireList(reply: Reply, value: unknown, expected: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw unexpected(reply, expected);
+  if (value.length > maxRows) throw unexpected(reply, `a page: ${value.length} rows are too many`);
+  return value;
+}

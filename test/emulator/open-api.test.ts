@@ -1,0 +1,54 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { describe, expect, it } from 'vitest';
+import { endpoints } from '../../src/emulator/endpoints.ts';
+import { openApiDocument } from '../../src/emulator/open-api.ts';
+import { call } from './call.ts';
+import { withEmulator } from './with-emulator.ts';
+
+const committed = new URL('../../docs/openapi.json', import.meta.url);
+const document = JSON.parse(JSON.stringify(openApiDocument())) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
+};
+
+describe('the OpenAPI document', () => {
+  it('is the committed one (UPDATE_OPENAPI=1 writes it; format it then)', () => {
+    if (process.env['UPDATE_OPENAPI'] === '1') writeFileSync(committed, JSON.stringify(document, null, 2));
+    expect(JSON.parse(readFileSync(committed, 'utf8'))).toEqual(document);
+  });
+
+  it("passes Redocly's linter with its recommended rules, warnings among them", async () => {
+    const problems = await lintFromString({
+      source: JSON.stringify(document, null, 2),
+      config: await createConfig({ extends: ['recommended-strict'] }),
+    });
+    expect(problems.map((problem) => `${problem.ruleId}: ${problem.message}`)).toEqual([]);
+  });
+
+  it('is found wanting by that linter when it is wrong', async () => {
+    const broken = { ...document, paths: { '/v1/team': { get: { operationId: 1, responses: {} } } } };
+    const problems = await lintFromString({
+      source: JSON.stringify(broken),
+      config: await createConfig({ extends: ['recommended-strict'] }),
+    });
+    expect(problems.length).toBeGreaterThan(3);
+  });
+
+  it('has every endpoint once, under a name of its own', () => {
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(operations.toSorted()).toEqual(endpoints.map(({ method, path }) => `${method} ${path}`).toSorted());
+    expect(operations).toHaveLength(16);
+    const ids = Object.values(document.paths).flatMap((methods) => Object.values(methods).map((op) => op.operationId));
+    expect(new Set(ids).size).toBe(16);
+  });
+
+  it('is served to anybody, and stands in no log', () =>
+    withEmulator({}, async (emulator) => {
+      const answer = await call(emulator, 'GET /openapi.json', undefined, null);
+      expect(answer.json).toEqual(document);
+      expect(answer.headers['x-request-id']).toBeDefined();
+      expect(emulator.requests).toEqual([]);
+    }));
+});

@@ -1,0 +1,473 @@
+import { createServer } from 'node:net';
+import { inspect } from 'node:util';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { MusterdError } from '../../src/errors.ts';
+import {
+  checkServer,
+  createDatabase,
+  type Database,
+  type DatabaseOptions,
+} from '../../src/mirror/database.ts';
+import { sqlState } from '../../src/mirror/database-errors.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { servers } from '../support/servers.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+
+interface Tables {
+  t: { id: bigint; n: number };
+}
+
+async function failure(promise: Promise<unknown>): Promise<MusterdError> {
+  const error: unknown = await promise.then(
+    () => new Error('it did not fail'),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof MusterdError)) throw error;
+  return error;
+}
+
+/** A latch: `opened` resolves once `open` was called. */
+function createLatch(): { open: () => void; opened: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { open: resolve, opened: promise };
+}
+
+describe.each(servers())('on $name', (server) => {
+  let database: TestDatabase<Tables>;
+  let db: Database<Tables>;
+  const closers: (() => Promise<void>)[] = [];
+
+  /** Another pool on the same database, closed at the end. */
+  function open(options: Partial<DatabaseOptions> = {}): Database<Tables> {
+    const opened = createDatabase<Tables>({ url: database.url, applicationName: 'musterd test', ...options });
+    closers.push(async () => await opened.close());
+    return opened;
+  }
+
+  async function openProxy(): Promise<{ proxy: TcpProxy; url: string }> {
+    const url = new URL(database.url);
+    const proxy = await createTcpProxy({ host: url.hostname, port: Number(url.port) });
+    closers.push(async () => await proxy.close());
+    url.port = String(proxy.port);
+    return { proxy, url: url.href };
+  }
+
+  beforeAll(async () => {
+    database = await createTestDatabase<Tables>({ server, empty: true });
+    db = database.db;
+    await sql`create table t (id bigint primary key, n int not null)`.execute(db.kysely);
+  });
+  beforeEach(async () => {
+    await sql`truncate t`.execute(db.kysely);
+    await sql`insert into t values (1, 0), (2, 0)`.execute(db.kysely);
+  });
+  afterAll(async () => {
+    for (const closer of closers.toReversed()) await closer();
+    await database.close();
+  });
+
+  const read = async () => await db.kysely.selectFrom('t').selectAll().orderBy('id').execute();
+
+  test('reads values without loss', async () => {
+    const { rows } = await sql`
+      select 9007199254740993::bigint as big, null::bigint as none,
+             array[[9007199254740993, null], [-1, 2]]::bigint[] as bigs, date '2024-03-31' as day,
+             timestamptz '2024-03-31 01:02:03.456+00' as moment, '{"a": [1, null]}'::jsonb as json,
+             1.10::numeric as exact`.execute(db.kysely);
+    expect(rows).toEqual([
+      {
+        big: 9007199254740993n,
+        none: null,
+        bigs: [
+          [9007199254740993n, null],
+          [-1n, 2n],
+        ],
+        day: '2024-03-31',
+        moment: new Date('2024-03-31T01:02:03.456Z'),
+        json: { a: [1, null] },
+        exact: '1.10',
+      },
+    ]);
+  });
+
+  test('takes bigints and arrays of them as parameters', async () => {
+    const { rows } = await sql`
+      select ${9007199254740993n}::bigint as one, ${[1n, 9007199254740993n]}::bigint[] as many`.execute(
+      db.kysely,
+    );
+    expect(rows).toEqual([{ one: 9007199254740993n, many: [1n, 9007199254740993n] }]);
+  });
+
+  test('leaves the parsers of other users of pg alone', async () => {
+    const { default: pg } = await import('pg');
+    expect(pg.types.getTypeParser(20)('12')).toBe('12');
+  });
+
+  describe('transaction', () => {
+    test('commits and hands on the result', async () => {
+      const result = await db.transaction(async (tx) => {
+        await tx.updateTable('t').set({ n: 7 }).where('id', '=', 1n).execute();
+        return 'done';
+      });
+      expect(result).toBe('done');
+      expect(await read()).toEqual([
+        { id: 1n, n: 7 },
+        { id: 2n, n: 0 },
+      ]);
+    });
+
+    test('undoes everything when the work throws, and throws the same error', async () => {
+      const mine = new Error('mine');
+      const outcome = db.transaction(async (tx) => {
+        await tx.deleteFrom('t').execute();
+        throw mine;
+      });
+      await expect(outcome).rejects.toBe(mine);
+      expect(await read()).toHaveLength(2);
+    });
+
+    test('does not run again for an error that would come again', async () => {
+      let runs = 0;
+      const outcome = db.transaction(async (tx) => {
+        runs += 1;
+        await tx.insertInto('t').values({ id: 1n, n: 1 }).execute();
+      });
+      await expect(outcome).rejects.toMatchObject({ code: '23505' });
+      expect(runs).toBe(1);
+    });
+
+    test('limits itself, and leaves no setting behind for the next user of the session', async () => {
+      const one = open({
+        maxConnections: 1,
+        statementTimeoutMs: 1_234,
+        lockTimeoutMs: 567,
+        idleTimeoutMs: 8_901,
+      });
+      const settings = sql`
+        select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+               current_setting('idle_in_transaction_session_timeout') as idle`;
+      const before = (await settings.execute(one.kysely)).rows;
+      const inside = await one.transaction(async (tx) => (await settings.execute(tx)).rows);
+      expect(inside).toEqual([{ statement: '1234ms', lock: '567ms', idle: '8901ms' }]);
+      expect((await settings.execute(one.kysely)).rows).toEqual(before);
+    });
+
+    test('fails when an error was swallowed inside it, since Postgres undid it', async () => {
+      const outcome = db.transaction(async (tx) => {
+        await tx.updateTable('t').set({ n: 9 }).execute();
+        await sql`select 1/0`.execute(tx).catch(() => undefined);
+      });
+      expect(await failure(outcome)).toMatchObject({
+        code: 'mirror',
+        message: /swallowed/ as unknown as string,
+      });
+      expect((await read()).map(({ n }) => n)).toEqual([0, 0]);
+    });
+
+    test('fails when a deferred constraint refuses the commit', async () => {
+      await sql`create table if not exists child (id bigint references t deferrable initially deferred)`.execute(
+        db.kysely,
+      );
+      const outcome = db.transaction(async (tx) => await sql`insert into child values (99)`.execute(tx));
+      await expect(outcome).rejects.toMatchObject({ code: '23503' });
+      await sql`drop table child`.execute(db.kysely);
+    });
+
+    test('runs again after a deadlock', async () => {
+      const both = [createLatch(), createLatch()] as const;
+      let runs = 0;
+      const move = (first: bigint, second: bigint, mine: 0 | 1) =>
+        db.transaction(async (tx) => {
+          runs += 1;
+          await tx
+            .updateTable('t')
+            .set((eb) => ({ n: eb('n', '+', 1) }))
+            .where('id', '=', first)
+            .execute();
+          both[mine].open();
+          await both[mine === 0 ? 1 : 0].opened;
+          await tx
+            .updateTable('t')
+            .set((eb) => ({ n: eb('n', '+', 1) }))
+            .where('id', '=', second)
+            .execute();
+        });
+      await Promise.all([move(1n, 2n, 0), move(2n, 1n, 1)]);
+      expect(runs).toBeGreaterThan(2);
+      expect((await read()).map(({ n }) => n)).toEqual([2, 2]);
+    });
+
+    test('runs again after a serialization failure', async () => {
+      let runs = 0;
+      await db.transaction(
+        async (tx) => {
+          runs += 1;
+          await tx.selectFrom('t').selectAll().execute();
+          if (runs === 1) await sql`update t set n = 5 where id = 1`.execute(db.kysely);
+          await sql`update t set n = n + 1 where id = 1`.execute(tx);
+        },
+        { isolationLevel: 'repeatable read' },
+      );
+      expect(runs).toBe(2);
+      expect((await read())[0]).toEqual({ id: 1n, n: 6 });
+    });
+
+    test('waits for a lock twice more, and then says who is in the way', async () => {
+      const held = createLatch();
+      const release = createLatch();
+      const holder = db.transaction(async (tx) => {
+        await sql`lock table t`.execute(tx);
+        held.open();
+        await release.opened;
+      });
+      await held.opened;
+      let runs = 0;
+      const outcome = db.transaction(
+        async (tx) => {
+          runs += 1;
+          await sql`update t set n = 1`.execute(tx);
+        },
+        { lockTimeoutMs: 30 },
+      );
+      const error = await failure(outcome);
+      release.open();
+      await holder;
+      expect(runs).toBe(3);
+      expect(error.code).toBe('mirror');
+      expect(error.hint).toMatch(/locks/);
+      expect(sqlState(error)).toBe('55P03');
+    });
+
+    test('ends a statement that takes too long', async () => {
+      const outcome = db.transaction(async (tx) => await sql`select pg_sleep(30)`.execute(tx), {
+        statementTimeoutMs: 20,
+      });
+      expect(sqlState(await failure(outcome))).toBe('57014');
+    });
+
+    test('is ended by the server when it stands still', async () => {
+      const impatient = open({ idleTimeoutMs: 20 });
+      const outcome = impatient.transaction(async (tx) => {
+        const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
+        const pid = rows[0]?.pid;
+        await eventually('the server ends it', async () => {
+          const { rows: found } = await sql`select from pg_stat_activity where pid = ${pid}`.execute(
+            db.kysely,
+          );
+          return found.length === 0;
+        });
+        await sql`select 1`.execute(tx);
+      });
+      expect((await failure(outcome)).code).toBe('mirror');
+    });
+  });
+
+  describe('a connection that the server ends', () => {
+    const terminate = async (pid: number | undefined) => {
+      await sql`select pg_terminate_backend(${pid})`.execute(db.kysely);
+      await eventually('it is gone', async () => {
+        const { rows } = await sql`select from pg_stat_activity where pid = ${pid}`.execute(db.kysely);
+        return rows.length === 0;
+      });
+    };
+    const pidOf = async (from: Parameters<ReturnType<typeof sql>['execute']>[0]) =>
+      (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(from)).rows[0]?.pid;
+
+    test('while idle is replaced without a word', async () => {
+      const errors: Error[] = [];
+      const other = open({ maxConnections: 1, onConnectionError: (error) => errors.push(error) });
+      const pid = await pidOf(other.kysely);
+      await terminate(pid);
+      await eventually('the pool hears of it', () => errors.length > 0);
+      expect(await pidOf(other.kysely)).not.toBe(pid);
+    });
+
+    test('inside a transaction fails that one alone', async () => {
+      const other = open({ maxConnections: 1 });
+      const outcome = other.transaction(async (tx) => {
+        await tx.updateTable('t').set({ n: 3 }).execute();
+        await terminate(await pidOf(tx));
+        await tx.selectFrom('t').selectAll().execute();
+      });
+      expect((await failure(outcome)).code).toBe('mirror');
+      expect((await other.kysely.selectFrom('t').select('n').execute()).map(({ n }) => n)).toEqual([0, 0]);
+    });
+
+    test('between the last statement and the commit is not taken for success', async () => {
+      const other = open({ maxConnections: 1 });
+      const outcome = other.transaction(async (tx) => {
+        await tx.updateTable('t').set({ n: 3 }).execute();
+        await terminate(await pidOf(tx));
+      });
+      expect(await failure(outcome)).toMatchObject({
+        code: 'mirror',
+        hint: expect.stringMatching(/unknown/) as string,
+      });
+      expect((await read()).map(({ n }) => n)).toEqual([0, 0]);
+    });
+  });
+
+  test('an answer to COMMIT that gets lost is an unknown outcome; here it had happened', async () => {
+    const { proxy, url } = await openProxy();
+    const other = open({ url });
+    proxy.onClientBytes = (bytes) => (bytes.includes('commit') ? 'forward-and-cut' : 'forward');
+    const outcome = other.transaction(async (tx) => await tx.updateTable('t').set({ n: 4 }).execute());
+    expect(await failure(outcome)).toMatchObject({
+      code: 'mirror',
+      message: expect.stringMatching(/commit/) as string,
+    });
+    await eventually('it is committed', async () => (await read()).every(({ n }) => n === 4));
+  });
+
+  test('a server that falls silent is given up, and its connection with it', async () => {
+    const { proxy, url } = await openProxy();
+    const other = open({ url, queryTimeoutMs: 200, maxConnections: 1 });
+    await sql`select 1`.execute(other.kysely);
+    proxy.onClientBytes = () => 'swallow';
+    const started = performance.now();
+    const outcome = other.transaction(async (tx) => await sql`select 1`.execute(tx));
+    expect((await failure(outcome)).code).toBe('mirror');
+    // Once, not once more for the ROLLBACK.
+    expect(performance.now() - started).toBeLessThan(390);
+    proxy.onClientBytes = () => 'forward';
+    expect((await sql`select 1 as one`.execute(other.kysely)).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('sends nothing at the start of a session that a PgBouncer would refuse', async () => {
+    const { proxy, url } = await openProxy();
+    const other = open({ url, statementTimeoutMs: 1_000 });
+    await sql`select 1`.execute(other.kysely);
+    const bytes = proxy.seen();
+    const startup = bytes.subarray(8, bytes.readInt32BE(0)).toString('latin1').split('\0');
+    const names = startup.filter((_, index) => index % 2 === 0).filter((name) => name !== '');
+    expect(names.toSorted()).toEqual(['application_name', 'client_encoding', 'database', 'user']);
+  });
+
+  test('close waits for what is under way, and may be called twice', async () => {
+    const other = open();
+    const inside = createLatch();
+    const work = other.transaction(async (tx) => {
+      inside.open();
+      return (await sql<{ n: number }>`select 1 as n from pg_sleep(0.05)`.execute(tx)).rows;
+    });
+    await inside.opened;
+    await other.close();
+    expect(await work).toEqual([{ n: 1 }]);
+    await other.close();
+    await createDatabase({ url: database.url }).close();
+  });
+
+  describe('what can not be connected to', () => {
+    const password = 'S3cret-canary';
+    const attempt = async (change: (url: URL) => void, options: Partial<DatabaseOptions> = {}) => {
+      const url = new URL(database.url);
+      change(url);
+      const other = open({ url: url.href, ...options });
+      const error = await failure(checkServer(other));
+      expect(error.code).toBe('mirror');
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(url.password || 'S3cret-canary');
+      return error;
+    };
+
+    test('a wrong password', async () => {
+      const error = await attempt((url) => {
+        url.password = password;
+      });
+      expect(error.hint).toMatch(/password/);
+      expect(error.message).toContain(new URL(database.url).host);
+    });
+
+    test('no password', async () => {
+      const error = await attempt((url) => {
+        url.password = '';
+      });
+      expect(error.hint).toMatch(/password/);
+    });
+
+    test('no such database', async () => {
+      const error = await attempt((url) => {
+        url.pathname = '/nowhere';
+      });
+      expect(error.hint).toMatch(/Create the database/);
+    });
+
+    test('nobody at that port', async () => {
+      const probe = createServer();
+      await new Promise<void>((resolve) => {
+        probe.listen(0, '127.0.0.1', resolve);
+      });
+      const address = probe.address();
+      await new Promise((resolve) => probe.close(resolve));
+      const error = await attempt((url) => {
+        url.port = String(typeof address === 'object' ? address?.port : 0);
+      });
+      expect(error.message).toMatch(/ECONNREFUSED/);
+      expect(error.hint).toMatch(/DATABASE_URL/);
+    });
+
+    test('somebody who never answers', async () => {
+      const { proxy, url } = await openProxy();
+      proxy.onClientBytes = () => 'swallow';
+      const error = await attempt(
+        (other) => {
+          other.port = new URL(url).port;
+        },
+        { connectTimeoutMs: 100 },
+      );
+      expect(error.message).toMatch(/timeout/);
+    });
+
+    test('a server without TLS where the URL asks for it', async () => {
+      const error = await attempt((url) => {
+        url.searchParams.set('sslmode', 'require');
+      });
+      expect(error.hint).toMatch(/sslmode=disable/);
+    });
+
+    test('a certificate file that is not there', async () => {
+      const error = await attempt((url) => {
+        url.searchParams.set('sslrootcert', '/nowhere/ca.pem');
+      });
+      expect(error.message).toMatch(/ENOENT/);
+    });
+  });
+
+  describe('checkServer', () => {
+    test('takes a good one', async () => {
+      await expect(checkServer(db)).resolves.toBeUndefined();
+    });
+
+    test.each([
+      { setting: sql`default_transaction_read_only = on`, words: /no writes/ },
+      { setting: sql`datestyle = 'German'`, words: /Dates/ },
+    ])('refuses one that says $words', async ({ setting, words }) => {
+      const other = await createTestDatabase({ server, empty: true });
+      try {
+        const name = new URL(other.url).pathname.slice(1);
+        await sql`alter database ${sql.id(name)} set ${setting}`.execute(other.db.kysely);
+        const fresh = createDatabase({ url: other.url });
+        const error = await failure(checkServer(fresh));
+        await fresh.close();
+        expect(error.message).toMatch(words);
+      } finally {
+        await other.close();
+      }
+    });
+
+    test('refuses another encoding', async () => {
+      const name = `latin_${process.pid}`;
+      await sql`create database ${sql.id(name)} encoding 'LATIN1' locale 'C' ${sql.raw(
+        server.major >= 17 ? "locale_provider 'libc'" : '',
+      )} template template0`.execute(db.kysely);
+      const url = new URL(database.url);
+      url.pathname = `/${name}`;
+      const latin = createDatabase({ url: url.href });
+      const error = await failure(checkServer(latin));
+      await latin.close();
+      await sql`drop database ${sql.id(name)} with (force)`.execute(db.kysely);
+      expect(error.message).toMatch(/LATIN1/);
+    });
+  });
+});

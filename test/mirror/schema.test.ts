@@ -1,0 +1,31 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { dumpSchema, uncommented, withoutDefinitions } from '../support/schema-dump.ts';
+import { servers } from '../support/servers.ts';
+
+/** Made again with `UPDATE_SCHEMA=1 npx vitest run test/mirror/schema.test.ts`; read the diff. */
+const FILE = fileURLToPath(new URL('schema.txt', import.meta.url));
+
+describe.each(servers())('the schema on $name', (server) => {
+  let database: TestDatabase<unknown>;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+  });
+  afterAll(async () => await database.close());
+
+  test('is the one in schema.txt', async () => {
+    const dump = await dumpSchema(database.db);
+    const complete = server.major >= 16;
+    if (process.env['UPDATE_SCHEMA'] && complete) writeFileSync(FILE, dump);
+    const expected = readFileSync(FILE, 'utf8');
+    expect(complete ? dump : withoutDefinitions(dump)).toBe(
+      complete ? expected : withoutDefinitions(expected),
+    );
+  });
+
+  test('says of every schema, table, view, column and function what it is', async () => {
+    expect(await uncommented(database.db)).toEqual([]);
+  });
+});

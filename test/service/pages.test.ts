@@ -1,0 +1,359 @@
+import { describe, expect, test } from 'vitest';
+import { type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
+import { readListing } from '../../src/service/pages.ts';
+import {
+  createVariantListing,
+  makeRows,
+  numbered,
+  type Row,
+  type VariantListing,
+} from './variant-listing.ts';
+
+const k = 10;
+const sizes = [0, 1, k - 1, k, k + 1, 2 * k];
+
+async function read(listing: VariantListing, memory: ListingMemory = nothingLearned, size = k) {
+  return await readListing<Row>({
+    fetchPage: listing.fetchPage,
+    memory,
+    size,
+    parallel: 4,
+    maxPages: 50,
+    updatedOf: (row) => row.updated,
+  });
+}
+
+const ids = (rows: readonly Row[]) => rows.map((row) => row.id).toSorted((a, b) => (a < b ? -1 : 1));
+
+describe.each(numbered)('pages: %s', (paging) => {
+  test.each(sizes)('n = %i is read whole, first without and then with what was learned', async (n) => {
+    const listing = createVariantListing({ paging, rows: makeRows(n) });
+    const first = await read(listing);
+    expect(first.status).toBe('complete');
+    expect(ids(first.rows)).toEqual(ids(listing.rows));
+    expect(first.memory.firstPage).toBe(n === 0 ? null : paging === 'base 0' ? 0 : 1);
+    const second = await read(listing, first.memory);
+    expect(second.status).toBe('complete');
+    expect(ids(second.rows)).toEqual(ids(listing.rows));
+    expect(second.memory).toEqual(first.memory);
+    if (n > 0) expect(second.requests).toBe(Math.ceil(n / k) + 1);
+  });
+
+  test.each([
+    [1, 3],
+    [2, 5],
+    [7, 20],
+  ])('a silent cap of %i rows proves nothing about the end (n = %i)', async (cap, n) => {
+    const listing = createVariantListing({ paging, cap, rows: makeRows(n) });
+    const first = await read(listing);
+    const second = await read(listing, first.memory);
+    for (const result of [first, second]) {
+      expect(result.status).toBe('complete');
+      expect(ids(result.rows)).toEqual(ids(listing.rows));
+    }
+    expect(second.requests).toBe(Math.ceil(n / cap) + 1);
+  });
+
+  test('a refused limit is halved, and remembered', async () => {
+    const listing = createVariantListing({ paging, largestLimit: 30, rows: makeRows(60) });
+    const first = await read(listing, nothingLearned, 100);
+    expect(first.status).toBe('complete');
+    expect(first.memory.limit).toBe(25);
+    const second = await read(listing, first.memory, 100);
+    expect(second.status).toBe('complete');
+    expect(second.requests).toBe(Math.ceil(60 / 25) + 1);
+  });
+
+  test('with a remembered page count all pages leave at once, as many as may be in flight', async () => {
+    const listing = createVariantListing({ paging, rows: makeRows(35) });
+    const { memory } = await read(listing);
+    let inFlight = 0;
+    let most = 0;
+    const slow: VariantListing['fetchPage'] = async (query) => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      const page = await listing.fetchPage(query);
+      await new Promise(setImmediate);
+      inFlight -= 1;
+      return page;
+    };
+    const result = await read({ ...listing, fetchPage: slow }, memory);
+    expect(result.status).toBe('complete');
+    expect(most).toBe(4);
+  });
+
+  test.each([
+    ['grown by two pages', 25, 45, 6],
+    ['shrunk by two pages', 45, 25, 6],
+    ['emptied', 25, 0, 4],
+  ])('a listing that has %s is read whole', async (_name, before, after, requests) => {
+    const listing = createVariantListing({ paging, rows: makeRows(before) });
+    const { memory } = await read(listing);
+    listing.rows = makeRows(after);
+    const result = await read(listing, memory);
+    expect(result.status).toBe('complete');
+    expect(ids(result.rows)).toEqual(ids(listing.rows));
+    expect(result.requests).toBe(requests);
+    expect(result.memory.pages).toBe(Math.ceil(after / k));
+  });
+});
+
+describe('pages: drift', () => {
+  test.each(numbered)(
+    '%s: rows added at the front between any two requests cost no other row',
+    async (paging) => {
+      for (const at of [1, 2, 3, 4]) {
+        for (const added of [1, 3, k]) {
+          const old = makeRows(25);
+          const listing = createVariantListing({ paging, rows: old });
+          listing.before = (request) => {
+            if (request !== at) return;
+            const fresh = Array.from({ length: added }, (_, i) => ({ id: BigInt(1000 + i), updated: null }));
+            listing.rows = [...fresh, ...old];
+          };
+          const result = await read(listing);
+          const got = new Set(ids(result.rows));
+          expect(got.size).toBe(result.rows.length);
+          // A whole page's worth of new rows can make two pages look alike: told of, not remembered.
+          if (result.status === 'incomplete') {
+            expect(added).toBe(k);
+            expect(result.memory).toMatchObject({ pages: null, cursor: 'page' });
+          } else expect(old.filter((row) => !got.has(row.id))).toEqual([]);
+        }
+      }
+    },
+  );
+
+  test('rows added while learning lead to base 0 for a base of 1, which the next run puts right', async () => {
+    const listing = createVariantListing({ paging: 'base 1, 0 like 1', rows: makeRows(25) });
+    listing.before = (request) => {
+      if (request === 2) listing.rows = [{ id: 1000n, updated: null }, ...listing.rows];
+    };
+    const first = await read(listing);
+    expect(first.memory.firstPage).toBe(0);
+    expect(first.rows).toHaveLength(26);
+    const second = await read(listing, first.memory);
+    expect(second.status).toBe('complete');
+    expect(second.memory.firstPage).toBe(1);
+    expect(second.rows).toHaveLength(26);
+  });
+
+  test('a page that is empty by mistake makes the listing incomplete, not shorter', async () => {
+    const listing = createVariantListing({ rows: makeRows(35) });
+    const { memory } = await read(listing);
+    const fetchPage: VariantListing['fetchPage'] = async (query) => {
+      const page = await listing.fetchPage(query);
+      return query.page === 2 ? { rows: [], rejected: [] } : page;
+    };
+    const result = await read({ ...listing, fetchPage }, memory);
+    expect(result).toMatchObject({ status: 'incomplete', because: 'page 2 was empty and page 3 was not' });
+    expect(result.rows).toHaveLength(25);
+  });
+
+  test('a page 0 that is empty by mistake while learning is not taken as proof of base 1', async () => {
+    const listing = createVariantListing({ rows: makeRows(35) });
+    const fetchPage: VariantListing['fetchPage'] = async (query) => {
+      const page = await listing.fetchPage(query);
+      return listing.queries.length === 1 ? { rows: [], rejected: [] } : page;
+    };
+    const result = await read({ ...listing, fetchPage });
+    expect(result).toMatchObject({ status: 'incomplete', because: 'page 0 was empty at first' });
+    expect(result.memory.firstPage).toBeNull();
+  });
+
+  test('a later row of the same id takes the place of an earlier one', async () => {
+    const listing = createVariantListing({ rows: makeRows(12) });
+    listing.before = (request) => {
+      if (request === 2) listing.rows = listing.rows.map((row) => ({ ...row, updated: 'later' }));
+      if (request === 2) listing.rows = [{ id: 99n, updated: 'later' }, ...listing.rows];
+    };
+    const result = await read(listing);
+    expect(result.rows.filter((row) => row.id === 3n)).toEqual([{ id: 3n, updated: 'later' }]);
+  });
+});
+
+describe('pages: what was remembered is wrong', () => {
+  test.each(numbered)('the service changed to %s', async (paging) => {
+    for (const firstPage of [0, 1] as const) {
+      for (const pages of [null, 0, 1, 3, 5]) {
+        const listing = createVariantListing({ paging, rows: makeRows(35) });
+        const result = await read(listing, { firstPage, limit: k, pages, cursor: 'page' });
+        // Pages that start at 0 and are remembered as starting at 1 show no contradiction.
+        if (paging === 'base 0' && firstPage === 1) continue;
+        // One empty page is all that was asked for, and all that was ever there.
+        if (paging === 'base 1, 0 empty' && firstPage === 0 && (pages ?? 0) === 0) continue;
+        expect(result.status).toBe('complete');
+        expect(ids(result.rows)).toEqual(ids(listing.rows));
+        expect(result.memory.firstPage).toBe(paging === 'base 0' ? 0 : 1);
+      }
+    }
+  });
+
+  test('it is learned anew once, and not over and over', async () => {
+    const listing = createVariantListing({ paging: 'page ignored', rows: makeRows(35) });
+    const result = await read(listing, { firstPage: 0, limit: k, pages: 4, cursor: 'page' });
+    expect(result.status).toBe('incomplete');
+    expect(listing.queries.length).toBeLessThan(15);
+  });
+
+  test('a size that was never refused is asked for, whatever limit was used before', async () => {
+    const listing = createVariantListing({ rows: makeRows(35) });
+    const { memory } = await read(listing, nothingLearned, 20);
+    expect((await read(listing, memory, 30)).memory.limit).toBe(30);
+    expect((await read(listing, memory, 10)).memory.limit).toBe(10);
+    expect((await read(listing, memory, 40)).memory.limit).toBe(20);
+  });
+});
+
+describe('pages: incomplete', () => {
+  test.each(sizes.filter((n) => n > 0))(
+    '`page` ignored and no dates: n = %i is never complete',
+    async (n) => {
+      const listing = createVariantListing({ paging: 'page ignored', rows: makeRows(n) });
+      const { fetchPage } = listing;
+      const base = { fetchPage, memory: nothingLearned, size: k, parallel: 4, maxPages: 50 };
+      const result = await readListing<Row>(base);
+      expect(result).toMatchObject({
+        status: 'incomplete',
+        because: 'the service ignores `page`, and these rows have no date to go by',
+      });
+      expect(result.rows).toHaveLength(Math.min(n, k));
+      expect(result.requests).toBe(3);
+    },
+  );
+
+  test('`page` ignored and nothing listed is complete', async () => {
+    const listing = createVariantListing({ paging: 'page ignored' });
+    expect(await read(listing)).toMatchObject({ status: 'complete', rows: [] });
+  });
+
+  test('more pages than the cap', async () => {
+    const listing = createVariantListing({ rows: makeRows(600) });
+    const result = await read(listing);
+    expect(result).toMatchObject({ status: 'incomplete', because: 'there are more than 50 pages' });
+    expect(result.requests).toBe(50);
+    expect(result.rows).toHaveLength(500);
+  });
+
+  test('a service that repeats its last page for ever is left after two repeats', async () => {
+    const listing = createVariantListing({ rows: makeRows(25) });
+    const fetchPage: VariantListing['fetchPage'] = (query) =>
+      listing.fetchPage({ ...query, page: Math.min(query.page ?? 0, 2) });
+    const result = await read({ ...listing, fetchPage });
+    expect(result).toMatchObject({
+      status: 'incomplete',
+      because: 'page 3 brought nothing new; page 4 brought nothing new',
+    });
+    expect(result.requests).toBe(5);
+  });
+
+  test('one rejected row costs completeness and nothing else', async () => {
+    const listing = createVariantListing({ rows: makeRows(25) });
+    const rejected = [{ resource: 'tags', id: null, reason: 'no id', excerpt: '{}' }];
+    const fetchPage: VariantListing['fetchPage'] = async (query) => {
+      const page = await listing.fetchPage(query);
+      return query.page === 1 ? { ...page, rejected } : page;
+    };
+    const result = await read({ ...listing, fetchPage });
+    expect(result).toMatchObject({ status: 'incomplete', because: '1 rows could not be taken', rejected });
+    expect(result.rows).toHaveLength(25);
+  });
+
+  test('pages of nothing but rejected rows are not empty pages', async () => {
+    const listing = createVariantListing({ rows: makeRows(35) });
+    const fetchPage: VariantListing['fetchPage'] = async (query) => {
+      const page = await listing.fetchPage(query);
+      if (query.page !== 1) return page;
+      const rejected = page.rows.map((row) => ({ resource: 'tags', id: row.id, reason: 'NUL', excerpt: '' }));
+      return { rows: [], rejected };
+    };
+    const result = await read({ ...listing, fetchPage });
+    expect(result).toMatchObject({ status: 'incomplete', because: '10 rows could not be taken' });
+    expect(result.rows).toHaveLength(25);
+    expect(result.rejected).toHaveLength(10);
+  });
+
+  test('a page in the middle that is refused', async () => {
+    const listing = createVariantListing({ rows: makeRows(35), largestLimit: k });
+    const fetchPage: VariantListing['fetchPage'] = (query) =>
+      listing.fetchPage(query.page === 2 ? { ...query, limit: k + 1 } : query);
+    const result = await read({ ...listing, fetchPage });
+    expect(result).toMatchObject({ status: 'incomplete', because: 'page 2 was refused (400)' });
+  });
+
+  test('every limit down to 10 is refused: the refusal is the result', async () => {
+    const listing = createVariantListing({ rows: makeRows(35), largestLimit: 5 });
+    await expect(read(listing, nothingLearned, 100)).rejects.toMatchObject({ status: 400 });
+    expect(listing.queries.map((query) => query.limit)).toEqual([100, 100, 50, 50, 25, 25, 12, 12, 10, 10]);
+  });
+
+  test('after a page that can not be had, no further one is asked for', async () => {
+    const listing = createVariantListing({ rows: makeRows(400) });
+    const { memory } = await read(listing);
+    let asked = 0;
+    const fetchPage: VariantListing['fetchPage'] = async (query) => {
+      asked += 1;
+      if (query.page === 3) throw new Error('the connection broke');
+      return await listing.fetchPage(query);
+    };
+    await expect(read({ ...listing, fetchPage }, memory)).rejects.toThrow('the connection broke');
+    expect(asked).toBeLessThan(12);
+  });
+});
+
+describe('pages: the date cursor', () => {
+  test.each(sizes)('n = %i, every row with a date of its own', async (n) => {
+    const listing = createVariantListing({ paging: 'date', rows: makeRows(n) });
+    const result = await read(listing);
+    expect(result.status).toBe('complete');
+    expect(ids(result.rows)).toEqual(ids(listing.rows));
+    if (n === 0) return;
+    expect(result.memory.cursor).toBe('date');
+    const again = await read(listing, result.memory);
+    expect(again.status).toBe('complete');
+    expect(ids(again.rows)).toEqual(ids(listing.rows));
+  });
+
+  test.each([2, 3, 4, 7, 9])(
+    'rows that share a date, %i at a time, are not lost at the edges',
+    async (same) => {
+      for (let n = 11; n <= 45; n += 1) {
+        const listing = createVariantListing({ paging: 'date', rows: makeRows(n, same) });
+        const result = await read(listing);
+        expect(ids(result.rows)).toEqual(ids(listing.rows));
+        expect(result.status).toBe('complete');
+      }
+    },
+  );
+
+  test('a page full of rows of one date is incomplete, never silently short', async () => {
+    const listing = createVariantListing({ paging: 'date', rows: makeRows(45, 15) });
+    const result = await read(listing);
+    expect(result.status).toBe('incomplete');
+  });
+
+  test('the cursor is the date as the service wrote it', async () => {
+    const rows = makeRows(25).map((row) => ({ ...row, updated: `${row.updated ?? ''}123456` }));
+    const listing = createVariantListing({ paging: 'date', rows });
+    expect((await read(listing)).status).toBe('complete');
+    const written = new Set(rows.map((row) => row.updated));
+    for (const { date } of listing.queries) if (date !== undefined) expect(written.has(date)).toBe(true);
+  });
+
+  test('a row without a date at the edge of a page', async () => {
+    const rows = makeRows(25).map((row, i) => (i === k - 1 ? { ...row, updated: null } : row));
+    const listing = createVariantListing({ paging: 'date', rows });
+    expect(await read(listing)).toMatchObject({
+      status: 'incomplete',
+      because: 'a row at the edge of a page has no `updated`',
+    });
+  });
+
+  test('a service that ignores `date` as well', async () => {
+    const listing = createVariantListing({ paging: 'page ignored', rows: makeRows(25) });
+    expect(await read(listing)).toMatchObject({
+      status: 'incomplete',
+      because: 'the `date` cursor does not go on',
+    });
+  });
+});

@@ -1,0 +1,93 @@
+/** A listing as different deployments page it (service-notes.md), as a function from query to page. */
+import { ServiceError } from '../../src/errors.ts';
+import type { FetchPage, Page, PageQuery } from '../../src/service/page.ts';
+
+export type Paging =
+  | 'base 0'
+  | 'base 1, 0 like 1'
+  | 'base 1, 0 empty'
+  | 'base 1, 0 refused'
+  | 'page ignored'
+  | 'date';
+
+export const numbered: readonly Paging[] = [
+  'base 0',
+  'base 1, 0 like 1',
+  'base 1, 0 empty',
+  'base 1, 0 refused',
+];
+
+export interface Row {
+  readonly id: bigint;
+  readonly updated: string | null;
+}
+
+export interface VariantListing {
+  /** Newest first. May be replaced between requests. */
+  rows: readonly Row[];
+  paging: Paging;
+  /** The service gives at most so many rows, whatever `limit` says. */
+  cap: number;
+  /** A larger `limit` is answered 400. */
+  largestLimit: number;
+  /** Called before each answer with how many requests there were, this one included. */
+  before: (request: number, query: PageQuery) => void;
+  readonly queries: PageQuery[];
+  readonly fetchPage: FetchPage<Row>;
+}
+
+export function makeRows(n: number, sameDate = 1): Row[] {
+  return Array.from({ length: n }, (_, i) => {
+    const second = Math.floor((n - 1 - i) / sameDate);
+    return { id: BigInt(n - i), updated: new Date(second * 1000).toISOString() };
+  });
+}
+
+export function badRequest(): ServiceError {
+  return new ServiceError('refused', { operation: 'test', phase: 'answered', status: 400, label: 'error' });
+}
+
+function select(listing: VariantListing, query: PageQuery): readonly Row[] {
+  const { rows, paging, cap } = listing;
+  const size = Math.min(query.limit, cap);
+  const from = (index: number) => rows.slice(index * size, (index + 1) * size);
+  const page = query.page ?? 0;
+  switch (paging) {
+    case 'base 0':
+      return from(page);
+    case 'base 1, 0 like 1':
+      return from(Math.max(page, 1) - 1);
+    case 'base 1, 0 empty':
+      return page === 0 ? [] : from(page - 1);
+    case 'base 1, 0 refused':
+      if (page === 0) throw badRequest();
+      return from(page - 1);
+    case 'page ignored':
+      return from(0);
+    case 'date':
+      return rows
+        .filter((row) => query.date === undefined || (row.updated !== null && row.updated < query.date))
+        .slice(0, size);
+    default:
+      return paging satisfies never;
+  }
+}
+
+export function createVariantListing(options: Partial<VariantListing>): VariantListing {
+  const listing: VariantListing = {
+    rows: [],
+    paging: 'base 0',
+    cap: Number.MAX_SAFE_INTEGER,
+    largestLimit: Number.MAX_SAFE_INTEGER,
+    before: () => undefined,
+    queries: [],
+    fetchPage: async (query): Promise<Page<Row>> => {
+      listing.queries.push(query);
+      listing.before(listing.queries.length, query);
+      if (query.limit > listing.largestLimit) throw badRequest();
+      return await Promise.resolve({ rows: select(listing, query), rejected: [] });
+    },
+    ...options,
+  };
+  return listing;
+}

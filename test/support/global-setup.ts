@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import type { TestProject } from 'vitest/node';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { openEmbedded } from '../../src/mirror/embedded.ts';
+import { migrate } from '../../src/mirror/migrate.ts';
+import { installedBindir, type TestServer } from './servers.ts';
+
+type Close = () => Promise<void>;
+
+/** One server of each kind for the whole run; vitest calls what it returns at the end. */
+export default async function setup(project: TestProject): Promise<Close> {
+  const closers: Close[] = [];
+  const close = async () => {
+    for (const closer of closers.splice(0).toReversed()) await closer();
+  };
+  try {
+    const found: TestServer[] = [];
+    for (const bindir of [undefined, installedBindir()]) {
+      if (bindir === undefined && found.length > 0) continue;
+      const embedded = await openEmbedded({ ephemeral: true, bindir, closePatienceMs: 0 });
+      closers.push(async () => await embedded.close());
+      found.push(await prepare(embedded.url, bindir === undefined ? 'embedded' : 'installed', closers));
+    }
+    const other = process.env['TEST_DATABASE_URL'];
+    if (other) found.push(await prepare(other, 'TEST_DATABASE_URL', closers));
+    project.provide('servers', found);
+    return close;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function prepare(url: string, kind: string, closers: Close[]): Promise<TestServer> {
+  const template = `musterd_template_${randomBytes(4).toString('hex')}`;
+  const admin = createDatabase({ url, applicationName: 'musterd test' });
+  try {
+    const { rows } = await sql<{ major: number }>`
+      select current_setting('server_version_num')::int / 10000 as major`.execute(admin.kysely);
+    await sql`create database ${sql.id(template)}`.execute(admin.kysely);
+    // Dropped before the server is stopped: a server that is not ours stays.
+    closers.push(async () => await dropDatabase(url, template));
+    const db = createDatabase({ url: withDatabase(url, template), applicationName: 'musterd test' });
+    try {
+      await migrate(db);
+    } finally {
+      await db.close();
+    }
+    const major = rows[0]?.major ?? 0;
+    return { name: `Postgres ${major} (${kind})`, major, url, template };
+  } finally {
+    await admin.close();
+  }
+}
+
+async function dropDatabase(url: string, name: string): Promise<void> {
+  const admin = createDatabase({ url, applicationName: 'musterd test' });
+  try {
+    await sql`drop database if exists ${sql.id(name)} with (force)`.execute(admin.kysely);
+  } finally {
+    await admin.close();
+  }
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.href;
+}
