@@ -105,14 +105,19 @@ function readEnvironment(env: Environment, settings: Record<string, unknown>, or
   }
 }
 
-function describeIssue(
-  { path, message }: z.core.$ZodIssue,
-  origins: Origins,
-  locate: (path: Path) => string,
-): string {
-  const dotted = path.map(String).join('.');
-  const origin = [...origins].find(([at]) => at === dotted || at.startsWith(`${dotted}.`))?.[1];
-  return `${origin ?? `${locate(path)}: ${dotted}`}: ${message}`;
+/** One complaint per unknown key, each where that key was set. */
+function complaintsOf(issue: z.core.$ZodIssue): readonly { readonly path: Path; readonly message: string }[] {
+  if (issue.code !== 'unrecognized_keys') return [issue];
+  return issue.keys.map((key) => ({ path: [...issue.path, key], message: 'there is no such setting' }));
+}
+
+function describeIssue(issue: z.core.$ZodIssue, origins: Origins, locate: (path: Path) => string): string {
+  const describe = ({ path, message }: { readonly path: Path; readonly message: string }) => {
+    const dotted = path.map(String).join('.');
+    const origin = [...origins].find(([at]) => at === dotted || at.startsWith(`${dotted}.`))?.[1];
+    return `${origin ?? `${locate(path)}: ${dotted}`}: ${message}`;
+  };
+  return complaintsOf(issue).map(describe).join('\n');
 }
 
 /**

@@ -1,12 +1,16 @@
 import { createEmulator } from '../emulator/emulator.ts';
+import { faultKinds, faultSettings, faultTable, parseFaults } from '../emulator/faults.ts';
 import type { ApiSecret, EmulatorOptions } from '../emulator/options.ts';
-import { parseVariants } from '../emulator/variants.ts';
+import { parseVariants, variantNames, variantTable, variantValues } from '../emulator/variants.ts';
 import { MusterdError } from '../errors.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';
 
 function usage(message: string, cause?: unknown): MusterdError {
-  return new MusterdError('usage', message, { hint: '"musterd emulator --help" lists the options.', cause });
+  return new MusterdError('usage', message, {
+    hint: '"musterd emulator --help" and "--list" say what there is.',
+    cause,
+  });
 }
 
 function whole(options: Record<string, unknown>, name: string): number {
@@ -27,7 +31,7 @@ function parseSecret(text: string): ApiSecret {
 
 function readOptions(options: Record<string, unknown>): EmulatorOptions {
   const secrets = strings(options['secret']).map(parseSecret);
-  const { apiKey, http } = options;
+  const { apiKey, http, state, authority, controlToken } = options;
   return {
     teamId: whole(options, 'team'),
     users: whole(options, 'users'),
@@ -40,13 +44,32 @@ function readOptions(options: Record<string, unknown>): EmulatorOptions {
     ratePerMinute: whole(options, 'rate'),
     ...(secrets.length > 0 ? { secrets } : {}),
     ...(typeof apiKey === 'string' ? { apiKey } : {}),
+    ...(typeof state === 'string' ? { stateFile: state } : {}),
+    ...(typeof authority === 'string' ? { authorityFile: authority } : {}),
+    ...(typeof controlToken === 'string' ? { controlToken } : {}),
     http: http === true,
     variants: parseVariants(strings(options['variant'])),
+    faults: parseFaults(strings(options['fault'])),
   };
+}
+
+/** All variants and faults, for `musterd emulator --list`. */
+function describePlays(): string {
+  const variants = variantNames.map(
+    (name) => `  ${name}=${variantValues(name)}\n      ${variantTable[name].plays}`,
+  );
+  const faults = faultKinds.map(
+    (kind) => `  ${kind} ${faultSettings(kind)}\n      ${faultTable[kind].plays}`,
+  );
+  return ['Variants (the first value is the default):', ...variants, '', 'Faults:', ...faults].join('\n');
 }
 
 /** Plays the service until somebody asks it to stop, and prints the environment to paste once it is ready. */
 export async function emulatorCommand(context: Context, options: Record<string, unknown>): Promise<ExitCode> {
+  if (options['list'] === true) {
+    printLine(context.out, describePlays());
+    return exitCode.ok;
+  }
   const started = async () => {
     try {
       return await createEmulator(readOptions(options));

@@ -29,7 +29,8 @@ export function printTable(
     for (const row of [head, ...rows]) out.write(`${row.map(show).join('\t')}\n`);
     return;
   }
-  const table = new Table({ head: [...head], style: { head: [], border: [] } });
+  const chars = { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' };
+  const table = new Table({ head: [...head], chars, style: { head: [], border: [] } });
   for (const row of rows) table.push(row.map(show));
   out.write(`${table.toString()}\n`);
 }

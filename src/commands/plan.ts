@@ -8,7 +8,7 @@ import { createProgress } from './progress.ts';
 import { withMirror } from './setup.ts';
 
 /** One thing that a run would do to one user, as it is shown and as `--json` gives it. */
-interface PlannedChange {
+export interface PlannedChange {
   readonly user_id: bigint;
   readonly name: string;
   readonly change: 'adopt' | 'return' | 'pull' | 'settle' | 'push' | 'hold' | 'missing' | 'forget';
@@ -39,7 +39,7 @@ export async function planCommand(
 
 const column = (field: Field) => (field === 'roleId' ? 'role_id' : field);
 
-function plannedChanges(
+export function plannedChanges(
   { id, presence, moves, holds, write }: UserPlan,
   report: PlanReport,
 ): readonly PlannedChange[] {
@@ -107,8 +107,8 @@ function fromTo({ change, base, mirror, service }: PlannedChange): readonly [str
   return [inWords(mirror), inWords(service)];
 }
 
-function printPlan(
-  context: Context,
+export function printPlan(
+  context: Pick<Context, 'out'>,
   { team, users, listings, findings }: PlanReport,
   changes: readonly PlannedChange[],
 ): void {

@@ -108,6 +108,14 @@ export const faultKinds = Object.keys(faultTable) as readonly FaultKind[];
 
 const matchKeys = ['method', 'path', 'team', 'at', 'times', 'percent'] as const;
 
+/** The parameters of a kind with their defaults, such as `code=503, label=error, effect=none|applied`. */
+export function faultSettings(of: FaultKind): string {
+  const { parameters, choices = {} }: Kind<Readonly<Record<string, string | number>>> = faultTable[of];
+  return Object.entries(parameters)
+    .map(([name, standard]) => `${name}=${choices[name]?.join('|') ?? standard}`)
+    .join(', ');
+}
+
 /** A parameter of the fault, or its default. */
 export function parameter<K extends FaultKind, P extends keyof Table[K]['parameters'] & string>(
   fault: FaultOf<K>,

@@ -7,6 +7,10 @@ export type Hook = (request: LoggedRequest) => void | Promise<void>;
 /** Changes the text of an answer's body, in ways that no JSON writer would. */
 export type Rewrite = (body: string, request: LoggedRequest) => string;
 
+/**
+ * Hooks count the requests that get as far as having an effect: not those that are refused with 401 or
+ * 429, nor those that a fault keeps away.
+ */
 export interface Hooks {
   /** Before the request has any effect. Returns what takes the hook away again. */
   readonly before: (match: Match, hook: Hook) => () => void;

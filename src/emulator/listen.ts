@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
@@ -17,7 +18,25 @@ export interface Server {
   readonly clean: () => void;
 }
 
-const settings = { exposeHeadRoutes: false, forceCloseConnections: true, bodyLimit: 10 * 2 ** 20 } as const;
+const settings = {
+  exposeHeadRoutes: false,
+  forceCloseConnections: true,
+  bodyLimit: 10 * 2 ** 20,
+  clientErrorHandler: refuseBytes,
+} as const;
+
+/** Bytes that are no HTTP get an answer like any other: an id, and a JSON string as the body. */
+function refuseBytes(_error: Error, socket: Socket): void {
+  if (!socket.writable) return;
+  const lines = [
+    'HTTP/1.1 400 Bad Request',
+    `X-Request-Id: ${randomUUID()}`,
+    'Content-Type: application/json; charset=utf-8',
+    'Content-Length: 7',
+    'Connection: close',
+  ];
+  socket.end(`${lines.join('\r\n')}\r\n\r\n"error"`);
+}
 
 /**
  * An HTTPS server with a certificate authority made on the spot, as the interface demands (general rule

@@ -41,7 +41,10 @@ export interface EmulatorOptions extends TeamOptions {
   readonly faults?: readonly Fault[];
   /** Where the certificate of the HTTPS authority is written; a file of its own when left out. */
   readonly authorityFile?: string;
-  /** A file that the teams are read from at the start, if it is there, and kept in from then on. */
+  /**
+   * A file that the teams are read from at the start, if it is there (what the options say of teams then
+   * counts for nothing), and kept in from then on.
+   */
   readonly stateFile?: string;
   /** The token of the control endpoint; without one it answers loopback alone. */
   readonly controlToken?: string;

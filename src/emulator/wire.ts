@@ -113,7 +113,11 @@ function written(reply: FastifyReply, bytes: Buffer): Promise<void> {
       setImmediate(resolve);
       return;
     }
-    reply.raw.write(bytes, () => resolve());
-    reply.raw.once('close', resolve);
+    const done = (): void => {
+      reply.raw.off('close', done);
+      resolve();
+    };
+    reply.raw.once('close', done);
+    reply.raw.write(bytes, done);
   });
 }

@@ -34,6 +34,7 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser },
+    stream: openSocket,
   });
   const report = (error: Error) => options.onConnectionError?.(error);
   // Idle connections report to the pool, those at work to themselves; unheard, both would end the process.
@@ -45,13 +46,28 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
       if (!pool.ending) await pool.end();
     },
     connect: async () => {
+      const sockets: Socket[] = [];
       try {
-        return guard(await pool.connect(), connection.shown, options.queryTimeoutMs);
+        const client = await attempt.run(sockets, async () => await pool.connect());
+        return guard(client, connection.shown, options.queryTimeoutMs);
       } catch (error) {
+        for (const socket of sockets) socket.destroy();
         throw describeConnectError(error, connection.shown);
       }
     },
   };
+}
+
+/**
+ * The sockets of one attempt to connect. pg forgets one on which the two sides could not agree (a missing
+ * password), and a server waits for it to go on for a minute, and this process with it.
+ */
+const attempt = new AsyncLocalStorage<Socket[]>();
+
+function openSocket(): Socket {
+  const socket = new Socket();
+  attempt.getStore()?.push(socket);
+  return socket;
 }
 
 function guard(client: pg.PoolClient, shown: string, patienceMs: number): PostgresPoolClient {

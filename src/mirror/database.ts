@@ -83,8 +83,7 @@ export function createDatabase<Tables>(options: DatabaseOptions): Database<Table
         lock_timeout: own.lockTimeoutMs ?? lockTimeoutMs,
         idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 30_000,
       };
-      const patienceMs =
-        limits.statement_timeout === 0 ? 0 : Math.max(queryTimeoutMs, limits.statement_timeout + 30_000);
+      const patienceMs = patienceFor(own.statementTimeoutMs, queryTimeoutMs);
       return await queryPatience.run(patienceMs, () =>
         retry(() => runOnce(kysely, work, limits, own.isolationLevel)),
       );
@@ -94,6 +93,12 @@ export function createDatabase<Tables>(options: DatabaseOptions): Database<Table
       await pool.end();
     },
   };
+}
+
+/** A transaction that may take longer than others is also waited for longer. */
+function patienceFor(statementTimeoutMs: number | undefined, queryTimeoutMs: number): number {
+  if (statementTimeoutMs === undefined) return queryTimeoutMs;
+  return statementTimeoutMs === 0 ? 0 : Math.max(queryTimeoutMs, statementTimeoutMs + 30_000);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, chmodSync, chownSync, constants, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { MusterdError } from '../errors.ts';
 
 /** Whom the server runs as, when not as ourselves. */
@@ -9,6 +9,12 @@ export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
+}
+
+/** `below`: in a place that all may write to, and so to be looked at first. */
+interface Candidate {
+  readonly folder: string;
+  readonly below?: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -41,17 +47,19 @@ export function cacheFolder(environment: Environment = process.env): string {
 }
 
 /** systemd's folders first (a unit with DynamicUser has no home), then the system's or the user's. */
-function candidates(environment: Environment, kind: 'data' | 'cache'): readonly string[] {
+function candidates(environment: Environment, kind: 'data' | 'cache'): readonly Candidate[] {
   const granted = environment[kind === 'data' ? 'STATE_DIRECTORY' : 'CACHE_DIRECTORY']?.split(':')[0];
-  if (granted) return [granted];
-  if (process.getuid?.() === 0) return [kind === 'data' ? '/var/lib/musterd' : '/var/cache/musterd'];
+  if (granted) return [{ folder: granted }];
+  if (process.getuid?.() === 0)
+    return [{ folder: kind === 'data' ? '/var/lib/musterd' : '/var/cache/musterd' }];
   const xdg = environment[kind === 'data' ? 'XDG_DATA_HOME' : 'XDG_CACHE_HOME'];
   const home = homeFolder();
   const usual = kind === 'data' ? ['.local', 'share'] : ['.cache'];
+  const shared = join(tmpdir(), `musterd-${process.getuid?.() ?? 0}`);
   return [
-    ...(xdg?.startsWith('/') ? [join(xdg, 'musterd')] : []),
-    ...(home === undefined ? [] : [join(home, ...usual, 'musterd')]),
-    join(tmpdir(), `musterd-${process.getuid?.() ?? 0}`, kind),
+    ...(xdg?.startsWith('/') ? [{ folder: join(xdg, 'musterd') }] : []),
+    ...(home === undefined ? [] : [{ folder: join(home, ...usual, 'musterd') }]),
+    { folder: join(shared, kind), below: shared },
   ];
 }
 
@@ -64,11 +72,11 @@ function homeFolder(): string | undefined {
   }
 }
 
-function firstUsable(folders: readonly string[]): string {
+function firstUsable(places: readonly Candidate[]): string {
   let last: unknown;
-  for (const folder of folders) {
+  for (const { folder, below } of places) {
     try {
-      if (folder.startsWith(join(tmpdir(), 'musterd-'))) makePrivate(join(folder, '..'));
+      if (below !== undefined) makePrivate(below);
       const made = mkdirSync(folder, { recursive: true, mode: 0o755 }) !== undefined;
       // Whatever root's umask is, the server's account has to pass.
       if (made && process.getuid?.() === 0) chmodSync(folder, 0o755);
@@ -78,7 +86,8 @@ function firstUsable(folders: readonly string[]): string {
       last = error;
     }
   }
-  throw new MusterdError('mirror', `There is no folder for the embedded Postgres: ${folders.join(', ')}.`, {
+  const tried = places.map(({ folder }) => folder).join(', ');
+  throw new MusterdError('mirror', `No folder will do for the embedded Postgres: ${tried}.`, {
     hint: 'Set MUSTERD_DATA_DIR to a folder that you may write to, or DATABASE_URL to a Postgres of yours.',
     cause: last,
   });
@@ -98,6 +107,7 @@ function makePrivate(folder: string): void {
  * there already keeps its owner, so that root can look at a user's.
  */
 export function giveFolder(folder: string): Account | undefined {
+  mkdirSync(dirname(folder), { recursive: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (process.getuid?.() !== 0) return undefined;
   const account = ownerOf(join(folder, 'cluster')) ?? serverAccount();

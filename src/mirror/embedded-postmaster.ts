@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 /** What the postmaster wrote into its lock file. */
@@ -24,14 +32,23 @@ export function findPostmaster(data: string): Postmaster | undefined {
  * Postgres believes a lock file whose pid is alive, and so would not start again where the pid was given
  * to another process, or where nobody has buried the dead server yet (a zombie; common in containers).
  * The file's other lines name the shared memory by which Postgres sees for itself whether a child of the
- * dead server still writes, so the file stays, with a pid that no process has.
+ * dead server still writes, so the file stays, with a pid that no process has. The same with a file that
+ * a power cut left empty.
  */
 export function disownLockFile(data: string): void {
+  const file = join(data, 'postmaster.pid');
   const lines = readLockFile(data);
   const pid = Number(lines[0]);
-  if (!Number.isInteger(pid) || pid <= 0 || pid === NOBODY || !isAlive(pid) || isPostmaster(pid, data))
-    return;
-  writeFileSync(join(data, 'postmaster.pid'), [String(NOBODY), ...lines.slice(1)].join('\n'));
+  if (pid > 0 && Number.isInteger(pid)) {
+    if (pid === NOBODY || !isAlive(pid) || isPostmaster(pid, data)) return;
+  } else {
+    const writtenAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+    // A server that starts has it empty for a moment.
+    if (writtenAt === undefined || Date.now() - writtenAt < 1_000 || isWorkedIn(data)) return;
+  }
+  // Meanwhile another process may have done the same and started the server.
+  if (readLockFile(data).join('\n') !== lines.join('\n')) return;
+  writeFileSync(file, [String(NOBODY), ...lines.slice(1), ''].join('\n'));
 }
 
 /** No system counts so far. */
@@ -61,6 +78,16 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
+}
+
+/** Whether any process looks like a server, or a child of one, on this data directory. */
+function isWorkedIn(data: string): boolean {
+  if (process.platform !== 'linux') {
+    const all = spawnSync('ps', ['-axww', '-o', 'command='], { encoding: 'utf8' }).stdout ?? '';
+    return all.includes(data);
+  }
+  const real = realpathSync(data);
+  return readdirSync('/proc').some((name) => /^\d+$/.test(name) && folderOf(Number(name)) === real);
 }
 
 /** A server works in its data directory. Unknown where /proc keeps it from us. */

@@ -175,9 +175,14 @@ function openLog(file: string): { fd: number; from: number } {
   return { fd: openSync(file, 'a', 0o600), from: size > 1_000_000 ? 0 : size };
 }
 
+/** What a server that gave up wrote. */
 function lastWords(file: string, from: number): string {
   const lines = readFileSync(file).subarray(from).toString('utf8').trim().split('\n');
-  return lines.slice(-6).join(' ').slice(-1_000);
+  // Without time and pid.
+  return lines
+    .map((line) => line.replace(/^.*?\[\d+\] /, '').trim())
+    .join(' ')
+    .slice(0, 2_000);
 }
 
 async function freePort(): Promise<number> {

@@ -50,6 +50,19 @@ interface Found {
  * database. Rejects with `MusterdError('mirror')`, whose hint is often: set DATABASE_URL.
  */
 export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embedded> {
+  try {
+    return await open(options);
+  } catch (error) {
+    if (error instanceof MusterdError) throw error;
+    const words = error instanceof Error ? error.message : String(error);
+    throw new MusterdError('mirror', `The embedded Postgres could not be opened: ${words}`, {
+      hint: 'Check who owns that folder, or set MUSTERD_DATA_DIR to another, or DATABASE_URL.',
+      cause: error,
+    });
+  }
+}
+
+async function open(options: EmbeddedOptions): Promise<Embedded> {
   const onProgress = options.onProgress ?? (() => undefined);
   const ephemeral = options.ephemeral === true;
   const binaries = findBinaries(options.bindir, onProgress);
@@ -60,12 +73,7 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embed
     return describe(options, folder, cluster, found);
   } catch (error) {
     if (ephemeral) rmSync(folder, { recursive: true, force: true });
-    if (error instanceof MusterdError) throw error;
-    const words = error instanceof Error ? error.message : String(error);
-    throw new MusterdError('mirror', `The embedded Postgres could not be opened in ${folder}: ${words}`, {
-      hint: 'Check who owns that folder, or set MUSTERD_DATA_DIR to another, or DATABASE_URL.',
-      cause: error,
-    });
+    throw error;
   }
 }
 

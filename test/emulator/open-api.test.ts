@@ -38,9 +38,13 @@ describe('the OpenAPI document', () => {
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    expect(operations.toSorted()).toEqual(endpoints.map(({ method, path }) => `${method} ${path}`).toSorted());
+    expect(operations.toSorted()).toEqual(
+      endpoints.map(({ method, path }) => `${method} ${path}`).toSorted(),
+    );
     expect(operations).toHaveLength(16);
-    const ids = Object.values(document.paths).flatMap((methods) => Object.values(methods).map((op) => op.operationId));
+    const ids = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map((op) => op.operationId),
+    );
     expect(new Set(ids).size).toBe(16);
   });
 

@@ -458,9 +458,11 @@ describe.each(servers())('on $name', (server) => {
 
     test('refuses another encoding', async () => {
       const name = `latin_${process.pid}`;
-      await sql`create database ${sql.id(name)} encoding 'LATIN1' locale 'C' ${sql.raw(
-        server.major >= 17 ? "locale_provider 'libc'" : '',
-      )} template template0`.execute(db.kysely);
+      const provider = server.major >= 17 ? sql`locale_provider 'libc'` : sql``;
+      await sql`
+        create database ${sql.id(name)} encoding 'LATIN1' locale 'C' ${provider} template template0`.execute(
+        db.kysely,
+      );
       const url = new URL(database.url);
       url.pathname = `/${name}`;
       const latin = createDatabase({ url: url.href });

@@ -1,19 +1,183 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { MusterdError } from '../../src/errors.ts';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { migrate, pendingMigrations } from '../../src/mirror/migrate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { servers } from '../support/servers.ts';
 
 describe.each(servers())('on $name', (server) => {
   let database: TestDatabase<unknown>;
-  beforeAll(async () => {
-    database = await createTestDatabase({ server });
-  });
-  afterAll(async () => await database.close());
+  let folder: string;
 
-  test('the template is migrated', async () => {
-    const { rows } = await sql`select name, checksum from sync.migrations order by name`.execute(
-      database.db.kysely,
+  beforeEach(async () => {
+    database = await createTestDatabase({ server, empty: true });
+    folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));
+  });
+  afterEach(async () => {
+    rmSync(folder, { recursive: true, force: true });
+    await database.close();
+  });
+
+  const write = (name: string, body: string) => writeFileSync(join(folder, name), body);
+  const applied = async () =>
+    (
+      await sql<{ name: string }>`select name from sync.migrations order by timestamp, name`.execute(
+        database.db.kysely,
+      )
+    ).rows.map(({ name }) => name);
+  const exists = async (relation: string) => {
+    const { rows } = await sql<{
+      there: boolean;
+    }>`select to_regclass(${relation}) is not null as there`.execute(database.db.kysely);
+    return rows[0]?.there === true;
+  };
+  const failure = async (promise: Promise<unknown>) => {
+    const error: unknown = await promise.then(
+      () => new Error('it did not fail'),
+      (reason: unknown) => reason,
     );
-    expect(rows).toMatchObject([{ name: '0001_mirror' }, { name: '0002_sync' }, {}, {}]);
+    if (!(error instanceof MusterdError)) throw error;
+    return error;
+  };
+
+  test("musterd's own are applied once", async () => {
+    const pending = await pendingMigrations(database.db);
+    expect(pending.length).toBeGreaterThan(0);
+    expect(await exists('sync.migrations')).toBe(false);
+    expect(await migrate(database.db)).toEqual({ applied: pending });
+    expect(await applied()).toEqual(pending);
+    expect(await exists('mirror.users')).toBe(true);
+    expect(await pendingMigrations(database.db)).toEqual([]);
+    expect(await migrate(database.db)).toEqual({ applied: [] });
+  });
+
+  test('new ones are applied in the order of their names, several statements each', async () => {
+    write('0002_b.sql', 'alter table a add column more text; insert into a values (2);');
+    write('0001_a.sql', 'create table a (id int); insert into a values (1);');
+    write('notes.md', 'no migration');
+    expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a', '0002_b'] });
+    write('0003_c.sql', 'insert into a values (3)');
+    expect(await pendingMigrations(database.db, { folder })).toEqual(['0003_c']);
+    expect(await migrate(database.db, { folder })).toEqual({ applied: ['0003_c'] });
+    const { rows } = await sql`select id from a order by id`.execute(database.db.kysely);
+    expect(rows).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
+  });
+
+  test('a folder without any is no error', async () => {
+    expect(await migrate(database.db, { folder })).toEqual({ applied: [] });
+  });
+
+  test('an empty file counts', async () => {
+    write('0001_a.sql', '-- nothing\n');
+    expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a'] });
+  });
+
+  test('all or none: a mistake names its file and line, and leaves nothing behind', async () => {
+    write('0001_a.sql', 'create table a (id int);');
+    write('0002_b.sql', 'create table b (id int);\n-- é🎉\nalter table b\n  add column c no_such_type;\n');
+    const error = await failure(migrate(database.db, { folder }));
+    expect(error.code).toBe('mirror');
+    expect(error.message).toContain('0002_b.sql:4');
+    expect(error.message).toContain('no_such_type');
+    expect(await exists('a')).toBe(false);
+    expect(await exists('sync.migrations')).toBe(false);
+    write('0002_b.sql', 'create table b (id int)');
+    expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a', '0002_b'] });
+  });
+
+  test('a mistake inside a block says what Postgres said', async () => {
+    write('0001_a.sql', "do $$ begin raise exception 'stop here' using hint = 'think'; end $$;");
+    const error = await failure(migrate(database.db, { folder }));
+    expect(error.message).toMatch(/0001_a\.sql.*stop here.*think/s);
+  });
+
+  test('a database that knows more than this version is refused', async () => {
+    write('0001_a.sql', 'create table a (id int)');
+    write('0002_b.sql', 'create table b (id int)');
+    await migrate(database.db, { folder });
+    rmSync(join(folder, '0002_b.sql'));
+    for (const attempt of [migrate, pendingMigrations]) {
+      const error = await failure(attempt(database.db, { folder }));
+      expect(error.message).toMatch(/newer than this musterd.*0002_b/);
+      expect(error.hint).toMatch(/Update/);
+    }
+  });
+
+  test('a file that was changed after it was applied is refused; its line ends may change', async () => {
+    write('0001_a.sql', 'create table a (id int);\n-- end\n');
+    await migrate(database.db, { folder });
+    write('0001_a.sql', 'create table a (id int);\r\n-- end\r\n');
+    expect(await migrate(database.db, { folder })).toEqual({ applied: [] });
+    write('0001_a.sql', 'create table a (id bigint);\n-- end\n');
+    for (const attempt of [migrate, pendingMigrations]) {
+      expect((await failure(attempt(database.db, { folder }))).message).toMatch(/0001_a was changed/);
+    }
+  });
+
+  test('a file that comes late, before one that was applied, is refused', async () => {
+    write('0002_b.sql', 'create table b (id int)');
+    await migrate(database.db, { folder });
+    write('0001_a.sql', 'create table a (id int)');
+    expect((await failure(migrate(database.db, { folder }))).code).toBe('mirror');
+    expect(await exists('a')).toBe(false);
+  });
+
+  test('a file without a number, and a missing folder, are refused', async () => {
+    write('create_a.sql', 'create table a (id int)');
+    expect((await failure(migrate(database.db, { folder }))).message).toMatch(/create_a\.sql/);
+    const nowhere = join(folder, 'nowhere');
+    expect((await failure(migrate(database.db, { folder: nowhere }))).message).toMatch(/missing/);
+  });
+
+  test('of three processes at once, one applies', async () => {
+    write('0001_a.sql', 'create table a (id int); select pg_sleep(0.2); insert into a values (1);');
+    const script = `
+      import { createDatabase } from ${JSON.stringify(source('database.ts'))};
+      import { migrate } from ${JSON.stringify(source('migrate.ts'))};
+      const [url, folder] = process.argv.slice(1);
+      const db = createDatabase({ url });
+      console.log(JSON.stringify(await migrate(db, { folder })));
+      await db.close();`;
+    const outputs = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const args = ['--input-type=module', '-e', script, '--', database.url, folder];
+        const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+        return JSON.parse(await text(child.stdout)) as { applied: string[] };
+      }),
+    );
+    expect(outputs.flatMap((output) => output.applied)).toEqual(['0001_a']);
+    const { rows } = await sql`select id from a`.execute(database.db.kysely);
+    expect(rows).toEqual([{ id: 1 }]);
+  });
+
+  test('one that is killed in the middle leaves nothing, and not its lock either', async () => {
+    write('0001_a.sql', 'create table a (id int); select pg_sleep(60);');
+    const other = createDatabase({ url: database.url, applicationName: 'musterd victim' });
+    const attempt = failure(migrate(other, { folder }));
+    const pid = await eventually('it is at work', async () => {
+      const { rows } = await sql<{ pid: number }>`
+        select pid from pg_stat_activity
+         where application_name = 'musterd victim' and datname = current_database() and wait_event = 'PgSleep'`.execute(
+        database.db.kysely,
+      );
+      return rows[0]?.pid;
+    });
+    await sql`select pg_terminate_backend(${pid})`.execute(database.db.kysely);
+    expect((await attempt).code).toBe('mirror');
+    await other.close();
+    write('0001_a.sql', 'create table a (id int);');
+    expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a'] });
   });
 });
+
+function source(name: string): string {
+  return fileURLToPath(new URL(`../../src/mirror/${name}`, import.meta.url));
+}

@@ -26,11 +26,7 @@ export interface RawServer {
 export type Respond = (socket: Socket, request: RawRequest) => void;
 
 /** A well-formed answer as text. */
-export function answer(
-  status: number,
-  body: string,
-  headers: Readonly<Record<string, string>> = {},
-): string {
+export function answer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): string {
   const all = {
     'Content-Type': 'application/json',
     'Content-Length': String(Buffer.byteLength(body)),

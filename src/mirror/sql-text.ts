@@ -1,0 +1,13 @@
+/** SQL as a person wrote it: for the demo and the command line, never for anything built from data. */
+import { CompiledQuery } from 'kysely';
+import type { Database } from './database.ts';
+
+export interface SqlAnswer {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+export async function runSqlText<T>({ kysely }: Database<T>, text: string): Promise<SqlAnswer> {
+  const { rows } = await kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text));
+  return { head: Object.keys(rows[0] ?? {}), rows: rows.map((row) => Object.values(row)) };
+}

@@ -1,0 +1,349 @@
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import type { Emulator } from '../../src/emulator/emulator.ts';
+import { faultKinds, faultSettings, faultTable, parseFaults } from '../../src/emulator/faults.ts';
+import { type Called, call, secretOf, token } from './call.ts';
+import { withEmulator } from './with-emulator.ts';
+
+const update = (emulator: Emulator, ...updates: readonly object[]): Promise<Called> =>
+  call(emulator, 'POST /v1/users/update', { users: updates });
+
+const idsIn = (answer: Called): readonly unknown[] => {
+  const { memberships, members } = answer.json as Record<
+    'memberships' | 'members',
+    { id: number }[] | undefined
+  >;
+  return (memberships ?? members ?? (answer.json as { id: number }[])).map(({ id }) => id);
+};
+
+/** The code of the error in which the call ends; fails when it ends in an answer. */
+async function broken(called: Promise<Called>): Promise<string> {
+  const error: unknown = await called.then(
+    (answer) => new Error(`answered ${answer.status}`),
+    (reason: unknown) => reason,
+  );
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
+
+describe('faults instead of an answer', () => {
+  it.each([
+    ['too-many-requests', 429, '"too many requests"'],
+    ['status,code=502', 502, '"error"'],
+    ['status,code=403,label=link_tracking_not_available', 403, '"link_tracking_not_available"'],
+    ['redirect,location=/v1/team', 302, '"moved"'],
+  ])('%s', (text, status, body) =>
+    withEmulator({ faults: parseFaults([text]) }, async (emulator) => {
+      const id = emulator.team.users()[0]?.id ?? 0;
+      const answer = await update(emulator, { id, email: 'new@example.com' });
+      expect([answer.status, answer.text]).toEqual([status, body]);
+      expect(answer.headers['x-request-id']).toBe(emulator.requests[0]?.requestId);
+      expect(emulator.team.user(id).email).not.toBe('new@example.com');
+      expect(emulator.requests[0]).toMatchObject({ status, faults: [text.split(',')[0]] });
+      expect((await update(emulator, { id, email: 'new@example.com' })).status).toBe(200);
+    }),
+  );
+
+  it('plays Retry-After: absent, seconds, a date, nonsense', () =>
+    withEmulator({}, async (emulator) => {
+      const retryAfter = async (value: string): Promise<unknown> => {
+        emulator.addFault({ kind: 'too-many-requests', 'retry-after': value });
+        return (await call(emulator, 'GET /v1/team')).headers['retry-after'];
+      };
+      expect(await retryAfter('absent')).toBeUndefined();
+      expect(await retryAfter('7')).toBe('7');
+      expect(await retryAfter('-1 fortnight')).toBe('-1 fortnight');
+      const at = Date.parse(String(await retryAfter('date:90'))) - Date.now();
+      expect(at).toBeGreaterThan(85_000);
+      expect(at).toBeLessThan(95_000);
+    }));
+
+  it('answers HTML or garbage with 200, with or without the effect', () =>
+    withEmulator({}, async (emulator) => {
+      const id = emulator.team.users()[0]?.id ?? 0;
+      emulator.addFault({ kind: 'html' });
+      const html = await update(emulator, { id, role_id: 17 });
+      expect(html).toMatchObject({ status: 200, json: undefined });
+      expect(html.headers['content-type']).toContain('text/html');
+      expect(emulator.team.user(id).roleId).toBe(2);
+      emulator.addFault({ kind: 'garbage', effect: 'applied' });
+      expect(await update(emulator, { id, role_id: 17 })).toMatchObject({ status: 200, json: undefined });
+      expect(emulator.team.user(id).roleId).toBe(17);
+    }));
+});
+
+describe('faults of the connection', () => {
+  it.each([
+    ['reset-before', false, undefined],
+    ['reset-in', true, undefined],
+    ['reset-after', true, undefined],
+    ['truncate,percent-sent=30', true, undefined],
+    ['truncate,percent-sent=0', true, undefined],
+  ] as const)('%s', (text, applied, status) =>
+    withEmulator({ faults: parseFaults([text]) }, async (emulator) => {
+      const id = emulator.team.users()[1]?.id ?? 0;
+      const reason = await broken(update(emulator, { id, first_name: 'Cut', last_name: 'Off' }));
+      expect(reason).toMatch(/^(ECONNRESET|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/);
+      expect(emulator.team.user(id).first === 'Cut').toBe(applied);
+      expect(emulator.requests[0]?.status).toBe(status);
+      expect((await call(emulator, 'GET /v1/team')).status).toBe(200);
+    }),
+  );
+
+  it('drips, and is whole in the end', () =>
+    withEmulator({}, async (emulator) => {
+      emulator.addFault({ kind: 'drip', bytes: 400, 'every-ms': 1 });
+      const dripped = await call(emulator, 'GET /v1/team');
+      expect(dripped.text).toBe((await call(emulator, 'GET /v1/team')).text);
+    }));
+
+  it('pads an answer to any size', () =>
+    withEmulator({}, async (emulator) => {
+      emulator.addFault({ kind: 'oversize', bytes: 3_000_000 });
+      const padded = await call(emulator, 'POST /v1/contacts/count', {});
+      expect([padded.text.length, padded.json]).toEqual([3_000_000, '312456']);
+    }));
+
+  it('never answers, but lets go when it is closed', async () => {
+    await withEmulator({}, async (emulator) => {
+      emulator.addFault({ kind: 'stall', effect: 'applied' });
+      const id = emulator.team.users()[0]?.id ?? 0;
+      const happened = new Promise<void>((resolve) => {
+        emulator.after({ path: '/v1/users/update' }, () => resolve());
+      });
+      const stalled = broken(update(emulator, { id, role_id: 17 }));
+      await happened;
+      await emulator.close();
+      expect(await stalled).toMatch(/ECONNRESET|UND_ERR_SOCKET/);
+      expect(emulator.team.user(id).roleId).toBe(17);
+    });
+  });
+
+  it('takes a request up late', () =>
+    withEmulator({}, async (emulator) => {
+      emulator.addFault({ kind: 'delay', ms: 60, path: '/v1/team' });
+      const order: string[] = [];
+      await Promise.all([
+        call(emulator, 'GET /v1/team').then(() => order.push('delayed')),
+        call(emulator, 'GET /v1/inboxes').then(() => order.push('other')),
+      ]);
+      expect(order).toEqual(['other', 'delayed']);
+    }));
+
+  it('resets what a client that speaks no HTTP library has open', () =>
+    withEmulator({ faults: parseFaults(['reset-after,path=/v1/team']) }, async (emulator) => {
+      const { hostname, port } = new URL(emulator.url);
+      const bearer = token(secretOf(emulator.environment));
+      const code = await new Promise((resolve) => {
+        const socket = connect({ host: hostname, port: Number(port) });
+        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+        socket.on('end', () => resolve('ended'));
+        socket.resume();
+        socket.write(`GET /v1/team HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${bearer}\r\n\r\n`);
+      });
+      expect(code).toBe('ECONNRESET');
+    }));
+});
+
+describe('faults of the content', () => {
+  it('answers for another team', () =>
+    withEmulator({}, async (emulator) => {
+      emulator.addFault({ kind: 'wrong-team', times: 2 });
+      expect((await call(emulator, 'GET /v1/team')).json).not.toMatchObject({ id: emulator.team.id });
+      const strangers = idsIn(await call(emulator, 'GET /v1/users/get', {}));
+      expect(strangers.length).toBeGreaterThan(0);
+      const own = emulator.team.users().map((user) => user.id);
+      expect(own.some((id) => strangers.includes(id))).toBe(false);
+      expect((await call(emulator, 'GET /v1/team')).json).toMatchObject({ id: emulator.team.id });
+    }));
+
+  it('empties and shrinks lists, the same rows each time', () =>
+    withEmulator({ users: 60, tags: 60 }, async (emulator) => {
+      emulator.addFault({ kind: 'empty', times: 5 });
+      for (const operation of [
+        'GET /v1/team',
+        'GET /v1/inboxes',
+        'POST /v1/tags',
+        'POST /v1/contact-fields',
+      ]) {
+        expect([operation, idsIn(await call(emulator, operation))]).toEqual([operation, []]);
+      }
+      expect(idsIn(await call(emulator, 'GET /v1/users/get', {}))).toEqual([]);
+      emulator.addFault({ kind: 'shrink', keep: 40, times: 'always' });
+      const listed = idsIn(await call(emulator, 'GET /v1/team'));
+      expect(listed.length).toBeGreaterThan(5);
+      expect(listed.length).toBeLessThan(50);
+      expect(idsIn(await call(emulator, 'GET /v1/users/get', {}))).toEqual(listed);
+      const tags = idsIn(await call(emulator, 'POST /v1/tags', { limit: 100 }));
+      expect(tags.length).toBeLessThan(50);
+      const hidden = emulator.team.tags().find((tag) => !tags.includes(tag.id));
+      expect((await call(emulator, `GET /v1/tag/${hidden?.id}`)).status).toBe(200);
+      emulator.clearFaults();
+      expect(idsIn(await call(emulator, 'GET /v1/team'))).toHaveLength(60);
+    }));
+
+  it('answers an update in part, reordered, or twice, and writes it whole', () =>
+    withEmulator({}, async (emulator) => {
+      const ids = emulator.team
+        .users()
+        .slice(0, 4)
+        .map((user) => user.id);
+      const all = (role: number): Promise<Called> =>
+        update(emulator, ...ids.map((id) => ({ id, role_id: role })));
+      emulator.addFault({ kind: 'partial-answer', keep: 50 });
+      expect(idsIn(await all(17))).toEqual(ids.slice(0, 2));
+      expect(ids.map((id) => emulator.team.user(id).roleId)).toEqual([17, 17, 17, 17]);
+      emulator.addFault({ kind: 'reorder' });
+      expect(idsIn(await all(23))).toEqual(ids.toReversed());
+      emulator.addFault({ kind: 'repeat' });
+      expect(idsIn(await all(1))).toHaveLength(8);
+    }));
+
+  it('writes an update in part, by user and by field, and answers with what there is', () =>
+    withEmulator({}, async (emulator) => {
+      const ids = emulator.team
+        .users()
+        .slice(0, 4)
+        .map((user) => user.id);
+      emulator.addFault({ kind: 'partial-apply', keep: 50, skip: 'name' });
+      const answer = await update(
+        emulator,
+        ...ids.map((id) => ({ id, first_name: 'New', last_name: 'Name', role_id: 23 })),
+      );
+      expect(idsIn(answer)).toEqual(ids);
+      expect(ids.map((id) => emulator.team.user(id).roleId === 23)).toEqual([true, true, false, false]);
+      expect(ids.some((id) => emulator.team.user(id).first === 'New')).toBe(false);
+    }));
+
+  it.each([
+    ['ok', 200],
+    ['504', 504],
+    ['reset', 0],
+  ] as const)('writes late, and answers %s', (answer, status) =>
+    withEmulator({}, async (emulator) => {
+      const id = emulator.team.users()[0]?.id ?? 0;
+      emulator.addFault({ kind: 'late', answer, requests: 2, path: '/v1/users/update' });
+      const called = update(emulator, { id, role_id: 23 });
+      if (status === 0) expect(await broken(called)).toMatch(/ECONNRESET|UND_ERR_SOCKET/);
+      else expect((await called).status).toBe(status);
+      if (status === 200) expect((await called).json).toMatchObject({ memberships: [{ role_id: 23 }] });
+      const role = async (): Promise<unknown> => {
+        const { json } = await call(emulator, 'GET /v1/users/get', { email: [emulator.team.user(id).email] });
+        return (json as { memberships: { role_id: number }[] }).memberships[0]?.role_id;
+      };
+      expect([await role(), await role(), await role()]).toEqual([2, 23, 23]);
+    }),
+  );
+
+  it('holds late writes back until it is told, or the clock has moved on', () =>
+    withEmulator({}, async (emulator) => {
+      const [a, b] = emulator.team.users().map((user) => user.id);
+      emulator.addFault({ kind: 'late', answer: '504', requests: 1, ms: 60_000, times: 2 });
+      await update(emulator, { id: a, role_id: 23 });
+      await call(emulator, 'POST /v1/tag', { tag: 'late tag' });
+      expect(emulator.team.user(a ?? 0).roleId).toBe(2);
+      emulator.clock.advance(61_000);
+      await call(emulator, 'GET /v1/team', undefined, null);
+      expect(emulator.team.user(a ?? 0).roleId).toBe(23);
+      expect(emulator.team.tags().at(-1)?.tag).toBe('late tag');
+      emulator.addFault({ kind: 'late', answer: 'ok', requests: 1000 });
+      emulator.clock.advance(-61_000);
+      await update(emulator, { id: b, role_id: 23 });
+      expect(emulator.team.user(b ?? 0).roleId).not.toBe(23);
+      emulator.applyLateWrites();
+      expect(emulator.team.user(b ?? 0).roleId).toBe(23);
+    }));
+
+  it.each(['/v1/tags', '/v1/contact-fields'])('drifts while %s is paged', (path) =>
+    withEmulator({ tags: 12, fields: 12 }, async (emulator) => {
+      const page = async (at: number): Promise<readonly unknown[]> =>
+        idsIn(await call(emulator, `POST ${path}`, { limit: 4, page: at }));
+      const first = await page(0);
+      const second = await page(1);
+      emulator.addFault({ kind: 'drift', action: 'add' });
+      expect(await page(1)).toEqual([first[3], ...second.slice(0, 3)]);
+      emulator.addFault({ kind: 'drift', action: 'remove' });
+      expect(await page(1)).toEqual(second);
+      emulator.addFault({ kind: 'drift', action: 'touch' });
+      expect((await page(0)).length).toBe(4);
+    }),
+  );
+
+  it('edits users at chosen moments', () =>
+    withEmulator({}, async (emulator) => {
+      const [a, b] = emulator.team.users();
+      for (const fault of parseFaults([
+        'edit,path=/v1/users/update,field=email,value=web@example.com,user=1,when=before',
+        'edit,path=/v1/users/update,field=first,value=Later,user=1,when=after',
+        `edit,path=/v1/users/update,at=2,field=phone,value=,user=${b?.id}`,
+        `edit,path=/v1/users/update,at=2,field=role_id,value=1042,user=${b?.id}`,
+      ])) {
+        emulator.addFault(fault);
+      }
+      const answer = await update(emulator, { id: a?.id, first_name: 'Sent', last_name: 'Sent' });
+      expect(answer.json).toMatchObject({ memberships: [{ name: 'Sent Sent', email: 'web@example.com' }] });
+      expect(emulator.team.user(a?.id ?? 0)).toMatchObject({ first: 'Later', last: 'Sent' });
+      await update(emulator);
+      expect(emulator.team.user(b?.id ?? 0)).toMatchObject({ phone: null, roleId: 1042 });
+    }));
+
+  it("skews the clock, in the Date header and in tokens' ages", () =>
+    withEmulator({ faults: parseFaults(['clock-skew,seconds=400']) }, async (emulator) => {
+      const first = await call(emulator, 'GET /v1/team');
+      expect(Math.round((Date.parse(String(first.headers['date'])) - Date.now()) / 10_000)).toBe(40);
+      const own = token(secretOf(emulator.environment), { iat: Math.floor(Date.now() / 1000) + 400 });
+      expect((await call(emulator, 'GET /v1/team')).status).toBe(401);
+      expect((await call(emulator, 'GET /v1/team', undefined, own)).status).toBe(200);
+    }));
+});
+
+describe('which requests a fault is played on', () => {
+  it('is said by method, path, at, times and percent', () =>
+    withEmulator({}, async (emulator) => {
+      const played = async (count: number, operation = 'GET /v1/team'): Promise<string> => {
+        let text = '';
+        for (let at = 0; at < count; at += 1)
+          text += (await call(emulator, operation)).status === 503 ? 'x' : '.';
+        return text;
+      };
+      emulator.addFault({ kind: 'status', path: '/v1/team', at: 3, times: 2 });
+      expect(await played(6)).toBe('..xx..');
+      emulator.addFault({ kind: 'status', path: '/v1/t*', method: 'POST', times: 'always' });
+      expect([await played(2), await played(2, 'POST /v1/tags')]).toEqual(['..', 'xx']);
+      emulator.clearFaults();
+      emulator.addFault({ kind: 'status', times: 'always', percent: 30 });
+      const lots = await played(60);
+      expect(lots.split('x').length - 1).toBeGreaterThan(8);
+      expect(lots.split('x').length - 1).toBeLessThan(30);
+      emulator.clearFaults();
+      const away = emulator.addFault({ kind: 'status', times: 'always', team: emulator.team.id + 1 });
+      expect(await played(2)).toBe('..');
+      away();
+    }));
+});
+
+describe('parseFaults', () => {
+  it('takes every kind with every parameter of the table', () => {
+    for (const kind of faultKinds) {
+      const parameters = Object.entries(faultTable[kind].parameters).map(
+        ([name, value]) => `${name}=${value}`,
+      );
+      const [fault] = parseFaults([[kind, ...parameters, 'at=2', 'times=always', 'path=/v1/x'].join(',')]);
+      expect(fault).toEqual({ kind, ...faultTable[kind].parameters, at: 2, times: 'always', path: '/v1/x' });
+      expect(faultTable[kind].plays.length).toBeGreaterThan(10);
+    }
+  });
+
+  it('describes the parameters for people', () => {
+    expect(faultSettings('status')).toBe('code=503, label=error, effect=none|applied');
+    expect(faultSettings('reset-before')).toBe('');
+  });
+
+  it('says what is valid when something is not', () => {
+    expect(() => parseFaults(['explode'])).toThrow(/no fault "explode"\. Valid: too-many-requests, /);
+    expect(() => parseFaults(['drip,byte=1'])).toThrow(/no "byte"\. Valid: bytes, every-ms, method, /);
+    expect(() => parseFaults(['drip,bytes'])).toThrow('"bytes" in the fault "drip,bytes" is not name=value');
+    expect(() => parseFaults(['drip,bytes=x'])).toThrow('bytes of the fault drip is a whole number, not "x"');
+    expect(() => parseFaults(['html,effect=maybe'])).toThrow('Valid: none, applied.');
+    expect(() => parseFaults(['html,times=often'])).toThrow('times of the fault html is a whole number');
+  });
+});

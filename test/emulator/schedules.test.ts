@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import { scheduledMessage } from '../../src/emulator/answer-schemas.ts';
+import type { Emulator } from '../../src/emulator/emulator.ts';
+import { type Called, call } from './call.ts';
+import { withEmulator } from './with-emulator.ts';
+
+const quarterHourMs = 15 * 60_000;
+
+/** The `quarters`-th quarter hour from now on. */
+function quarter(quarters: number, offMs = 0): string {
+  return new Date((Math.floor(Date.now() / quarterHourMs) + quarters) * quarterHourMs + offMs).toISOString();
+}
+
+function requestOf(emulator: Emulator, changed: object = {}): object {
+  return {
+    inbox_id: emulator.team.inboxes()[0]?.id,
+    execute_at: quarter(4),
+    content: { text: 'Hello', attachments: [], gallery: [{ url: 'https://a.invalid/b.png' }] },
+    conversation_id: 7,
+    ...changed,
+  };
+}
+
+const create = (emulator: Emulator, changed: object = {}): Promise<Called> =>
+  call(emulator, 'POST /v1/schedule', requestOf(emulator, changed));
+
+describe('scheduled messages', () => {
+  it('are created, read, replaced and cancelled, with rev, uuid and op', () =>
+    withEmulator({}, async (emulator) => {
+      const created = (await create(emulator, { local_id: 'a' })).json as {
+        id: number;
+        rev: number;
+        uuid: string;
+      };
+      expect(created).toEqual({
+        id: expect.any(Number) as number,
+        rev: 1,
+        uuid: expect.any(String) as string,
+      });
+      const path = `/v1/schedule/${created.id}`;
+      const read = (await call(emulator, `GET ${path}`)).json;
+      expect(scheduledMessage.strict().safeParse(read).error).toBeUndefined();
+      expect(read).toMatchObject({
+        id: created.id,
+        execute: quarter(4),
+        local_id: 'a',
+        meta: { conversation_id: 7, content: { text: 'Hello' } },
+        op: 'create',
+        rev: 1,
+      });
+      const replaced = await call(emulator, `PUT ${path}`, requestOf(emulator, { execute_at: quarter(8) }));
+      expect(replaced.json).toEqual({ ...created, rev: 2 });
+      expect((await call(emulator, `GET ${path}`)).json).toMatchObject({
+        execute: quarter(8),
+        op: 'update',
+        rev: 2,
+      });
+      expect((await call(emulator, `DELETE ${path}`)).text).toBe('"ok"');
+      for (const method of ['GET', 'DELETE']) {
+        expect(await call(emulator, `${method} ${path}`)).toMatchObject({ status: 404, text: '"not found"' });
+      }
+      expect((await call(emulator, `PUT ${path}`, requestOf(emulator))).status).toBe(404);
+    }));
+
+  it('are refused without what is required', () =>
+    withEmulator({}, async (emulator) => {
+      const bad = [
+        { inbox_id: undefined },
+        { inbox_id: 1 },
+        { execute_at: undefined },
+        { execute_at: 'tomorrow' },
+        { execute_at: quarter(4).slice(0, 10) },
+        { execute_at: quarter(4).replace('Z', '') },
+        { execute_at: quarter(4, 60_000) },
+        { execute_at: quarter(4, 1) },
+        { execute_at: quarter(0) },
+        { content: undefined },
+        { content: 'Hello' },
+        { conversation_id: undefined },
+        { list_id: 3 },
+        { targets: ['1'] },
+        { conversation_id: undefined, targets: [] },
+        { is_email: 'no' },
+      ];
+      for (const changed of bad) {
+        expect([changed, await create(emulator, changed)]).toMatchObject([
+          changed,
+          { status: 400, text: '"error"' },
+        ]);
+      }
+      expect(emulator.team.schedules()).toEqual([]);
+      for (const id of ['abc', '1.5', '']) {
+        expect((await call(emulator, `GET /v1/schedule/${id}`)).status).toBeGreaterThanOrEqual(400);
+      }
+    }));
+
+  it('take every target family, other offsets, and anything when the rules are off', () =>
+    withEmulator({}, async (emulator) => {
+      const none = { conversation_id: undefined };
+      const offset = quarter(6).replace('.000Z', '+00:00');
+      for (const changed of [
+        { ...none, phone_number: '14155550100' },
+        { ...none, list_id: 3 },
+        { ...none, targets: ['1', '2'] },
+        { execute_at: offset },
+      ]) {
+        expect([changed, await create(emulator, changed)]).toMatchObject([changed, { status: 200 }]);
+      }
+      emulator.setVariants({ 'schedule-rules': 'off', 'schedule-answer': 'id-only' });
+      expect((await create(emulator, { execute_at: quarter(0, 1) })).json).toEqual({
+        id: expect.any(Number) as number,
+      });
+    }));
+
+  it('a repeated local_id makes no second message, or does', () =>
+    withEmulator({}, async (emulator) => {
+      const first = await create(emulator, { local_id: 'again' });
+      expect((await create(emulator, { local_id: 'again' })).json).toEqual(first.json);
+      expect((await create(emulator)).json).not.toEqual(first.json);
+      expect(emulator.team.schedules()).toHaveLength(2);
+      emulator.setVariants({ 'local-id': 'ignored' });
+      await create(emulator, { local_id: 'again' });
+      expect(emulator.team.schedules()).toHaveLength(3);
+    }));
+
+  it('cannot be changed once they are sent', () =>
+    withEmulator({}, async (emulator) => {
+      emulator.setVariants({ 'future-iat': 'any' });
+      const { id } = (await create(emulator, { execute_at: quarter(2) })).json as { id: number };
+      emulator.clock.advance(2 * quarterHourMs);
+      const { token, secretOf } = await import('./call.ts');
+      const iat = Math.floor(emulator.clock.now() / 1000);
+      const bearer = token(secretOf(emulator.environment), { iat });
+      const request = requestOf(emulator, { execute_at: quarter(8) });
+      expect((await call(emulator, `DELETE /v1/schedule/${id}`, undefined, bearer)).status).toBe(400);
+      expect((await call(emulator, `PUT /v1/schedule/${id}`, request, bearer)).status).toBe(400);
+      expect((await call(emulator, `GET /v1/schedule/${id}`, undefined, bearer)).status).toBe(200);
+    }));
+});
+
+describe('tags, surveys and conversations', () => {
+  it('POST /v1/tag makes a tag, a second of the same name or not', () =>
+    withEmulator({}, async (emulator) => {
+      const first = (await call(emulator, 'POST /v1/tag', { tag: 'New' })).json as { id: number };
+      expect(first).toMatchObject({ rev: 1, uuid: expect.any(String) as string });
+      expect((await call(emulator, `GET /v1/tag/${first.id}`)).json).toMatchObject({
+        tag: 'New',
+        team_id: 41,
+      });
+      expect((await call(emulator, 'POST /v1/tag', { tag: 'New' })).json).not.toMatchObject({ id: first.id });
+      emulator.setVariants({ 'same-tag': 'existing' });
+      expect((await call(emulator, 'POST /v1/tag', { tag: 'New' })).json).toMatchObject({ id: first.id });
+      for (const body of [undefined, {}, { tag: '' }, { tag: 1 }, []]) {
+        expect(await call(emulator, 'POST /v1/tag', body)).toMatchObject({ status: 400, text: '"error"' });
+      }
+    }));
+
+  it('one tag, one survey: by id, 404 for none, 400 for no id', () =>
+    withEmulator({}, async (emulator) => {
+      for (const [path, id] of [
+        ['/v1/tag', emulator.team.tags()[0]?.id],
+        ['/v1/survey', emulator.team.surveys()[0]?.id],
+      ]) {
+        expect((await call(emulator, `GET ${path}/${id}`)).json).toMatchObject({ id });
+        expect(await call(emulator, `GET ${path}/9007199254740993`)).toMatchObject({
+          status: 404,
+          text: '"not found"',
+        });
+        expect(await call(emulator, `GET ${path}/x`)).toMatchObject({ status: 400, text: '"error"' });
+      }
+    }));
+
+  it('conversations/read needs an inbox and a user', () =>
+    withEmulator({}, async (emulator) => {
+      const body = {
+        inbox_id: emulator.team.inboxes()[0]?.id,
+        user_id: emulator.team.users()[0]?.id,
+        target: '1',
+      };
+      expect(await call(emulator, 'POST /v1/conversations/read', body)).toMatchObject({
+        status: 200,
+        text: '"ok"',
+      });
+      for (const bad of [
+        { ...body, user_id: undefined },
+        { ...body, inbox_id: 1 },
+        { ...body, user_id: 1 },
+      ]) {
+        expect((await call(emulator, 'POST /v1/conversations/read', bad)).status).toBe(400);
+      }
+      expect(emulator.team.conversationsRead()).toEqual([body]);
+    }));
+});

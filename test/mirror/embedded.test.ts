@@ -1,0 +1,643 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { MusterdError } from '../../src/errors.ts';
+import { checkServer, createDatabase, type Database } from '../../src/mirror/database.ts';
+import { type Embedded, type EmbeddedOptions, openEmbedded } from '../../src/mirror/embedded.ts';
+import { cacheFolder, dataFolder } from '../../src/mirror/embedded-account.ts';
+import { findBinaries } from '../../src/mirror/embedded-binaries.ts';
+import { findPostmaster } from '../../src/mirror/embedded-postmaster.ts';
+import { type Elsewhere, type ElsewhereOptions, openElsewhere } from '../support/embedded-process.ts';
+import { eventually } from '../support/eventually.ts';
+import { installedBindir } from '../support/servers.ts';
+
+const isRoot = process.getuid?.() === 0;
+const bindir = installedBindir();
+
+let folder: string;
+let made: string;
+const closers: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  made = mkdtempSync(join(tmpdir(), 'musterd-made-'));
+  await (await openEmbedded({ dataDir: made })).close();
+});
+afterAll(() => rmSync(made, { recursive: true, force: true }));
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+});
+afterEach(async () => {
+  for (const closer of closers.splice(0).toReversed()) await closer();
+  const running = findPostmaster(join(folder, 'cluster', 'data'));
+  if (running !== undefined) process.kill(running.pid, 'SIGQUIT');
+  rmSync(folder, { recursive: true, force: true });
+  expect(running, 'a server was left behind').toBeUndefined();
+});
+
+/** Puts a mirror into the folder that was made before: making one takes a second, copying it does not. */
+function seed(): void {
+  const { status } = spawnSync('cp', ['-a', `${made}/.`, folder]);
+  if (status !== 0) throw new Error('cp failed');
+}
+
+async function open(options: EmbeddedOptions = {}): Promise<Embedded> {
+  const opened = await openEmbedded({ dataDir: folder, closePatienceMs: 0, ...options });
+  closers.push(async () => await opened.close());
+  return opened;
+}
+
+async function openChild(options: ElsewhereOptions = {}): Promise<Elsewhere> {
+  const embedded = { dataDir: folder, ...options.embedded };
+  const opened = await openElsewhere({ ...options, embedded });
+  closers.push(async () => await opened.kill());
+  return opened;
+}
+
+async function use<T>(url: string, work: (db: Database<unknown>) => Promise<T>): Promise<T> {
+  const db = createDatabase<unknown>({ url, applicationName: 'musterd test' });
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
+const note = async (url: string, words: string) =>
+  await use(url, async (db) => {
+    await db.transaction(async (tx) => {
+      await sql`create table if not exists notes (words text)`.execute(tx);
+      await sql`insert into notes values (${words})`.execute(tx);
+    });
+  });
+const notes = async (url: string) =>
+  await use(url, async (db) => {
+    const { rows } = await sql<{ words: string }>`select words from notes`.execute(db.kysely);
+    return rows.map(({ words }) => words);
+  });
+
+async function failure(promise: Promise<unknown>): Promise<MusterdError> {
+  const error: unknown = await promise.then(
+    () => new Error('it did not fail'),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof MusterdError)) throw error;
+  return error;
+}
+
+const dataOf = (embedded: { dataDir: string }) => join(embedded.dataDir, 'cluster', 'data');
+const serverOf = (embedded: { dataDir: string }) => {
+  const running = findPostmaster(dataOf(embedded));
+  if (running === undefined) throw new Error('no server runs');
+  return running;
+};
+const stopped = async (embedded: { dataDir: string }) =>
+  await eventually('the server has stopped', () => findPostmaster(dataOf(embedded)) === undefined);
+
+describe.each([
+  { name: 'the server from npm', from: undefined },
+  ...(bindir === undefined ? [] : [{ name: 'an installed server', from: bindir }]),
+])('$name', ({ from }) => {
+  test('starts in an empty folder, keeps what is written, and starts again', async () => {
+    const steps: string[] = [];
+    const first = await open({ bindir: from, onProgress: (step) => steps.push(step) });
+    expect(first).toMatchObject({ attached: false, dataDir: folder });
+    expect(steps).toContain('creating the database');
+    await use(first.url, async (db) => await checkServer(db));
+    await note(first.url, 'kept');
+    await first.close();
+    expect(findPostmaster(dataOf(first))).toBeUndefined();
+
+    const second = await open({ bindir: from, onProgress: (step) => steps.push(step) });
+    expect(await notes(second.url)).toEqual(['kept']);
+    expect(steps.filter((step) => step === 'creating the database')).toHaveLength(1);
+  });
+
+  test('listens on loopback alone, and only to who knows the password', async () => {
+    const { url } = await open({ bindir: from });
+    const settings = await use(url, async (db) => {
+      const { rows } = await sql<{ name: string; setting: string }>`
+        select name, setting from pg_settings
+         where name in ('listen_addresses', 'unix_socket_directories', 'password_encryption', 'fsync')`.execute(
+        db.kysely,
+      );
+      return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+    });
+    expect(settings).toEqual({
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      password_encryption: 'scram-sha-256',
+      fsync: 'on',
+    });
+    const file = join(folder, 'cluster', 'pgpass');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, 'cluster')).mode & 0o077).toBe(0);
+    expect(readFileSync(file, 'utf8')).toContain(new URL(url).password);
+    const wrong = new URL(url);
+    wrong.password = 'guess';
+    await expect(use(wrong.href, async (db) => await checkServer(db))).rejects.toThrow(/password/);
+  });
+
+  test('sorts and folds text alike everywhere', async () => {
+    const { url } = await open({ bindir: from });
+    const { rows } = await use(
+      url,
+      async (db) =>
+        await sql`select lower('ÄÉ') as folded, array(select w from unnest(array['b', 'B', 'ä', 'a']) w order by w) as sorted`.execute(
+          db.kysely,
+        ),
+    );
+    expect(rows).toEqual([{ folded: 'äé', sorted: ['B', 'a', 'b', 'ä'] }]);
+  });
+});
+
+test.skipIf(spawnSync('psql', ['--version']).status !== 0)('psql gets in without being asked', async () => {
+  seed();
+  const { psqlCommand } = await open();
+  const answer = spawnSync('/bin/sh', ['-c', `${psqlCommand} -w -tAc 'select 6 * 7'`], { encoding: 'utf8' });
+  expect(answer).toMatchObject({ stdout: '42\n', status: 0 });
+});
+
+describe('several at once', () => {
+  test('in an empty folder: one starts, the others attach', async () => {
+    const children = await Promise.all([openChild(), openChild(), openChild()]);
+    expect(children.filter(({ attached }) => attached)).toHaveLength(2);
+    expect(new Set(children.map(({ url }) => url)).size).toBe(1);
+    expect(readdirSync(folder).filter((name) => name.startsWith('cluster'))).toEqual(['cluster']);
+    const [starter, ...others] = children.toSorted((a, b) => Number(a.attached) - Number(b.attached));
+    for (const other of others) expect(await other.close()).toBe(0);
+    await note(starter?.url ?? '', 'still there');
+    expect(await starter?.close()).toBe(0);
+    expect(findPostmaster(join(folder, 'cluster', 'data'))).toBeUndefined();
+  });
+
+  test('in one process', async () => {
+    seed();
+    const all = await Promise.all([open(), open(), open()]);
+    expect(all.filter(({ attached }) => !attached)).toHaveLength(1);
+  });
+
+  describe('on a mirror that is there', () => {
+    beforeEach(seed);
+
+    test('the starter waits for who attached, and then stops', async () => {
+      const starter = await open({ closePatienceMs: 30_000 });
+      const guest = await openChild();
+      expect(guest.attached).toBe(true);
+      let closed = false;
+      const closing = starter.close().then(() => {
+        closed = true;
+      });
+      // The starter has given up its own share of the lock once it polls for the rest.
+      await eventually('the starter waits', async () => {
+        const { rows } = await use(
+          guest.url,
+          async (db) =>
+            await sql`select from pg_locks where locktype = 'advisory' and mode = 'ShareLock'`.execute(
+              db.kysely,
+            ),
+        );
+        return rows.length === 1;
+      });
+      expect(closed).toBe(false);
+      await note(guest.url, 'in peace');
+      await guest.close();
+      await closing;
+      expect(findPostmaster(dataOf(starter))).toBeUndefined();
+    });
+
+    test('the starter waits for a musterd that came by URL, and its patience ends', async () => {
+      const starter = await open({ closePatienceMs: 100 });
+      const db = createDatabase({ url: starter.url, applicationName: 'musterd by url' });
+      closers.push(async () => await db.close());
+      await sql`select 1`.execute(db.kysely);
+      const started = performance.now();
+      await starter.close();
+      expect(performance.now() - started).toBeGreaterThan(100);
+      expect(findPostmaster(dataOf(starter))).toBeUndefined();
+    });
+
+    test('nobody attaches to a server that is about to stop', async () => {
+      const starter = await open();
+      await note(starter.url, 'first');
+      const rounds = Array.from({ length: 4 }, async () => {
+        const child = await openChild();
+        await note(child.url, 'here');
+        expect(await child.close()).toBe(0);
+      });
+      await starter.close();
+      await Promise.all(rounds);
+      const last = await open();
+      expect(await notes(last.url)).toEqual(['first', 'here', 'here', 'here', 'here']);
+    });
+
+    test('the last one stops a server whose starter is gone', async () => {
+      const starter = await openChild();
+      const { pid } = serverOf(starter);
+      const guest = await open();
+      // What a platform without a parent-death signal leaves: a server, and nobody who started it.
+      const orphan = spawnOrphan(join(folder, 'cluster', 'data'), starter);
+      await starter.kill();
+      await eventually('the first server is gone', () => findPostmaster(dataOf(starter))?.pid !== pid);
+      await guest.close();
+      await orphan();
+      const finder = await open();
+      expect(finder.attached).toBe(true);
+      await finder.close();
+      expect(findPostmaster(dataOf(finder))).toBeUndefined();
+    });
+  });
+});
+
+/** Starts the server as its starter would, but under nobody's eyes; call the result when the old one is gone. */
+function spawnOrphan(data: string, { url }: { url: string }): () => Promise<void> {
+  const { uid, gid } = statSync(data);
+  const { port } = new URL(url);
+  return async () => {
+    const options = [
+      '-D',
+      data,
+      '-p',
+      port,
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'unix_socket_directories=',
+    ];
+    const child = spawn(join(findBinaries(undefined, () => undefined).bindir, 'postgres'), options, {
+      ...(isRoot ? { uid, gid } : {}),
+      cwd: '/',
+      detached: true,
+      stdio: 'ignore',
+    });
+    child.unref();
+    await eventually('the orphan is ready', () => findPostmaster(data)?.status === 'ready');
+  };
+}
+
+describe('after an accident', () => {
+  beforeEach(seed);
+
+  test('musterd killed: the server stops by itself, and the next start finds everything', async () => {
+    const child = await openChild();
+    await note(child.url, 'before');
+    await child.kill();
+    await stopped(child);
+    const next = await open();
+    expect(next.attached).toBe(false);
+    expect(await notes(next.url)).toEqual(['before']);
+  });
+
+  test('musterd killed and another at once in its place', async () => {
+    const child = await openChild();
+    await note(child.url, 'before');
+    await child.kill();
+    const next = await open();
+    expect(await notes(next.url)).toEqual(['before']);
+  });
+
+  test('the server killed: close ends, and the next start finds everything', async () => {
+    const first = await open();
+    await note(first.url, 'before');
+    process.kill(serverOf(first).pid, 'SIGKILL');
+    await stopped(first);
+    await first.close();
+    const next = await open();
+    expect(next.attached).toBe(false);
+    expect(await notes(next.url)).toEqual(['before']);
+  });
+
+  test('both killed in the middle of writes', async () => {
+    const child = await openChild();
+    await note(child.url, 'before');
+    const db = createDatabase({ url: child.url });
+    closers.push(async () => await db.close());
+    const writes = db.transaction(async (tx) => {
+      await sql`insert into notes select 'lost' from generate_series(1, 1000000)`.execute(tx);
+    });
+    const committed = writes.then(
+      () => true,
+      (error: unknown) => error instanceof MusterdError && 'unknown',
+    );
+    await eventually('it writes', async () => {
+      const { rows } = await use(
+        child.url,
+        async (other) =>
+          await sql`select from pg_stat_activity where state = 'active' and query like 'insert into notes%'`.execute(
+            other.kysely,
+          ),
+      );
+      return rows.length > 0;
+    });
+    const { pid } = serverOf(child);
+    process.kill(pid, 'SIGKILL');
+    await child.kill();
+    // A child that outlived its server for a moment may have come to the commit.
+    const outcome = await committed;
+    const next = await open();
+    const kept = await notes(next.url);
+    expect(kept[0]).toBe('before');
+    expect([true, 'unknown']).toContain(outcome);
+    if (outcome === true) expect(kept).toHaveLength(1_000_001);
+    else expect([1, 1_000_001]).toContain(kept.length);
+  });
+
+  test('one of its processes killed: the server restarts, and the starter still counts as there', async () => {
+    const starter = await open();
+    const presence = async () =>
+      await use(starter.url, async (db) => {
+        const { rows } = await sql<{ pid: number }>`
+          select pid from pg_stat_activity where application_name = 'musterd presence'`.execute(db.kysely);
+        return rows[0]?.pid;
+      }).catch(() => undefined);
+    const before = await eventually('present', presence);
+    process.kill(before, 'SIGKILL');
+    await eventually('present again', async () => {
+      const now = await presence();
+      return now !== undefined && now !== before;
+    });
+    const guest = await openChild();
+    expect(guest.attached).toBe(true);
+    await guest.close();
+    expect(serverOf(starter).status).toBe('ready');
+  });
+
+  describe('the lock file names a process that is not the server', () => {
+    const prepare = async () => {
+      const first = await open();
+      await note(first.url, 'before');
+      const lock = join(dataOf(first), 'postmaster.pid');
+      const lines = readFileSync(lock, 'utf8').split('\n');
+      await first.close();
+      const { uid, gid } = statSync(dataOf(first));
+      return {
+        empty: (content: string) => {
+          writeFileSync(lock, content, { mode: 0o600 });
+          if (isRoot) chownSync(lock, uid, gid);
+        },
+        identity: isRoot ? { uid, gid } : {},
+        claim: (pid: number) => {
+          writeFileSync(lock, [String(pid), ...lines.slice(1)].join('\n'), { mode: 0o600 });
+          if (isRoot) chownSync(lock, uid, gid);
+        },
+      };
+    };
+
+    test('one that ended', async () => {
+      const { claim } = await prepare();
+      claim(spawnSync('true').pid);
+      expect(await notes((await open()).url)).toEqual(['before']);
+    });
+
+    test('one that got its number since, of the same user', async () => {
+      const { claim, identity } = await prepare();
+      const stranger = spawn('sleep', ['600'], { ...identity, stdio: 'ignore' });
+      closers.push(() => stranger.kill('SIGKILL'));
+      claim(stranger.pid ?? 0);
+      expect(await notes((await open()).url)).toEqual(['before']);
+      expect(stranger.exitCode).toBeNull();
+    });
+
+    test('one that is dead and not yet buried', async () => {
+      const { claim, identity } = await prepare();
+      const careless = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 600'], {
+        ...identity,
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      closers.push(() => careless.kill('SIGKILL'));
+      const zombie = Number(
+        await new Promise<Buffer>((resolve) => {
+          careless.stdout.once('data', resolve);
+        }),
+      );
+      await eventually('it is a zombie', () => {
+        const state = spawnSync('ps', ['-o', 'stat=', '-p', String(zombie)], { encoding: 'utf8' }).stdout;
+        const stat = `/proc/${zombie}/stat`;
+        return state?.startsWith('Z') || (existsSync(stat) && / Z /.test(readFileSync(stat, 'utf8')));
+      });
+      claim(zombie);
+      expect(await notes((await open()).url)).toEqual(['before']);
+    });
+
+    test.each(['', 'garbage'])('none at all: %j', async (content) => {
+      const { empty } = await prepare();
+      empty(content);
+      expect(await notes((await open()).url)).toEqual(['before']);
+    });
+  });
+});
+
+describe('what it can not do is said in words', () => {
+  test('a mirror of another Postgres', async () => {
+    seed();
+    writeFileSync(join(folder, 'cluster', 'data', 'PG_VERSION'), '14\n');
+    const error = await failure(openEmbedded({ dataDir: folder }));
+    expect(error.message).toMatch(/made by Postgres 14, not 18/);
+    expect(error.hint).toMatch(/pg_dump/);
+  });
+
+  test('a platform without binaries', async () => {
+    const platform = Object.getOwnPropertyDescriptor(process, 'arch') ?? {};
+    Object.defineProperty(process, 'arch', { ...platform, value: 'pdp11' });
+    try {
+      const error = await failure(openEmbedded({ dataDir: folder }));
+      expect(error.code).toBe('mirror');
+      expect(error.hint).toMatch(/DATABASE_URL/);
+    } finally {
+      Object.defineProperty(process, 'arch', platform);
+    }
+  });
+
+  test('no Postgres in bindir', async () => {
+    const error = await failure(openEmbedded({ dataDir: folder, bindir: folder }));
+    expect(error.message).toContain(folder);
+  });
+
+  test('a data folder that is a file', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    expect((await failure(openEmbedded({ dataDir: file }))).code).toBe('mirror');
+  });
+
+  test.runIf(isRoot)("a folder below root's own, which the server's account can not reach", async () => {
+    chmodSync(folder, 0o700);
+    const below = join(folder, 'mirror');
+    const error = await failure(openEmbedded({ dataDir: below }));
+    expect(error.hint).toMatch(/MUSTERD_DATA_DIR/);
+  });
+
+  test.runIf(isRoot)("somebody's folder, which it leaves as it is", async () => {
+    writeFileSync(join(folder, 'thesis.txt'), '');
+    const error = await failure(openEmbedded({ dataDir: folder }));
+    expect(error.code).toBe('mirror');
+    expect(statSync(folder).uid).toBe(0);
+    expect(readdirSync(folder)).toEqual(['thesis.txt']);
+  });
+});
+
+describe('ephemeral', () => {
+  const gone = async (embedded: { dataDir: string }) =>
+    await eventually('its folder is gone', () => !existsSync(embedded.dataDir));
+
+  test('leaves nothing behind', async () => {
+    const opened = await openEmbedded({ ephemeral: true });
+    await note(opened.url, 'brief');
+    await opened.close();
+    expect(existsSync(opened.dataDir)).toBe(false);
+    await opened.close();
+  });
+
+  test('leaves nothing behind when its process is killed', async () => {
+    const child = await openElsewhere({ embedded: { ephemeral: true } });
+    const { pid } = serverOf(child);
+    await child.kill();
+    await gone(child);
+    await eventually('its server is gone', () => {
+      try {
+        process.kill(pid, 0);
+        return false;
+      } catch {
+        return true;
+      }
+    });
+  });
+});
+
+describe('unpacking', () => {
+  const cache = () => {
+    const path = join(folder, 'cache');
+    mkdirSync(path);
+    chmodSync(path, 0o755);
+    chmodSync(folder, 0o755);
+    return path;
+  };
+  const data = (name: string) => {
+    const path = join(folder, name);
+    spawnSync('cp', ['-a', made, path]);
+    return path;
+  };
+
+  test('two processes at once unpack one whole copy; a torn one is made again', async () => {
+    const environment = { CACHE_DIRECTORY: cache() };
+    const children = await Promise.all(
+      ['a', 'b'].map(async (name) => await openChild({ environment, embedded: { dataDir: data(name) } })),
+    );
+    for (const child of children) expect(await child.close()).toBe(0);
+    const copies = readdirSync(environment.CACHE_DIRECTORY);
+    expect(copies).toEqual([expect.stringMatching(/^pg-18\.[^.]+/)]);
+
+    rmSync(join(environment.CACHE_DIRECTORY, copies[0] ?? '', 'share'), { recursive: true });
+    const child = await openChild({ environment, embedded: { dataDir: join(folder, 'a') } });
+    expect(child.steps).toEqual([expect.stringMatching(/^unpacking/)]);
+    expect(await child.close()).toBe(0);
+    expect(readdirSync(environment.CACHE_DIRECTORY)).toEqual(copies);
+  });
+});
+
+describe('places', () => {
+  test('what is said explicitly comes first', () => {
+    expect(dataFolder({ MUSTERD_DATA_DIR: join(folder, 'x'), STATE_DIRECTORY: folder })).toBe(
+      join(folder, 'x'),
+    );
+    expect(dataFolder({ STATE_DIRECTORY: `${folder}/s:/other` })).toBe(`${folder}/s`);
+    expect(cacheFolder({ CACHE_DIRECTORY: `${folder}/c` })).toBe(`${folder}/c`);
+  });
+
+  test.skipIf(isRoot)('of a user', () => {
+    expect(dataFolder({ XDG_DATA_HOME: folder })).toBe(join(folder, 'musterd'));
+    expect(cacheFolder({ XDG_CACHE_HOME: folder })).toBe(join(folder, 'musterd'));
+  });
+});
+
+/** As a user without rights: who runs the tests, or for root `nobody`. */
+describe('as a plain user', () => {
+  const nobody = () => {
+    const [uid, gid] = ['-u', '-g'].map((flag) =>
+      Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout),
+    );
+    return { uid: uid ?? 65_534, gid: gid ?? 65_534 };
+  };
+  /** Where that user may write; and, for root, binaries that they can read even if they can not read node_modules. */
+  const prepare = () => {
+    const home = join(folder, 'home');
+    mkdirSync(home, { mode: 0o700 });
+    if (!isRoot) return { home, options: {}, embedded: {} };
+    const user = nobody();
+    chmodSync(folder, 0o755);
+    chownSync(home, user.uid, user.gid);
+    return { home, options: { user }, embedded: { bindir: findBinaries(undefined, () => undefined).bindir } };
+  };
+  const plain = (home: string) => ({
+    HOME: home,
+    XDG_DATA_HOME: undefined,
+    XDG_CACHE_HOME: undefined,
+    MUSTERD_DATA_DIR: undefined,
+    STATE_DIRECTORY: undefined,
+    CACHE_DIRECTORY: undefined,
+    TMPDIR: home,
+  });
+  const start = async (environment: Record<string, string | undefined>) => {
+    const { options, embedded } = prepare();
+    const child = await openElsewhere({ ...options, embedded, environment });
+    closers.push(async () => await child.kill());
+    return child;
+  };
+
+  test('with a home', async () => {
+    const child = await start(plain(join(folder, 'home')));
+    expect(child.dataDir).toBe(join(folder, 'home', '.local', 'share', 'musterd'));
+    await note(child.url, 'mine');
+    expect(await child.close()).toBe(0);
+  });
+
+  test('without one, in a private folder for temporary files', async () => {
+    const child = await start({ ...plain(join(folder, 'home')), HOME: '/nonexistent' });
+    const uid = isRoot ? nobody().uid : process.getuid?.();
+    expect(child.dataDir).toBe(join(folder, 'home', `musterd-${uid}`, 'data'));
+    expect(statSync(join(child.dataDir, '..')).mode & 0o777).toBe(0o700);
+    expect(await child.close()).toBe(0);
+  });
+
+  test('not in a folder that somebody else made for it', async () => {
+    const uid = isRoot ? nobody().uid : process.getuid?.();
+    const home = join(folder, 'home');
+    const trap = join(home, `musterd-${uid}`);
+    const outcome = (async () => {
+      const { options, embedded } = prepare();
+      mkdirSync(trap);
+      chmodSync(trap, 0o777);
+      return await openElsewhere({
+        ...options,
+        embedded,
+        environment: { ...plain(home), HOME: '/nonexistent' },
+      });
+    })();
+    await expect(outcome).rejects.toThrow(/No folder will do/);
+  });
+
+  test.runIf(isRoot)("root looks at a user's mirror, as that user", async () => {
+    const child = await start(plain(join(folder, 'home')));
+    await note(child.url, 'mine');
+    await child.close();
+    chmodSync(join(folder, 'home'), 0o755);
+    for (const part of ['.local', '.local/share']) chmodSync(join(folder, 'home', part), 0o755);
+    const { uid } = statSync(dataOf(child));
+    const root = await open({ dataDir: child.dataDir });
+    expect(await notes(root.url)).toEqual(['mine']);
+    expect(statSync(join(dataOf(child), 'postmaster.pid')).uid).toBe(uid);
+    await root.close();
+  });
+});

@@ -1,0 +1,883 @@
+/** Every row of the fault model's "Network and HTTP" (N1 … N25), as far as the client is concerned. */
+import { createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { ServiceError } from '../../src/errors.ts';
+import { nothingLearned } from '../../src/model/listing.ts';
+import { createSecret } from '../../src/secret.ts';
+import type { Client } from '../../src/service/client.ts';
+import { choosePauseMs, parseRetryAfter } from '../../src/service/retry-after.ts';
+import { type Authority, createAuthority } from './certificate.ts';
+import { closeAfterEach, onClose, openClient, openPair, secretId, secretKey } from './client-fixture.ts';
+import { createHeldClock } from './held-clock.ts';
+import { answer, json, listenRaw, type RawRequest, type Respond } from './raw-server.ts';
+
+closeAfterEach();
+
+const team = { id: 7, name: 'Team', members: [{ id: 1, name: 'Ann', role: 'admin' }] };
+const patch = new Map([[1n, { roleId: 4n }]]);
+const once = { retry: { attempts: 1 } };
+const updated = json(200, { memberships: [{ id: 1, role_id: 4 }] });
+
+async function failure(call: Promise<unknown>): Promise<ServiceError> {
+  const error: unknown = await call.then(
+    () => new Error('the call went through'),
+    (reason: unknown) => reason,
+  );
+  return error as ServiceError;
+}
+
+const write = async (client: Client) => await failure(client.updateUsers(patch));
+const read = async (client: Client) => await failure(client.team());
+
+/** The first answer is as scripted, those after it are sound. */
+function firstThen(first: Respond, then: string): Respond {
+  return (socket, request) => {
+    if (request.index === 0) first(socket, request);
+    else socket.write(then);
+  };
+}
+
+describe('N1 reset in the middle of an answer', () => {
+  const whole = json(200, team);
+
+  test('N1 a reset after any number of bytes is an error, never a shorter answer', async () => {
+    let cut = 0;
+    const { client, server } = await openPair((socket) => {
+      socket.write(whole.slice(0, cut), () => socket.resetAndDestroy());
+    }, once);
+    for (cut = 0; cut < whole.length; cut += 1) {
+      expect(await read(client)).toMatchObject({ name: 'ServiceError', code: 'service', phase: 'sent' });
+    }
+    expect(server.requests).toHaveLength(whole.length);
+  });
+
+  test('N1 a read is tried again, a write is not', async () => {
+    const reset: Respond = (socket) => socket.write(whole.slice(0, -3), () => socket.resetAndDestroy());
+    const reading = await openPair(firstThen(reset, whole));
+    expect((await reading.client.team()).id).toBe(7n);
+    expect(reading.events.map((event) => event.kind)).toEqual(['request', 'retry', 'request']);
+    const writing = await openPair(firstThen(reset, updated));
+    expect(await write(writing.client)).toMatchObject({ phase: 'sent' });
+    expect(writing.server.requests).toHaveLength(1);
+  });
+});
+
+describe('N2 truncated chunks', () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+  test.each(['FIN', 'RST'])('N2 chunks cut off by %s are an error', async (how) => {
+    for (const body of [
+      '2',
+      '2\r\n',
+      '2\r\n"1',
+      '2\r\n"1\r\n',
+      '2\r\n"1\r\n2\r\n2"\r\n',
+      '2\r\n"1\r\n2\r\n2"\r\n0\r\n',
+    ]) {
+      const { client } = await openPair((socket) => {
+        socket.write(head + body, () => (how === 'FIN' ? socket.end() : socket.resetAndDestroy()));
+      }, once);
+      expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', phase: 'sent' });
+    }
+  });
+
+  test('N2 whole chunks are taken', async () => {
+    const { client } = await openPair((socket) => socket.write(`${head}2\r\n"1\r\n2\r\n2"\r\n0\r\n\r\n`));
+    expect(await client.contactCount({})).toBe(12n);
+  });
+});
+
+describe('N3 a body whose end is marked by nothing', () => {
+  test.each(['FIN', 'RST'])('N3 "12" closed by %s is not taken for the count 12', async (how) => {
+    const { client } = await openPair((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n12', () =>
+        how === 'FIN' ? socket.end() : socket.resetAndDestroy(),
+      );
+    }, once);
+    const error = await failure(client.contactCount({}));
+    expect(error).toMatchObject({ code: 'service', phase: 'sent', status: 200 });
+    expect(error.message).toContain('neither a length nor chunks');
+  });
+});
+
+describe('N4 the count', () => {
+  test.each(['"0"', '0', '"7"', '7', '"1234"', ' 1234 ', '"999999999999999"', '999999999999999'])(
+    'N4 %s is a count',
+    async (body) => {
+      const { client } = await openPair((socket) => socket.write(answer(200, body)));
+      expect(await client.contactCount({})).toBe(BigInt(body.replaceAll(/["\s]/g, '')));
+    },
+  );
+
+  test.each([
+    ...[
+      '""',
+      '" "',
+      '"1e3"',
+      '1e3',
+      '1E3',
+      '"0x10"',
+      '"1,234"',
+      '"12abc"',
+      '"-1"',
+      '-1',
+      '-0',
+      'null',
+      '"null"',
+    ],
+    ...[
+      '"NaN"',
+      '"Infinity"',
+      '1.0',
+      '1.5',
+      '"1.0"',
+      '"01"',
+      '" 12"',
+      '"12 "',
+      '"1_000"',
+      'true',
+      '[]',
+      '[12]',
+    ],
+    ...['{}', '{"count":12}', '"9999999999999999"', '9999999999999999', '"١٢"', '"12\\u0000"', '"\\n12"'],
+  ])('N4 %s is not', async (body) => {
+    const { client } = await openPair((socket) => socket.write(answer(200, body)));
+    expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', status: 200 });
+  });
+});
+
+describe('N5, N6 a write whose answer does not come', () => {
+  test('N5 N6 it is sent once, ends as `sent`, and its connection is closed', async () => {
+    const applied: string[] = [];
+    const { client, server } = await openPair((_socket, request) => applied.push(request.body), {
+      http: { totalDeadlineMs: 150 },
+    });
+    expect(await write(client)).toMatchObject({ phase: 'sent', status: undefined });
+    expect(applied).toEqual(['{"users":[{"id":1,"role_id":4}]}']);
+    await expect.poll(() => server.closed()).toBe(1);
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('N7 a slow drip', () => {
+  test('N7 one byte at a time does not outlive the total deadline', async () => {
+    const { client } = await openPair(
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n');
+        const timer = setInterval(() => socket.write(' '), 20);
+        socket.on('close', () => clearInterval(timer));
+      },
+      { ...once, http: { totalDeadlineMs: 300 } },
+    );
+    const began = performance.now();
+    const error = await read(client);
+    expect(error).toMatchObject({ phase: 'sent', requestId: undefined });
+    expect(error.message).toContain('not finished within 300 ms');
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});
+
+describe('N8 a server that accepts and says nothing', () => {
+  test('N8 no answer: the headers deadline', async () => {
+    const { client } = await openPair(() => undefined, { ...once, http: { headersTimeoutMs: 100 } });
+    const error = await read(client);
+    expect(error).toMatchObject({ phase: 'sent' });
+    expect(error.message).toContain('HEADERS_TIMEOUT');
+  });
+
+  test('N8 no TLS handshake: the connect deadline, and nothing was sent', async () => {
+    const { server } = await openPair(() => undefined);
+    const { client } = openClient(server.baseUrl.replace('http:', 'https:'), {
+      ...once,
+      http: { connectTimeoutMs: 100 },
+    });
+    expect(await write(client)).toMatchObject({ phase: 'not-sent' });
+  });
+
+  test('N8 the deadline passes before a connection is up: nothing was sent, then or later', async () => {
+    const { server } = await openPair(() => undefined);
+    const { client } = openClient(server.baseUrl.replace('http:', 'https:'), {
+      ...once,
+      http: { totalDeadlineMs: 100, connectTimeoutMs: 400 },
+    });
+    expect(await write(client)).toMatchObject({ phase: 'not-sent' });
+    expect(server.requests).toHaveLength(0);
+  });
+});
+
+/** What proxies, portals, firewalls and other programs say in place of a service. */
+const pages = [
+  ...[
+    '<html><body>Login</body></html>',
+    '<!DOCTYPE html><title>Sign in</title>',
+    '<HTML>Blocked by policy</HTML>',
+  ],
+  ...[
+    '<!doctype html><h1>502 Bad Gateway</h1><hr>nginx',
+    '<html>Attention Required! | CDN</html>',
+    '<script>1</script>',
+  ],
+  ...[
+    '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
+    '<html xmlns="http://www.w3.org/1999/xhtml"/>',
+  ],
+  ...[
+    'Please wait while we check your browser',
+    'Captive portal',
+    'ERROR: The requested URL could not be retrieved',
+  ],
+  ...[
+    'Welcome to nginx!',
+    'It works!',
+    'OK',
+    'pong',
+    '',
+    '\u{feff}<html></html>',
+    '<meta http-equiv=refresh>',
+  ],
+  ...['Request Rejected. Support ID: 1', '%PDF-1.4'],
+];
+
+describe('N9 something else answers with 200', () => {
+  test.each(pages.map((page) => [page]))('N9 %s', async (page) => {
+    for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
+      const { client, server } = await openPair((socket) => {
+        socket.write(answer(200, page, { 'Content-Type': type }));
+      }, once);
+      const error = await write(client);
+      expect(error).toMatchObject({ code: 'service', phase: 'sent', status: 200, requestId: 'request-1' });
+      if (page.length > 4) expect(`${error.message} ${error.label ?? ''}`).not.toContain(page);
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+});
+
+describe('N10 JSON under another name', () => {
+  test.each(['text/html', 'text/plain', 'application/octet-stream', 'text/json', ''])(
+    'N10 %s is refused, and taken where the setting says so',
+    async (type) => {
+      const respond: Respond = (socket) => socket.write(json(200, team, { 'Content-Type': type }));
+      const strict = await openPair(respond);
+      const error = await read(strict.client);
+      expect(error.message).toContain('is not JSON');
+      expect(strict.server.requests).toHaveLength(1);
+      const lax = await openPair(respond, { http: { anyContentType: true } });
+      expect((await lax.client.team()).id).toBe(7n);
+    },
+  );
+
+  test.each([
+    'application/json',
+    'Application/JSON; charset=utf-8',
+    'application/json;v=1',
+    'application/hal+json',
+  ])('N10 %s is JSON', async (type) => {
+    const { client } = await openPair((socket) => socket.write(json(200, team, { 'Content-Type': type })));
+    expect((await client.team()).id).toBe(7n);
+  });
+});
+
+describe('N11 compressed answers', () => {
+  test.each(['gzip', 'br', 'deflate', 'zstd', 'x-gzip', 'gzip, gzip'])(
+    'N11 %s is refused unread',
+    async (encoding) => {
+      const { client, server } = await openPair((socket) => {
+        socket.write(json(200, team, { 'Content-Encoding': encoding }));
+      });
+      const error = await read(client);
+      expect(error.message).toContain('compressed');
+      expect(server.requests).toHaveLength(1);
+      expect(server.requests[0]?.headers['accept-encoding']).toBe('identity');
+    },
+  );
+
+  test('N11 `identity` is no encoding', async () => {
+    const { client } = await openPair((socket) =>
+      socket.write(json(200, team, { 'Content-Encoding': 'identity' })),
+    );
+    expect((await client.team()).id).toBe(7n);
+  });
+});
+
+describe('N12 endless answers', () => {
+  test('N12 the connection is closed at the limit', async () => {
+    const { client, server } = await openPair(
+      (socket) => {
+        socket.write(
+          'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+        );
+        const more = () => {
+          while (!socket.destroyed && socket.write(`4000\r\n${' '.repeat(0x4000)}\r\n`));
+          socket.once('drain', more);
+        };
+        more();
+      },
+      { ...once, http: { maxResponseBytes: 100_000 } },
+    );
+    const error = await read(client);
+    expect(error).toMatchObject({ phase: 'sent', requestId: undefined });
+    expect(error.message).toContain('longer than 100000 bytes');
+    await expect.poll(() => server.closed()).toBe(1);
+  });
+
+  test('N12 an endless error keeps its status', async () => {
+    const { client } = await openPair((socket) => {
+      socket.write(answer(403, '"x"', { 'Content-Length': '9999999999' }));
+      for (let i = 0; i < 20; i += 1) socket.write(' '.repeat(8_192));
+    }, once);
+    expect(await read(client)).toMatchObject({ phase: 'answered', status: 403 });
+  });
+
+  test('N12 more rows than any page has', async () => {
+    const body = `[${'{},'.repeat(250_000)}{}]`;
+    const { client } = await openPair((socket) => socket.write(answer(200, body)));
+    const error = await failure(client.inboxes());
+    expect(error.message).toContain('250001 rows are too many');
+  });
+});
+
+describe('N13 what is no HTTP', () => {
+  const body = JSON.stringify(team);
+  const type = 'Content-Type: application/json';
+  test.each([
+    ['a flood of headers', `HTTP/1.1 200 OK\r\n${'X-Flood: 0123456789\r\n'.repeat(20_000)}\r\n`],
+    ['two lengths', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n${body}`],
+    [
+      'a length and chunks',
+      `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ['a negative length', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: -1\r\n\r\n${body}`],
+    ['a length in words', `HTTP/1.1 200 OK\r\n${type}\r\nContent-Length: five\r\n\r\n${body}`],
+    ['garbage', 'garbage garbage garbage\r\n\r\n'],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['a version from the future', `HTTP/9.9 200 OK\r\n${type}\r\nContent-Length: 2\r\n\r\n{}`],
+    ['binary', '\u0000\u0001\u0002\u0003'.repeat(50)],
+  ])('N13 %s is an error, and the connection is not used again', async (_name, text) => {
+    const { client, server } = await openPair((socket) => socket.write(text), {
+      ...once,
+      http: { totalDeadlineMs: 2_000 },
+    });
+    expect(await write(client)).toMatchObject({ code: 'service', phase: 'sent' });
+    expect(await read(client)).toMatchObject({ code: 'service', phase: 'sent' });
+    expect(server.connections()).toBe(2);
+  });
+});
+
+describe('N14 GET with a body', () => {
+  test('N14 it is sent, and one connection carries all', async () => {
+    const { client, server } = await openPair((socket, request) => {
+      socket.write(request.path === '/v1/users/get' ? json(200, { memberships: [] }) : json(200, team));
+    });
+    for (let i = 0; i < 20; i += 1) {
+      await client.users({ emails: ['ann@example.com'], phones: ['+1 (555) 0100'] });
+      await client.team();
+    }
+    expect(server.connections()).toBe(1);
+    const [get] = server.requests;
+    expect(get).toMatchObject({ method: 'GET', path: '/v1/users/get' });
+    expect(JSON.parse(get?.body ?? '')).toEqual({ email: ['ann@example.com'], phone: ['15550100'] });
+  });
+});
+
+describe('N15 the server closes a kept connection as we send', () => {
+  const respond =
+    (then: string): Respond =>
+    (socket, request) => {
+      if (request.index === 1) socket.destroy();
+      else socket.write(request.index === 0 ? json(200, team) : then);
+    };
+
+  test('N15 a read is tried again on a new connection', async () => {
+    const { client, server } = await openPair(respond(json(200, team)));
+    await client.team();
+    expect((await client.team()).id).toBe(7n);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('N15 a write is not', async () => {
+    const { client, server } = await openPair(respond(updated));
+    await client.team();
+    expect(await write(client)).toMatchObject({ phase: 'sent' });
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe('N16 a storm of 429', () => {
+  test('N16 few requests, long pauses, an error in the end; and afterwards all is well', async () => {
+    let storming = true;
+    const { client, server, clock, events } = await openPair((socket, request) => {
+      if (storming) socket.write(json(429, 'too many requests'));
+      else socket.write(request.path === '/v1/team' ? json(200, team) : updated);
+    });
+    for (let minutes = 0; minutes < 30 * 60_000; minutes = clock.monotonicMs()) {
+      expect(await read(client)).toMatchObject({
+        status: 429,
+        label: 'too many requests',
+        phase: 'answered',
+      });
+    }
+    const pauses = events.flatMap((event) => (event.kind === 'throttled' ? [event.pauseMs] : []));
+    expect(server.requests).toHaveLength(pauses.length);
+    expect(pauses[0]).toBeGreaterThanOrEqual(1_000);
+    expect(pauses[1]).toBeGreaterThanOrEqual(2_000);
+    expect(pauses.slice(2).every((ms) => ms >= 60_000)).toBe(true);
+    expect(server.requests.length).toBeLessThan(35);
+    storming = false;
+    expect((await client.team()).id).toBe(7n);
+    expect((await client.updateUsers(patch)).users).toHaveLength(1);
+  });
+
+  test('N16 a 429 stops all calls, not only its own; a write is sent again after it', async () => {
+    const clock = createHeldClock();
+    const times: number[] = [];
+    const { client, server } = await openPair(
+      (socket, request) => {
+        times.push(clock.monotonicMs());
+        socket.write(request.index < 4 ? json(429, 'too many requests') : updated);
+      },
+      { clock },
+    );
+    await Promise.all(Array.from({ length: 8 }, () => client.updateUsers(patch)));
+    expect(server.requests).toHaveLength(12);
+    expect(times.slice(4).every((time) => time >= 1_000)).toBe(true);
+  });
+});
+
+describe('N17 hostile Retry-After', () => {
+  const facts = { inARow: 1, serviceNowMs: null, wallMs: Date.UTC(2030, 0, 1), random: () => 0.5 };
+
+  test('N17 whatever it says, the pause is from 1 s to 15 min', () => {
+    const hostile = fc.oneof(
+      fc.string(),
+      fc.integer().map(String),
+      fc.double().map(String),
+      fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+      fc.constantFrom(
+        '0',
+        '-1',
+        '1000000000',
+        '1e9',
+        ' ',
+        'NaN',
+        'Thu, 01 Jan 1970 00:00:00 GMT',
+        '0x10',
+        '٣',
+      ),
+    );
+    fc.assert(
+      fc.property(
+        fc.option(hostile),
+        fc.integer({ min: 1, max: 50 }),
+        fc.double({ min: 0, max: 0.999 }),
+        (header, inARow, random) => {
+          const pause = choosePauseMs({ ...facts, retryAfter: header, inARow, random: () => random });
+          expect(pause).toBeGreaterThanOrEqual(1_000);
+          expect(pause).toBeLessThanOrEqual(900_000);
+          if (inARow >= 3) expect(pause).toBeGreaterThanOrEqual(60_000);
+        },
+      ),
+    );
+  });
+
+  test('N17 a sane one is honoured, in seconds or as a date by the service’s own clock', () => {
+    expect(choosePauseMs({ ...facts, retryAfter: '30' })).toBeGreaterThanOrEqual(30_000);
+    expect(parseRetryAfter('30', 0)).toBe(30_000);
+    expect(parseRetryAfter('Tue, 01 Jan 2030 00:01:00 GMT', Date.UTC(2030, 0, 1))).toBe(60_000);
+    expect(parseRetryAfter('0', 0)).toBe(1_000);
+    expect(parseRetryAfter('1000000000', 0)).toBe(900_000);
+    for (const nonsense of ['-1', '1.5', '', 'soon', '1e3', '12 monkeys', null]) {
+      expect(parseRetryAfter(nonsense, 0)).toBeNull();
+    }
+  });
+
+  test.each(['0', '-1', '1000000000', 'Thu, 01 Jan 1970 00:00:00 GMT', 'nonsense'])(
+    'N17 503 with %s: a read waits within bounds, or gives up',
+    async (header) => {
+      const { client, clock } = await openPair((socket) => {
+        socket.write(json(503, 'error', { 'Retry-After': header }));
+      });
+      expect(await read(client)).toMatchObject({ status: 503 });
+      expect(Math.max(0, ...clock.slept)).toBeLessThanOrEqual(30_000);
+    },
+  );
+});
+
+describe('N18 5xx', () => {
+  test.each([500, 502, 503, 504, 520])(
+    'N18 %i on a write: not sent again, and said to be unknown',
+    async (status) => {
+      const { client, server } = await openPair((socket) => socket.write(json(status, 'error')));
+      expect(await write(client)).toMatchObject({
+        phase: 'answered',
+        status,
+        label: 'error',
+        requestId: 'request-1',
+      });
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  test('N18 on a read: tried again, with growing waits, and not for ever', async () => {
+    const { client, server, clock } = await openPair((socket) => socket.write(json(502, 'error')), {
+      random: () => 0.999,
+    });
+    expect(await failure(client.contactCount({}))).toMatchObject({ status: 502 });
+    expect(server.requests).toHaveLength(4);
+    const backoffs = clock.slept.filter((ms) => ms > 500);
+    expect(backoffs).toHaveLength(3);
+    expect(backoffs).toEqual(backoffs.toSorted((a, b) => a - b));
+  });
+
+  test('N18 retries are a budget: a service that is down is not hammered', async () => {
+    const { client, server } = await openPair((socket) => socket.write(json(500, 'error')));
+    for (let i = 0; i < 50; i += 1) await read(client);
+    expect(server.requests.length).toBe(70);
+  });
+
+  test('N18 the body of an error is words at best, and never needed', async () => {
+    const bodies = [
+      '<html>502</html>',
+      '',
+      '{"message":"down"}',
+      '["a"]',
+      '"\\u001b[31mred\\u202e"',
+      '"unfinished',
+    ];
+    const labels = [undefined, undefined, 'down', undefined, '[31mred', undefined];
+    const { client } = await openPair((socket, request) => {
+      socket.write(answer(500, bodies[request.index] ?? ''));
+    }, once);
+    for (const label of labels) expect((await read(client)).label).toBe(label);
+  });
+});
+
+function issuer(request: RawRequest): string {
+  const [, payload = ''] = (request.headers['authorization'] ?? '').replace('Bearer ', '').split('.');
+  return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iss: string }).iss;
+}
+
+describe('N19 401 in the middle of a run', () => {
+  test('N19 at any call: one fresh token, then the error; no loop, and nothing else is sent', async () => {
+    for (let k = 0; k < 5; k += 1) {
+      const { client, server } = await openPair((socket, request) => {
+        socket.write(request.index >= k ? json(401, 'Unauthorized') : json(200, team));
+      });
+      for (let i = 0; i < k; i += 1) await client.team();
+      expect(await write(client)).toMatchObject({ code: 'credentials', status: 401, label: 'Unauthorized' });
+      expect(server.requests).toHaveLength(k + 2);
+    }
+  });
+
+  test('N19 a single 401 is mended by a fresh token, for a write as well', async () => {
+    const { client, server, clock } = await openPair((socket, request) => {
+      socket.write(request.index === 1 ? json(401, 'Unauthorized') : updated);
+    });
+    await client.updateUsers(patch);
+    clock.advance(60_000);
+    await client.updateUsers(patch);
+    const tokens = server.requests.map((request) => request.headers['authorization']);
+    expect(tokens[1]).toBe(tokens[0]);
+    expect(tokens[2]).not.toBe(tokens[1]);
+  });
+});
+
+describe('N20 rotation', () => {
+  const credentials = {
+    secretId: 'old',
+    secretKey: createSecret('old-key'),
+    next: { secretId: 'new', secretKey: createSecret('new-key') },
+  };
+
+  test.each([
+    ['old', 'new'],
+    ['new', 'old'],
+  ])('N20 %s is revoked, in the middle of a push or before: %s takes over', async (revoked, other) => {
+    let revokedYet = false;
+    const { client, server, events } = await openPair(
+      (socket, request) => {
+        if (revokedYet && issuer(request) === revoked) socket.write(json(401, 'Unauthorized'));
+        else socket.write(request.path === '/v1/inboxes' ? json(200, []) : updated);
+      },
+      { credentials },
+    );
+    if (revoked === 'new') await client.checkCredentials();
+    await client.updateUsers(patch);
+    expect(issuer(server.requests.at(-1) as RawRequest)).toBe(revoked);
+    revokedYet = true;
+    await client.updateUsers(patch);
+    await client.updateUsers(patch);
+    expect(server.requests.slice(-4).map(issuer)).toEqual([revoked, revoked, other, other]);
+    expect(events.filter((event) => event.kind === 'warning')).toMatchObject([{ code: 'secret-refused' }]);
+    expect(client.credentials().find((report) => report.inUse)?.credential).toBe(
+      other === 'new' ? 'next' : 'current',
+    );
+  });
+
+  test('N20 both refused: an end', async () => {
+    const { client, server } = await openPair((socket) => socket.write(json(401, 'Unauthorized')), {
+      credentials,
+    });
+    expect(await write(client)).toMatchObject({ code: 'credentials' });
+    expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new']);
+  });
+
+  test('N20 the next secret is verified, taken into use, and the old one is seen to be idle', async () => {
+    const { client, server, clock } = await openPair((socket) => socket.write(json(200, [])), {
+      credentials,
+    });
+    await client.inboxes();
+    const lastNeeded = clock.now();
+    clock.advance(1_000);
+    expect(await client.checkCredentials()).toEqual([
+      { credential: 'current', accepted: true, inUse: false, lastNeededMs: lastNeeded },
+      { credential: 'next', accepted: true, inUse: true, lastNeededMs: null },
+    ]);
+    await client.inboxes();
+    expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new', 'new']);
+    expect(client.credentials()).toMatchObject([{ lastNeededMs: lastNeeded }, { lastNeededMs: clock.now() }]);
+  });
+});
+
+describe('N21 clocks that differ', () => {
+  /** A service that takes a token from 0 to 300 s old by its own clock. */
+  const judge =
+    (serviceNow: () => number): Respond =>
+    (socket, request) => {
+      const [head = '', payload = '', signature = ''] = (request.headers['authorization'] ?? '')
+        .replace('Bearer ', '')
+        .split('.');
+      const expected = createHmac('sha256', `${secretId}||${secretKey}`).update(`${head}.${payload}`);
+      const { iat } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iat: number };
+      const age = serviceNow() / 1000 - iat;
+      const sound = expected.digest('base64url') === signature && age > -5 && age < 300;
+      const date = new Date(serviceNow()).toUTCString();
+      socket.write(sound ? json(200, team, { Date: date }) : json(401, 'Unauthorized', { Date: date }));
+    };
+
+  test.each([-600, -60, 60, 600])(
+    'N21 ours is %i s off: measured, warned about, corrected',
+    async (seconds) => {
+      const clock = createHeldClock();
+      const { client, server, events } = await openPair(
+        judge(() => clock.now() - seconds * 1000),
+        { clock },
+      );
+      for (let i = 0; i < 10; i += 1) {
+        expect((await client.team()).id).toBe(7n);
+        clock.advance(100_000);
+      }
+      expect(server.requests.length).toBeLessThanOrEqual(12);
+      expect(Math.round((client.clockOffsetMs() ?? 0) / 1000)).toBeCloseTo(-seconds, -1);
+      expect(events.filter((event) => event.kind === 'warning')).toMatchObject([{ code: 'clock-skew' }]);
+    },
+  );
+
+  test('N21 beyond the bound nothing is corrected, and the error says so', async () => {
+    const clock = createHeldClock();
+    const { client, events } = await openPair(
+      judge(() => clock.now() + 600_000),
+      { clock, clockSkew: { correctUpToMs: 300_000 } },
+    );
+    expect(await read(client)).toMatchObject({ code: 'credentials' });
+    expect(events.find((event) => event.kind === 'warning')).toMatchObject({
+      message: "our clock is 600 s behind the service's; too far to be corrected",
+    });
+  });
+
+  test('N21 a token’s age does not follow a wall clock that jumps', async () => {
+    const { client, server, clock } = await openPair((socket) => socket.write(json(200, team)));
+    const used = () => server.requests.at(-1)?.headers['authorization'];
+    await client.team();
+    const first = used();
+    clock.advance(239_000);
+    await client.team();
+    expect(used()).toBe(first);
+    clock.advance(1_000);
+    await client.team();
+    const second = used();
+    expect(second).not.toBe(first);
+    clock.jump(-86_400_000);
+    await client.team();
+    expect(used()).not.toBe(second);
+  });
+});
+
+describe('N22 no way to the service', () => {
+  test('N22 a name that does not resolve: tried again, and certainly not sent', async () => {
+    const { client, events } = openClient('https://does-not-exist.invalid', {
+      retry: { attempts: 2 },
+      http: { connectTimeoutMs: 2_000 },
+    });
+    expect(await write(client)).toMatchObject({ phase: 'not-sent', status: undefined });
+    expect(events.map((event) => event.kind)).toEqual(['request', 'retry', 'request']);
+  });
+
+  test('N22 nothing listens: a write is tried again, since nothing was sent', async () => {
+    const idle = createServer();
+    await new Promise<void>((resolve) => {
+      idle.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = idle.address() as { port: number };
+    await new Promise((resolve) => {
+      idle.close(resolve);
+    });
+    const { client, events } = openClient(`http://127.0.0.1:${port}`);
+    const error = await write(client);
+    expect(error).toMatchObject({ phase: 'not-sent' });
+    expect(error.message).toContain('ECONNREFUSED');
+    expect(events.filter((event) => event.kind === 'request')).toHaveLength(4);
+  });
+});
+
+describe('N23 certificates', () => {
+  let authority: Authority;
+  let directory: string;
+  let caFile: string;
+  beforeAll(() => {
+    authority = createAuthority();
+    directory = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    caFile = join(directory, 'ca.pem');
+    writeFileSync(caFile, authority.certPem);
+  });
+  afterAll(() => {
+    rmSync(directory, { recursive: true });
+  });
+
+  async function openTls(issued: { key: string; cert: string }, http: { caFile?: string } = {}) {
+    const server = await listenRaw((socket) => socket.write(updated), issued);
+    onClose(() => server.close());
+    return { server, ...openClient(server.baseUrl, { http }) };
+  }
+
+  test('N23 an authority of our own is trusted by file', async () => {
+    const { client, server } = await openTls(authority.issue({ host: '127.0.0.1' }), { caFile });
+    expect((await client.updateUsers(patch)).users).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['expired', () => authority.issue({ host: '127.0.0.1', expired: true }), true],
+    ['for another host', () => authority.issue({ host: 'other.example' }), true],
+    ['from an unknown authority', () => authority.issue({ host: '127.0.0.1' }), false],
+  ])(
+    'N23 a certificate that is %s: hard fail, nothing sent, no second try',
+    async (_name, issue, trusted) => {
+      const { client, server, events } = await openTls(issue(), trusted ? { caFile } : {});
+      const error = await write(client);
+      expect(error).toMatchObject({ phase: 'not-sent' });
+      expect(error.message).toContain('no trusted TLS connection');
+      expect(server.requests).toHaveLength(0);
+      expect(events.map((event) => event.kind)).toEqual(['request']);
+    },
+  );
+
+  test('N23 the environment can not switch verification off', async () => {
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      const { client, server } = await openTls(authority.issue({ host: '127.0.0.1' }));
+      expect(await write(client)).toMatchObject({ phase: 'not-sent' });
+      expect(server.requests).toHaveLength(0);
+    } finally {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+    }
+  });
+});
+
+describe('N24 redirects', () => {
+  test.each([301, 302, 303, 307, 308])(
+    'N24 %i is never followed, to another host or the same',
+    async (status) => {
+      const other = await openPair((socket) => socket.write(updated));
+      for (const location of [
+        `${other.server.baseUrl}/v1/users/update?secret=1`,
+        '/elsewhere',
+        'nonsense://%%',
+        '',
+      ]) {
+        const { client, server } = await openPair((socket) => {
+          socket.write(answer(status, '', { Location: location }));
+        });
+        const error = await write(client);
+        expect(error).toMatchObject({ code: 'service', phase: 'sent', status });
+        expect(error.message).toContain(`a redirect to ${location.startsWith('http') ? '127.0.0.1' : ''}`);
+        expect(error.message).not.toContain('secret=1');
+        expect(server.requests).toHaveLength(1);
+      }
+      expect(other.server.requests).toHaveLength(0);
+    },
+  );
+});
+
+describe('N25 an old answer from a cache', () => {
+  const old = {
+    id: 1,
+    name: 'Ann',
+    updated_at: '2020-01-01T00:00:00Z',
+    user_updated_at: '2020-01-01T00:00:00Z',
+  };
+
+  test('N25 both versions reach whoever judges their age, and its `Date` sets no clock', async () => {
+    const { client } = await openPair((socket) => {
+      const headers = { Age: '3600', Date: 'Wed, 01 Jan 2020 00:00:00 GMT' };
+      socket.write(json(200, { memberships: [old] }, headers));
+    });
+    const { users } = await client.users({ emails: [], phones: [] });
+    expect(users).toEqual([
+      { id: 1n, name: 'Ann', updatedAt: old.updated_at, userUpdatedAt: old.user_updated_at, raw: {} },
+    ]);
+    expect(client.clockOffsetMs()).toBeNull();
+  });
+});
+
+describe('I17 secrets', () => {
+  test('I17 whatever a hostile server repeats, no token gets into an error or an event', async () => {
+    const { client, server, events } = await openPair((socket, request) => {
+      const said = request.headers['authorization'] ?? '';
+      const [, token = ''] = said.split(' ');
+      const status = [400, 500, 302, 200, 401][request.index % 5] ?? 200;
+      const headers = { 'X-Request-Id': said, Location: `https://${token}/`, 'Retry-After': said };
+      const type = status === 200 ? { 'Content-Type': said } : {};
+      socket.write(json(status, `${'x'.repeat(150)}${said}`, { ...headers, ...type }));
+    }, once);
+    const errors: ServiceError[] = [];
+    for (let i = 0; i < 5; i += 1) errors.push(await read(client));
+    const told = `${JSON.stringify(events)} ${errors.map((error) => `${error.stack ?? ''} ${JSON.stringify(error)}`).join(' ')}`;
+    for (const request of server.requests) {
+      const token = request.headers['authorization']?.replace('Bearer ', '') ?? '';
+      expect(token).not.toBe('');
+      expect(told.toLowerCase()).not.toContain(token.toLowerCase().slice(0, 20));
+    }
+    expect(told).not.toContain(secretKey);
+  });
+});
+
+describe('listings under fault', () => {
+  test('a page that can not be had ends the listing: no partial result', async () => {
+    const { client } = await openPair((socket, request) => {
+      const { page } = JSON.parse(request.body) as { page: number };
+      if (page === 2) socket.destroy();
+      else socket.write(json(200, [{ id: page * 2 + 1 }, { id: page * 2 + 2 }]));
+    });
+    const error = await failure(client.tags({ memory: nothingLearned, size: 2 }));
+    expect(error).toMatchObject({ operation: 'POST /v1/tags', phase: 'sent' });
+  });
+
+  test('with the real clock', async () => {
+    const { client } = await openPair(
+      firstThen((socket) => socket.destroy(), json(200, team)),
+      {
+        clock: systemClock,
+        retry: { baseMs: 1 },
+      },
+    );
+    expect((await client.team()).id).toBe(7n);
+  });
+});

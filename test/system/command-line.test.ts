@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { runMusterd, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+describe('the command line', () => {
+  let stage: Stage;
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+  });
+  const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    runMusterd(args, { ...environment(), ...env });
+  beforeAll(async () => {
+    stage = await createStage();
+  });
+  afterAll(() => stage.close());
+
+  it('says what it can do', async () => {
+    const { code, stdout } = await runMusterd(['--help']);
+    expect(code).toBe(0);
+    for (const command of [
+      'reconcile',
+      'plan',
+      'daemon',
+      'status',
+      'migrate',
+      'lookups',
+      'emulator',
+      'demo',
+    ]) {
+      expect(stdout).toContain(command);
+    }
+  });
+
+  it.each([[['nonsense']], [['reconcile', '--nonsense']], [['lookups', 'add']]])(
+    'exits 64 on %j',
+    async (args) => {
+      const { code, stdout, stderr } = await runMusterd(args);
+      expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+      expect(stderr).not.toBe('');
+    },
+  );
+
+  it.each([
+    [{ MUSTERD_BASE_URL: '' }, 'MUSTERD_BASE_URL'],
+    [{ MUSTERD_BASE_URL: 'http://service.example' }, 'https'],
+    [{ MUSTERD_SECRET_KEY: '' }, 'MUSTERD_SECRET_KEY'],
+    [{ MUSTERD__push__batchSize: '26' }, 'MUSTERD__push__batchSize'],
+    [{ MUSTERD__nonsense__a: '1' }, 'MUSTERD__nonsense__a'],
+    [{ MUSTERD_CONFIG: '/nonexistent.yaml' }, '/nonexistent.yaml'],
+  ])('exits 78 with %j and says why', async (env, mention) => {
+    const { code, stderr } = await musterd(['reconcile'], env);
+    expect(stderr).toContain(mention);
+    expect(code).toBe(78);
+  });
+
+  it('exits 77 when the service refuses the credentials', async () => {
+    const { code, stderr } = await musterd(['reconcile'], { MUSTERD_SECRET_KEY: 'another-key-of-nobody' });
+    expect(code).toBe(77);
+    expect(stderr).not.toContain('another-key-of-nobody');
+  });
+
+  it('exits 1 when the service or the database is not there', async () => {
+    const service = await musterd(['reconcile'], { MUSTERD_BASE_URL: 'http://127.0.0.1:9' });
+    expect(service.code).toBe(1);
+    const database = await musterd(['reconcile'], {
+      DATABASE_URL: 'postgres://u:pass-word-canary@127.0.0.1:9/x',
+    });
+    expect(database.code).toBe(1);
+    expect(database.stderr).not.toContain('pass-word-canary');
+  });
+
+  it('keeps data on stdout and everything else on stderr', async () => {
+    const { code, stdout, stderr } = await musterd(['reconcile', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ team: { id: 41 }, outcome: 'complete' });
+    for (const line of stderr.trim().split('\n'))
+      expect(JSON.parse(line)).toMatchObject({ level: expect.any(String) as string });
+    const status = await musterd(['status', '--json']);
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      team_id: 41,
+      rows: { users: 30, tags: 25, contact_fields: 12 },
+    });
+    expect((await musterd(['status'])).stdout).toContain('last success');
+  });
+
+  it('exits 3 when a field waits for a person', async () => {
+    const [user] = stage.emulator.team.users().filter(({ email }) => email !== null);
+    if (user === undefined) throw new Error('no user');
+    stage.emulator.team.editUser(user.id, { email: 'service@example.com' });
+    await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${user.id}`);
+    expect((await musterd(['reconcile'])).code).toBe(3);
+    await stage.sql(`update mirror.users set email = 'service@example.com' where id = ${user.id}`);
+    expect((await musterd(['reconcile'])).code).toBe(0);
+  });
+
+  it('exits 78 when the credentials are those of another team', async () => {
+    const other = await createStage({ emulator: { teamId: 99, users: 3 } });
+    try {
+      const { code, stderr } = await musterd(['reconcile'], other.emulator.environment);
+      expect(stderr).toContain('team 99');
+      expect(code).toBe(78);
+      expect((await musterd(['plan'], other.emulator.environment)).code).toBe(78);
+      expect(other.emulator.requests.map(({ path }) => path)).toEqual(['/v1/team', '/v1/team']);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('exits 75 while another run holds the lease, and neither sends nor writes', async () => {
+    let reached = false;
+    let release: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
+      reached = true;
+      await gate;
+    });
+    const first = startMusterd(['reconcile'], environment());
+    await eventually('the first run reads tags', () => reached);
+    const second = await musterd(['reconcile']);
+    expect(second.stderr).toContain('under way');
+    expect(second.code).toBe(75);
+    release();
+    unhook();
+    expect((await first.ended).code).toBe(0);
+  });
+
+  it('asks for a migration where it must not make one', async () => {
+    const fresh = await createStage({});
+    try {
+      await fresh.sql('drop schema report cascade; drop schema mirror cascade; drop schema sync cascade');
+      const plan = await musterd(['plan'], { DATABASE_URL: fresh.url });
+      expect(plan.stderr).toContain('musterd migrate');
+      expect(plan.code).toBe(1);
+      expect(
+        (await musterd(['reconcile'], { DATABASE_URL: fresh.url, MUSTERD__database__migrate: 'false' })).code,
+      ).toBe(1);
+      expect((await musterd(['migrate'], { DATABASE_URL: fresh.url })).stdout).toContain(
+        'applied 0001_mirror',
+      );
+      expect(
+        (await musterd(['reconcile'], { DATABASE_URL: fresh.url, MUSTERD__database__migrate: 'false' })).code,
+      ).toBe(0);
+    } finally {
+      await fresh.close();
+    }
+  });
+
+  it('runs at once and on the schedule as a daemon, and ends with 0 on SIGTERM', async () => {
+    const daemon = startMusterd(['daemon'], { ...environment(), MUSTERD__schedule__users: '* * * * * *' });
+    const complete = () =>
+      stage.sql(`select count(*) from sync.runs where command = 'daemon' and outcome = 'complete'`);
+    await eventually('three runs', async () => Number((await complete())[0]?.[0]) >= 3);
+    const [user] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
+    await stage.sql(`update mirror.users set phone = '15550111' where id = ${user?.id}`);
+    await eventually('the edit arrives', () => stage.emulator.team.user(user?.id ?? 0).phone === '15550111');
+    daemon.process.kill('SIGTERM');
+    expect(await daemon.ended).toMatchObject({ code: 0, signal: null });
+    expect(await stage.sql(`select count(*) from sync.runs where outcome = 'running'`)).toEqual([['0']]);
+    expect(await stage.sql('select count(*) from sync.leases')).toEqual([['0']]);
+  });
+
+  it('finishes the request in hand when it is asked to stop', async () => {
+    let reached = false;
+    let release: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const unhook = stage.emulator.after({ path: '/v1/users/update' }, async () => {
+      reached = true;
+      await gate;
+    });
+    const [user] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
+    await stage.sql(`update mirror.users set phone = '15550122' where id = ${user?.id}`);
+    const daemon = startMusterd(['daemon'], environment());
+    await eventually('the update is under way', () => reached);
+    daemon.process.kill('SIGTERM');
+    release();
+    unhook();
+    expect(await daemon.ended).toMatchObject({ code: 0, signal: null });
+    expect(
+      await stage.sql(
+        `select outcome ->> 'phone' as phone, state from sync.changes where kind = 'push' order by change_id desc limit 1`,
+      ),
+    ).toEqual([['confirmed', 'closed']]);
+  });
+
+  it('refuses a schedule that is none', async () => {
+    const { code, stderr } = await musterd(['daemon'], { MUSTERD__schedule__users: 'every now and then' });
+    expect(stderr).toContain('every now and then');
+    expect(code).toBe(78);
+  });
+
+  it('never shows a secret', async () => {
+    const { MUSTERD_SECRET_KEY: key = '' } = stage.emulator.environment;
+    const { stdout, stderr } = await musterd(['reconcile', '--json'], { MUSTERD__log__level: 'debug' });
+    expect(stdout + stderr).not.toContain(key);
+    expect(stdout + stderr).not.toMatch(/eyJ[\w-]{10,}\./);
+    expect(stderr).toContain('"operation":"POST /v1/tags"');
+  });
+
+  it('plays the service with `musterd emulator`', async () => {
+    const emulator = startMusterd([
+      'emulator',
+      '--http',
+      '--users',
+      '5',
+      '--secret',
+      'me:my-own-secret-key',
+      '--rate',
+      '0',
+    ]);
+    const ready = await eventually(
+      'the environment is printed',
+      () => /MUSTERD_SECRET_KEY=/.test(emulator.output().stdout) && emulator.output().stdout,
+    );
+    const env = Object.fromEntries(
+      ready
+        .trim()
+        .split('\n')
+        .map((line) => line.split('=', 2) as [string, string]),
+    );
+    expect(env).toMatchObject({ MUSTERD_SECRET_ID: 'me', MUSTERD_SECRET_KEY: 'my-own-secret-key' });
+    const fresh = await createStage({});
+    try {
+      expect((await runMusterd(['reconcile'], { ...env, DATABASE_URL: fresh.url })).code).toBe(0);
+    } finally {
+      await fresh.close();
+    }
+    emulator.process.kill('SIGTERM');
+    expect(await emulator.ended).toMatchObject({ code: 0 });
+  });
+
+  it('tells the whole story in the demo, and leaves nothing behind', async () => {
+    const { code, stdout } = await runMusterd(['demo']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('200 of 200 users are equal on both sides.');
+  });
+});

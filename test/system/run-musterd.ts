@@ -1,0 +1,49 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export interface Ended {
+  /** `null`: a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly process: ChildProcess;
+  /** What it has written so far. */
+  output(): { readonly stdout: string; readonly stderr: string };
+  readonly ended: Promise<Ended>;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** The command line as a process of its own, with this environment and nothing else of ours. */
+export function startMusterd(args: readonly string[], env: Environment = {}, input = ''): Running {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', NO_COLOR: '1', ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  return { process: child, output: () => ({ stdout, stderr }), ended };
+}
+
+/** Starts it and waits for its end. */
+export function runMusterd(args: readonly string[], env: Environment = {}, input = ''): Promise<Ended> {
+  return startMusterd(args, env, input).ended;
+}

@@ -1,0 +1,115 @@
+import { type PlanReport, type RunReport, runPlan, runReconcile } from '../../src/app.ts';
+import { type Config, configSchema } from '../../src/config.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import type { EmulatorOptions } from '../../src/emulator/options.ts';
+import { createLog } from '../../src/log.ts';
+import type { Database } from '../../src/mirror/database.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase } from '../support/database.ts';
+import type { TestServer } from '../support/servers.ts';
+
+type Overrides = Partial<{ [Section in keyof Config]: Partial<Config[Section]> | Config[Section] }>;
+
+export interface StageOptions {
+  readonly server?: TestServer;
+  readonly emulator?: EmulatorOptions;
+  readonly config?: Overrides;
+}
+
+/** An emulated service and a mirror of its own, and what a test does with them. */
+export interface Stage {
+  readonly emulator: Emulator;
+  readonly db: Database<unknown>;
+  readonly url: string;
+  readonly config: Config;
+  run(overrides?: Overrides): Promise<RunReport>;
+  plan(): Promise<PlanReport>;
+  /** Rows as arrays of text, as psql shows them. */
+  sql(text: string): Promise<readonly (readonly string[])[]>;
+  /** The writable values of the mirror, by user id. */
+  mirrored(): Promise<ReadonlyMap<number, readonly string[]>>;
+  /** Bodies of the updates that the service received since the last `clearRequests`. */
+  updates(): readonly Readonly<Record<string, unknown>>[];
+  close(): Promise<void>;
+}
+
+const silent = createLog({ level: 'silent' });
+
+function inText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'object' ? JSON.stringify(value) : `${value as string | number | bigint | boolean}`;
+}
+
+export function configFor(environment: Readonly<Record<string, string>>, overrides: Overrides = {}): Config {
+  const {
+    MUSTERD_BASE_URL: baseUrl,
+    MUSTERD_SECRET_ID: secretId,
+    MUSTERD_SECRET_KEY: secretKey,
+  } = environment;
+  return configSchema.parse({
+    service: { baseUrl, secretId, secretKey },
+    rate: { perMinute: 1_000_000, burst: 1_000 },
+    push: { quietPeriodMs: 0 },
+    ...overrides,
+  });
+}
+
+export async function createStage(options: StageOptions = {}): Promise<Stage> {
+  const emulator = await createEmulator({
+    http: true,
+    users: 30,
+    tags: 25,
+    fields: 12,
+    ratePerMinute: 0,
+    ...options.emulator,
+  });
+  const { db, url, close } = await createTestDatabase(
+    options.server === undefined ? {} : { server: options.server },
+  );
+  const config = configFor(emulator.environment, options.config);
+  const sql = async (text: string) => (await runSqlText(db, text)).rows.map((row) => row.map(inText));
+  return {
+    emulator,
+    db,
+    url,
+    config,
+    run: (overrides) =>
+      runReconcile(
+        db,
+        overrides === undefined
+          ? config
+          : configFor(emulator.environment, { ...options.config, ...overrides }),
+        'reconcile',
+        { log: silent },
+      ),
+    plan: () => runPlan(db, config, { log: silent }),
+    sql,
+    mirrored: async () => {
+      const rows = await sql(
+        'select id, first_name, last_name, email, phone, role_id from mirror.users where gone_at is null',
+      );
+      return new Map(rows.map(([id, ...values]) => [Number(id), values]));
+    },
+    updates: () =>
+      emulator.requests.flatMap(({ path, body }) =>
+        path === '/v1/users/update' ? (body as { users: Readonly<Record<string, unknown>>[] }).users : [],
+      ),
+    close: async () => {
+      await close();
+      await emulator.close();
+    },
+  };
+}
+
+/** What the service holds, in the form of `mirrored`, with the pair as somebody set it there. */
+export function onService({ emulator }: Pick<Stage, 'emulator'>): ReadonlyMap<number, readonly string[]> {
+  return new Map(
+    emulator.team
+      .users()
+      .map(({ id, first, last, email, phone, roleId }) => [
+        id,
+        [first, last, email ?? '', phone ?? '', String(roleId)],
+      ]),
+  );
+}

@@ -1,0 +1,440 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { servers } from '../support/servers.ts';
+import { createStage, onService, type Stage, type StageOptions } from './stage.ts';
+
+describe.each(servers())('two-way runs on $name', (server) => {
+  let stage: Stage;
+  const open = async (options: StageOptions = {}) => {
+    stage = await createStage({ server, ...options });
+    return stage;
+  };
+  afterEach(() => stage.close());
+
+  /** The joined names and everything else of both sides. */
+  const bothSides = async () => {
+    const joined = (of: ReadonlyMap<number, readonly string[]>) =>
+      [...of]
+        .map(([id, [first, last, ...rest]]) => [
+          id,
+          [first, last].filter(Boolean).join(' ').replace(/\s+/g, ' ').normalize('NFC'),
+          ...rest,
+        ])
+        .toSorted();
+    return { mirror: joined(await stage.mirrored()), service: joined(onService(stage)) };
+  };
+  const expectEqualSides = async () => {
+    const { mirror, service } = await bothSides();
+    expect(mirror).toEqual(service);
+  };
+  const expectSilence = async () => {
+    const before = await stage.sql(
+      `select 'u', md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u union all
+       select 'b', md5(string_agg(b::text || b.xmin, ',' order by id)) from sync.user_base b union all
+       select 't', md5(string_agg(t::text || t.xmin, ',' order by id)) from mirror.tags t union all
+       select 'f', md5(string_agg(f::text || f.xmin, ',' order by id)) from mirror.contact_fields f union all
+       select 'm', md5(string_agg(m::text || m.xmin, ',')) from mirror.teams m union all
+       select 'l', md5(string_agg(l::text || l.xmin, ',')) from sync.listings l union all
+       select 'c', count(*)::text from sync.changes union all
+       select 'h', md5(string_agg(h::text || h.xmin, ',')) from sync.held_fields h`,
+    );
+    stage.emulator.clearRequests();
+    const report = await stage.run();
+    expect(stage.updates()).toEqual([]);
+    const after = await stage.sql(
+      `select 'u', md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u union all
+       select 'b', md5(string_agg(b::text || b.xmin, ',' order by id)) from sync.user_base b union all
+       select 't', md5(string_agg(t::text || t.xmin, ',' order by id)) from mirror.tags t union all
+       select 'f', md5(string_agg(f::text || f.xmin, ',' order by id)) from mirror.contact_fields f union all
+       select 'm', md5(string_agg(m::text || m.xmin, ',')) from mirror.teams m union all
+       select 'l', md5(string_agg(l::text || l.xmin, ',')) from sync.listings l union all
+       select 'c', count(*)::text from sync.changes union all
+       select 'h', md5(string_agg(h::text || h.xmin, ',')) from sync.held_fields h`,
+    );
+    expect(after).toEqual(before);
+    return report;
+  };
+  const twoWordUser = () => {
+    const found = stage.emulator.team
+      .users()
+      .find(({ first, last, email }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email !== null);
+    if (found === undefined) throw new Error('no such user');
+    return found;
+  };
+
+  it('adopts everything, and a second run writes nothing', async () => {
+    await open();
+    const report = await stage.run();
+    expect(report).toMatchObject({ outcome: 'complete', reasons: [], waiting: 0 });
+    expect(report.counts).toMatchObject({
+      users_read: 30,
+      adopted: 30,
+      tags_added: 25,
+      contact_fields_added: 12,
+      contact_counts: 1,
+    });
+    await expectEqualSides();
+    expect((await stage.sql('select id, tag from mirror.tags')).toSorted()).toEqual(
+      stage.emulator.team
+        .tags()
+        .map(({ id, tag }) => [String(id), tag])
+        .toSorted(),
+    );
+    expect(await stage.sql('select segment, count from mirror.contact_counts')).toEqual([['all', '312456']]);
+    expect((await expectSilence()).outcome).toBe('complete');
+  });
+
+  it('pushes a first name alone with both halves, and the last name stays', async () => {
+    await open();
+    await stage.run();
+    const { id, last } = twoWordUser();
+    await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);
+    stage.emulator.clearRequests();
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
+    expect(stage.updates()).toEqual([{ id, first_name: 'Robin', last_name: last }]);
+    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Robin', last });
+    expect(
+      await stage.sql(`select name, first_name, last_name, name_split from mirror.users where id = ${id}`),
+    ).toEqual([[`Robin ${last}`, 'Robin', last, 'known']]);
+    await stage.run();
+    await expectSilence();
+  });
+
+  it('pushes the email of a single-word name and leaves the name alone', async () => {
+    await open();
+    const { id } = stage.emulator.team.addUser({ first: 'Cher', email: 'cher@example.com' });
+    await stage.run();
+    await stage.sql(`update mirror.users set email = 'cher.new@example.com' where id = ${id}`);
+    stage.emulator.clearRequests();
+    await stage.run();
+    expect(stage.updates()).toEqual([{ id, email: 'cher.new@example.com' }]);
+    expect(stage.emulator.team.user(id)).toMatchObject({
+      first: 'Cher',
+      last: '',
+      email: 'cher.new@example.com',
+    });
+    await stage.run();
+    await expectSilence();
+    await expectEqualSides();
+  });
+
+  it('merges different fields that were edited on both sides', async () => {
+    await open();
+    await stage.run();
+    const { id } = twoWordUser();
+    stage.emulator.team.editUser(id, { phone: '15550177' });
+    await stage.sql(`update mirror.users set email = 'both@example.com' where id = ${id}`);
+    expect(await stage.run()).toMatchObject({
+      outcome: 'complete',
+      waiting: 0,
+      counts: { pulled: 1, pushed: 1 },
+    });
+    expect(stage.emulator.team.user(id)).toMatchObject({ email: 'both@example.com', phone: '15550177' });
+    await expectEqualSides();
+    await stage.run();
+    await expectSilence();
+  });
+
+  it('holds a field that both sides changed, keeps both values, and leaves others alone', async () => {
+    await open();
+    await stage.run();
+    const { id, email } = twoWordUser();
+    stage.emulator.team.editUser(id, { email: 'service@example.com' });
+    await stage.sql(
+      `update mirror.users set email = 'mirror@example.com', phone = '15550133' where id = ${id}`,
+    );
+    expect(await stage.run()).toMatchObject({
+      outcome: 'complete',
+      waiting: 1,
+      counts: { held: 1, pushed: 1 },
+    });
+    expect(
+      await stage.sql(`select field, reason, base_value, mirror_value, service_value from report.held`),
+    ).toEqual([['email', 'conflict', email, 'mirror@example.com', 'service@example.com']]);
+    expect(stage.emulator.team.user(id)).toMatchObject({ email: 'service@example.com', phone: '15550133' });
+    await stage.run();
+    await expectSilence();
+    // Taking the service's value by hand ends the hold: both have moved to the same place.
+    await stage.sql(`update mirror.users set email = 'service@example.com' where id = ${id}`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    await expectEqualSides();
+  });
+
+  it('lets the policy decide a conflict', async () => {
+    await open({ config: { policy: { email: 'service-wins', phone: 'mirror-wins' } } });
+    await stage.run();
+    const { id } = twoWordUser();
+    stage.emulator.team.editUser(id, { email: 'service@example.com', phone: '15550101' });
+    await stage.sql(
+      `update mirror.users set email = 'mirror@example.com', phone = '15550102' where id = ${id}`,
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    expect(stage.emulator.team.user(id)).toMatchObject({ email: 'service@example.com', phone: '15550102' });
+    await expectEqualSides();
+    expect(
+      await stage.sql(`select old_value from report.changes where kind = 'pull' and field = 'email'`),
+    ).toEqual([['mirror@example.com']]);
+  });
+
+  it('settles what both sides changed to the same value', async () => {
+    await open();
+    await stage.run();
+    const { id } = twoWordUser();
+    stage.emulator.team.editUser(id, { email: 'Same@Example.com' });
+    await stage.sql(`update mirror.users set email = 'same@example.com' where id = ${id}`);
+    stage.emulator.clearRequests();
+    expect(await stage.run()).toMatchObject({ waiting: 0, counts: { settled: 1 } });
+    expect(stage.updates()).toEqual([]);
+    expect(await stage.sql(`select email from mirror.users where id = ${id}`)).toEqual([
+      ['Same@Example.com'],
+    ]);
+    await expectSilence();
+  });
+
+  it('takes over a normalised answer without a second push', async () => {
+    await open({ emulator: { variants: { 'email-case': 'lowered', phones: 'plus' } } });
+    await stage.run();
+    const { id } = twoWordUser();
+    await stage.sql(
+      `update mirror.users set email = 'Mixed.Case@Example.com', phone = '+15550144' where id = ${id}`,
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });
+    expect(await stage.sql(`select email, phone from mirror.users where id = ${id}`)).toEqual([
+      ['mixed.case@example.com', '+15550144'],
+    ]);
+    await stage.run();
+    await expectSilence();
+  });
+
+  it('clears a phone, and pulls a cleared one', async () => {
+    await open();
+    await stage.run();
+    const [one, two] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
+    if (one === undefined || two === undefined) throw new Error('no users with a phone');
+    await stage.sql(`update mirror.users set phone = null where id = ${one.id}`);
+    stage.emulator.team.editUser(two.id, { phone: null });
+    await stage.run();
+    expect(stage.emulator.team.user(one.id).phone).toBeNull();
+    expect(await stage.sql(`select phone from mirror.users where id in (${one.id}, ${two.id})`)).toEqual([
+      [''],
+      [''],
+    ]);
+    await stage.run();
+    await expectSilence();
+  });
+
+  it('holds half an edit of a guessed split of three words until the other half is set', async () => {
+    await open();
+    const { id } = stage.emulator.team.addUser({
+      first: 'Anne Marie',
+      last: 'van den Berg',
+      email: 'am@example.com',
+    });
+    await stage.run();
+    await stage.sql(`update mirror.users set first_name = 'Annemarie' where id = ${id}`);
+    stage.emulator.clearRequests();
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
+    expect(stage.updates()).toEqual([]);
+    await stage.sql(`update mirror.users set last_name = 'van den Berg' where id = ${id}`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Annemarie', last: 'van den Berg' });
+    await stage.run();
+    await expectSilence();
+  });
+
+  it('pushes a new split of the same joined name', async () => {
+    await open();
+    const { id } = stage.emulator.team.addUser({
+      first: 'Anne',
+      last: 'Marie Berg',
+      email: 'amb@example.com',
+    });
+    await stage.run();
+    await stage.sql(
+      `update mirror.users set first_name = 'Anne', last_name = 'Marie  Berg' where id = ${id}`,
+    );
+    await stage.run();
+    await stage.sql(`update mirror.users set first_name = 'Anne Marie', last_name = 'Berg' where id = ${id}`);
+    await stage.run();
+    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Anne Marie', last: 'Berg' });
+    await stage.run();
+    await expectSilence();
+  });
+
+  it('mirrors unresolved members, and resolves them by an address put in with SQL', async () => {
+    await open({ emulator: { variants: { 'unfiltered-users': 'none' } } });
+    const report = await stage.run();
+    expect(report).toMatchObject({ outcome: 'complete', counts: { users_unresolved: 30 } });
+    expect(
+      await stage.sql('select count(*), bool_or(resolved), count(email) as emails from mirror.users'),
+    ).toEqual([['30', 'false', '0']]);
+    expect(await stage.sql(`select count(*) from mirror.users where name <> '' and role <> ''`)).toEqual([
+      ['30'],
+    ]);
+    await expectSilence();
+    const emails = stage.emulator.team.users().flatMap(({ email }) => email ?? []);
+    const phones = stage.emulator.team.users().flatMap(({ phone }) => phone ?? []);
+    await stage.sql(
+      `insert into mirror.user_lookups (team_id, email) values ${emails.map((email) => `(41, '${email}')`).join(', ')}`,
+    );
+    await stage.sql(
+      `insert into mirror.user_lookups (team_id, phone) values ${phones.map((phone) => `(41, '+${phone}')`).join(', ')}`,
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'complete' });
+    const without = stage.emulator.team
+      .users()
+      .filter(({ email, phone }) => email === null && phone === null).length;
+    expect(await stage.sql('select count(*) from mirror.users where not resolved')).toEqual([
+      [String(without)],
+    ]);
+    await stage.run();
+    await expectSilence();
+    const { id } = twoWordUser();
+    await stage.sql(`update mirror.users set email = 'moved@example.com' where id = ${id}`);
+    await stage.run();
+    expect(stage.emulator.team.user(id).email).toBe('moved@example.com');
+    await stage.run();
+    await expectSilence();
+  });
+
+  it('calls a user gone only in two complete passes, and adopts anew who comes back, edits held', async () => {
+    await open({ config: { absence: { confirmAfterMs: 0 } } });
+    await stage.run();
+    const { id } = twoWordUser();
+    await stage.sql(`update mirror.users set email = 'pending@example.com' where id = ${id}`);
+    stage.emulator.team.showUser(id, { listed: false, answered: false });
+    expect(await stage.run()).toMatchObject({ counts: { missing: 1 } });
+    expect(await stage.sql(`select gone_at is null from mirror.users where id = ${id}`)).toEqual([['true']]);
+    expect(await stage.run()).toMatchObject({ counts: { gone: 1 } });
+    expect(await stage.sql(`select gone_at is null from mirror.users where id = ${id}`)).toEqual([['false']]);
+    await expectSilence();
+    stage.emulator.team.showUser(id, { listed: true, answered: true });
+    stage.emulator.clearRequests();
+    expect(await stage.run()).toMatchObject({ waiting: 1, counts: { returned: 1 } });
+    expect(stage.updates()).toEqual([]);
+    expect(await stage.sql('select field, reason, mirror_value from report.held')).toEqual([
+      ['email', 'gone', 'pending@example.com'],
+    ]);
+    await expectSilence();
+  });
+
+  it('does not believe a team that shrinks', async () => {
+    await open({ config: { absence: { confirmAfterMs: 0 } } });
+    await stage.run();
+    for (const { id } of stage.emulator.team.users().slice(2))
+      stage.emulator.team.showUser(id, { listed: false, answered: false });
+    for (const _ of [1, 2, 3]) expect(await stage.run()).toMatchObject({ outcome: 'partial' });
+    expect(await stage.sql('select count(*) from mirror.users where gone_at is not null')).toEqual([['0']]);
+  });
+
+  it('marks tags and contact fields that left, on proof, and takes them back', async () => {
+    await open({ config: { absence: { confirmAfterMs: 0 } } });
+    await stage.run();
+    const [tag] = stage.emulator.team.tags();
+    const [field] = stage.emulator.team.fields();
+    if (tag === undefined || field === undefined) throw new Error('nothing to remove');
+    stage.emulator.team.removeTag(tag.id);
+    stage.emulator.team.removeField(field.id);
+    await stage.run();
+    expect(await stage.sql('select count(*) from mirror.tags where gone_at is not null')).toEqual([['0']]);
+    expect(await stage.run()).toMatchObject({
+      outcome: 'complete',
+      counts: { tags_gone: 1, contact_fields_gone: 1 },
+    });
+    expect(await stage.sql('select id from mirror.tags where gone_at is not null')).toEqual([
+      [String(tag.id)],
+    ]);
+    expect(await stage.sql('select id from mirror.contact_fields where gone_at is not null')).toEqual([
+      [String(field.id)],
+    ]);
+    await stage.run();
+    await expectSilence();
+  });
+
+  it('finds the one bad value of a refused batch, holds it, and pushes everything else', async () => {
+    await open({ emulator: { variants: { 'phone-writes': 'checked' } } });
+    await stage.run();
+    const [bad, ...good] = stage.emulator.team.users().slice(0, 8);
+    if (bad === undefined) throw new Error('no users');
+    await stage.sql(
+      `update mirror.users set phone = '99', email = 'bad' || id || '@example.com' where id = ${bad.id}`,
+    );
+    await stage.sql(
+      `update mirror.users set email = 'good' || id || '@example.com' where id in (${good.map(({ id }) => id).join(', ')})`,
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { pushed: 8 } });
+    expect(await stage.sql('select user_id, field, reason, mirror_value from report.held')).toEqual([
+      [String(bad.id), 'phone', 'refused', '99'],
+    ]);
+    for (const { id } of good) expect(stage.emulator.team.user(id).email).toBe(`good${id}@example.com`);
+    expect(stage.emulator.team.user(bad.id).email).toBe(`bad${bad.id}@example.com`);
+    await stage.run();
+    await expectSilence();
+  });
+
+  it('defers a row that an editor holds in an open transaction', async () => {
+    await open();
+    await stage.run();
+    const { id } = twoWordUser();
+    stage.emulator.team.editUser(id, { phone: '15550188' });
+    const other = stage.emulator.team.users().find((user) => user.id !== id && user.phone !== null);
+    if (other === undefined) throw new Error('no other user');
+    stage.emulator.team.editUser(other.id, { phone: '15550189' });
+    await stage.db.transaction(async (tx) => {
+      await tx.executeQuery({
+        sql: `update mirror.users set email = 'open@example.com' where id = ${id}`,
+        parameters: [],
+        query: { kind: 'RawNode', sqlFragments: [], parameters: [] },
+        queryId: { queryId: 'held' },
+      });
+      expect(await stage.run()).toMatchObject({ outcome: 'partial', counts: { deferred: 1 } });
+      expect(await stage.sql(`select phone from mirror.users where id = ${other.id}`)).toEqual([
+        ['15550189'],
+      ]);
+    });
+    expect(await stage.run()).toMatchObject({ outcome: 'complete' });
+    await expectEqualSides();
+  });
+
+  it('plans without writing on either side', async () => {
+    await open();
+    await stage.run();
+    const { id } = twoWordUser();
+    await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);
+    stage.emulator.team.addTag('brand new');
+    const dump = () =>
+      stage.sql(
+        'select (select count(*) from sync.runs), (select count(*) from sync.changes), (select count(*) from mirror.tags), (select max(xmin::text::bigint) from mirror.users)',
+      );
+    const before = await dump();
+    stage.emulator.clearRequests();
+    const { users, listings } = await stage.plan();
+    expect(
+      users.plans.filter(({ patch }) => patch.name !== undefined).map((plan) => Number(plan.id)),
+    ).toEqual([id]);
+    expect(listings).toMatchObject([
+      { resource: 'tags', added: 1 },
+      { resource: 'contact_fields', added: 0 },
+    ]);
+    expect(await dump()).toEqual(before);
+    expect(stage.updates()).toEqual([]);
+  });
+
+  it('stops an update that clears a name it was not sent, and keeps the name', async () => {
+    await open({ emulator: { variants: { 'email-update': 'clears-name' } } });
+    await stage.run();
+    const { id, first, last } = twoWordUser();
+    await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${id}`);
+    expect(await stage.run()).toMatchObject({ outcome: 'partial', waiting: 1 });
+    expect(await stage.sql(`select first_name, last_name from mirror.users where id = ${id}`)).toEqual([
+      [first, last],
+    ]);
+    expect(await stage.sql('select field, reason, service_value from report.held')).toEqual([
+      ['name', 'conflict', ''],
+    ]);
+    stage.emulator.clearRequests();
+    await stage.run();
+    expect(await stage.sql(`select first_name, last_name from mirror.users where id = ${id}`)).toEqual([
+      [first, last],
+    ]);
+  });
+});

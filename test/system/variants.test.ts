@@ -1,0 +1,108 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Variants } from '../../src/emulator/variants.ts';
+import { createStage, type Stage } from './stage.ts';
+
+const variants: readonly Partial<Variants>[] = [
+  { pages: 'base-0', 'limit-cap': 7 },
+  { pages: 'base-1', 'limit-cap': 7 },
+  { pages: 'base-1-empty', 'limit-cap': 10 },
+  { pages: 'base-1-refused', 'limit-cap': 10, 'over-cap': 'refuse' },
+  { pages: 'base-0', 'limit-cap': 12, 'over-cap': 'refuse', order: 'oldest-first' },
+  {
+    'missing-fields': 'some',
+    'extra-fields': 'some',
+    nulls: 'some',
+    revisions: 'absent',
+    'count-body': 'integer',
+  },
+  { blank: 'null', phones: 'mixed', fraction: 'mixed', 'email-lookup': 'exact' },
+  { blank: 'absent', fraction: '9', 'unfiltered-users': 'refuse', 'member-extras': 'email-phone' },
+  { 'unfiltered-users': 5, 'member-extras': 'email-phone' },
+  { 'updated-at': 'stuck', fraction: '0' },
+];
+
+describe('every deployment is mirrored whole, and a second run is silent', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  it.each(variants)('%j', async (played) => {
+    stage = await createStage({ emulator: { variants: played, users: 40, tags: 49, fields: 21 } });
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', reasons: [] });
+    const { team } = stage.emulator;
+    expect(
+      (await stage.sql('select id, coalesce(tag, $$$$) from mirror.tags where gone_at is null'))
+        .map(([id]) => Number(id))
+        .toSorted(),
+    ).toEqual(
+      team
+        .tags()
+        .map(({ id }) => id)
+        .toSorted(),
+    );
+    expect(
+      (await stage.sql('select id from mirror.contact_fields where gone_at is null'))
+        .map(([id]) => Number(id))
+        .toSorted(),
+    ).toEqual(
+      team
+        .fields()
+        .map(({ id }) => id)
+        .toSorted(),
+    );
+    const reachable = team
+      .users()
+      .filter(
+        ({ email, phone }) => email !== null || phone !== null || played['unfiltered-users'] === undefined,
+      );
+    expect(
+      Number((await stage.sql('select count(*) from mirror.users where resolved'))[0]?.[0]),
+    ).toBeGreaterThanOrEqual(reachable.length);
+
+    const id =
+      team
+        .users()
+        .find(
+          ({ email, first, last }) =>
+            email !== null && first !== '' && /^\S+$/.test(last) && !/\s/.test(first),
+        )?.id ?? 0;
+    await stage.sql(
+      `update mirror.users set first_name = 'Robin', email = 'robin@example.com' where id = ${id}`,
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 2 } });
+    expect(team.user(id)).toMatchObject({ first: 'Robin', email: 'robin@example.com' });
+    await stage.run();
+
+    const before = await stage.sql(
+      'select md5(string_agg(u::text || u.xmin, $$,$$ order by id)) from mirror.users u',
+    );
+    stage.emulator.clearRequests();
+    const silent = await stage.run();
+    expect(silent.outcome).toBe('complete');
+    expect(Object.keys(silent.counts).toSorted()).toEqual(
+      [
+        'users_read',
+        'tags_read',
+        'contact_fields_read',
+        'contact_counts',
+        ...(silent.counts.users_unresolved ? ['users_unresolved'] : []),
+      ].toSorted(),
+    );
+    expect(stage.updates()).toEqual([]);
+    expect(
+      await stage.sql('select md5(string_agg(u::text || u.xmin, $$,$$ order by id)) from mirror.users u'),
+    ).toEqual(before);
+  });
+
+  it('asks for exactly as many pages as there are, and one more', async () => {
+    stage = await createStage({ emulator: { tags: 250, fields: 60, users: 10 } });
+    await stage.run();
+    stage.emulator.clearRequests();
+    const { requests } = await stage.run();
+    const count = (path: string) => stage.emulator.requests.filter((request) => request.path === path).length;
+    expect({ tags: count('/v1/tags'), fields: count('/v1/contact-fields'), requests }).toEqual({
+      tags: 4,
+      fields: 2,
+      requests: 9,
+    });
+  });
+});
