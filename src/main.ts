@@ -96,11 +96,19 @@ function addEmulatorOptions(command: Command): Command {
     .option('--http', 'plain HTTP, on loopback only')
     .option('--seed <n>', 'what the content follows from', '1')
     .option('--rate <n>', 'requests a minute; 0: no limit', '500')
+    .option('--state <file>', 'read the teams from this file if it is there, and keep them in it')
+    .option('--authority <file>', 'write the certificate authority to this file')
+    .option(
+      '--control-token <token>',
+      'what the control endpoint asks for; without it, it answers loopback alone',
+    )
     .option(
       '--variant <name=value>',
       'how a deployment differs where the interface is silent; repeatable',
       collect,
-    );
+    )
+    .option('--fault <kind,name=value,…>', 'what goes wrong, and when; repeatable', collect)
+    .option('--list', 'list the variants and faults');
 }
 
 function createProgram(): Command {

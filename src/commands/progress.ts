@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 
 export interface Progress {
   readonly onEvent: (event: RunEvent) => void;
-  close(): void;
+  readonly close: () => void;
 }
 
 const words: Readonly<Record<string, string>> = {

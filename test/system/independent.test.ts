@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { byText } from '../support/by-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createIndependentService, type IndependentService } from './independent-service.ts';
 import { runMusterd } from './run-musterd.ts';
@@ -36,11 +37,11 @@ describe('a service with other choices', () => {
       outcome: 'complete',
       counts: { users_read: 22, tags_added: 29, contact_fields_added: 15 },
     });
-    expect((await sql('select id from mirror.tags')).flat().toSorted()).toEqual(
-      [...service.tags.keys()].toSorted(),
+    expect((await sql('select id from mirror.tags')).flat().toSorted(byText)).toEqual(
+      [...service.tags.keys()].toSorted(byText),
     );
-    expect((await sql('select id from mirror.contact_fields')).flat().toSorted()).toEqual(
-      [...service.fields.keys()].toSorted(),
+    expect((await sql('select id from mirror.contact_fields')).flat().toSorted(byText)).toEqual(
+      [...service.fields.keys()].toSorted(byText),
     );
     expect(await sql(`select raw #>> '{kind,max}', count(*) from mirror.contact_fields group by 1`)).toEqual([
       ['9007199254740993', '15'],

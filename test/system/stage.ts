@@ -64,9 +64,8 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
     ratePerMinute: 0,
     ...options.emulator,
   });
-  const { db, url, close } = await createTestDatabase(
-    options.server === undefined ? {} : { server: options.server },
-  );
+  const database = await createTestDatabase(options.server === undefined ? {} : { server: options.server });
+  const { db, url } = database;
   const config = configFor(emulator.environment, options.config);
   const sql = async (text: string) => (await runSqlText(db, text)).rows.map((row) => row.map(inText));
   return {
@@ -96,7 +95,7 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
         path === '/v1/users/update' ? (body as { users: Readonly<Record<string, unknown>>[] }).users : [],
       ),
     close: async () => {
-      await close();
+      await database.close();
       await emulator.close();
     },
   };

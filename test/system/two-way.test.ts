@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { byText } from '../support/by-text.ts';
 import { servers } from '../support/servers.ts';
 import { createStage, onService, type Stage, type StageOptions } from './stage.ts';
 
@@ -19,7 +20,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
           [first, last].filter(Boolean).join(' ').replace(/\s+/g, ' ').normalize('NFC'),
           ...rest,
         ])
-        .toSorted();
+        .toSorted(byText);
     return { mirror: joined(await stage.mirrored()), service: joined(onService(stage)) };
   };
   const expectEqualSides = async () => {
@@ -73,11 +74,11 @@ describe.each(servers())('two-way runs on $name', (server) => {
       contact_counts: 1,
     });
     await expectEqualSides();
-    expect((await stage.sql('select id, tag from mirror.tags')).toSorted()).toEqual(
+    expect((await stage.sql('select id, tag from mirror.tags')).toSorted(byText)).toEqual(
       stage.emulator.team
         .tags()
         .map(({ id, tag }) => [String(id), tag])
-        .toSorted(),
+        .toSorted(byText),
     );
     expect(await stage.sql('select segment, count from mirror.contact_counts')).toEqual([['all', '312456']]);
     expect((await expectSilence()).outcome).toBe('complete');

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Variants } from '../../src/emulator/variants.ts';
+import { byText } from '../support/by-text.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const variants: readonly Partial<Variants>[] = [
@@ -32,22 +33,22 @@ describe('every deployment is mirrored whole, and a second run is silent', () =>
     expect(
       (await stage.sql('select id, coalesce(tag, $$$$) from mirror.tags where gone_at is null'))
         .map(([id]) => Number(id))
-        .toSorted(),
+        .toSorted(byText),
     ).toEqual(
       team
         .tags()
         .map(({ id }) => id)
-        .toSorted(),
+        .toSorted(byText),
     );
     expect(
       (await stage.sql('select id from mirror.contact_fields where gone_at is null'))
         .map(([id]) => Number(id))
-        .toSorted(),
+        .toSorted(byText),
     ).toEqual(
       team
         .fields()
         .map(({ id }) => id)
-        .toSorted(),
+        .toSorted(byText),
     );
     const reachable = team
       .users()
@@ -78,14 +79,14 @@ describe('every deployment is mirrored whole, and a second run is silent', () =>
     stage.emulator.clearRequests();
     const silent = await stage.run();
     expect(silent.outcome).toBe('complete');
-    expect(Object.keys(silent.counts).toSorted()).toEqual(
+    expect(Object.keys(silent.counts).toSorted(byText)).toEqual(
       [
         'users_read',
         'tags_read',
         'contact_fields_read',
         'contact_counts',
         ...(silent.counts.users_unresolved ? ['users_unresolved'] : []),
-      ].toSorted(),
+      ].toSorted(byText),
     );
     expect(stage.updates()).toEqual([]);
     expect(

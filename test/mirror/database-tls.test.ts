@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { type Embedded, openEmbedded } from '../../src/mirror/embedded.ts';
+import { eventually } from '../support/eventually.ts';
+
+/** Certificates are made here, since those in a repository end. */
+describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with TLS', () => {
+  let server: Embedded;
+  let folder: string;
+
+  const openssl = (...args: string[]) => {
+    const { status, stderr } = spawnSync('openssl', args, { cwd: folder, encoding: 'utf8' });
+    if (status !== 0) throw new Error(stderr);
+  };
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'musterd-tls-'));
+    chmodSync(folder, 0o755);
+    writeFileSync(join(folder, 'names'), 'subjectAltName=IP:127.0.0.1');
+    openssl(
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-keyout',
+      'ca.key',
+      '-out',
+      'ca.pem',
+      '-subj',
+      '/CN=ca',
+    );
+    openssl(
+      'req',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-keyout',
+      'key.pem',
+      '-out',
+      'request',
+      '-subj',
+      '/CN=server',
+    );
+    const sign = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
+    openssl('x509', '-req', '-in', 'request', '-out', 'cert.pem', ...sign);
+    server = await openEmbedded({ ephemeral: true, closePatienceMs: 0 });
+    const { uid, gid } = statSync(join(server.dataDir, 'cluster', 'data'));
+    if (process.getuid?.() === 0) chownSync(join(folder, 'key.pem'), uid, gid);
+    chmodSync(join(folder, 'key.pem'), 0o600);
+    const admin = createDatabase({ url: server.url });
+    for (const [name, value] of [
+      ['ssl_cert_file', join(folder, 'cert.pem')],
+      ['ssl_key_file', join(folder, 'key.pem')],
+      ['ssl', 'on'],
+    ] as const) {
+      // ALTER SYSTEM takes no parameters.
+      await sql`alter system set ${sql.id(name)} = ${sql.id(value)}`.execute(admin.kysely);
+    }
+    await sql`select pg_reload_conf()`.execute(admin.kysely);
+    await eventually('TLS is on', async () => (await connect('sslmode=no-verify')).encrypted);
+    await admin.close();
+  });
+  afterAll(async () => {
+    await server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function connect(
+    query: string,
+    host = '127.0.0.1',
+  ): Promise<{ encrypted?: boolean; error?: string }> {
+    const url = new URL(server.url);
+    url.hostname = host;
+    url.search = query.replace('CA', join(folder, 'ca.pem'));
+    const db = createDatabase({ url: url.href });
+    try {
+      const { rows } = await sql<{ ssl: boolean }>`
+        select ssl from pg_stat_ssl where pid = pg_backend_pid()`.execute(db.kysely);
+      return rows[0] === undefined ? {} : { encrypted: rows[0].ssl };
+    } catch (error) {
+      return { error: error instanceof Error ? error.message : String(error) };
+    } finally {
+      await db.close();
+    }
+  }
+
+  test.each(['require', 'verify-ca', 'verify-full'])(
+    'sslmode=%s believes the right authority alone',
+    async (mode) => {
+      expect(await connect(`sslmode=${mode}&sslrootcert=CA`)).toEqual({ encrypted: true });
+      expect((await connect(`sslmode=${mode}`)).error).toMatch(/certificate/);
+      expect((await connect(`sslmode=${mode}&sslrootcert=CA`, 'localhost')).error).toMatch(/altnames/);
+    },
+  );
+
+  test('sslmode=no-verify encrypts, sslmode=disable does not', async () => {
+    expect(await connect('sslmode=no-verify', 'localhost')).toEqual({ encrypted: true });
+    expect(await connect('sslmode=disable')).toEqual({ encrypted: false });
+  });
+});
