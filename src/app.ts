@@ -4,14 +4,16 @@ import type { Config } from './config.ts';
 import { MusterdError } from './errors.ts';
 import type { Log } from './log.ts';
 import { logRunEvent } from './log-events.ts';
+import { writeCredentials } from './mirror/credentials.ts';
 import type { Database } from './mirror/database.ts';
 import { takeLease } from './mirror/lease.ts';
 import { createMirror, createMirrorReader } from './mirror/mirror.ts';
+import { writeLesson } from './mirror/rate-limits.ts';
 import { beginRun, finishRun, noteTeam, type RunOutcome } from './mirror/runs.ts';
 import { checkTeam, pinTeam } from './mirror/teams.ts';
 import type { Id } from './model/id.ts';
 import type { Team } from './model/team.ts';
-import { createService, requireSchema } from './places.ts';
+import { createService, credentialUses, requireSchema, sharePace } from './places.ts';
 import { createFindings, type Findings, type RunEvent } from './reconcile/findings.ts';
 import {
   type ListingsPlan,
@@ -20,6 +22,7 @@ import {
   reconcile,
   type UsersPlan,
 } from './reconcile/reconcile.ts';
+import type { Client } from './service/client.ts';
 
 export interface Watch {
   readonly log: Log;
@@ -48,6 +51,22 @@ export interface RunReport {
   readonly durationMs: number;
 }
 
+/** A client that writes, at the pace that all processes on this database share. */
+async function openService(
+  db: Database<unknown>,
+  config: Config,
+  watch: Watch,
+  onRequest: () => void,
+): Promise<Client> {
+  return createService(config, 'read-write', { ...watch, onRequest, pace: await sharePace(db, config) });
+}
+
+/** Keeps what the client learned for the next one. */
+async function rememberService(db: Database<unknown>, config: Config, service: Client): Promise<void> {
+  await writeLesson(db, config.team, service.rateLesson());
+  await writeCredentials(db, config.team, credentialUses(config, service));
+}
+
 /** One complete two-way run: lease, record, reconcile, verdict. Throws what ended the run early. */
 export async function runReconcile(
   db: Database<unknown>,
@@ -57,11 +76,11 @@ export async function runReconcile(
 ): Promise<RunReport> {
   const startedMs = systemClock.monotonicMs();
   let requests = 0;
-  const service = createService(config, 'read-write', watch, () => {
+  const lease = await takeLease(db, config.team, config.lease);
+  const service = await openService(db, config, watch, () => {
     requests += 1;
-  });
-  const lease = await takeLease(db, config.team, config.lease).catch(async (error: unknown) => {
-    await service.close();
+  }).catch(async (error: unknown) => {
+    await lease.release();
     throw error;
   });
   const runId = await beginRun(db, config.team, command);
@@ -114,6 +133,7 @@ export async function runReconcile(
     await finish(stopped ? 'partial' : 'failed', [...findings.reasons, reason]).catch(() => {});
     throw error;
   } finally {
+    await rememberService(db, config, service).catch(() => {});
     await lease.release().catch(() => {});
     await service.close();
   }

@@ -77,6 +77,16 @@ export const configSchema = z.strictObject({
       share: z.coerce.number().gt(0).max(1).default(1).describe('Part of the limit that is ours.'),
     })
     .prefault({}),
+  clock: z
+    .strictObject({
+      warnAboveMs: milliseconds
+        .default(30_000)
+        .describe("Difference to the service's clock that is warned about."),
+      correctUpToMs: milliseconds
+        .default(900_000)
+        .describe('Largest difference by which tokens are dated anew.'),
+    })
+    .prefault({}),
   pages: z
     .strictObject({
       size: positive.max(10_000).default(100).describe('Rows asked for per page.'),

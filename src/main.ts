@@ -111,6 +111,37 @@ function addEmulatorOptions(command: Command): Command {
     .option('--list', 'list the variants and faults');
 }
 
+type Add = (name: string, description: string, action: Action) => Command;
+
+/** The commands that look at the service itself. */
+function addServiceCommands(add: Add, json: (command: Command) => Command): void {
+  const api = add(
+    'api <method> <path>',
+    'one call of any endpoint, authenticated and within the rate; JSON out',
+    async (context, options, args) => (await import('./commands/api.ts')).apiCommand(context, options, args),
+  );
+  api
+    .option(
+      '--field <key=value>',
+      'a field of the JSON body: a=1, a[b]=x, a[]=x, a=@file; repeatable',
+      collect,
+    )
+    .option('--input <file>', 'the JSON body; - for stdin')
+    .option('--paginate', 'all pages of a listing, as one list')
+    .option('-i, --include', 'status and headers first');
+  const check = json(
+    add(
+      'check',
+      'the doctor: settings, database, credentials, clock, and what the interface leaves open',
+      async (context, options) => (await import('./commands/check.ts')).checkCommand(context, options),
+    ),
+  );
+  check.option(
+    '--write-probe <user>',
+    'also test what an update does, on this user (id, email or phone); restores it',
+  );
+}
+
 function createProgram(): Command {
   const program = new Command('musterd')
     .description(
@@ -159,6 +190,7 @@ function createProgram(): Command {
   wire(program, addLookups, async (context, _, [file = '-']) =>
     (await import('./commands/lookups.ts')).addLookupsCommand(context, file),
   );
+  addServiceCommands(add, json);
   addEmulatorOptions(
     add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
       (await import('./commands/emulator.ts')).emulatorCommand(context, options),

@@ -1,15 +1,20 @@
 /** Opens the two places with what the settings say. */
+import { createHash } from 'node:crypto';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { MusterdError } from './errors.ts';
 import type { Log } from './log.ts';
 import { logServiceEvent } from './log-events.ts';
+import type { CredentialUse } from './mirror/credentials.ts';
 import { checkServer, createDatabase, type Database } from './mirror/database.ts';
 import { openEmbedded } from './mirror/embedded.ts';
 import { migrate, pendingMigrations } from './mirror/migrate.ts';
+import { createSharedPace, readLesson } from './mirror/rate-limits.ts';
 import { createSecret, type Secret } from './secret.ts';
 import { type Client, createClient } from './service/client.ts';
 import type { ServiceEvent } from './service/event.ts';
+import type { RateSettings } from './service/rate.ts';
+import type { CredentialName } from './service/token.ts';
 
 export interface Mirror {
   readonly db: Database<unknown>;
@@ -80,12 +85,50 @@ function credentialsOf({ service }: Config) {
   );
 }
 
+/** A name for a credential under which it can be told from others, and not be guessed. */
+export function fingerprint(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** The fingerprint of each configured credential. */
+export function fingerprintsOf({ service }: Config): ReadonlyMap<CredentialName, string> {
+  const { secretId, nextSecretId, apiKey } = service;
+  const named = [
+    ['current', secretId],
+    ['next', nextSecretId],
+    ['api-key', secretId === undefined ? apiKey : undefined],
+  ] as const;
+  return new Map(
+    named.flatMap(([name, value]) => (value === undefined ? [] : [[name, fingerprint(value)] as const])),
+  );
+}
+
+/** Which credentials a client has needed so far. */
+export function credentialUses(config: Config, service: Client): readonly CredentialUse[] {
+  const prints = fingerprintsOf(config);
+  return service.credentials().flatMap(({ credential, lastNeededMs }) => {
+    const print = prints.get(credential);
+    return print === undefined || lastNeededMs === null
+      ? []
+      : [{ fingerprint: print, acceptedAtMs: lastNeededMs }];
+  });
+}
+
+export interface ServiceOptions {
+  readonly log: Log;
+  /** A request to stop. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told of each request that came to an end. */
+  readonly onRequest?: () => void;
+  /** What other processes on this database have to say about the pace. */
+  readonly pace?: Pick<RateSettings, 'reserve' | 'announcePause' | 'learned'>;
+}
+
 /** @throws MusterdError `configuration` */
 export function createService(
   config: Config,
   mode: 'read-only' | 'read-write',
-  { log, signal }: { readonly log: Log; readonly signal?: AbortSignal | undefined },
-  onRequest: () => void = () => {},
+  { log, signal, onRequest, pace = {} }: ServiceOptions,
 ): Client {
   const { baseUrl, caFile } = config.service;
   if (baseUrl === undefined) {
@@ -94,7 +137,7 @@ export function createService(
     });
   }
   const onEvent = (event: ServiceEvent) => {
-    if (event.kind === 'request') onRequest();
+    if (event.kind === 'request') onRequest?.();
     logServiceEvent(log, event);
   };
   return createClient({
@@ -102,10 +145,28 @@ export function createService(
     credentials: credentialsOf(config),
     mode,
     http: { ...config.http, caFile },
-    rate: config.rate,
+    rate: { ...config.rate, ...pace },
+    clockSkew: config.clock,
     maxPages: config.pages.max,
     clock: systemClock,
     signal,
     onEvent,
   });
+}
+
+/** The part of the limit that all processes on a database use together; the rest is margin for the network. */
+const sharedMargin = 0.99;
+/** A burst counts against what refills: a larger one would leave less of the limit for the long run. */
+const largestSharedBurst = 12;
+
+/** The team's pace, shared through the database by every process that is allowed to write there. */
+export async function sharePace(
+  db: Database<unknown>,
+  { team, rate }: Config,
+): Promise<Pick<RateSettings, 'reserve' | 'announcePause' | 'learned'>> {
+  const pace = createSharedPace(db, team, {
+    perMinute: rate.perMinute * rate.share * sharedMargin,
+    burst: Math.min(rate.burst, largestSharedBurst),
+  });
+  return { ...pace, learned: await readLesson(db, team) };
 }

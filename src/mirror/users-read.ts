@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Hold, HoldReason, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import type { NameSplit } from '../model/name.ts';
+import type { NamePair, NameSplit } from '../model/name.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { asTimestamp } from './timestamp.ts';
 
@@ -213,4 +213,12 @@ export async function countPresentUsers<T>(db: Kysely<T>, teamId: Id): Promise<n
   const { rows } = await sql<{ count: bigint }>`
     select count(*) as count from mirror.users where team_id = ${teamId} and gone_at is null`.execute(db);
   return Number(rows[0]?.count ?? 0n);
+}
+
+/** The halves of a user's name as the mirror has them. */
+export async function readName<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<NamePair | null> {
+  const { rows } = await sql<{ first_name: string; last_name: string }>`
+    select first_name, last_name from mirror.users where team_id = ${teamId} and id = ${id}`.execute(db);
+  const [row] = rows;
+  return row === undefined ? null : { first: row.first_name, last: row.last_name };
 }

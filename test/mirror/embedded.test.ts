@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   existsSync,
@@ -35,6 +36,8 @@ const closers: (() => unknown)[] = [];
 beforeAll(async () => {
   made = mkdtempSync(join(tmpdir(), 'musterd-made-'));
   await (await openEmbedded({ dataDir: made })).close();
+  // No test here cuts the power.
+  appendFileSync(join(made, 'cluster', 'data', 'postgresql.conf'), 'fsync = off\n');
 });
 afterAll(() => rmSync(made, { recursive: true, force: true }));
 beforeEach(() => {

@@ -60,6 +60,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'model',
     'places.ts',
     'reconcile',
+    'service',
   ],
 };
 

@@ -1,0 +1,29 @@
+import type { Database } from '../mirror/database.ts';
+import { pendingMigrations } from '../mirror/migrate.ts';
+import { missingPrivileges, readServer } from '../mirror/probes.ts';
+import { inWords, type Report } from './check-report.ts';
+
+/** Version, encoding, migrations, privileges. @returns whether the schema is there and complete */
+export async function checkDatabase(db: Database<unknown>, report: Report): Promise<boolean> {
+  try {
+    const { version, encoding, user } = await readServer(db);
+    report.add('database', 'ok', `Postgres ${version}, ${encoding}, as ${user}`);
+    const pending = await pendingMigrations(db);
+    if (pending.length > 0) {
+      report.add(
+        'migrations',
+        'note',
+        `to be applied: ${pending.join(', ')}; reconcile and "musterd migrate" do it`,
+      );
+      return false;
+    }
+    report.add('migrations', 'ok', 'complete');
+    const missing = await missingPrivileges(db);
+    if (missing.length > 0) report.add('privileges', 'fail', `${user} lacks ${missing.join(', ')}`);
+    else report.add('privileges', 'ok', 'all that a run needs');
+    return true;
+  } catch (error) {
+    report.add('database', 'fail', inWords(error));
+    return false;
+  }
+}

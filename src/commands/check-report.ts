@@ -1,0 +1,37 @@
+import { MusterdError } from '../errors.ts';
+import { describeError } from '../log.ts';
+import type { Probe } from '../mirror/probes.ts';
+
+/** One line of the doctor's report. */
+export interface Finding {
+  readonly check: string;
+  readonly verdict: 'ok' | 'note' | 'fail';
+  readonly detail: string;
+}
+
+/** What a check may add to: findings for the table, probes for the database. */
+export interface Report {
+  add(check: string, verdict: Finding['verdict'], detail: string): void;
+  probe(probe: string, answer: unknown, verdict: Finding['verdict'], detail: string): void;
+  readonly findings: readonly Finding[];
+  readonly probes: readonly Probe[];
+}
+
+export function createReport(): Report {
+  const findings: Finding[] = [];
+  const probes: Probe[] = [];
+  return {
+    add: (check, verdict, detail) => void findings.push({ check, verdict, detail }),
+    probe: (probe, answer, verdict, detail) => {
+      findings.push({ check: probe, verdict, detail });
+      probes.push({ probe, answer });
+    },
+    findings,
+    probes,
+  };
+}
+
+export function inWords(error: unknown): string {
+  if (error instanceof MusterdError && error.hint !== undefined) return `${error.message}. ${error.hint}`;
+  return String(describeError(error)['message']);
+}

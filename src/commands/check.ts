@@ -1,0 +1,84 @@
+import { loadConfig } from '../config-sources.ts';
+import { MusterdError } from '../errors.ts';
+import type { Database } from '../mirror/database.ts';
+import { writeProbes } from '../mirror/probes.ts';
+import { createService, openMirror, sharePace } from '../places.ts';
+import { checkClock, checkCredentials, checkTeamOf } from './check-access.ts';
+import { checkDatabase } from './check-database.ts';
+import { probeService } from './check-probes.ts';
+import { createReport, inWords, type Report } from './check-report.ts';
+import { probeWrites } from './check-write-probe.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { paint, printJson, printTable } from './output.ts';
+import { readSettings } from './setup.ts';
+
+/** The doctor. Reads only, but for `--write-probe`, which says so, and the record of what it found. */
+export async function checkCommand(
+  context: Context,
+  options: { readonly writeProbe?: string },
+): Promise<ExitCode> {
+  const report = createReport();
+  const { config, log } = readSettings(context);
+  report.add('configuration', 'ok', config.service.baseUrl ?? 'no service');
+  const mirror = await openMirror(config, () => {}).catch((error: unknown) => {
+    report.add('database', 'fail', inWords(error));
+    return undefined;
+  });
+  try {
+    const ready = mirror !== undefined && (await checkDatabase(mirror.db, report));
+    const db = ready ? mirror.db : undefined;
+    const code = await checkService(context, report, db, options.writeProbe);
+    if (db !== undefined) await writeProbes(db, config.team, report.probes);
+    show(context, report);
+    log.debug({ findings: report.findings.length }, 'checked');
+    if (code !== exitCode.ok) return code;
+    return report.findings.some(({ verdict }) => verdict === 'fail') ? exitCode.partial : exitCode.ok;
+  } finally {
+    await mirror?.close();
+  }
+}
+
+/** The service's half; it goes as far as the credentials allow. */
+async function checkService(
+  context: Context,
+  report: Report,
+  db: Database<unknown> | undefined,
+  writeProbe: string | undefined,
+): Promise<ExitCode> {
+  const config = loadConfig(context.configFile, context.env);
+  const { log } = readSettings(context);
+  const pace = db === undefined ? {} : await sharePace(db, config);
+  const mode = writeProbe === undefined ? 'read-only' : 'read-write';
+  const service = createService(config, mode, { log, signal: context.signal, pace });
+  try {
+    if (!(await checkCredentials(service, config, db, report))) return exitCode.credentials;
+    checkClock(service, config, report);
+    const team = await service.team();
+    if (!(await checkTeamOf(team, config, db, report))) return exitCode.configuration;
+    await probeService(service, team, config, report);
+    if (writeProbe !== undefined) await probeWrites(service, team, db, config, writeProbe, report);
+    return exitCode.ok;
+  } catch (error) {
+    if (error instanceof MusterdError && ['stopped', 'usage'].includes(error.code)) throw error;
+    report.add('service', 'fail', inWords(error));
+    return exitCode.ok;
+  } finally {
+    await service.close();
+  }
+}
+
+const marks = { ok: 'ok', note: 'note', fail: 'FAIL' } as const;
+const styles = { ok: 'green', note: 'yellow', fail: 'red' } as const;
+
+function show(context: Context, { findings, probes }: Report): void {
+  if (context.json) {
+    printJson(context, { ok: findings.every(({ verdict }) => verdict !== 'fail'), findings, probes });
+    return;
+  }
+  const rows = findings.map(({ check, verdict, detail }) => [
+    paint(context, styles[verdict], marks[verdict]),
+    check,
+    detail,
+  ]);
+  printTable(context, ['', 'check', 'finding'], rows);
+}

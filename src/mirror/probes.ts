@@ -1,0 +1,48 @@
+/** What `musterd check` found out about the service, kept from check to check. */
+import { sql } from 'kysely';
+import { toJson } from '../model/json.ts';
+import type { Database } from './database.ts';
+
+export interface Probe {
+  /** Such as `users/get without a filter`. */
+  readonly probe: string;
+  /** What the service did, in words and values. */
+  readonly answer: unknown;
+}
+
+export async function writeProbes<T>(
+  { kysely }: Database<T>,
+  team: string,
+  probes: readonly Probe[],
+): Promise<void> {
+  if (probes.length === 0) return;
+  await sql`
+    insert into sync.probes (team, probe, answer)
+    select ${team}, s.probe, s.answer from jsonb_to_recordset(${toJson(probes)}::jsonb) as s (probe text, answer jsonb)
+    on conflict (team, probe) do update set answer = excluded.answer, probed_at = clock_timestamp()`.execute(
+    kysely,
+  );
+}
+
+/** What the role of this connection may not do, of what a run has to. */
+export async function missingPrivileges<T>({ kysely }: Database<T>): Promise<readonly string[]> {
+  const { rows } = await sql<{ missing: string }>`
+    select format('%s on %s.%s', p.privilege, n.nspname, c.relname) as missing
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    cross join lateral (values ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) p (privilege)
+    where n.nspname in ('mirror', 'sync') and c.relkind in ('r', 'p')
+      and not has_table_privilege(c.oid, p.privilege)
+    order by 1`.execute(kysely);
+  return rows.map(({ missing }) => missing);
+}
+
+export async function readServer<T>({
+  kysely,
+}: Database<T>): Promise<{ readonly version: string; readonly encoding: string; readonly user: string }> {
+  const { rows } = await sql<{ version: string; encoding: string; user: string }>`
+    select current_setting('server_version') as version, current_setting('server_encoding') as encoding, current_user as "user"`.execute(
+    kysely,
+  );
+  return rows[0] ?? { version: 'unknown', encoding: 'unknown', user: 'unknown' };
+}

@@ -1,0 +1,71 @@
+/**
+ * The pace of a team, shared by every process on this database: one row a team, the generic cell rate
+ * algorithm in one statement, by the database's clock. `next_at` is when the bucket will be full again;
+ * each request moves it by one period, and waits until it is no further away than the burst.
+ */
+import { sql } from 'kysely';
+import type { Database } from './database.ts';
+
+export interface SharedPaceSettings {
+  /** Requests a minute that all processes together may send. */
+  readonly perMinute: number;
+  /** Requests that may leave at once after a quiet time. */
+  readonly burst: number;
+}
+
+export interface SharedPace {
+  /** Takes `calls` from the limit and says how long to wait before sending them, in ms. */
+  reserve(calls: number): Promise<number>;
+  /** After a 429: nobody sends for that long. */
+  announcePause(pauseMs: number): Promise<void>;
+}
+
+/** Any 60 s hold at most `perMinute`: the burst, and what refills meanwhile. */
+export function createSharedPace<T>(db: Database<T>, team: string, settings: SharedPaceSettings): SharedPace {
+  const burst = Math.max(1, Math.min(settings.burst, Math.floor(settings.perMinute / 4)));
+  const periodMs = 60_000 / (settings.perMinute - burst);
+  return {
+    reserve: async (calls) => {
+      const { rows } = await sql<{ wait_ms: number }>`
+        insert into sync.rate_limits as r (team, next_at)
+        values (${team}, clock_timestamp() + ${calls * periodMs} * interval '1 ms')
+        on conflict (team) do update
+          set next_at = greatest(r.next_at, clock_timestamp()) + ${calls * periodMs} * interval '1 ms'
+        returning greatest(0, extract(epoch from r.next_at - clock_timestamp()) * 1000 - ${burst * periodMs})::float8 as wait_ms
+      `.execute(db.kysely);
+      return rows[0]?.wait_ms ?? 0;
+    },
+    announcePause: async (pauseMs) => {
+      await sql`
+        update sync.rate_limits set next_at = greatest(next_at, clock_timestamp() + ${pauseMs + burst * periodMs} * interval '1 ms')
+        where team = ${team}`.execute(db.kysely);
+    },
+  };
+}
+
+/** What an earlier process learned of the pace that the service stands; `undefined` if nothing, or a day ago. */
+export async function readLesson<T>(
+  { kysely }: Database<T>,
+  team: string,
+): Promise<{ readonly burst: number; readonly perMinute: number } | undefined> {
+  const { rows } = await sql<{ burst: number; per_minute: number }>`
+    select burst, per_minute from sync.rate_limits
+    where team = ${team} and burst is not null and learned_at > clock_timestamp() - interval '1 day'`.execute(
+    kysely,
+  );
+  const [row] = rows;
+  return row === undefined ? undefined : { burst: row.burst, perMinute: row.per_minute };
+}
+
+/** Written only when it differs from what is there. */
+export async function writeLesson<T>(
+  { kysely }: Database<T>,
+  team: string,
+  lesson: { readonly burst: number; readonly perMinute: number },
+): Promise<void> {
+  await sql`
+    update sync.rate_limits set burst = ${lesson.burst}, per_minute = ${lesson.perMinute}, learned_at = clock_timestamp()
+    where team = ${team} and (burst, per_minute) is distinct from (${lesson.burst}::float8, ${lesson.perMinute}::float8)`.execute(
+    kysely,
+  );
+}

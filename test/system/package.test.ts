@@ -1,0 +1,84 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { copyCheckout, plainEnvironment, temporaryFolder } from '../support/checkout.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { run, runWell } from '../support/run.ts';
+
+/** What `npm pack` makes, installed into an empty project, run by plain Node. */
+const folder = temporaryFolder();
+const checkout = join(folder.path, 'checkout');
+const project = join(folder.path, 'project');
+let packed: readonly string[] = [];
+
+beforeAll(async () => {
+  mkdirSync(checkout);
+  copyCheckout(checkout);
+  const answer = await runWell('npm', ['pack', '--json', '--pack-destination', folder.path], {
+    cwd: checkout,
+    env: plainEnvironment(),
+  });
+  const [tarball] = JSON.parse(answer.slice(answer.indexOf('['))) as {
+    filename: string;
+    files: { path: string }[];
+  }[];
+  packed = tarball?.files.map(({ path }) => path) ?? [];
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{"name": "somebody-elses", "version": "1.0.0"}');
+  await runWell('npm', ['install', join(folder.path, tarball?.filename ?? ''), '--no-audit', '--no-fund'], {
+    cwd: project,
+    env: plainEnvironment(),
+  });
+}, 300_000);
+afterAll(() => folder[Symbol.dispose]());
+
+const musterd = async (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+  await run(join(project, 'node_modules', '.bin', 'musterd'), args, {
+    cwd: project,
+    env: plainEnvironment(environment),
+  });
+
+test('holds what runs, and no source, test or setting of ours', () => {
+  expect(packed).toEqual(expect.arrayContaining(['package.json', 'dist/main.js', 'config/musterd.service']));
+  expect(packed.filter((path) => path.startsWith('migrations/')).length).toBeGreaterThan(0);
+  expect(packed.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))).toEqual([]);
+  expect(packed.filter((path) => /^(src|test|docs|\.)/.test(path))).toEqual([]);
+});
+
+test('brings no development tools along', () => {
+  const has = (name: string) => existsSync(join(project, 'node_modules', name));
+  expect(has('pg')).toBe(true);
+  expect(['typescript', 'vitest', 'node24', '@biomejs'].filter(has)).toEqual([]);
+});
+
+test('shows its help and its version', async () => {
+  const help = await musterd(['--help']);
+  expect(help).toMatchObject({ status: 0, stderr: '' });
+  expect(help.stdout).toMatch(/reconcile/);
+  expect((await musterd(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect((await musterd(['no-such-command'])).status).toBe(64);
+});
+
+test('migrates a database', async () => {
+  const database = await createTestDatabase({ empty: true });
+  try {
+    const first = await musterd(['migrate', '--json'], { DATABASE_URL: database.url });
+    expect(first).toMatchObject({ status: 0 });
+    const { applied } = JSON.parse(first.stdout) as { applied: string[] };
+    expect(applied.map((name) => `migrations/${name}.sql`)).toEqual(
+      packed.filter((path) => path.startsWith('migrations/')).toSorted((a, b) => (a < b ? -1 : 1)),
+    );
+    const second = await musterd(['migrate', '--json'], { DATABASE_URL: database.url });
+    expect(JSON.parse(second.stdout)).toEqual({ applied: [] });
+  } finally {
+    await database.close();
+  }
+});
+
+test('runs the embedded Postgres that came with it, and leaves no process behind', async () => {
+  const data = join(folder.path, 'data');
+  const ran = await musterd(['migrate', '--json'], { MUSTERD_DATA_DIR: data });
+  expect(ran).toMatchObject({ status: 0, stdout: expect.stringContaining('applied') as string });
+  expect(existsSync(join(data, 'cluster', 'data', 'PG_VERSION'))).toBe(true);
+  expect(existsSync(join(data, 'cluster', 'data', 'postmaster.pid'))).toBe(false);
+});
