@@ -42,7 +42,7 @@ function unsendable(field: Field, mirror: MirrorUser, base: BaseUser | undefined
     case 'roleId':
       return mirror.roleId === null ? 'the service gives no way to remove a role' : undefined;
     case 'phone':
-      return mirror.phone !== null && !/[0-9]/.test(mirror.phone)
+      return stored(mirror.phone) !== null && !/[0-9]/.test(mirror.phone ?? '')
         ? 'the phone number has no digits'
         : undefined;
     default:
@@ -50,8 +50,15 @@ function unsendable(field: Field, mirror: MirrorUser, base: BaseUser | undefined
   }
 }
 
+/** A value that could not be sent waits no longer once it can, as when the guessed split of a name is accepted. */
+function staysHeld(hold: Hold, state: UserState, mirror: MirrorUser, service: ServiceUser): boolean {
+  if (!holdStands(hold, mirror, service)) return false;
+  return hold.reason !== 'unsupported' || unsendable(hold.field, mirror, state.base) !== undefined;
+}
+
 export interface FieldPlan {
   readonly move?: Move;
+  /** Replaces the field's earlier hold, if there is one. */
   readonly hold?: Hold;
   readonly held?: true;
   readonly release?: true;
@@ -70,16 +77,15 @@ export function planField(
   const release = previous === undefined ? {} : { release: true as const };
   if (verdict === 'nothing') return release;
   if (verdict === 'settle') return { ...release, move: { kind: 'settle', field, ...values } };
-  if (previous !== undefined && holdStands(previous, mirror, service)) return { held: true };
+  if (previous !== undefined && staysHeld(previous, state, mirror, service)) return { held: true };
   const decided = applyPolicy(policy, field, verdict);
   if (decided === 'conflict') {
     const detail = 'both sides changed it since they last agreed';
-    return { ...release, hold: { field, reason: 'conflict', detail, ...values } };
+    return { hold: { field, reason: 'conflict', detail, ...values } };
   }
   if (decided === 'push') {
     const detail = unsendable(field, mirror, state.base);
-    if (detail !== undefined)
-      return { ...release, hold: { field, reason: 'unsupported', detail, ...values } };
+    if (detail !== undefined) return { hold: { field, reason: 'unsupported', detail, ...values } };
     return { ...release, move: { kind: 'push', field, ...values } };
   }
   return { ...release, move: { kind: 'pull', field, ...values } };

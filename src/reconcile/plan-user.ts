@@ -1,6 +1,6 @@
 /** What one run makes of one user: values in, a plan out. */
 import type { FieldValue, Hold, Move, UserPlan, UserState, UserWrite } from '../model/change.ts';
-import { joinName, type NamePair, samePair, splitName } from '../model/name.ts';
+import { canonicalName, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
 import type { TeamMember } from '../model/team.ts';
 import {
   type BaseUser,
@@ -10,6 +10,7 @@ import {
   type ServiceUser,
   sameBytes,
   type UserPatch,
+  type UserValues,
 } from '../model/user.ts';
 import { mergeField } from './merge.ts';
 import { planField } from './plan-field.ts';
@@ -29,7 +30,7 @@ function afterMoves(state: UserState, mirror: MirrorUser, service: ServiceUser, 
     nextBase = { ...nextBase, [field]: value };
     if (field === 'name') {
       const kept = samePair(nextMirror.name, mirror.name);
-      nextMirror = { ...nextMirror, split: kept ? (kind === 'settle' ? 'known' : mirror.split) : 'guessed' };
+      nextMirror = { ...nextMirror, split: kept ? mirror.split : 'guessed' };
       nextBase = { ...nextBase, joined: service.name ?? '' };
     }
   }
@@ -78,7 +79,16 @@ function holdOfGone(field: Field, mirror: MirrorUser, value: FieldValue): Hold {
   return { field, reason: 'gone', base: value, mirror: mirror[field], service, detail };
 }
 
-/** Back again: base is the service's anew; an edit that was pending is kept, and held. */
+/** Base as the service has it anew; what the service leaves out stays as it was last agreed on. */
+function agreeAnew(service: ServiceUser, base: BaseUser): BaseUser {
+  const { base: anew } = adoptValues(service, { ...base, split: 'guessed' });
+  return service.name === undefined ? { ...anew, joined: base.joined } : anew;
+}
+
+/**
+ * Back again: base is the service's anew; an edit that was pending is kept, and held. Base never takes the
+ * edit itself, not even where it can not be seen in what the service says.
+ */
 function planReturn(
   state: UserState,
   mirror: MirrorUser,
@@ -90,18 +100,35 @@ function planReturn(
     return verdict === 'push' || verdict === 'conflict';
   });
   const adopted = adoptValues(service, mirror);
-  const kept = Object.fromEntries(edited.map((field) => [field, mirror[field]]));
+  const agreed = state.base === undefined ? adopted.base : agreeAnew(service, state.base);
+  const of = (values: UserValues) => Object.fromEntries(edited.map((field) => [field, values[field]]));
+  const base = { ...adopted.base, ...of(agreed), joined: agreed.joined };
   const split = edited.includes('name') ? mirror.split : adopted.mirror.split;
-  const holds = edited.map((field) => holdOfGone(field, mirror, adopted.base[field]));
-  const after = { ...adopted.mirror, ...kept, split };
-  const observed = observe(service, role, adopted.base.joined);
+  const holds = edited.map((field) => holdOfGone(field, mirror, base[field]));
+  const after = { ...adopted.mirror, ...of(mirror), split };
+  const observed = observe(service, role, base.joined);
   return {
     ...nothing,
     id: state.id,
     presence: 'return',
     holds,
     releases: state.held.map(({ field }) => field).filter((field) => !edited.includes(field)),
-    write: { id: state.id, expected: mirror, mirror: after, base: adopted.base, observed },
+    write: { id: state.id, expected: mirror, mirror: after, base, observed },
+  };
+}
+
+/** First sight, or the row was lost here: then what was last agreed on fills in what the service leaves out. */
+function planAdopt(state: UserState, service: ServiceUser, role: string | null): UserPlan {
+  const known = state.base;
+  const adopted = adoptValues(service, known === undefined ? undefined : { ...known, split: 'guessed' });
+  const base = known === undefined ? adopted.base : agreeAnew(service, known);
+  const observed = observe(service, role, base.joined);
+  return {
+    ...nothing,
+    id: state.id,
+    presence: 'adopt',
+    releases: state.held.map(({ field }) => field),
+    write: { id: state.id, expected: null, mirror: adopted.mirror, base, observed },
   };
 }
 
@@ -116,36 +143,42 @@ function editedFields(mirror: MirrorUser, base: BaseUser): readonly Field[] {
  */
 function planUnresolved(state: UserState, member: TeamMember): UserPlan {
   const joined = member.name ?? '';
-  const { mirror, base } = state;
+  const { mirror } = state;
   if (mirror === undefined) {
-    const values = { ...emptyValues, name: splitName(joined) };
-    const observed = { name: joined, role: member.role, resolved: false, details: null };
-    const write = {
-      expected: null,
-      mirror: { ...values, split: 'guessed' as const },
-      base: { ...values, joined },
-      observed,
-    };
+    const base = state.base ?? { ...emptyValues, name: splitName(joined), joined };
+    const observed = { name: base.joined, role: member.role, resolved: false, details: null };
+    const write = { expected: null, mirror: { ...base, split: 'guessed' as const }, base, observed };
     return { ...nothing, id: state.id, presence: 'adopt', write: { id: state.id, ...write } };
   }
-  const agreed = base ?? { ...mirror, joined: mirror.joined };
+  // Without a base nothing was ever agreed on, and the listing says too little to start one.
+  const agreed = state.base;
+  if (agreed === undefined) return { ...nothing, id: state.id, presence: 'unresolved' };
   const neverResolved = agreed.email === null && agreed.phone === null && agreed.roleId === null;
   const follow = neverResolved && member.name !== null && samePair(agreed.name, mirror.name);
   const renamed = follow && agreed.joined !== joined;
-  const name = renamed ? splitName(joined) : mirror.name;
+  const cut = renamed && joinName(mirror.name) !== canonicalName(joined);
+  const name = cut ? splitName(joined) : mirror.name;
   const role = member.role ?? mirror.role;
-  const same = !mirror.resolved && !mirror.gone && base !== undefined && !renamed && role === mirror.role;
+  const same = !mirror.resolved && !mirror.gone && !renamed && role === mirror.role;
   const holds = !mirror.gone
     ? []
     : editedFields(mirror, agreed).map((field): Hold => holdOfGone(field, mirror, agreed[field]));
   const write: UserWrite = {
     id: state.id,
     expected: mirror,
-    mirror: { ...mirror, name, split: renamed ? 'guessed' : mirror.split },
+    mirror: { ...mirror, name, split: cut ? 'guessed' : mirror.split },
     base: renamed ? { ...agreed, name, joined } : agreed,
     observed: { name: follow ? joined : mirror.joined, role, resolved: false, details: null },
   };
   return { ...nothing, id: state.id, presence: 'unresolved', holds, write: same ? null : write };
+}
+
+/** Only ever in the mirror: it can not be created on the service, so the whole of it waits. */
+function planStranger(state: UserState, mirror: MirrorUser): UserPlan {
+  const detail = 'the interface gives no way to create users';
+  const values = { base: undefined, mirror: mirror.name, service: undefined };
+  const hold: Hold = { field: 'name', reason: 'unsupported', ...values, detail };
+  return { ...nothing, id: state.id, presence: 'stranger', holds: state.held.length > 0 ? [] : [hold] };
 }
 
 export function planUser(state: UserState, member: TeamMember | undefined, policy: Policy): UserPlan {
@@ -159,21 +192,13 @@ export function planUser(state: UserState, member: TeamMember | undefined, polic
     gone: mirror?.gone === true,
   });
   const role = member?.role ?? mirror?.role ?? null;
-  if (service !== undefined && mirror === undefined) {
-    const adopted = adoptValues(service, undefined);
-    const observed = observe(service, role, adopted.base.joined);
-    return {
-      ...nothing,
-      id: state.id,
-      presence,
-      write: { id: state.id, expected: null, ...adopted, observed },
-    };
-  }
+  if (service !== undefined && mirror === undefined) return planAdopt(state, service, role);
   if (service !== undefined && mirror !== undefined) {
     return presence === 'return'
       ? planReturn(state, mirror, service, role)
       : planMerge(state, mirror, service, role, policy);
   }
   if (member !== undefined) return planUnresolved(state, member);
+  if (presence === 'stranger' && mirror !== undefined) return planStranger(state, mirror);
   return { ...nothing, id: state.id, presence };
 }

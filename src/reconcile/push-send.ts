@@ -98,6 +98,10 @@ export async function record(
         `an update of user ${intent.userId} changed a name that was not sent: pushing stopped`,
       );
     }
+    if (locked.has(intent.userId)) {
+      findings.partial(`user ${intent.userId} is being edited: the push is confirmed later`);
+      continue;
+    }
     const all = Object.values(outcomes);
     findings.count('pushed', all.filter((outcome) => outcome === 'confirmed').length);
     findings.count('ineffective', all.filter((outcome) => outcome === 'ineffective').length);
@@ -105,8 +109,6 @@ export async function record(
     const open = all.filter((outcome) => outcome === 'unknown').length;
     findings.count('unknown', open);
     if (open > 0) findings.partial(`the outcome of a push to user ${intent.userId} is unknown`);
-    if (locked.has(intent.userId))
-      findings.partial(`user ${intent.userId} is being edited: the push is confirmed later`);
     if (all.includes('ineffective') && holds.length === 0) {
       findings.partial(`a push to user ${intent.userId} had no effect and will be tried again`);
     }
@@ -134,9 +136,10 @@ async function bisect(
     Object.values(outcomes).every((outcome) => outcome === 'confirmed');
   await record(places, settings, applied.filter(isApplied));
   const rest = applied.filter((answer) => !isApplied(answer)).map(({ intent }) => intent);
-  if (rest.length > 1) {
+  if (intents.length > 1) {
+    // One that is left over was refused in company only, so it is sent alone before it is held.
     let anyTaken = rest.length < intents.length;
-    for (const half of chunks(rest, Math.ceil(rest.length / 2))) {
+    for (const half of chunks(rest, Math.max(1, Math.ceil(rest.length / 2)))) {
       if (await sendIntents(places, settings, half)) anyTaken = true;
     }
     return anyTaken;
@@ -146,14 +149,18 @@ async function bisect(
   return sendFieldByField(places, settings, one, error);
 }
 
-/** One user whose update was refused as a whole: each field alone; the refused ones are held. */
+/**
+ * One user whose update was refused as a whole: each field alone; the refused ones are held. The name goes
+ * last, so that nothing sent after it can overwrite it. Being turned away ends it, as it ends a whole batch.
+ */
 async function sendFieldByField(
   places: PushPlaces,
   settings: PushSettings,
   intent: Intent,
   refusal: ServiceError,
 ): Promise<boolean> {
-  const fields = patchedFields(intent.sent);
+  const fields = patchedFields(intent.sent).toReversed();
+  let sent: Sent | undefined;
   let answered: Answered = {
     intent,
     seen: null,
@@ -163,18 +170,17 @@ async function sendFieldByField(
   };
   for (const field of fields) {
     const patch: UserPatch = { [field]: intent.sent[field] };
-    const sent: Sent =
-      fields.length === 1
-        ? { kind: 'refused', error: refusal }
-        : await send(places, new Map([[intent.userId, patch]]));
-    const seen = sent.kind === 'answered' ? (sent.users.get(intent.userId) ?? null) : answered.seen;
+    if (fields.length === 1) sent = { kind: 'refused', error: refusal };
+    else if (sent?.kind !== 'unsent') sent = await send(places, new Map([[intent.userId, patch]]));
+    const user = sent.kind === 'answered' ? (sent.users.get(intent.userId) ?? null) : null;
     const outcome =
       sent.kind === 'answered'
-        ? judgeAnswer(patch, intent.base, seen, seen !== null)
+        ? judgeAnswer(patch, intent.base, user, user !== null)
         : { [field]: sent.kind };
-    answered = { ...answered, seen, outcomes: { ...answered.outcomes, ...outcome } };
+    answered = { ...answered, seen: user ?? answered.seen, outcomes: { ...answered.outcomes, ...outcome } };
   }
   await record(places, settings, [answered]);
+  if (sent?.kind === 'unsent') throw sent.error;
   return Object.values(answered.outcomes).some((outcome) => outcome !== 'refused');
 }
 

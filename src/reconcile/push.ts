@@ -53,6 +53,7 @@ export async function pushEdits(
   const { findings, monotonicMs } = places;
   let done = 0;
   for (const batch of chunks(plans, settings.batchSize)) {
+    if (places.breaker.open) return;
     const readAtMs = monotonicMs();
     const intents = await prepare(places, settings, batch);
     if (intents.length > 0) {
@@ -68,7 +69,6 @@ export async function pushEdits(
         findings.partial('the service refused every user of a batch: pushing stopped');
         return;
       }
-      if (places.breaker.open) return;
     }
     done += batch.length;
     findings.event({ kind: 'progress', step: 'push', done, total: plans.length });

@@ -62,6 +62,7 @@ function halve({ emails, phones }: UserFilter): readonly UserFilter[] {
   ];
 }
 
+/** Each form once. */
 function distinct(
   values: readonly (string | null)[],
   canonical: (value: string) => string,
@@ -81,7 +82,8 @@ async function lookUp(
   take: (answer: UsersAnswer) => void,
   findings: Findings,
 ): Promise<void> {
-  const emails = distinct(addresses.emails, canonicalEmail);
+  // Every spelling of an email is asked for: not every deployment finds it in another case than its own.
+  const emails = distinct(addresses.emails, (email) => email.trim());
   const phones = distinct(addresses.phones, canonicalPhone).map(canonicalPhone);
   const filters: readonly UserFilter[] = [
     ...chunks(emails, addressesPerRequest).map((chunk) => ({ emails: chunk, phones: [] })),

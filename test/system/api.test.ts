@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseKey, parseValue, setField } from '../../src/commands/api.ts';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+describe('musterd api', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await createStage({ emulator: { variants: { 'limit-cap': 7 } } });
+  });
+  afterAll(() => stage.close());
+  const api = async (args: readonly string[], input?: string) =>
+    runMusterd(
+      ['api', ...args],
+      { ...stage.emulator.environment, DATABASE_URL: stage.url, MUSTERD__rate__perMinute: '100000' },
+      input,
+    );
+
+  it('calls an endpoint and prints its JSON', async () => {
+    const { code, stdout } = await api(['GET', '/v1/team']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ id: 41 });
+  });
+
+  it('sends fields as a JSON body, also on a GET', async () => {
+    const user = stage.emulator.team.users().find(({ email }) => email !== null);
+    const { stdout } = await api(['get', '/v1/users/get', '--field', `email[]=${user?.email}`]);
+    expect(JSON.parse(stdout)).toMatchObject({ memberships: [{ id: user?.id }] });
+    await api(['POST', '/v1/tag', '--field', 'tag=made by hand']);
+    expect(stage.emulator.requests.at(-1)).toMatchObject({ path: '/v1/tag', body: { tag: 'made by hand' } });
+  });
+
+  it('takes a body from stdin, and shows headers with -i', async () => {
+    const { code, stdout } = await api(['POST', '/v1/contacts/count', '--input', '-', '-i'], '{}');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^HTTP 200\n/);
+    expect(stdout).toMatch(/\nx-request-id: \S+\n/);
+    expect(stdout).toMatch(/\n\n"312456"\n$/);
+  });
+
+  it('reads all pages as one list', async () => {
+    const { code, stdout } = await api(['POST', '/v1/contact-fields', '--paginate']);
+    expect(code).toBe(0);
+    expect((JSON.parse(stdout) as { id: number }[]).map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(
+      stage.emulator.team.fields().map(({ id }) => id),
+    );
+  });
+
+  it('tells a refusal with status, label and request id, and keeps stdout clean', async () => {
+    const { code, stdout, stderr } = await api(['GET', '/v1/tag/999999']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/404/);
+    expect(stderr).toContain('X-Request-Id');
+  });
+
+  it.each([
+    [['FETCH', '/v1/team']],
+    [['GET', '/v2/team']],
+    [['GET', '/v1/../admin']],
+    [['GET', '//elsewhere.example/v1/team']],
+    [['POST', '/v1/tag', '--field', 'nonsense']],
+    [['POST', '/v1/tag', '--field', 'a=1', '--input', '-']],
+  ])('exits 64 on %j without a call', async (args) => {
+    stage.emulator.clearRequests();
+    expect((await api(args)).code).toBe(64);
+    expect(stage.emulator.requests).toEqual([]);
+  });
+
+  it('reads keys and values as they are written', () => {
+    const body = {};
+    for (const [key, value] of [
+      ['limit', '7'],
+      ['filters[inboxes][]', '1'],
+      ['filters[inboxes][]', '2'],
+      ['filters[closed]', 'false'],
+      ['id', '9007199254740993'],
+      ['name', '007'],
+      ['none', 'null'],
+    ] as const) {
+      setField(body, parseKey(key), parseValue(value));
+    }
+    expect(body).toEqual({
+      limit: 7,
+      filters: { inboxes: [1, 2], closed: false },
+      id: 9007199254740993n,
+      name: '007',
+      none: null,
+    });
+  });
+});

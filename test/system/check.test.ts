@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { runMusterd } from './run-musterd.ts';
+import type { StageOptions } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
+
+interface Findings {
+  readonly ok: boolean;
+  readonly findings: readonly { readonly check: string; readonly verdict: string; readonly detail: string }[];
+  readonly probes: readonly { readonly probe: string; readonly answer: Readonly<Record<string, unknown>> }[];
+}
+
+describe('musterd check', () => {
+  let stage: Stage;
+  const open = async (options: StageOptions = {}) => {
+    stage = await createStage(options);
+  };
+  afterEach(() => stage.close());
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+  });
+  const check = async (args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) => {
+    const { code, stdout, stderr } = await runMusterd(['check', '--json', ...args], {
+      ...environment(),
+      ...env,
+    });
+    return { code, stderr, report: (stdout === '' ? null : JSON.parse(stdout)) as Findings };
+  };
+  const verdictOf = (report: Findings, name: string) =>
+    report.findings.find((finding) => finding.check === name);
+  const answerOf = (report: Findings, name: string) =>
+    report.probes.find((probe) => probe.probe === name)?.answer;
+
+  it('finds everything in order, keeps what it found, and writes nothing on the service', async () => {
+    await open();
+    const { code, report } = await check();
+    expect(code).toBe(0);
+    expect(report.ok).toBe(true);
+    for (const name of [
+      'configuration',
+      'database',
+      'migrations',
+      'privileges',
+      'API secret',
+      'clock',
+      'team',
+    ]) {
+      expect(verdictOf(report, name)).toMatchObject({ verdict: 'ok' });
+    }
+    expect(answerOf(report, 'tags: pages')).toMatchObject({ first_page: 0, cursor: 'page', complete: true });
+    expect(await stage.sql('select count(*) from sync.probes')).toEqual([[String(report.probes.length)]]);
+    expect(stage.emulator.requests.filter(({ path }) => path.endsWith('/update'))).toEqual([]);
+    expect((await runMusterd(['check'], environment())).stdout).toContain('ok\tdatabase\tPostgres');
+  });
+
+  it.each([
+    [{ pages: 'base-1' }, 'tags: pages', { first_page: 1, complete: true }],
+    [{ pages: 'date-cursor' }, 'tags: pages', { cursor: 'date', complete: true }],
+    [{ 'limit-cap': 7 }, 'tags: largest limit', { cap: 7 }],
+    [{ 'limit-cap': 20, 'over-cap': 'refuse' }, 'tags: largest limit', { status: 400 }],
+    [{ 'unfiltered-users': 'none' }, 'users/get without a filter', { answer: 'nobody' }],
+    [{ 'unfiltered-users': 'refuse' }, 'users/get without a filter', { answer: 'refused' }],
+    [{ 'unfiltered-users': 4 }, 'users/get without a filter', { answer: 'some', users: 4 }],
+  ] as const)('with %j finds out %s', async (variants, probe, answer) => {
+    await open({ emulator: { variants } });
+    const { report } = await check();
+    expect(answerOf(report, probe)).toMatchObject(answer);
+  });
+
+  it('says which of two secrets is in use, and when the old one was last needed', async () => {
+    await open();
+    await stage.run();
+    stage.emulator.team.addSecret({ id: 'second', key: 'the-second-key' });
+    const next = { MUSTERD_NEXT_SECRET_ID: 'second', MUSTERD_NEXT_SECRET_KEY: 'the-second-key' };
+    const { code, report } = await check([], next);
+    expect(code).toBe(0);
+    expect(verdictOf(report, 'next API secret')).toMatchObject({ verdict: 'ok', detail: 'accepted, in use' });
+    expect(verdictOf(report, 'API secret')?.detail).toMatch(/accepted, last needed \d{4}-.*can be revoked/);
+    stage.emulator.team.revokeSecret(stage.emulator.environment['MUSTERD_SECRET_ID'] ?? '');
+    const revoked = await check([], next);
+    expect(verdictOf(revoked.report, 'API secret')).toMatchObject({ verdict: 'fail' });
+    expect((await runMusterd(['reconcile'], { ...environment(), ...next })).code).toBe(0);
+  });
+
+  it('exits 77 when no credential is accepted, and 78 for another team', async () => {
+    await open();
+    await stage.run();
+    expect((await check([], { MUSTERD_SECRET_KEY: 'nobody-knows-this' })).code).toBe(77);
+    const other = await createStage({ emulator: { teamId: 77, users: 2 } });
+    expect((await check([], other.emulator.environment)).code).toBe(78);
+    await other.close();
+  });
+
+  it('exits 1 without a database, and still looks at the service', async () => {
+    await open();
+    const { code, report } = await check([], { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' });
+    expect(code).toBe(1);
+    expect(verdictOf(report, 'database')).toMatchObject({ verdict: 'fail' });
+    expect(verdictOf(report, 'team')).toMatchObject({ verdict: 'ok' });
+  });
+
+  it('warns about the legacy key', async () => {
+    await open({ emulator: { apiKey: 'legacy-key-0123456789' } });
+    const env = { MUSTERD_SECRET_ID: '', MUSTERD_SECRET_KEY: '', MUSTERD_API_KEY: 'legacy-key-0123456789' };
+    const { code, report, stderr } = await check([], env);
+    expect(code).toBe(0);
+    expect(verdictOf(report, 'legacy API key')).toMatchObject({ verdict: 'note' });
+    expect(stderr).toContain('planned for deprecation');
+    expect(stderr).not.toContain('legacy-key-0123456789');
+  });
+
+  it('warns about a clock that differs', async () => {
+    await open({ emulator: { faults: [{ kind: 'clock-skew', seconds: 120, times: 'always' }] } });
+    const { report } = await check();
+    expect(verdictOf(report, 'clock')).toMatchObject({ verdict: 'note' });
+  });
+
+  it.each([
+    ['keeps-name', true],
+    ['clears-name', false],
+  ] as const)(
+    'tries an update on a named user where an update %s, and restores the user',
+    async (variant, keeps) => {
+      await open({ emulator: { variants: { 'email-update': variant, 'email-case': 'lowered' } } });
+      await stage.run();
+      const user = stage.emulator.team
+        .users()
+        .find(({ email, last }) => email !== null && email === email.toLowerCase() && /^\S+$/.test(last));
+      const { code, report } = await check(['--write-probe', user?.email ?? '']);
+      expect(answerOf(report, 'an email alone keeps the name')).toEqual({ keeps_name: keeps });
+      expect(answerOf(report, 'case of a written email')).toEqual({ stored: 'not changed' });
+      expect(verdictOf(report, 'write probe')).toMatchObject({ verdict: 'ok' });
+      expect(code).toBe(keeps ? 0 : 1);
+      const { first, last, email, phone } = stage.emulator.team.user(user?.id ?? 0);
+      expect({ first, last, email, phone }).toEqual({
+        first: user?.first,
+        last: user?.last,
+        email: user?.email,
+        phone: user?.phone,
+      });
+      expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+      expect(stage.updates().length).toBeGreaterThan(0);
+    },
+  );
+
+  it('refuses to try updates on nobody', async () => {
+    await open();
+    const { code, stderr } = await check(['--write-probe', 'nobody@example.com']);
+    expect(code).toBe(64);
+    expect(stderr).toContain('nobody@example.com');
+    expect(stage.updates()).toEqual([]);
+  });
+});
