@@ -6,6 +6,7 @@ import { CompiledQuery, type Kysely, sql, type Transaction } from 'kysely';
 import { type Migration, Migrator, NO_MIGRATIONS } from 'kysely/migration';
 import { MusterdError } from '../errors.ts';
 import type { Database } from './database.ts';
+import { sqlState } from './database-errors.ts';
 
 export interface MigrateOptions {
   /** Where the numbered `.sql` files are; those of musterd itself by default. */
@@ -35,7 +36,7 @@ export async function migrate<Tables>(
   options: MigrateOptions = {},
 ): Promise<{ applied: string[] }> {
   const files = readMigrations(options.folder ?? FOLDER);
-  return await db.transaction(async (tx) => {
+  const applying = db.transaction(async (tx) => {
     // Before anything is looked at: `create … if not exists` of two processes at once fails in one of them.
     await tx.getExecutor().adapter.acquireMigrationLock(tx, { lockTable: '', lockRowId: '' });
     compare(files, await readApplied(tx));
@@ -45,6 +46,7 @@ export async function migrate<Tables>(
     }
     return { applied };
   }, LIMITS);
+  return await applying.catch(explain);
 }
 
 /** The names of the migrations that `migrate` would apply; writes nothing, and throws as it would. */
@@ -53,9 +55,21 @@ export async function pendingMigrations<Tables>(
   options: MigrateOptions = {},
 ): Promise<string[]> {
   const files = readMigrations(options.folder ?? FOLDER);
-  const applied = await readApplied(db.kysely);
+  const applied = await readApplied(db.kysely).catch(explain);
   compare(files, applied);
   return files.map(({ name }) => name).filter((name) => !applied.has(name));
+}
+
+function explain(error: unknown): never {
+  if (error instanceof MusterdError || sqlState(error) === undefined) throw error;
+  const words = error instanceof Error ? error.message : '';
+  throw new MusterdError('mirror', `The schema can not be looked after: ${words}`, {
+    hint:
+      sqlState(error) === '42501'
+        ? 'The role in DATABASE_URL has to own the schemas mirror, sync and report, or be allowed to create them: grant create on database … to …'
+        : 'Nothing was changed.',
+    cause: error,
+  });
 }
 
 function readMigrations(folder: string): readonly MigrationFile[] {

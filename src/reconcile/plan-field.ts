@@ -13,7 +13,7 @@ import {
 } from '../model/user.ts';
 import { mergeField } from './merge.ts';
 import { applyPolicy, type Policy } from './policy.ts';
-import { stored } from './take-service.ts';
+import { adoptValues, stored } from './take-service.ts';
 
 /** Whether a held field's two values are still those with which it was held. */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
@@ -25,17 +25,16 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
 }
 
 /** Why a value can not be sent, in words; `undefined` if it can. */
-function unsendable(field: Field, mirror: MirrorUser, base: BaseUser | undefined): string | undefined {
+export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): string | undefined {
   switch (field) {
     case 'name': {
       if (joinName(mirror.name) === '') return 'the service takes no empty name';
       const edited: readonly (keyof NamePair)[] = (['first', 'last'] as const).filter(
-        (half) => mirror.name[half] !== base?.name[half],
+        (half) => mirror.name[half] !== base.name[half],
       );
-      if (mirror.split === 'known' || edited.length !== 1 || countWords(base?.joined ?? '') < 3)
-        return undefined;
+      if (mirror.split === 'known' || edited.length !== 1 || countWords(base.joined) < 3) return undefined;
       const other = edited[0] === 'first' ? 'last_name' : 'first_name';
-      return `the split of "${base?.joined}" is a guess: set ${other} too, or name_split = 'known'`;
+      return `the split of "${base.joined}" is a guess: set ${other} too, or name_split = 'known'`;
     }
     case 'email':
       return stored(mirror.email) === null ? 'the service gives no way to remove an email' : undefined;
@@ -51,9 +50,9 @@ function unsendable(field: Field, mirror: MirrorUser, base: BaseUser | undefined
 }
 
 /** A value that could not be sent waits no longer once it can, as when the guessed split of a name is accepted. */
-function staysHeld(hold: Hold, state: UserState, mirror: MirrorUser, service: ServiceUser): boolean {
+function staysHeld(hold: Hold, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
   if (!holdStands(hold, mirror, service)) return false;
-  return hold.reason !== 'unsupported' || unsendable(hold.field, mirror, state.base) !== undefined;
+  return hold.reason !== 'unsupported' || unsendable(hold.field, mirror, base) !== undefined;
 }
 
 export interface FieldPlan {
@@ -77,14 +76,15 @@ export function planField(
   const release = previous === undefined ? {} : { release: true as const };
   if (verdict === 'nothing') return release;
   if (verdict === 'settle') return { ...release, move: { kind: 'settle', field, ...values } };
-  if (previous !== undefined && staysHeld(previous, state, mirror, service)) return { held: true };
+  const base = state.base ?? adoptValues(service, mirror).base;
+  if (previous !== undefined && staysHeld(previous, base, mirror, service)) return { held: true };
   const decided = applyPolicy(policy, field, verdict);
   if (decided === 'conflict') {
     const detail = 'both sides changed it since they last agreed';
     return { hold: { field, reason: 'conflict', detail, ...values } };
   }
   if (decided === 'push') {
-    const detail = unsendable(field, mirror, state.base);
+    const detail = unsendable(field, mirror, base);
     if (detail !== undefined) return { hold: { field, reason: 'unsupported', detail, ...values } };
     return { ...release, move: { kind: 'push', field, ...values } };
   }

@@ -95,12 +95,12 @@ function planReturn(
   service: ServiceUser,
   role: string | null,
 ): UserPlan {
-  const edited = fields.filter((field) => {
-    const verdict = mergeField(field, state.base, mirror, service);
-    return verdict === 'push' || verdict === 'conflict';
-  });
   const adopted = adoptValues(service, mirror);
   const agreed = state.base === undefined ? adopted.base : agreeAnew(service, state.base);
+  const edited = fields.filter((field) => {
+    const verdict = mergeField(field, state.base, mirror, service);
+    return (verdict === 'push' || verdict === 'conflict') && !sameBytes(field, mirror, agreed);
+  });
   const of = (values: UserValues) => Object.fromEntries(edited.map((field) => [field, values[field]]));
   const base = { ...adopted.base, ...of(agreed), joined: agreed.joined };
   const split = edited.includes('name') ? mirror.split : adopted.mirror.split;

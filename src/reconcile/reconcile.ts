@@ -76,6 +76,10 @@ async function planUsers(
   findings.count('users_read', users.size);
   findings.count('users_unresolved', unresolved.length);
   if (rejected.length > 0) findings.partial(`users: ${rejected.length} rows could not be taken`);
+  const unlisted = [...users.keys()].filter((id) => !members.has(id)).length;
+  if (members.size === 0 && unlisted > 0)
+    findings.partial(`users: the team lists nobody, and ${unlisted} users answer`);
+  else if (unlisted > 0) findings.warn(`${unlisted} users answer whom the team does not list`);
   if (unresolved.length > 0) {
     findings.warn(
       `${unresolved.length} members are answered by no lookup; add addresses with "musterd lookups add" or in mirror.user_lookups`,

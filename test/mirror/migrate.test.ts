@@ -137,6 +137,23 @@ describe.each(servers())('on $name', (server) => {
     expect((await failure(migrate(database.db, { folder: nowhere }))).message).toMatch(/missing/);
   });
 
+  test('a role that may not is told what it lacks', async () => {
+    const role = `musterd_guest_${process.pid}_${server.major}`;
+    await sql`create role ${sql.id(role)} login password 'guest'`.execute(database.db.kysely);
+    const url = new URL(database.url);
+    url.username = role;
+    url.password = 'guest';
+    const guest = createDatabase({ url: url.href });
+    try {
+      expect((await failure(migrate(guest))).hint).toMatch(/grant create/);
+      await migrate(database.db);
+      expect((await failure(pendingMigrations(guest))).hint).toMatch(/role in DATABASE_URL/);
+    } finally {
+      await guest.close();
+      await sql`drop role ${sql.id(role)}`.execute(database.db.kysely);
+    }
+  });
+
   test('of three processes at once, one applies', async () => {
     write('0001_a.sql', 'create table a (id int); select pg_sleep(0.2); insert into a values (1);');
     const script = `

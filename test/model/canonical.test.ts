@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalEmail, canonicalPhone, canonicalRoleId } from '../../src/model/canonical.ts';
+import { maxId } from '../../src/model/id.ts';
+import { toJson } from '../../src/model/json.ts';
+import {
+  canonicalServiceValue,
+  canonicalValue,
+  type Field,
+  fields,
+  type ServiceUser,
+  sameBytes,
+  type UserValues,
+} from '../../src/model/user.ts';
+import { anyText } from './odd-texts.ts';
+
+describe('canonicalEmail', () => {
+  it.each([
+    [null, ''],
+    ['', ''],
+    ['  ', ''],
+    ['Anne.Berg@Example.COM', 'anne.berg@example.com'],
+    [' anne@example.com\n', 'anne@example.com'],
+    ['İ@example.com', 'İ@example.com'],
+    ['STRAẞE@example.com', 'straẞe@example.com'],
+    ['É@example.com', 'É@example.com'],
+    ['e\u0301@example.com', 'e\u0301@example.com'],
+  ])('of %j is %j', (email, canonical) => {
+    expect(canonicalEmail(email)).toBe(canonical);
+  });
+
+  it('is idempotent, and blind to the case of ASCII letters alone', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(canonicalEmail(canonicalEmail(text))).toBe(canonicalEmail(text));
+        const shouted = text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
+        expect(canonicalEmail(shouted)).toBe(canonicalEmail(text));
+      }),
+    );
+  });
+});
+
+describe('canonicalPhone', () => {
+  it.each([
+    [null, ''],
+    ['', ''],
+    ['none', ''],
+    ['15550100', '15550100'],
+    ['+15550100', '15550100'],
+    ['+1 (555) 01-00', '15550100'],
+    ['0015550100', '0015550100'],
+    ['١٥', ''],
+  ])('of %j is %j', (phone, canonical) => {
+    expect(canonicalPhone(phone)).toBe(canonical);
+  });
+
+  it('is idempotent and made of digits', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(canonicalPhone(canonicalPhone(text))).toBe(canonicalPhone(text));
+        expect(canonicalPhone(text)).toMatch(/^[0-9]*$/);
+        expect(canonicalPhone(`+${text}`)).toBe(canonicalPhone(text));
+      }),
+    );
+  });
+});
+
+describe('canonicalRoleId', () => {
+  it('keeps ids past 2^53 apart', () => {
+    expect(canonicalRoleId(null)).toBe('');
+    expect(canonicalRoleId(0n)).toBe('0');
+    expect(canonicalRoleId(2n ** 53n + 1n)).not.toBe(canonicalRoleId(2n ** 53n));
+    expect(canonicalRoleId(maxId)).toBe('9223372036854775807');
+  });
+});
+
+const values: UserValues = {
+  name: { first: 'Anne', last: 'Berg' },
+  email: 'Anne@example.com',
+  phone: '+15550100',
+  roleId: 3n,
+};
+
+describe('the canonical form of a field', () => {
+  const said: Record<Field, { equal: Partial<ServiceUser>; other: Partial<ServiceUser> }> = {
+    name: { equal: { name: ' Anne  Berg ' }, other: { name: 'Anna Berg' } },
+    email: { equal: { email: 'anne@EXAMPLE.com' }, other: { email: 'anna@example.com' } },
+    phone: { equal: { phone: '15550100' }, other: { phone: '15550101' } },
+    roleId: { equal: { roleId: 3n }, other: { roleId: 4n } },
+  };
+
+  it.each(fields)('of %s is the same on both sides', (field) => {
+    const service = (part: Partial<ServiceUser>): ServiceUser => ({ id: 1n, raw: {}, ...part });
+    const mine = canonicalValue(field, values);
+    expect(canonicalServiceValue(field, service(said[field].equal))).toBe(mine);
+    expect(canonicalServiceValue(field, service(said[field].other))).not.toBe(mine);
+  });
+
+  it.each(fields)('of %s tells left out from null, and takes null for empty', (field) => {
+    const empty: UserValues = { name: { first: '', last: '' }, email: null, phone: null, roleId: null };
+    expect(canonicalServiceValue(field, { id: 1n, raw: {} })).toBeUndefined();
+    expect(canonicalServiceValue(field, { id: 1n, raw: {}, [field]: null } as ServiceUser)).toBe('');
+    expect(canonicalValue(field, empty)).toBe('');
+  });
+});
+
+describe('sameBytes', () => {
+  const edits: Record<Field, Partial<UserValues>> = {
+    name: { name: { first: 'Anne ', last: 'Berg' } },
+    email: { email: 'anne@example.com' },
+    phone: { phone: '15550100' },
+    roleId: { roleId: 4n },
+  };
+
+  it.each(fields)(
+    'sees an edit of %s, even one that no canonical form shows, and of nothing else',
+    (field) => {
+      const edited = { ...values, ...edits[field] };
+      expect(fields.filter((other) => !sameBytes(other, edited, values))).toEqual([field]);
+      expect(fields.filter((other) => !sameBytes(other, structuredClone(values), values))).toEqual([]);
+    },
+  );
+
+  it('tells null from an empty text', () => {
+    expect(sameBytes('phone', { ...values, phone: null }, { ...values, phone: '' })).toBe(false);
+  });
+});
+
+describe('toJson', () => {
+  it('writes ids as exact integers', () => {
+    expect(toJson({ id: maxId, list: [2n ** 53n + 1n], text: '1n' })).toBe(
+      '{"id":9223372036854775807,"list":[9007199254740993],"text":"1n"}',
+    );
+    expect(toJson({ id: 1n }, 2)).toBe('{\n  "id": 1\n}');
+  });
+});

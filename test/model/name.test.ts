@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalName, countWords, joinName, samePair, splitName } from '../../src/model/name.ts';
+import { anyText, oddName, oddSpaces } from './odd-texts.ts';
+
+const runs = { numRuns: 500 };
+
+describe('splitName', () => {
+  it.each([
+    ['', '', ''],
+    ['   ', '', ''],
+    ['Cher', 'Cher', ''],
+    [' Cher\t', 'Cher', ''],
+    ['Anne Berg', 'Anne', 'Berg'],
+    ['Anne\u00A0 \n Berg', 'Anne', 'Berg'],
+    ['Anne Marie Berg', 'Anne Marie', 'Berg'],
+    ['Ludwig  van   der Rohe', 'Ludwig van der', 'Rohe'],
+    ['Jose\u0301 Berg', 'José', 'Berg'],
+    ['İnci Straße', 'İnci', 'Straße'],
+    ['محمد علي', 'محمد', 'علي'],
+    ['👩‍👧‍👦 🇳🇴', '👩‍👧‍👦', '🇳🇴'],
+    ['O\u200BBrien', 'O\u200BBrien', ''],
+  ])('cuts %j into %j and %j', (name, first, last) => {
+    expect(splitName(name)).toEqual({ first, last });
+  });
+
+  it('joins back to the canonical name, whatever the text', () => {
+    fc.assert(
+      fc.property(anyText, (name) => {
+        expect(joinName(splitName(name))).toBe(canonicalName(name));
+      }),
+      runs,
+    );
+  });
+
+  it('leaves only the first half to hold a space, and gives a last name from the second word on', () => {
+    fc.assert(
+      fc.property(oddName, (name) => {
+        const { first, last } = splitName(name);
+        expect(last).not.toMatch(/\s/u);
+        expect(last === '').toBe(countWords(name) < 2);
+        expect(first === '').toBe(countWords(name) === 0);
+      }),
+      runs,
+    );
+  });
+
+  it('says the same of a name and of its canonical form', () => {
+    fc.assert(
+      fc.property(anyText, (name) => {
+        expect(splitName(canonicalName(name))).toEqual(splitName(name));
+        expect(countWords(canonicalName(name))).toBe(countWords(name));
+      }),
+      runs,
+    );
+  });
+});
+
+describe('canonicalName', () => {
+  it('is idempotent', () => {
+    fc.assert(
+      fc.property(anyText, (name) => {
+        expect(canonicalName(canonicalName(name))).toBe(canonicalName(name));
+      }),
+      runs,
+    );
+  });
+
+  it('is one for composed and decomposed letters, and for any white space', () => {
+    fc.assert(
+      fc.property(oddName, fc.constantFrom(...oddSpaces), (name, space) => {
+        expect(canonicalName(name.normalize('NFD'))).toBe(canonicalName(name));
+        expect(canonicalName(space + name.replaceAll(' ', space) + space)).toBe(canonicalName(name));
+      }),
+      runs,
+    );
+  });
+
+  it.each([
+    ['case', 'Anne', 'ANNE'],
+    ['dotted and dotless i', 'İnci', 'Inci'],
+    ['ß and ss', 'Straße', 'Strasse'],
+    ['compatibility forms', '\uFB01n', 'fin'],
+    ['a space that is not white', 'O\u200BBrien', 'OBrien'],
+    ['marks of direction', '\u202Eمحمد', 'محمد'],
+  ])('tells %s apart', (_, one, other) => {
+    expect(canonicalName(one)).not.toBe(canonicalName(other));
+  });
+});
+
+describe('a pair', () => {
+  it('reads as its halves with one space between, and as the other half alone where one is empty', () => {
+    expect(joinName({ first: ' Anne  Marie ', last: '\tBerg' })).toBe('Anne Marie Berg');
+    expect(joinName({ first: '', last: 'Berg' })).toBe('Berg');
+    expect(joinName({ first: 'Cher', last: '' })).toBe('Cher');
+    expect(joinName({ first: ' ', last: '' })).toBe('');
+  });
+
+  it('is the same only byte for byte and half by half', () => {
+    const pair = { first: 'Anne', last: 'Marie Berg' };
+    expect(samePair(pair, { ...pair })).toBe(true);
+    expect(samePair(pair, { first: 'Anne Marie', last: 'Berg' })).toBe(false);
+    expect(samePair(pair, { ...pair, first: 'anne' })).toBe(false);
+    expect(samePair(pair, { ...pair, last: 'Marie  Berg' })).toBe(false);
+  });
+});

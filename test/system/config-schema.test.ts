@@ -1,0 +1,126 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { exitCode } from '../../src/commands/context.ts';
+import { configSchema } from '../../src/config.ts';
+import { loadConfig } from '../../src/config-sources.ts';
+import { runMusterd } from './run-musterd.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const schemaFile = join(root, 'config/musterd.schema.json');
+const exampleFile = join(root, 'config/musterd.example.yaml');
+
+/** As editors read it: what may stand in the file. */
+const jsonSchema = JSON.parse(
+  JSON.stringify(z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' })),
+) as JsonSchema;
+
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+}
+
+/** All settings by their path, such as `push.batchSize`. */
+function settingsOf({ properties = {} }: JsonSchema, prefix = ''): readonly string[] {
+  return Object.entries(properties).flatMap(([name, inner]) =>
+    inner.properties === undefined ? [`${prefix}${name}`] : settingsOf(inner, `${prefix}${name}.`),
+  );
+}
+
+function valueAt(settings: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((value, name) => (value as Readonly<Record<string, unknown>>)[name], settings);
+}
+
+const settings = settingsOf(jsonSchema);
+const defaults = configSchema.parse({});
+
+/** The cells of the first table below a heading of the README, without its head and without backticks. */
+function tableBelow(heading: string): readonly (readonly string[])[] {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const [, section = ''] = readme.split(`\n## ${heading}\n`);
+  const [table = ''] = /(?:^\|.*\n)+/m.exec(section.split('\n## ')[0] ?? '') ?? [];
+  const rows = table.trimEnd().split('\n').slice(2);
+  return rows.map((row) =>
+    row
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
+  );
+}
+
+describe('config/musterd.schema.json', () => {
+  it('is what the schema in the code says (UPDATE_SCHEMA=1 writes it; format it then)', () => {
+    if (process.env['UPDATE_SCHEMA']) writeFileSync(schemaFile, `${JSON.stringify(jsonSchema, null, 2)}\n`);
+    expect(JSON.parse(readFileSync(schemaFile, 'utf8'))).toEqual(jsonSchema);
+  });
+
+  it('says of every setting what it is', () => {
+    const bare = settings.filter((path) => {
+      const found = path
+        .split('.')
+        .reduce<JsonSchema | undefined>((inner, name) => inner?.properties?.[name], jsonSchema);
+      return (found as { readonly description?: string } | undefined)?.description === undefined;
+    });
+    expect(bare).toEqual([]);
+  });
+});
+
+describe('config/musterd.example.yaml', () => {
+  const example = readFileSync(exampleFile, 'utf8');
+  /** Settings without a default are commented out; words have one space after the `#`. */
+  const complete = example.replaceAll(/^(\s*)#(?=\w+:| {2})/gm, '$1');
+  const folder = mkdtempSync(join(tmpdir(), 'musterd-example-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('is the defaults', () => {
+    expect(loadConfig(exampleFile, {})).toEqual(defaults);
+  });
+
+  it('has every setting, also those without a default', () => {
+    const file = join(folder, 'complete.yaml');
+    writeFileSync(file, complete);
+    const loaded = loadConfig(file, {});
+    expect(settings.filter((path) => valueAt(loaded, path) === undefined)).toEqual([]);
+  });
+
+  it('names the schema for editors', () => {
+    expect(example).toMatch(/^# yaml-language-server: \$schema=\.\/musterd\.schema\.json\n/);
+  });
+});
+
+describe('README.md', () => {
+  const rows = tableBelow('Configuration');
+
+  it('has every setting in its table, and no other', () => {
+    expect(rows.map(([setting]) => setting)).toEqual(settings);
+  });
+
+  it.each(rows)('tells the variable and the default of %s', (setting = '', variable = '', shown = '') => {
+    const value = valueAt(defaults, setting);
+    expect(shown).toBe(value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value));
+    if (variable === `MUSTERD__${setting.replaceAll('.', '__')}`) return;
+    // A name of its own: only settings that are text have one.
+    expect(valueAt(loadConfig(undefined, { [variable]: 'a-probe' }), setting)).toBe('a-probe');
+  });
+
+  it('has every command in its table, and no other', async () => {
+    const commandsOf = async (...path: readonly string[]): Promise<readonly string[]> => {
+      const { stdout } = await runMusterd([...path, '--help']);
+      const [, list = ''] = stdout.split('\nCommands:\n');
+      const names = [...list.matchAll(/^ {2}(\w[\w-]*)/gm)].map(([, name = '']) => name);
+      const found = names.filter((name) => name !== 'help');
+      if (found.length === 0) return [path.join(' ')];
+      return (await Promise.all(found.map((name) => commandsOf(...path, name)))).flat();
+    };
+    const shown = tableBelow('Commands').map(([command = '']) => command.replace(/ <.*$/, ''));
+    expect(shown.toSorted()).toEqual([...(await commandsOf())].toSorted());
+  });
+
+  it('has every exit code in its table, and no other', () => {
+    expect(tableBelow('Exit codes').map(([code]) => Number(code))).toEqual(Object.values(exitCode));
+  });
+});

@@ -1,0 +1,206 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configSchema } from '../../src/config.ts';
+import { loadConfig } from '../../src/config-sources.ts';
+import { MusterdError } from '../../src/errors.ts';
+
+let folder: string;
+let file: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'musterd-config-'));
+  file = join(folder, 'team.yaml');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Environment = Readonly<Record<string, string>>;
+
+function write(text: string, name = 'team.yaml'): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** The settings that come of this file and this environment. */
+const load = (yaml: string, env: Environment = {}) => loadConfig(write(yaml), env);
+const fromEnv = (env: Environment) => loadConfig(undefined, env);
+
+/** What is said of them instead; every complaint is about the configuration. */
+function complaint(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof MusterdError)) throw error;
+    expect(error.code).toBe('configuration');
+    return error.message;
+  }
+  throw new Error('nothing was wrong');
+}
+
+describe('the settings', () => {
+  it('are the defaults where nobody sets any', () => {
+    expect(fromEnv({})).toEqual(configSchema.parse({}));
+    expect(load('')).toEqual(configSchema.parse({}));
+    expect(load('# nothing but words\n')).toEqual(configSchema.parse({}));
+  });
+
+  it('come from a file, named by argument or by MUSTERD_CONFIG', () => {
+    const path = write('push:\n  batchSize: 7\n');
+    expect(loadConfig(path, {}).push.batchSize).toBe(7);
+    expect(fromEnv({ MUSTERD_CONFIG: path }).push.batchSize).toBe(7);
+    const other = write('push:\n  batchSize: 8\n', 'other.yaml');
+    expect(loadConfig(other, { MUSTERD_CONFIG: path }).push.batchSize).toBe(8);
+    expect(fromEnv({ MUSTERD_CONFIG: '' }).push.batchSize).toBe(25);
+  });
+
+  it('come from the environment, which wins over the file, setting by setting', () => {
+    const yaml = 'team: paper\npush:\n  batchSize: 7\n  maxTries: 5\n';
+    expect(load(yaml, { MUSTERD__push__batchSize: '9', MUSTERD__team: 'air' })).toMatchObject({
+      team: 'air',
+      push: { batchSize: 9, maxTries: 5, quietPeriodMs: 600_000 },
+    });
+  });
+
+  it('can be mended by the environment where the file is wrong', () => {
+    expect(load('push:\n  batchSize: 700\n', { MUSTERD__push__batchSize: '9' }).push.batchSize).toBe(9);
+  });
+
+  it('are of their type, whatever the environment writes', () => {
+    expect(
+      fromEnv({
+        MUSTERD__team: '41',
+        MUSTERD__database__migrate: 'false',
+        MUSTERD__rate__share: '0.25',
+        MUSTERD__status__port: '0',
+        MUSTERD__schedule__users: '*/10 * * * * *',
+        MUSTERD__segments: '[{"name":"vip","body":{"filter":"vip"}},{"name":"all"}]',
+      }),
+    ).toMatchObject({
+      team: '41',
+      database: { migrate: false },
+      rate: { share: 0.25 },
+      status: { port: 0 },
+      schedule: { users: '*/10 * * * * *' },
+      segments: [
+        { name: 'vip', body: { filter: 'vip' } },
+        { name: 'all', body: {} },
+      ],
+    });
+  });
+});
+
+describe('variables with a name of their own', () => {
+  const named = {
+    DATABASE_URL: ['database', 'url'],
+    MUSTERD_DATA_DIR: ['database', 'dataDir'],
+    MUSTERD_BASE_URL: ['service', 'baseUrl'],
+    MUSTERD_SECRET_ID: ['service', 'secretId'],
+    MUSTERD_SECRET_KEY: ['service', 'secretKey'],
+    MUSTERD_NEXT_SECRET_ID: ['service', 'nextSecretId'],
+    MUSTERD_NEXT_SECRET_KEY: ['service', 'nextSecretKey'],
+    MUSTERD_API_KEY: ['service', 'apiKey'],
+    MUSTERD_CA_FILE: ['service', 'caFile'],
+  } as const;
+
+  it.each(Object.entries(named))('%s sets %j, also by a file', (name, [section, key]) => {
+    const expected = { [section]: { [key]: 'the-value' } };
+    expect(fromEnv({ [name]: 'the-value' })).toMatchObject(expected);
+    const path = write('the-value\n', 'value');
+    expect(fromEnv({ [`${name}_FILE`]: path })).toMatchObject(expected);
+    expect(fromEnv({ [`${name}_FILE`]: path, [name]: 'another' })).toMatchObject(expected);
+    expect(load(`${section}:\n  ${key}: from-the-file\n`, { [name]: 'the-value' })).toMatchObject(expected);
+  });
+
+  it('win over those made of section and key', () => {
+    const env = {
+      MUSTERD_BASE_URL: 'https://own.example',
+      MUSTERD__service__baseUrl: 'https://long.example',
+    };
+    expect(fromEnv(env).service.baseUrl).toBe('https://own.example');
+  });
+
+  it('count as not set when they are empty', () => {
+    expect(load("service: {secretKey: 'a-key'}\n", { MUSTERD_SECRET_KEY: '' }).service.secretKey).toBe(
+      'a-key',
+    );
+  });
+});
+
+describe('a complaint', () => {
+  it.each([
+    ['push:\n  batchSize: 26\n', '2:14: push.batchSize: '],
+    ['team: a\npolicy:\n  email: theirs\n', '3:10: policy.email: '],
+    ['segments:\n  - name: all\n  - body: {}\n', '3:5: segments.1.name: '],
+    ['segments: []\n', '1:11: segments: '],
+    ['database:\n  migrate: perhaps\n', '2:12: database.migrate: '],
+    ['push: 3\n', '1:7: push: '],
+  ])('about a bad value in %j says where it stands', (yaml, where) => {
+    expect(complaint(() => load(yaml))).toMatch(`${file}:${where}`);
+  });
+
+  it.each([
+    ['pusch:\n  batchSize: 3\n', ': pusch: there is no such setting'],
+    ['team: a\npush:\n  batchSize: 3\n  batchsize: 4\n', ':4:14: push.batchsize: there is no such setting'],
+  ])('about an unknown key in %j says where it stands', (yaml, where) => {
+    expect(complaint(() => load(yaml))).toContain(where);
+    expect(complaint(() => load(yaml))).toMatch(/:\d+:\d+: /);
+  });
+
+  it.each([
+    [{ MUSTERD__push__batchSize: '26' }, 'MUSTERD__push__batchSize: '],
+    [{ MUSTERD__push__batchSize: 'many' }, 'MUSTERD__push__batchSize: '],
+    [{ MUSTERD__push__batchsize: '3' }, 'MUSTERD__push__batchsize: there is no such setting'],
+    [{ MUSTERD__pusch__batchSize: '3' }, 'MUSTERD__pusch__batchSize: there is no such setting'],
+    [{ MUSTERD__segments: '[{"name":' }, 'MUSTERD__segments: '],
+    [{ MUSTERD__database__migrate: 'no' }, 'MUSTERD__database__migrate: '],
+  ])('about %j names the variable', (env, start) => {
+    expect(complaint(() => fromEnv(env as Environment)).startsWith(start)).toBe(true);
+  });
+
+  it('tells file and environment apart within one section', () => {
+    const said = complaint(() => load('push:\n  typo: 4\n', { MUSTERD__push__batchSize: '4' }));
+    expect(said).toBe(`${file}:2:9: push.typo: there is no such setting`);
+    expect(
+      complaint(() => load('push:\n  batchSize: 4\n', { MUSTERD__push__batchSize: '400' })).startsWith(
+        'MUSTERD__push__batchSize: ',
+      ),
+    ).toBe(true);
+  });
+
+  it('is made once for each thing that is wrong', () => {
+    const said = complaint(() =>
+      load('push:\n  batchSize: 26\nrate:\n  share: 2\n', { MUSTERD__lease__ttlMs: '1' }),
+    );
+    expect(said.split('\n').map((line) => line.split(': ')[0])).toEqual([
+      `${file}:2:14`,
+      `${file}:4:10`,
+      'MUSTERD__lease__ttlMs',
+    ]);
+  });
+
+  it.each([
+    [{ MUSTERD_CONFIG: '/nonexistent/team.yaml' }, '/nonexistent/team.yaml'],
+    [{ MUSTERD_SECRET_KEY_FILE: '/nonexistent/key' }, 'MUSTERD_SECRET_KEY_FILE: /nonexistent/key'],
+  ])('about %j names what can not be read', (env, mention) => {
+    expect(complaint(() => fromEnv(env as Environment))).toContain(mention);
+  });
+
+  it.each(['team: [\n', 'team: a\nteam: b\n', '- team\n', 'just words\n'])(
+    'about %j, which is no file of settings, names the file',
+    (yaml) => {
+      expect(complaint(() => load(yaml))).toContain(file);
+    },
+  );
+
+  it('never repeats a value that may be a secret', () => {
+    const secret = 'canary-of-a-secret';
+    const said = [
+      complaint(() => load(`service:\n  secretKey: {a: ${secret}}\n`)),
+      complaint(() => load(`service:\n  secretKeys: ${secret}\n`)),
+      complaint(() => fromEnv({ MUSTERD__service__secret: secret })),
+      complaint(() => fromEnv({ MUSTERD_SECRET_KEY: secret, MUSTERD__push__batchSize: '0' })),
+    ];
+    expect(said.join('\n')).not.toContain(secret);
+  });
+});

@@ -1,0 +1,166 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { parseFaults } from '../../src/emulator/faults.ts';
+import { createStage, onService, type Stage } from './stage.ts';
+
+/** Faults that a read survives by asking again. */
+const survived = [
+  'status,code=503,path=/v1/tags,times=1',
+  'status,code=500,path=/v1/users/get,times=1',
+  'reset-before,path=/v1/team,times=1',
+  'reset-in,path=/v1/tags,times=1',
+  'reset-after,path=/v1/contact-fields,times=1',
+  'truncate,path=/v1/users/get,times=1',
+  'too-many-requests,retry-after=1,path=/v1/tags,times=1',
+  'repeat,path=/v1/tags,times=always',
+];
+
+/** Faults that make a run partial or end it, and cost nothing. */
+const endured = [
+  'html,path=/v1/tags,times=always',
+  'garbage,path=/v1/contact-fields,times=always',
+  'redirect,path=/v1/tags,times=always',
+  'oversize,path=/v1/tags,bytes=40000000,times=always',
+  'empty,path=/v1/tags,times=always',
+  'shrink,path=/v1/tags,keep=20,times=always',
+  'empty,path=/v1/team,times=always',
+  'wrong-team,path=/v1/users/get,times=always',
+];
+
+/** Faults of an update. Whatever they do, the edits end on both sides, and nothing is sent twice for nothing. */
+const ofUpdates = [
+  'status,code=502,effect=applied,path=/v1/users/update,times=1',
+  'status,code=502,effect=none,path=/v1/users/update,times=1',
+  'reset-before,path=/v1/users/update,times=1',
+  'reset-after,path=/v1/users/update,times=1',
+  'reset-in,path=/v1/users/update,times=1',
+  'html,effect=applied,path=/v1/users/update,times=1',
+  'partial-answer,keep=1,path=/v1/users/update,times=1',
+  'reorder,path=/v1/users/update,times=1',
+  'partial-apply,keep=1,path=/v1/users/update,times=1',
+  'partial-apply,skip=email,path=/v1/users/update,times=1',
+  'too-many-requests,path=/v1/users/update,times=1,retry-after=1',
+  'late,answer=504,requests=1,path=/v1/users/update,times=1',
+];
+
+describe('faults of the service', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+  const play = (fault: string) => {
+    for (const one of parseFaults([fault])) stage.emulator.addFault(one);
+  };
+  const values = async () => {
+    const joined = (of: ReadonlyMap<number, readonly string[]>) =>
+      new Map(
+        [...of].map(([id, [first, last, ...rest]]) => [
+          id,
+          [`${first} ${last}`.replace(/\s+/g, ' ').trim().normalize('NFC'), ...rest].join('|'),
+        ]),
+      );
+    return { mirror: joined(await stage.mirrored()), service: joined(onService(stage)) };
+  };
+  const expectEqual = async () => {
+    const { mirror, service } = await values();
+    expect([...mirror].toSorted(([a], [b]) => a - b)).toEqual([...service].toSorted(([a], [b]) => a - b));
+  };
+  /** One run, whatever becomes of it. */
+  const runAnyhow = () =>
+    stage.run().then(
+      ({ outcome }) => outcome,
+      (error: unknown) => (error instanceof Error ? error.name : 'unknown'),
+    );
+
+  it.each(survived)('survives %s in one run', async (fault) => {
+    stage = await createStage();
+    play(fault);
+    expect(await stage.run()).toMatchObject({
+      outcome: 'complete',
+      counts: { adopted: 30, tags_added: 25, contact_fields_added: 12 },
+    });
+    await expectEqual();
+  });
+
+  it.each(endured)('loses nothing to %s, and does not call it a success', async (fault) => {
+    stage = await createStage({ config: { absence: { confirmAfterMs: 0 } } });
+    await stage.run();
+    const rows = () =>
+      stage.sql(`select (select count(*) from mirror.users where gone_at is null) as u, (select count(*) from mirror.tags where gone_at is null) as t,
+        (select count(*) from mirror.contact_fields where gone_at is null) as f`);
+    const before = await rows();
+    play(fault);
+    for (const _ of [1, 2, 3]) expect(await runAnyhow()).not.toBe('complete');
+    expect(await rows()).toEqual(before);
+    stage.emulator.clearFaults();
+    await stage.run();
+    expect(await stage.run()).toMatchObject({ outcome: 'complete' });
+    expect(await rows()).toEqual(before);
+  });
+
+  it.each(ofUpdates)('carries every edit over %s', async (fault) => {
+    stage = await createStage();
+    await stage.run();
+    const users = stage.emulator.team
+      .users()
+      .filter(({ email, last }) => email !== null && /^\S+$/.test(last))
+      .slice(0, 6);
+    for (const { id } of users) {
+      await stage.sql(
+        `update mirror.users set first_name = 'Edited${id}', email = 'edited${id}@example.com' where id = ${id}`,
+      );
+    }
+    play(fault);
+    await runAnyhow();
+    stage.emulator.applyLateWrites();
+    for (const _ of [1, 2]) await runAnyhow();
+    for (const { id, last } of users) {
+      expect(stage.emulator.team.user(id)).toMatchObject({
+        first: `Edited${id}`,
+        last,
+        email: `edited${id}@example.com`,
+      });
+    }
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    await expectEqual();
+    expect(await stage.sql(`select count(*) from sync.changes where state = 'open'`)).toEqual([['0']]);
+    stage.emulator.clearRequests();
+    await stage.run();
+    expect(stage.updates()).toEqual([]);
+  });
+
+  it('keeps members whom users/get no longer answers, as unresolved', async () => {
+    stage = await createStage({ config: { absence: { confirmAfterMs: 0 } } });
+    await stage.run();
+    const before = await stage.mirrored();
+    play('shrink,path=/v1/users/get,keep=10,times=always');
+    for (const _ of [1, 2, 3]) expect((await stage.run()).counts.users_unresolved).toBeGreaterThan(0);
+    expect(await stage.mirrored()).toEqual(before);
+    stage.emulator.clearFaults();
+    expect((await stage.run()).counts.users_unresolved).toBeUndefined();
+    expect(await stage.sql('select count(*) from mirror.users where not resolved')).toEqual([['0']]);
+  });
+
+  it('takes a listing whose pages drift while it is read', async () => {
+    stage = await createStage({ emulator: { tags: 60, variants: { 'limit-cap': 7 } } });
+    play('drift,path=/v1/tags,action=add,at=3,times=2');
+    await runAnyhow();
+    expect(await stage.run()).toMatchObject({ outcome: 'complete' });
+    expect(await stage.sql('select count(*) from mirror.tags')).toEqual([
+      [String(stage.emulator.team.tags().length)],
+    ]);
+  });
+
+  it('merges an edit that somebody makes in the web app just before the push', async () => {
+    stage = await createStage();
+    await stage.run();
+    const user = stage.emulator.team.users().find(({ email }) => email !== null);
+    const id = user?.id ?? 0;
+    await stage.sql(`update mirror.users set phone = '15550166' where id = ${id}`);
+    let reads = 0;
+    stage.emulator.before({ path: '/v1/users/get', times: 'always' }, () => {
+      reads += 1;
+      if (reads === 2) stage.emulator.team.editUser(id, { email: 'meanwhile@example.com' });
+    });
+    expect(await stage.run()).toMatchObject({ outcome: 'complete' });
+    expect(stage.emulator.team.user(id)).toMatchObject({ email: 'meanwhile@example.com', phone: '15550166' });
+    await expectEqual();
+  });
+});
