@@ -21,7 +21,8 @@ function header(head: Head, name: string): string | null {
 
 /** What the service said, on its way into an error or an event. */
 function quote(head: Head, text: string, maxLength = maxQuoteLength): string {
-  return toPrintable(text.replaceAll(head.token, '[secret]'), maxLength);
+  const token = new RegExp(head.token.replace(/\W/g, '\\$&'), 'gi');
+  return toPrintable(text.replace(token, '[secret]'), maxLength);
 }
 
 function common(head: Head) {

@@ -1,0 +1,85 @@
+/** What the mirror makes of a plan and of the outcome of a push: as its SQL does it, on values. */
+import type { Hold, Intent, IntentResult, UserPlan, UserState } from '../../src/model/change.ts';
+import { type Field, fields, type ServiceUser, sameBytes, type UserPatch } from '../../src/model/user.ts';
+
+/** A hold as it comes back from the database, where there is no `undefined`. */
+function storedHold(hold: Hold): Hold {
+  return { ...hold, base: hold.base ?? null, mirror: hold.mirror ?? null, service: hold.service ?? null };
+}
+
+/** New holds replace those on the same field. */
+function withHolds(held: readonly Hold[], holds: readonly Hold[]): readonly Hold[] {
+  const replaced = new Set(holds.map(({ field }) => field));
+  return [...held.filter(({ field }) => !replaced.has(field)), ...holds.map(storedHold)];
+}
+
+/** Holds are written first and ended last, as in `applyUsers`. */
+export function applyPlan(state: UserState, { write, holds, releases }: UserPlan): UserState {
+  const held = withHolds(state.held, holds).filter(({ field }) => !releases.includes(field));
+  if (write === null) return { ...state, held };
+  const { observed, mirror, base } = write;
+  return {
+    ...state,
+    held,
+    mirror: {
+      name: mirror.name,
+      split: mirror.split,
+      email: mirror.email,
+      phone: mirror.phone,
+      roleId: mirror.roleId,
+      joined: observed.name,
+      role: observed.role,
+      resolved: observed.resolved,
+      gone: false,
+    },
+    base: {
+      name: base.name,
+      joined: base.joined,
+      email: base.email,
+      phone: base.phone,
+      roleId: base.roleId,
+    },
+    observedDiffers: false,
+  };
+}
+
+/** Base takes what is confirmed; the mirror does where it still holds what was sent. */
+export function applyResult(state: UserState, result: IntentResult): UserState {
+  const { intent, outcomes, taken, joined, holds } = result;
+  const held = withHolds(state.held, holds);
+  const { mirror, base } = state;
+  if (mirror === undefined || base === undefined) throw new Error('a push needs a row and a base');
+  const confirmed = fields.filter((field) => outcomes[field] === 'confirmed');
+  const unedited = confirmed.filter((field) => sameBytes(field, mirror, { ...mirror, ...intent.sent }));
+  const of = (some: readonly Field[]) => Object.fromEntries(some.map((field) => [field, taken[field]]));
+  const named = confirmed.includes('name');
+  return {
+    ...state,
+    held,
+    hasOpenIntent: !result.closed,
+    mirror: {
+      ...mirror,
+      ...of(unedited),
+      split: unedited.includes('name') ? 'known' : mirror.split,
+      joined: named ? joined : mirror.joined,
+    },
+    base: { ...base, ...of(confirmed), joined: named ? joined : base.joined },
+  };
+}
+
+/** An intent as it is written down for a user in this state. */
+export function makeIntent(state: UserState, sent: UserPatch, ageMs = 0): Intent {
+  if (state.base === undefined) throw new Error('a push needs a base');
+  return { changeId: state.id, userId: state.id, sent, base: state.base, ageMs };
+}
+
+/** A service that takes what it is sent: names joined with one space, emails lowered, digits of phones. */
+export function takePatch(user: ServiceUser, { name, email, phone, roleId }: UserPatch): ServiceUser {
+  return {
+    ...user,
+    ...(name === undefined ? {} : { name: `${name.first} ${name.last}`.trim() }),
+    ...(email === undefined ? {} : { email: email?.toLowerCase() ?? '' }),
+    ...(phone === undefined ? {} : { phone: phone?.replace(/\D+/g, '') ?? '' }),
+    ...(roleId === undefined ? {} : { roleId }),
+  };
+}

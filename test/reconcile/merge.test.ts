@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import { type Field, fields, type ServiceUser, type UserValues } from '../../src/model/user.ts';
+import { canonicalBase, decide, mergeField, type Verdict } from '../../src/reconcile/merge.ts';
+import { base, row, shown, without } from './states.ts';
+import { isYes, rowsOf, type YesNo } from './truth.ts';
+
+describe('decide', () => {
+  type Table = Record<`edited: ${YesNo}`, Record<`moved: ${YesNo}`, Record<`agree: ${YesNo}`, Verdict>>>;
+  const table: Table = {
+    'edited: no': {
+      'moved: no': { 'agree: no': 'nothing', 'agree: yes': 'nothing' },
+      'moved: yes': { 'agree: no': 'pull', 'agree: yes': 'pull' },
+    },
+    'edited: yes': {
+      'moved: no': { 'agree: no': 'push', 'agree: yes': 'push' },
+      'moved: yes': { 'agree: no': 'conflict', 'agree: yes': 'settle' },
+    },
+  };
+  const said = (key: string) => isYes(key.split(': ')[1] ?? '');
+  const cases = rowsOf(table).flatMap(([edited, byMoved]) =>
+    rowsOf(byMoved).flatMap(([moved, byAgree]) =>
+      rowsOf(byAgree).map(([agree, verdict]) => [edited, moved, agree, verdict] as const),
+    ),
+  );
+
+  it.each(cases)('%s, %s, %s → %s', (edited, moved, agree, verdict) => {
+    expect(decide(said(edited), said(moved), said(agree))).toBe(verdict);
+  });
+});
+
+type MirrorIs = 'as base' | 'edited' | 'edited in bytes alone' | 'edited as the service';
+type ServiceIs = 'as base' | 'moved' | 'other bytes alone' | 'left out';
+
+const mirrorAs: Record<Field, Record<MirrorIs, Partial<UserValues>>> = {
+  name: {
+    'as base': {},
+    edited: { name: { first: 'Anna', last: 'Berg' } },
+    'edited in bytes alone': { name: { first: 'Anne ', last: 'Berg' } },
+    'edited as the service': { name: { first: 'Anne', last: 'Marie Berg' } },
+  },
+  email: {
+    'as base': {},
+    edited: { email: 'anna@example.com' },
+    'edited in bytes alone': { email: 'Anne@Example.com' },
+    'edited as the service': { email: 'BERG@example.com' },
+  },
+  phone: {
+    'as base': {},
+    edited: { phone: '15550177' },
+    'edited in bytes alone': { phone: '+15550100' },
+    'edited as the service': { phone: '+15550199' },
+  },
+  roleId: {
+    'as base': {},
+    edited: { roleId: 5n },
+    'edited in bytes alone': {},
+    'edited as the service': { roleId: 9n },
+  },
+};
+
+const serviceAs: Record<Field, Record<Exclude<ServiceIs, 'left out'>, Partial<ServiceUser>>> = {
+  name: {
+    'as base': {},
+    moved: { name: 'Anne Marie Berg' },
+    'other bytes alone': { name: ' Anne\u00A0 Berg' },
+  },
+  email: {
+    'as base': {},
+    moved: { email: 'berg@example.com' },
+    'other bytes alone': { email: 'ANNE@example.com' },
+  },
+  phone: { 'as base': {}, moved: { phone: '15550199' }, 'other bytes alone': { phone: '+1 (555) 0100' } },
+  roleId: { 'as base': {}, moved: { roleId: 9n }, 'other bytes alone': {} },
+};
+
+const withBase: Record<MirrorIs, Record<ServiceIs, Verdict>> = {
+  'as base': { 'as base': 'nothing', moved: 'pull', 'other bytes alone': 'nothing', 'left out': 'nothing' },
+  edited: { 'as base': 'push', moved: 'conflict', 'other bytes alone': 'push', 'left out': 'push' },
+  'edited in bytes alone': {
+    'as base': 'push',
+    moved: 'conflict',
+    'other bytes alone': 'push',
+    'left out': 'push',
+  },
+  'edited as the service': {
+    'as base': 'push',
+    moved: 'settle',
+    'other bytes alone': 'push',
+    'left out': 'push',
+  },
+};
+
+const withoutBase: Record<MirrorIs, Record<ServiceIs, Verdict>> = {
+  'as base': {
+    'as base': 'settle',
+    moved: 'conflict',
+    'other bytes alone': 'settle',
+    'left out': 'nothing',
+  },
+  edited: {
+    'as base': 'conflict',
+    moved: 'conflict',
+    'other bytes alone': 'conflict',
+    'left out': 'nothing',
+  },
+  'edited in bytes alone': {
+    'as base': 'settle',
+    moved: 'conflict',
+    'other bytes alone': 'settle',
+    'left out': 'nothing',
+  },
+  'edited as the service': {
+    'as base': 'conflict',
+    moved: 'settle',
+    'other bytes alone': 'conflict',
+    'left out': 'nothing',
+  },
+};
+
+/** A role has no bytes that its canonical form does not show. */
+const exists = (field: Field, is: MirrorIs | ServiceIs) => field !== 'roleId' || !is.endsWith('bytes alone');
+
+describe.each([
+  ['with a base', withBase, base],
+  ['without a base', withoutBase, undefined],
+] as const)('mergeField %s', (_, table, agreed) => {
+  const cases = fields.flatMap((field) =>
+    rowsOf(table).flatMap(([mirrorIs, byService]) =>
+      rowsOf(byService)
+        .filter(([serviceIs]) => exists(field, mirrorIs) && exists(field, serviceIs))
+        .map(([serviceIs, verdict]) => [field, mirrorIs, serviceIs, verdict] as const),
+    ),
+  );
+
+  it.each(cases)('%s: mirror %s, service %s → %s', (field, mirrorIs, serviceIs, verdict) => {
+    const mirror = { ...row, ...mirrorAs[field][mirrorIs] };
+    const service = serviceIs === 'left out' ? without(field) : { ...shown, ...serviceAs[field][serviceIs] };
+    expect(mergeField(field, agreed, mirror, service)).toBe(verdict);
+  });
+});
+
+describe('the name', () => {
+  it('is pushed for a new split of the same joined name', () => {
+    const agreed = { ...base, name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
+    const mirror = { ...row, name: { first: 'Anne Marie', last: 'Berg' } };
+    expect(mergeField('name', agreed, mirror, { ...shown, name: 'Anne Marie Berg' })).toBe('push');
+  });
+
+  it('is compared by what the service called the user, not by the pair that stands for it', () => {
+    expect(canonicalBase('name', { ...base, joined: ' Anne  B. Berg ' })).toBe('Anne B. Berg');
+    expect(canonicalBase('email', { ...base, email: ' ANNE@example.com' })).toBe('anne@example.com');
+  });
+});
+
+describe('nothing at all', () => {
+  it.each(['email', 'phone', 'roleId'] as const)('of %s is the same as null and an empty text', (field) => {
+    const agreed = { ...base, [field]: null };
+    const mirror = { ...row, [field]: null };
+    for (const said of [null, ''] as const) {
+      const service = { ...shown, [field]: field === 'roleId' ? null : said };
+      expect(mergeField(field, agreed, mirror, service)).toBe('nothing');
+      expect(mergeField(field, undefined, mirror, service)).toBe('settle');
+    }
+  });
+});

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { fields } from '../../src/model/user.ts';
+import type { Verdict } from '../../src/reconcile/merge.ts';
+import { applyPolicy, type ConflictPolicy, holdAll } from '../../src/reconcile/policy.ts';
+import { rowsOf } from './truth.ts';
+
+const table: Record<ConflictPolicy, Record<Verdict, Verdict>> = {
+  hold: { nothing: 'nothing', pull: 'pull', push: 'push', settle: 'settle', conflict: 'conflict' },
+  'service-wins': { nothing: 'nothing', pull: 'pull', push: 'push', settle: 'settle', conflict: 'pull' },
+  'mirror-wins': { nothing: 'nothing', pull: 'pull', push: 'push', settle: 'settle', conflict: 'push' },
+};
+
+const cases = rowsOf(table).flatMap(([policy, byVerdict]) =>
+  rowsOf(byVerdict).map(([verdict, becomes]) => ({ policy, verdict, becomes })),
+);
+
+describe('applyPolicy', () => {
+  it.each(cases)('$policy: $verdict → $becomes', ({ policy, verdict, becomes }) => {
+    const other = policy === 'service-wins' ? 'mirror-wins' : 'service-wins';
+    for (const field of fields) {
+      const all = { name: other, email: other, phone: other, roleId: other } as const;
+      expect(applyPolicy({ ...all, [field]: policy }, field, verdict)).toBe(becomes);
+    }
+  });
+
+  it('holds every conflict unless told otherwise', () => {
+    expect(fields.map((field) => applyPolicy(holdAll, field, 'conflict'))).toEqual(
+      fields.map(() => 'conflict'),
+    );
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { Presence } from '../../src/model/change.ts';
+import { planUser } from '../../src/reconcile/plan-user.ts';
+import { holdAll } from '../../src/reconcile/policy.ts';
+import { decidePresence } from '../../src/reconcile/presence.ts';
+import { makeState, member } from './states.ts';
+import { rowsOf } from './truth.ts';
+
+type Cell = Presence | 'impossible';
+type ByGone = Record<'there' | 'gone', Cell>;
+type Table = Record<
+  'base' | 'no base',
+  Record<'mirror' | 'no mirror', Record<'service' | 'no service', Record<'listed' | 'unlisted', ByGone>>>
+>;
+
+/** Only a mirror row can be gone. */
+const only = (presence: Presence): ByGone => ({ there: presence, gone: 'impossible' });
+
+const table: Table = {
+  base: {
+    mirror: {
+      service: {
+        listed: { there: 'merge', gone: 'return' },
+        unlisted: { there: 'merge', gone: 'return' },
+      },
+      'no service': {
+        listed: { there: 'unresolved', gone: 'unresolved' },
+        unlisted: { there: 'missing', gone: 'waiting' },
+      },
+    },
+    'no mirror': {
+      service: { listed: only('adopt'), unlisted: only('adopt') },
+      'no service': { listed: only('adopt'), unlisted: only('forget') },
+    },
+  },
+  'no base': {
+    mirror: {
+      service: {
+        listed: { there: 'merge', gone: 'return' },
+        unlisted: { there: 'merge', gone: 'return' },
+      },
+      'no service': {
+        listed: { there: 'unresolved', gone: 'unresolved' },
+        unlisted: { there: 'stranger', gone: 'waiting' },
+      },
+    },
+    'no mirror': {
+      service: { listed: only('adopt'), unlisted: only('adopt') },
+      'no service': { listed: only('adopt'), unlisted: only('waiting') },
+    },
+  },
+};
+
+const cases = rowsOf(table).flatMap(([b, byMirror]) =>
+  rowsOf(byMirror).flatMap(([m, byService]) =>
+    rowsOf(byService).flatMap(([s, byListed]) =>
+      rowsOf(byListed).flatMap(([l, byGone]) =>
+        rowsOf(byGone).map(([gone, presence]) => ({ b, m, s, l, gone, presence })),
+      ),
+    ),
+  ),
+);
+
+describe('presence', () => {
+  it('has 32 combinations, of which a row that is gone and not there is impossible', () => {
+    expect(cases).toHaveLength(32);
+    const impossible = cases.filter(({ presence }) => presence === 'impossible');
+    expect(impossible).toEqual(cases.filter(({ m, gone }) => m === 'no mirror' && gone === 'gone'));
+  });
+
+  it.each(cases.filter(({ presence }) => presence !== 'impossible'))(
+    '$b, $m, $s, $l, $gone → $presence',
+    ({ b, m, s, l, gone, presence }) => {
+      const sighting = {
+        base: b === 'base',
+        mirror: m === 'mirror',
+        service: s === 'service',
+        listed: l === 'listed',
+        gone: gone === 'gone',
+      };
+      expect(decidePresence(sighting)).toBe(presence);
+      const state = makeState({
+        ...(sighting.base ? {} : { base: null }),
+        mirror: sighting.mirror ? { gone: sighting.gone } : null,
+        ...(sighting.service ? {} : { service: null }),
+      });
+      const listed = sighting.listed ? member : undefined;
+      expect(planUser(state, listed, holdAll).presence).toBe(presence);
+      expect(planUser({ ...state, hasOpenIntent: true }, listed, holdAll).presence).toBe('waiting');
+    },
+  );
+});

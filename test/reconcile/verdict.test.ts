@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../src/model/change.ts';
+import { type Field, fields, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
+import { judge, judgeLate, nameWasTouched, patchedFields } from '../../src/reconcile/verdict.ts';
+import { base, shown, without } from './states.ts';
+import { rowsOf } from './truth.ts';
+
+type Seen =
+  | 'no user'
+  | 'the field left out'
+  | 'what was sent'
+  | 'what was sent, in other bytes'
+  | 'the value from before'
+  | 'the value from before, in other bytes'
+  | 'a third value'
+  | 'null';
+
+/** Sent values that differ from base in canonical form, and what the service may show of them. */
+const sent: Record<Field, UserPatch> = {
+  name: { name: { first: 'Anna Marie', last: 'Berg' } },
+  email: { email: 'Anna@example.com' },
+  phone: { phone: '+15550177' },
+  roleId: { roleId: 9n },
+};
+const shows: Record<Field, Record<Exclude<Seen, 'no user' | 'the field left out'>, Partial<ServiceUser>>> = {
+  name: {
+    'what was sent': { name: 'Anna Marie Berg' },
+    'what was sent, in other bytes': { name: ' Anna  Marie\u00A0Berg' },
+    'the value from before': { name: 'Anne Berg' },
+    'the value from before, in other bytes': { name: 'Anne  Berg ' },
+    'a third value': { name: 'Berg' },
+    null: { name: null },
+  },
+  email: {
+    'what was sent': { email: 'Anna@example.com' },
+    'what was sent, in other bytes': { email: 'anna@EXAMPLE.com' },
+    'the value from before': { email: 'anne@example.com' },
+    'the value from before, in other bytes': { email: 'ANNE@example.com' },
+    'a third value': { email: 'berg@example.com' },
+    null: { email: null },
+  },
+  phone: {
+    'what was sent': { phone: '+15550177' },
+    'what was sent, in other bytes': { phone: '15550177' },
+    'the value from before': { phone: '15550100' },
+    'the value from before, in other bytes': { phone: '+1 555 0100' },
+    'a third value': { phone: '15550199' },
+    null: { phone: null },
+  },
+  roleId: {
+    'what was sent': { roleId: 9n },
+    'what was sent, in other bytes': { roleId: 9n },
+    'the value from before': { roleId: 3n },
+    'the value from before, in other bytes': { roleId: 3n },
+    'a third value': { roleId: 5n },
+    null: { roleId: null },
+  },
+};
+
+function seenAs(field: Field, seen: Seen): ServiceUser | null {
+  if (seen === 'no user') return null;
+  return seen === 'the field left out' ? without(field) : { ...shown, ...shows[field][seen] };
+}
+
+describe('judge', () => {
+  const table: Record<Seen, Outcome> = {
+    'no user': 'missing',
+    'the field left out': 'missing',
+    'what was sent': 'confirmed',
+    'what was sent, in other bytes': 'confirmed',
+    'the value from before': 'ineffective',
+    'the value from before, in other bytes': 'ineffective',
+    'a third value': 'changed',
+    null: 'changed',
+  };
+  const cases = rowsOf(table).map(([seen, outcome]) => ({ seen, outcome }));
+
+  it.each(cases)('the service shows $seen: $outcome', ({ seen, outcome }) => {
+    for (const field of fields) {
+      expect(judge(sent[field], base, seenAs(field, seen))).toEqual({ [field]: outcome });
+    }
+  });
+
+  it('judges each field that was sent by itself, and no other', () => {
+    const all: UserPatch = { ...sent.name, ...sent.email, ...sent.phone };
+    const seen = { ...without('phone'), name: 'Anna Marie Berg', email: 'anne@example.com', roleId: 77n };
+    expect(judge(all, base, seen)).toEqual({ name: 'confirmed', email: 'ineffective', phone: 'missing' });
+    expect(judge({}, base, seen)).toEqual({});
+  });
+
+  it('takes an empty or null phone for a cleared one', () => {
+    for (const phone of ['', null]) {
+      expect(judge({ phone: null }, base, { ...shown, phone })).toEqual({ phone: 'confirmed' });
+    }
+    expect(judge({ phone: null }, base, shown)).toEqual({ phone: 'ineffective' });
+    expect(judge({ phone: null }, base, without('phone'))).toEqual({ phone: 'missing' });
+  });
+});
+
+describe('judgeLate', () => {
+  type ByQuiet = Record<'in time' | 'quiet', Outcome>;
+  const visible: Record<Seen, ByQuiet> = {
+    'no user': { 'in time': 'unknown', quiet: 'missing' },
+    'the field left out': { 'in time': 'unknown', quiet: 'missing' },
+    'what was sent': { 'in time': 'confirmed', quiet: 'confirmed' },
+    'what was sent, in other bytes': { 'in time': 'confirmed', quiet: 'confirmed' },
+    'the value from before': { 'in time': 'unknown', quiet: 'unsent' },
+    'the value from before, in other bytes': { 'in time': 'unknown', quiet: 'unsent' },
+    'a third value': { 'in time': 'unknown', quiet: 'changed' },
+    null: { 'in time': 'unknown', quiet: 'changed' },
+  };
+  const cases = rowsOf(visible).flatMap(([seen, byQuiet]) =>
+    rowsOf(byQuiet).map(([when, outcome]) => ({ seen, when, outcome })),
+  );
+
+  it.each(cases)('a value that can be seen, $when, the service shows $seen: $outcome', (expected) => {
+    const { seen, when, outcome } = expected;
+    for (const field of fields) {
+      const outcomes = judgeLate(sent[field], base, seenAs(field, seen), when === 'quiet');
+      expect(outcomes).toEqual({ [field]: outcome });
+    }
+  });
+
+  /** Sent values that differ from base in bytes alone: a new split, another case, a plus sign. */
+  const unseen: Record<Exclude<Field, 'roleId'>, { sent: UserPatch; third: Partial<ServiceUser> }> = {
+    name: { sent: { name: { first: 'Anne Berg', last: '' } }, third: { name: 'Anna' } },
+    email: { sent: { email: 'ANNE@example.com' }, third: { email: 'berg@example.com' } },
+    phone: { sent: { phone: '+15550100' }, third: { phone: '15550199' } },
+  };
+  type SeenOfUnseen = 'no user' | 'the field left out' | 'the value from before' | 'a third value';
+  const invisible: Record<SeenOfUnseen, ByQuiet> = {
+    'no user': { 'in time': 'unknown', quiet: 'missing' },
+    'the field left out': { 'in time': 'unknown', quiet: 'missing' },
+    'the value from before': { 'in time': 'unknown', quiet: 'unsent' },
+    'a third value': { 'in time': 'unknown', quiet: 'changed' },
+  };
+  const unseenCases = rowsOf(invisible).flatMap(([seen, byQuiet]) =>
+    rowsOf(byQuiet).map(([when, outcome]) => ({ seen, when, outcome })),
+  );
+
+  it.each(unseenCases)('a value that can not be seen, $when, shows $seen: $outcome', (expected) => {
+    const { seen, when, outcome } = expected;
+    for (const [field, { sent: patch, third }] of rowsOf(unseen)) {
+      const users: Record<SeenOfUnseen, ServiceUser | null> = {
+        'no user': null,
+        'the field left out': without(field),
+        'the value from before': shown,
+        'a third value': { ...shown, ...third },
+      };
+      expect(judgeLate(patch, base, users[seen], when === 'quiet')).toEqual({ [field]: outcome });
+    }
+  });
+});
+
+describe('nameWasTouched', () => {
+  it('sees a name that changed though it was not sent', () => {
+    expect(nameWasTouched(sent.email, base, { ...shown, name: 'Anne' })).toBe(true);
+    expect(nameWasTouched(sent.email, base, { ...shown, name: '' })).toBe(true);
+    expect(nameWasTouched(sent.email, base, { ...shown, name: null })).toBe(true);
+  });
+
+  it('sees nothing in other bytes, in no answer, and in a name that was sent', () => {
+    expect(nameWasTouched(sent.email, base, { ...shown, name: 'Anne  Berg' })).toBe(false);
+    expect(nameWasTouched(sent.email, base, without('name'))).toBe(false);
+    expect(nameWasTouched(sent.email, base, null)).toBe(false);
+    expect(nameWasTouched({ ...sent.email, ...sent.name }, base, { ...shown, name: 'X' })).toBe(false);
+  });
+});
+
+describe('patchedFields', () => {
+  it('counts a value that is cleared as one that is written', () => {
+    expect(patchedFields({ phone: null })).toEqual(['phone']);
+    expect(patchedFields({})).toEqual([]);
+  });
+});
