@@ -30,7 +30,11 @@ export function printTable(
     return;
   }
   const chars = { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' };
-  const table = new Table({ head: [...head], chars, style: { head: [], border: [] } });
+  const table = new Table({
+    head: head.map((name) => paint({ out }, 'bold', name)),
+    chars,
+    style: { head: [], border: [] },
+  });
   for (const row of rows) table.push(row.map(show));
   out.write(`${table.toString()}\n`);
 }

@@ -79,6 +79,10 @@ function holdOfGone(field: Field, mirror: MirrorUser, value: FieldValue): Hold {
   return { field, reason: 'gone', base: value, mirror: mirror[field], service, detail };
 }
 
+function heldFields({ held }: UserState): readonly Field[] {
+  return fields.filter((field) => held.some((hold) => hold.field === field));
+}
+
 /** Base as the service has it anew; what the service leaves out stays as it was last agreed on. */
 function agreeAnew(service: ServiceUser, base: BaseUser): BaseUser {
   const { base: anew } = adoptValues(service, { ...base, split: 'guessed' });
@@ -112,7 +116,7 @@ function planReturn(
     id: state.id,
     presence: 'return',
     holds,
-    releases: state.held.map(({ field }) => field).filter((field) => !edited.includes(field)),
+    releases: heldFields(state).filter((field) => !edited.includes(field)),
     write: { id: state.id, expected: mirror, mirror: after, base, observed },
   };
 }
@@ -127,7 +131,7 @@ function planAdopt(state: UserState, service: ServiceUser, role: string | null):
     ...nothing,
     id: state.id,
     presence: 'adopt',
-    releases: state.held.map(({ field }) => field),
+    releases: heldFields(state),
     write: { id: state.id, expected: null, mirror: adopted.mirror, base, observed },
   };
 }

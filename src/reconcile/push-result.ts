@@ -11,6 +11,8 @@ export interface Answered {
   readonly intent: Intent;
   /** The user as the service showed it, or `null` if it did not. */
   readonly seen: ServiceUser | null;
+  /** The same right before the push; not known of one that an earlier run sent. */
+  readonly before?: ServiceUser | undefined;
   readonly outcomes: FieldOutcomes;
   readonly requestId: string | null;
   /** What the service said when it refused. */
@@ -71,8 +73,8 @@ function baseAsService(field: Field, { base }: Intent) {
 }
 
 /** An update without a name that changed the name: both values are kept, and a person decides. */
-function holdOfTouchedName({ intent, seen }: Answered): Hold | undefined {
-  if (!nameWasTouched(intent.sent, intent.base, seen)) return undefined;
+function holdOfTouchedName({ intent, seen, before }: Answered): Hold | undefined {
+  if (!nameWasTouched(intent.sent, intent.base, seen, before)) return undefined;
   const detail = `an update of ${patchedFields(intent.sent).join(', ')} alone changed the name`;
   return {
     field: 'name',

@@ -21,7 +21,7 @@ export interface PushPlaces {
   readonly findings: Findings;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly roles: ReadonlyMap<Id, string>;
-  /** As the roster has just shown them. */
+  /** As the service has just shown them, before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** Ms of a clock that never jumps. */
   readonly monotonicMs: () => number;
@@ -89,7 +89,9 @@ export async function record(
 ): Promise<void> {
   const { mirror, findings } = places;
   const tries = await mirror.countIneffective(answered.map(({ intent }) => intent));
-  const results = answered.map((answer) => resultOf(answer, tries, settings.maxTries));
+  const results = answered.map((answer) =>
+    resultOf({ ...answer, before: places.users.get(answer.intent.userId) }, tries, settings.maxTries),
+  );
   const locked = new Set(await mirror.applyResults(results));
   for (const { intent, outcomes, holds } of results) {
     if (intent.sent.name === undefined && holds.some(({ field }) => field === 'name')) {

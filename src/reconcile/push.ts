@@ -22,7 +22,7 @@ async function prepare(
   places: PushPlaces,
   settings: PushSettings,
   batch: readonly UserPlan[],
-): Promise<readonly Intent[]> {
+): Promise<{ readonly intents: readonly Intent[]; readonly users: PushPlaces['users'] }> {
   const { service, mirror, findings } = places;
   const ids = batch.map(({ id }) => id);
   const shown = batch.map(({ id }) => places.users.get(id));
@@ -39,9 +39,10 @@ async function prepare(
   const locked = new Set(await mirror.applyUsers(plans));
   const holds: readonly Hold[] = plans.flatMap(({ holds: of }) => of);
   findings.count('held', holds.length);
-  return mirror.openIntents(
+  const intents = await mirror.openIntents(
     plans.filter(({ id, patch }) => patchedFields(patch).length > 0 && !locked.has(id)),
   );
+  return { intents, users: seen };
 }
 
 /** Pushes all edits. Stops at once when the service turns us away; what it refuses is held and costs nobody else. */
@@ -55,9 +56,9 @@ export async function pushEdits(
   for (const batch of chunks(plans, settings.batchSize)) {
     if (places.breaker.open) return;
     const readAtMs = monotonicMs();
-    const intents = await prepare(places, settings, batch);
+    const { intents, users } = await prepare(places, settings, batch);
     if (intents.length > 0) {
-      const taken = await sendIntents(places, settings, intents);
+      const taken = await sendIntents({ ...places, users }, settings, intents);
       const windowMs = Math.round(monotonicMs() - readAtMs);
       findings.event({
         kind: 'push',

@@ -41,10 +41,19 @@ export function judge(sent: UserPatch, base: BaseUser, seen: ServiceUser | null)
   return Object.fromEntries(patchedFields(sent).map((field) => [field, judgeField(field, sent, base, seen)]));
 }
 
-/** Whether a name that was not sent is no longer what it was. */
-export function nameWasTouched(sent: UserPatch, base: BaseUser, seen: ServiceUser | null): boolean {
+/**
+ * Whether a name that was not sent is no longer what it was.
+ * @param before the user right before the push; its name may differ from base, where a conflict is held
+ */
+export function nameWasTouched(
+  sent: UserPatch,
+  base: BaseUser,
+  seen: ServiceUser | null,
+  before?: ServiceUser,
+): boolean {
   if (sent.name !== undefined || seen === null || seen.name === undefined) return false;
-  return canonicalName(seen.name ?? '') !== canonicalName(base.joined);
+  const was = before?.name === undefined ? base.joined : (before.name ?? '');
+  return canonicalName(seen.name ?? '') !== canonicalName(was);
 }
 
 /**

@@ -83,6 +83,7 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
       ...(settings.caFile === undefined ? {} : { ca: readAuthorities(settings.caFile) }),
     },
   });
+  let closing: Promise<void> | undefined;
   return {
     exchange: async (request) => {
       const { operation } = request;
@@ -103,7 +104,10 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
         ...(operation.method === 'GET' ? { reset: false } : {}),
       });
     },
-    close: () => pool.close(),
+    close: () => {
+      closing ??= pool.close();
+      return closing;
+    },
   };
 }
 

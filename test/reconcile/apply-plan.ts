@@ -73,12 +73,14 @@ export function makeIntent(state: UserState, sent: UserPatch, ageMs = 0): Intent
   return { changeId: state.id, userId: state.id, sent, base: state.base, ageMs };
 }
 
-/** A service that takes what it is sent: names joined with one space, emails lowered, digits of phones. */
+/** A service that takes what it is sent: names joined with one space, emails in lower case, digits of phones. */
 export function takePatch(user: ServiceUser, { name, email, phone, roleId }: UserPatch): ServiceUser {
   return {
     ...user,
     ...(name === undefined ? {} : { name: `${name.first} ${name.last}`.trim() }),
-    ...(email === undefined ? {} : { email: email?.toLowerCase() ?? '' }),
+    ...(email === undefined
+      ? {}
+      : { email: email?.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) ?? '' }),
     ...(phone === undefined ? {} : { phone: phone?.replace(/\D+/g, '') ?? '' }),
     ...(roleId === undefined ? {} : { roleId }),
   };

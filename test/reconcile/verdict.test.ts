@@ -159,6 +159,14 @@ describe('nameWasTouched', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: null })).toBe(true);
   });
 
+  it('compares with what stood there right before the push, where that is known', () => {
+    const conflict = { ...shown, name: 'Anne Borg' };
+    expect(nameWasTouched(sent.email, base, conflict, conflict)).toBe(false);
+    expect(nameWasTouched(sent.email, base, shown, conflict)).toBe(true);
+    expect(nameWasTouched(sent.email, base, conflict, without('name'))).toBe(true);
+    expect(nameWasTouched(sent.email, base, { ...shown, name: '' }, { ...shown, name: null })).toBe(false);
+  });
+
   it('sees nothing in other bytes, in no answer, and in a name that was sent', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: 'Anne  Berg' })).toBe(false);
     expect(nameWasTouched(sent.email, base, without('name'))).toBe(false);

@@ -1,0 +1,252 @@
+import { describe, expect, it } from 'vitest';
+import type { Hold, HoldReason, MirrorRow, UserState } from '../../src/model/change.ts';
+import { type NameSplit, splitName } from '../../src/model/name.ts';
+import { type BaseUser, type Field, fields, type ServiceUser } from '../../src/model/user.ts';
+import { type FieldPlan, holdStands, planField, unsendable } from '../../src/reconcile/plan-field.ts';
+import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
+import { base, makeState, row, shown, without } from './states.ts';
+import { rowsOf } from './truth.ts';
+
+/** What the state's own mirror and service come to. */
+function plan(field: Field, state: UserState, policy: Policy = holdAll): FieldPlan {
+  if (state.mirror === undefined || state.service === undefined) throw new Error('nothing to merge');
+  return planField(field, state, state.mirror, state.service, policy);
+}
+
+describe('a name that can not be sent', () => {
+  type Halves = 'neither' | 'first' | 'last' | 'both';
+  type Words = 'one word' | 'two words' | 'three words' | 'four words';
+  type Fate = 'sent' | 'held';
+  const edits: Record<Halves, Partial<BaseUser['name']>> = {
+    neither: {},
+    first: { first: 'Robin' },
+    last: { last: 'Robin' },
+    both: { first: 'Robin', last: 'Doe' },
+  };
+  const names: Record<Words, string> = {
+    'one word': 'Cher',
+    'two words': 'Anne Berg',
+    'three words': 'Anne Marie Berg',
+    'four words': 'Ludwig van der Rohe',
+  };
+  const table: Record<NameSplit, Record<Words, Record<Halves, Fate>>> = {
+    known: {
+      'one word': { neither: 'sent', first: 'sent', last: 'sent', both: 'sent' },
+      'two words': { neither: 'sent', first: 'sent', last: 'sent', both: 'sent' },
+      'three words': { neither: 'sent', first: 'sent', last: 'sent', both: 'sent' },
+      'four words': { neither: 'sent', first: 'sent', last: 'sent', both: 'sent' },
+    },
+    guessed: {
+      'one word': { neither: 'sent', first: 'sent', last: 'sent', both: 'sent' },
+      'two words': { neither: 'sent', first: 'sent', last: 'sent', both: 'sent' },
+      'three words': { neither: 'sent', first: 'held', last: 'held', both: 'sent' },
+      'four words': { neither: 'sent', first: 'held', last: 'held', both: 'sent' },
+    },
+  };
+  const cases = rowsOf(table).flatMap(([split, byWords]) =>
+    rowsOf(byWords).flatMap(([words, byHalves]) =>
+      rowsOf(byHalves).map(([halves, fate]) => ({ split, words, halves, fate })),
+    ),
+  );
+
+  it.each(cases)('$split split of $words, edited: $halves → $fate', ({ split, words, halves, fate }) => {
+    const joined = names[words];
+    const agreed = { ...base, joined, name: splitName(joined) };
+    const mirror = { ...row, split, name: { ...agreed.name, ...edits[halves] } };
+    const reason = unsendable('name', mirror, agreed);
+    expect(reason === undefined).toBe(fate === 'sent');
+    if (halves === 'neither') return;
+    const state = makeState({ base: agreed, mirror, service: { name: joined } });
+    const planned = plan('name', state);
+    expect(planned.move?.kind).toBe(fate === 'sent' ? 'push' : undefined);
+    expect(planned.hold?.reason).toBe(fate === 'sent' ? undefined : 'unsupported');
+  });
+
+  it('says which half is still to be set', () => {
+    const agreed = { ...base, joined: 'Anne Marie Berg', name: { first: 'Anne Marie', last: 'Berg' } };
+    const first = unsendable('name', { ...row, name: { ...agreed.name, first: 'Anne' } }, agreed);
+    expect(first).toContain('set last_name too');
+    const last = unsendable('name', { ...row, name: { ...agreed.name, last: 'Borg' } }, agreed);
+    expect(last).toContain('set first_name too');
+    expect(last).toContain('"Anne Marie Berg"');
+  });
+
+  it('is one without a letter', () => {
+    const mirror: MirrorRow = { ...row, split: 'known', name: { first: ' ', last: '\u00A0' } };
+    expect(unsendable('name', mirror, base)).toBe('the service takes no empty name');
+  });
+});
+
+describe('other values that can not be sent', () => {
+  type Value = 'a value' | 'null' | 'empty' | 'blank' | 'no digits';
+  type Fate = 'sent' | 'held' | 'impossible';
+  const table: Record<Exclude<Field, 'name'>, Record<Value, Fate>> = {
+    email: { 'a value': 'sent', null: 'held', empty: 'held', blank: 'held', 'no digits': 'sent' },
+    phone: { 'a value': 'sent', null: 'sent', empty: 'sent', blank: 'sent', 'no digits': 'held' },
+    roleId: {
+      'a value': 'sent',
+      null: 'held',
+      empty: 'impossible',
+      blank: 'impossible',
+      'no digits': 'impossible',
+    },
+  };
+  const values: Record<Value, string | null> = {
+    'a value': 'x1',
+    null: null,
+    empty: '',
+    blank: ' ',
+    'no digits': 'none',
+  };
+  const cases = rowsOf(table).flatMap(([field, byValue]) =>
+    rowsOf(byValue).map(([value, fate]) => ({ field, value, fate })),
+  );
+
+  it.each(cases.filter(({ fate }) => fate !== 'impossible'))('$field: $value → $fate', (expected) => {
+    const { field, value, fate } = expected;
+    const edited = field === 'roleId' && value === 'a value' ? 9n : values[value];
+    const planned = plan(field, makeState({ mirror: { [field]: edited } }));
+    expect(planned.hold?.reason).toBe(fate === 'held' ? 'unsupported' : undefined);
+    expect(planned.move?.kind).toBe(fate === 'sent' ? 'push' : undefined);
+  });
+});
+
+const edited: Record<Field, { mirror: Partial<MirrorRow>; service: Partial<ServiceUser> }> = {
+  name: { mirror: { name: { first: 'Anna', last: 'Berg' } }, service: { name: 'Anne Borg' } },
+  email: { mirror: { email: 'anna@example.com' }, service: { email: 'borg@example.com' } },
+  phone: { mirror: { phone: '15550177' }, service: { phone: '15550199' } },
+  roleId: { mirror: { roleId: 5n }, service: { roleId: 9n } },
+};
+
+function conflictOf(field: Field): { readonly state: UserState; readonly hold: Hold } {
+  const state = makeState(edited[field]);
+  const { hold } = plan(field, state);
+  if (hold === undefined) throw new Error(`no conflict in ${field}`);
+  return { state: { ...state, held: [hold] }, hold };
+}
+
+describe('a hold', () => {
+  it.each(fields)('of a conflict in %s keeps all three values', (field) => {
+    const { state, hold } = conflictOf(field);
+    expect(hold).toMatchObject({
+      reason: 'conflict',
+      base: base[field],
+      mirror: state.mirror?.[field],
+      service: state.service?.[field],
+    });
+  });
+
+  it.each(fields)('of %s stands while both values are as they were', (field) => {
+    const { state } = conflictOf(field);
+    expect(plan(field, state)).toEqual({ held: true });
+    const reasons: Record<Exclude<HoldReason, 'unsupported'>, true> = {
+      conflict: true,
+      refused: true,
+      ineffective: true,
+      gone: true,
+      brake: true,
+    };
+    for (const [reason] of rowsOf(reasons)) {
+      const held = state.held.map((hold) => ({ ...hold, reason }));
+      expect(plan(field, { ...state, held })).toEqual({ held: true });
+      // Whatever the policy makes of a new conflict, an old one waits for a person.
+      const mirrorWins: Policy = { ...holdAll, [field]: 'mirror-wins' };
+      expect(plan(field, { ...state, held }, mirrorWins)).toEqual({ held: true });
+    }
+  });
+
+  it.each(fields)('of %s is replaced, not ended, when the values change and the reason stays', (field) => {
+    const { state } = conflictOf(field);
+    const moved = makeState({ ...edited[field], service: { [field]: field === 'roleId' ? 11n : 'else 2' } });
+    const planned = plan(field, { ...moved, held: state.held });
+    expect(planned.hold?.service).toBe(field === 'roleId' ? 11n : 'else 2');
+    expect(planned.release).toBeUndefined();
+  });
+
+  it.each(fields)('of %s ends when the mirror takes the base or the service value', (field) => {
+    const { state } = conflictOf(field);
+    const undone = { ...makeState({ service: { [field]: shown[field] } }), held: state.held };
+    expect(plan(field, undone)).toEqual({ release: true });
+    const taken = field === 'name' ? splitName('Anne Borg') : edited[field].service[field];
+    const settled = makeState({ mirror: { [field]: taken }, service: edited[field].service });
+    const planned = plan(field, { ...settled, held: state.held });
+    expect(planned).toMatchObject({ release: true, move: { kind: 'settle' } });
+  });
+
+  it.each(fields)('of %s does not see that the service leaves it out', (field) => {
+    const { state, hold } = conflictOf(field);
+    expect(holdStands(hold, { ...row, ...edited[field].mirror }, without(field))).toBe(true);
+    expect(plan(field, { ...state, service: without(field) })).toEqual({ held: true });
+  });
+
+  it('compares the mirror byte for byte and the service in canonical form', () => {
+    const { hold } = conflictOf('email');
+    const mirror = { ...row, email: 'anna@example.com' };
+    expect(holdStands(hold, mirror, { ...shown, email: 'BORG@example.com' })).toBe(true);
+    expect(
+      holdStands(hold, { ...mirror, email: 'Anna@example.com' }, { ...shown, ...edited.email.service }),
+    ).toBe(false);
+    const ofName = conflictOf('name').hold;
+    const named = { ...row, name: { first: 'Anna', last: 'Berg' } };
+    expect(holdStands(ofName, named, { ...shown, name: ' Anne  Borg' })).toBe(true);
+    expect(
+      holdStands(
+        ofName,
+        { ...named, name: { first: 'Anna ', last: 'Berg' } },
+        { ...shown, name: 'Anne Borg' },
+      ),
+    ).toBe(false);
+  });
+
+  it('of a service value that was nothing stands for null, empty and left out', () => {
+    const hold: Hold = { ...conflictOf('phone').hold, service: null };
+    const mirror = { ...row, ...edited.phone.mirror };
+    expect(holdStands(hold, mirror, { ...shown, phone: null })).toBe(true);
+    expect(holdStands(hold, mirror, { ...shown, phone: '' })).toBe(true);
+    expect(holdStands(hold, mirror, without('phone'))).toBe(true);
+    expect(holdStands(hold, mirror, shown)).toBe(false);
+  });
+});
+
+describe('half an edit of a guessed split', () => {
+  const agreed = { joined: 'Anne Marie Berg', name: { first: 'Anne Marie', last: 'Berg' } };
+  const half = makeState({
+    base: agreed,
+    mirror: { name: { first: 'Anne Marie', last: 'Borg' } },
+    service: { name: 'Anne Marie Berg' },
+  });
+  const { hold } = plan('name', half);
+  const held = hold === undefined ? [] : [hold];
+  const withMirror = (mirror: Partial<MirrorRow>): UserState => ({
+    ...half,
+    held,
+    mirror: { ...row, ...half.mirror, ...mirror },
+  });
+
+  it('waits', () => {
+    expect(hold).toMatchObject({ reason: 'unsupported', field: 'name' });
+    expect(plan('name', withMirror({}))).toEqual({ held: true });
+  });
+
+  it('goes once the split is accepted, though no name changed', () => {
+    expect(plan('name', withMirror({ split: 'known' }))).toMatchObject({
+      release: true,
+      move: { kind: 'push', mirror: { first: 'Anne Marie', last: 'Borg' } },
+    });
+  });
+
+  it('goes once the other half is set too', () => {
+    const both = withMirror({ name: { first: 'Anne', last: 'Marie Borg' } });
+    expect(plan('name', both)).toMatchObject({ release: true, move: { kind: 'push' } });
+  });
+
+  it('ends when it is undone', () => {
+    expect(plan('name', withMirror(agreed))).toEqual({ release: true });
+  });
+
+  it('becomes a conflict when the service renames the user', () => {
+    const renamed = { ...withMirror({}), service: { ...shown, name: 'Anne Marie Burg' } };
+    expect(plan('name', renamed).hold).toMatchObject({ reason: 'conflict', service: 'Anne Marie Burg' });
+    expect(plan('name', renamed).release).toBeUndefined();
+  });
+});

@@ -1,0 +1,328 @@
+/** What holds of every plan, whatever is known of the user. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { UserPlan, UserState } from '../../src/model/change.ts';
+import { canonicalName, countWords, joinName, samePair, splitName } from '../../src/model/name.ts';
+import { type BaseUser, type Field, fields, type MirrorUser, sameBytes } from '../../src/model/user.ts';
+import { mergeField } from '../../src/reconcile/merge.ts';
+import { planField } from '../../src/reconcile/plan-field.ts';
+import { planUser } from '../../src/reconcile/plan-user.ts';
+import { holdAll } from '../../src/reconcile/policy.ts';
+import { resultOf } from '../../src/reconcile/push-result.ts';
+import { stored } from '../../src/reconcile/take-service.ts';
+import { judge, patchedFields } from '../../src/reconcile/verdict.ts';
+import { applyPlan, applyResult, makeIntent, takePatch } from './apply-plan.ts';
+import { anyMember, anyPolicy, anyState } from './states.ts';
+
+const runs = { numRuns: 40000 };
+
+/** What a second pass has to do: nothing to write on this side, nothing new to hold or to end. */
+const quiet = { holds: [], releases: [], write: null };
+
+/** The same without anything to send: nothing at all. */
+const silent = { ...quiet, moves: [], patch: {} };
+
+const fieldAt = fc.constantFrom(...fields);
+
+/** The values that a field of the plan may hold: those of one of the versions, as they are stored. */
+function origins(field: Field, { mirror, base, service }: UserState): readonly unknown[] {
+  const said = service?.[field];
+  const shown = typeof said === 'string' ? stored(said) : said;
+  return [mirror?.[field], base?.[field], shown, null].filter((value) => value !== undefined);
+}
+
+function expectFromSomewhere(
+  field: Field,
+  values: MirrorUser | BaseUser,
+  state: UserState,
+  names: readonly (string | null | undefined)[],
+) {
+  if (field !== 'name') {
+    expect(origins(field, state)).toContain(values[field]);
+    return;
+  }
+  const { name } = values;
+  const kept = [state.mirror?.name, state.base?.name].some(
+    (pair) => pair !== undefined && samePair(pair, name),
+  );
+  const cut = names.some((joined) => samePair(splitName(joined ?? ''), name));
+  expect(kept || cut).toBe(true);
+}
+
+describe('a plan', () => {
+  it('is made of anything', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const plan = planUser(state, member, policy);
+        expect(plan.id).toBe(state.id);
+        // Nothing is both held and released, moved and held, or held twice.
+        const touched = [...plan.moves, ...plan.holds].map(({ field }) => field);
+        expect(new Set([...touched, ...plan.held]).size).toBe(touched.length + plan.held.length);
+        const held = [...plan.holds.map(({ field }) => field), ...plan.held];
+        expect(plan.releases.filter((field) => held.includes(field))).toEqual([]);
+        expect(patchedFields(plan.patch)).toEqual(
+          plan.moves.filter(({ kind }) => kind === 'push').map(({ field }) => field),
+        );
+      }),
+      runs,
+    );
+  });
+
+  it('has nothing more to write once it is applied, and sends the same', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const plan = planUser(state, member, policy);
+        const next = planUser(applyPlan(state, plan), member, policy);
+        expect(next).toMatchObject(quiet);
+        expect(next.moves.every(({ kind }) => kind === 'push')).toBe(true);
+        if (plan.presence === 'merge') expect(next.patch).toEqual(plan.patch);
+      }),
+      runs,
+    );
+  });
+
+  it('is silent once the service has taken what was sent', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const applied = applyPlan(state, planUser(state, member, policy));
+        const { patch } = planUser(applied, member, policy);
+        if (patchedFields(patch).length === 0 || applied.service === undefined) return;
+        const seen = takePatch(applied.service, patch);
+        const intent = makeIntent(applied, patch);
+        const outcomes = judge(patch, intent.base, seen);
+        const result = resultOf(
+          { intent, seen, before: applied.service, outcomes, requestId: null },
+          new Map(),
+          3,
+        );
+        expect(result.closed).toBe(true);
+        expect(new Set(Object.values(outcomes))).toEqual(new Set(['confirmed']));
+        const confirmed = applyResult({ ...applied, service: seen }, result);
+        expect(planUser(confirmed, member, policy)).toMatchObject(silent);
+        for (const field of patchedFields(patch)) {
+          expect(mergeField(field, confirmed.base, confirmed.mirror ?? intent.base, seen)).toBe('nothing');
+        }
+      }),
+      runs,
+    );
+  });
+
+  it('invents no value: each comes from mirror, base or service, or is cut from a name that it joins to', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const { write, patch } = planUser(state, member, policy);
+        for (const field of patchedFields(patch)) expect(patch[field]).toBe(state.mirror?.[field]);
+        if (write === null) return;
+        const names = [state.service?.name, member?.name];
+        for (const field of fields) {
+          expectFromSomewhere(field, write.mirror, state, names);
+          expectFromSomewhere(field, write.base, state, names);
+        }
+        const joined = [state.base?.joined, state.service?.name, member?.name, ''];
+        const own = state.mirror === undefined ? '' : joinName(state.mirror.name);
+        expect([...joined, own]).toContain(write.base.joined);
+        expect(write.expected).toBe(state.mirror ?? null);
+      }),
+      runs,
+    );
+  });
+
+  it('leaves base with a pair that joins to its name', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const { write } = planUser(state, member, policy);
+        if (write === null) return;
+        expect(joinName(write.base.name)).toBe(canonicalName(write.base.joined));
+      }),
+      runs,
+    );
+  });
+
+  it('treats each field by itself, whatever becomes of the others', () => {
+    fc.assert(
+      fc.property(anyState, anyState, anyPolicy, fieldAt, (one, other, policy, field) => {
+        const { mirror, service } = one;
+        if (mirror === undefined || service === undefined) return;
+        if (other.mirror === undefined || other.service === undefined) return;
+        const named = field === 'name' ? one : other;
+        const mixed: UserState = {
+          ...other,
+          mirror: { ...other.mirror, [field]: mirror[field], split: named.mirror?.split ?? mirror.split },
+          service: { ...other.service, [field]: service[field] },
+          base:
+            one.base === undefined
+              ? undefined
+              : {
+                  ...(other.base ?? one.base),
+                  [field]: one.base[field],
+                  joined: named.base?.joined ?? one.base.joined,
+                },
+          held: [
+            ...other.held.filter((hold) => hold.field !== field),
+            ...one.held.filter((hold) => hold.field === field),
+          ],
+        };
+        const planOf = (state: UserState) =>
+          planField(field, state, state.mirror ?? mirror, state.service ?? service, policy);
+        expect(planOf(mixed)).toEqual(planOf(one));
+      }),
+      runs,
+    );
+  });
+
+  it('is the same in whatever order properties and holds come', () => {
+    const turned = <T extends object>(value: T): T =>
+      Object.fromEntries(Object.entries(value).toReversed()) as T;
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const shuffled: UserState = {
+          ...turned(state),
+          held: state.held.toReversed().map(turned),
+          base: state.base && turned(state.base),
+          mirror: state.mirror && turned(state.mirror),
+          service: state.service && turned(state.service),
+        };
+        expect(planUser(shuffled, member, turned(policy))).toEqual(planUser(state, member, policy));
+      }),
+      runs,
+    );
+  });
+});
+
+describe('a field', () => {
+  it('in conflict keeps both values and leaves base unmoved', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, (state, member) => {
+        const plan = planUser(state, member, holdAll);
+        for (const hold of plan.holds.filter(({ reason }) => reason === 'conflict')) {
+          const { field } = hold;
+          expect(hold.mirror).toEqual(state.mirror?.[field]);
+          expect(hold.service).toEqual(state.service?.[field]);
+          expect(plan.patch[field]).toBeUndefined();
+          if (plan.write === null || state.mirror === undefined) continue;
+          expect(sameBytes(field, plan.write.mirror, state.mirror)).toBe(true);
+          if (state.base !== undefined) expect(sameBytes(field, plan.write.base, state.base)).toBe(true);
+          if (field === 'name' && state.base !== undefined) {
+            expect(plan.write.base.joined).toBe(state.base.joined);
+          }
+        }
+      }),
+      runs,
+    );
+  });
+
+  it('that the service leaves out changes nothing on either side', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const { write, moves } = planUser(state, member, policy);
+        if (state.service === undefined) return;
+        for (const field of fields.filter((of) => state.service?.[of] === undefined)) {
+          expect(moves.filter((move) => move.field === field && move.kind !== 'push')).toEqual([]);
+          if (write === null) continue;
+          const before = state.mirror ?? state.base;
+          if (before !== undefined) expect(sameBytes(field, write.mirror, before)).toBe(true);
+          if (state.base !== undefined) expect(sameBytes(field, write.base, state.base)).toBe(true);
+          if (field === 'name' && state.base) expect(write.base.joined).toBe(state.base.joined);
+        }
+      }),
+      runs,
+    );
+  });
+
+  it('moves in base only to what the service shows, and never by a push', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const { write, patch, presence } = planUser(state, member, policy);
+        if (write === null || state.base === undefined) return;
+        for (const field of fields) {
+          if (sameBytes(field, write.base, state.base)) continue;
+          if (field === 'name') {
+            const shown = state.service?.name ?? (state.service === undefined ? member?.name : null) ?? '';
+            expect(joinName(write.base.name)).toBe(canonicalName(shown));
+          } else
+            expect(write.base[field]).toBe(
+              stored(String(state.service?.[field] ?? '')) && state.service?.[field],
+            );
+          if (presence === 'merge') expect(patch[field]).toBeUndefined();
+        }
+      }),
+      runs,
+    );
+  });
+
+  it('keeps an edit that has not reached the service, unless it is settled or the policy gives it up', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, (state, member) => {
+        const { write, patch, holds, held, presence } = planUser(state, member, holdAll);
+        const { mirror, base, service } = state;
+        if (mirror === undefined || base === undefined || service === undefined) return;
+        if (presence === 'waiting') return;
+        for (const field of fields.filter((of) => !sameBytes(of, mirror, base))) {
+          const verdict = mergeField(field, base, mirror, service);
+          if (verdict !== 'push' && verdict !== 'conflict') continue;
+          const after = write ?? { mirror, base };
+          expect(sameBytes(field, after.mirror, mirror)).toBe(true);
+          const waits = [...holds.map((hold) => hold.field), ...held, ...patchedFields(patch)].includes(
+            field,
+          );
+          // Back again, the service may show the very bytes of the edit: then there is nothing left to wait.
+          expect(waits || (presence === 'return' && sameBytes(field, after.base, mirror))).toBe(true);
+        }
+      }),
+      runs,
+    );
+  });
+});
+
+describe('a name', () => {
+  const pushedName = (plan: UserPlan) => plan.patch.name;
+
+  it('is pushed as the pair that the mirror has, never by half and never empty', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const name = pushedName(planUser(state, member, policy));
+        if (name === undefined) return;
+        expect(name).toEqual(state.mirror?.name);
+        expect(Object.keys(name).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['first', 'last']);
+        expect(joinName(name)).not.toBe('');
+      }),
+      runs,
+    );
+  });
+
+  it('is not pushed with half a guess of three words or more', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const name = pushedName(planUser(state, member, policy));
+        const { base, mirror } = state;
+        if (name === undefined || base === undefined || mirror?.split === 'known') return;
+        const half = (name.first === base.name.first) !== (name.last === base.name.last);
+        expect(half && countWords(base.joined) > 2).toBe(false);
+      }),
+      runs,
+    );
+  });
+
+  it('whose halves nobody edited is never pushed', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        if (state.mirror === undefined || state.base === undefined) return;
+        if (!samePair(state.mirror.name, state.base.name)) return;
+        expect(pushedName(planUser(state, member, policy))).toBeUndefined();
+      }),
+      runs,
+    );
+  });
+
+  it('is marked as known only by an editor: a plan turns a known split into a guess, never back', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const { write } = planUser(state, member, policy);
+        if (write === null || write.mirror.split === 'guessed') return;
+        expect(state.mirror?.split).toBe('known');
+        expect(samePair(write.mirror.name, state.mirror?.name ?? { first: '', last: '' })).toBe(true);
+      }),
+      runs,
+    );
+  });
+});

@@ -1,0 +1,411 @@
+import { describe, expect, it } from 'vitest';
+import type { UserPlan, UserState } from '../../src/model/change.ts';
+import { type Field, fields, type UserValues } from '../../src/model/user.ts';
+import { planUser } from '../../src/reconcile/plan-user.ts';
+import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
+import { applyPlan } from './apply-plan.ts';
+import { base, makeState, member, row, shown, without } from './states.ts';
+
+const mirrorWins: Policy = {
+  name: 'mirror-wins',
+  email: 'mirror-wins',
+  phone: 'mirror-wins',
+  roleId: 'mirror-wins',
+};
+const serviceWins: Policy = {
+  name: 'service-wins',
+  email: 'service-wins',
+  phone: 'service-wins',
+  roleId: 'service-wins',
+};
+const merge = (state: UserState, policy = holdAll): UserPlan => planUser(state, member, policy);
+
+const otherValues: UserValues = {
+  name: { first: 'Robin', last: 'Doe' },
+  email: 'robin@example.com',
+  phone: '15550177',
+  roleId: 9n,
+};
+const otherShown = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
+
+describe('a merge', () => {
+  it('does nothing where all three are equal', () => {
+    expect(merge(makeState())).toEqual({
+      id: 7n,
+      presence: 'merge',
+      moves: [],
+      holds: [],
+      releases: [],
+      held: [],
+      patch: {},
+      write: null,
+    });
+  });
+
+  it.each(fields)('pulls %s alone into mirror and base, and the rest stays', (field) => {
+    const { write, patch } = merge(makeState({ service: { [field]: otherShown[field] } }));
+    expect(patch).toEqual({});
+    for (const other of fields) {
+      const value = other === field ? otherValues[other] : base[other];
+      expect(write?.mirror[other]).toEqual(value);
+      expect(write?.base[other]).toEqual(value);
+    }
+    expect(write?.base.joined).toBe(field === 'name' ? 'Robin Doe' : 'Anne Berg');
+  });
+
+  it.each(fields)('pushes %s alone, and neither mirror nor base moves before it is confirmed', (field) => {
+    const { write, patch } = merge(makeState({ mirror: { [field]: otherValues[field] } }));
+    expect(patch).toEqual({ [field]: otherValues[field] });
+    expect(write).toBeNull();
+  });
+
+  it('takes different fields from both sides', () => {
+    const plan = merge(makeState({ mirror: { email: otherValues.email }, service: { phone: '15550177' } }));
+    expect(plan.patch).toEqual({ email: 'robin@example.com' });
+    expect(plan.write?.mirror).toMatchObject({ email: 'robin@example.com', phone: '15550177' });
+    expect(plan.write?.base).toMatchObject({ email: 'anne@example.com', phone: '15550177' });
+  });
+
+  it('settles with the bytes of the service', () => {
+    const { write, moves } = merge(
+      makeState({ mirror: { email: 'robin@example.com' }, service: { email: 'Robin@Example.com' } }),
+    );
+    expect(moves).toMatchObject([{ kind: 'settle', field: 'email' }]);
+    expect(write).toMatchObject({
+      mirror: { email: 'Robin@Example.com' },
+      base: { email: 'Robin@Example.com' },
+    });
+  });
+
+  it('refreshes what only follows the service without touching a pending edit', () => {
+    const state = makeState({ mirror: { email: otherValues.email, role: 'admin' }, observedDiffers: true });
+    const { write, patch } = merge(state);
+    expect(patch).toEqual({ email: 'robin@example.com' });
+    expect(write).toMatchObject({
+      mirror: { email: 'robin@example.com' },
+      base: { email: 'anne@example.com' },
+      observed: { role: 'agent', resolved: true },
+    });
+  });
+
+  it.each(fields)('lets the policy decide over %s alone', (field) => {
+    const both = makeState({ mirror: { ...otherValues }, service: { ...otherShown, [field]: null } });
+    const wins = (policy: 'service-wins' | 'mirror-wins') => merge(both, { ...holdAll, [field]: policy });
+    expect(wins('service-wins').moves.find((move) => move.field === field)?.kind).toBe('pull');
+    expect(wins('mirror-wins').patch).toEqual({ [field]: otherValues[field] });
+  });
+
+  it('clears what the service cleared, and stores no empty text', () => {
+    for (const nothing of ['', ' ', null]) {
+      const { write } = merge(makeState({ service: { phone: nothing, email: nothing } }));
+      expect(write?.mirror).toMatchObject({ phone: null, email: null });
+      expect(write?.base).toMatchObject({ phone: null, email: null });
+    }
+  });
+});
+
+describe('the split of a name', () => {
+  it('is a guess when the service renames a user, even one whose split was known', () => {
+    const { write } = merge(makeState({ mirror: { split: 'known' }, service: { name: 'Anne Marie Berg' } }));
+    expect(write?.mirror).toMatchObject({ name: { first: 'Anne Marie', last: 'Berg' }, split: 'guessed' });
+    expect(write?.base).toMatchObject({
+      name: { first: 'Anne Marie', last: 'Berg' },
+      joined: 'Anne Marie Berg',
+    });
+  });
+
+  it.each(['known', 'guessed'] as const)('stays %s when an edit is settled', (split) => {
+    const name = { first: 'Anne', last: 'Marie Berg' };
+    const { write } = merge(makeState({ mirror: { name, split }, service: { name: 'Anne  Marie Berg' } }));
+    expect(write?.mirror).toMatchObject({ name, split });
+    expect(write?.base).toMatchObject({ name, joined: 'Anne  Marie Berg' });
+  });
+
+  it('stays a guess when mirror and service are found equal without a base', () => {
+    const { write } = merge(makeState({ base: null }));
+    expect(write?.mirror.split).toBe('guessed');
+  });
+
+  it('of half an edit that the service happens to agree with is still a guess afterwards', () => {
+    const agreed = { joined: 'Anne Marie Berg', name: { first: 'Anne Marie', last: 'Berg' } };
+    const half = { first: 'Anne Marie', last: 'Borg' };
+    const state = makeState({ base: agreed, mirror: { name: half }, service: { name: 'Anne Marie Borg' } });
+    const settled = applyPlan(state, merge(state));
+    const again = {
+      ...settled,
+      mirror: { ...row, ...settled.mirror, name: { ...half, first: 'Anna Marie' } },
+    };
+    expect(merge(again).holds).toMatchObject([{ field: 'name', reason: 'unsupported' }]);
+  });
+
+  it('is never sent by half', () => {
+    const { patch } = merge(makeState({ mirror: { name: { first: 'Robin', last: 'Berg' } } }));
+    expect(patch).toEqual({ name: { first: 'Robin', last: 'Berg' } });
+  });
+});
+
+describe('a merge without a base', () => {
+  const state = makeState({
+    base: null,
+    mirror: { email: 'Anne@Example.com', phone: '15550177', roleId: 5n },
+    service: { roleId: 9n },
+  });
+
+  it('settles what is equal and holds what is not, with both values', () => {
+    const plan = merge(state);
+    expect(plan.moves.map(({ kind, field }) => [kind, field])).toEqual([
+      ['settle', 'name'],
+      ['settle', 'email'],
+    ]);
+    expect(plan.holds).toMatchObject([
+      { field: 'phone', base: undefined, mirror: '15550177', service: '15550100' },
+      { field: 'roleId', base: undefined, mirror: 5n, service: 9n },
+    ]);
+    expect(plan.patch).toEqual({});
+    expect(plan.write?.mirror).toMatchObject({ email: 'anne@example.com', phone: '15550177', roleId: 5n });
+  });
+
+  it('still holds both values the next time, and pushes nothing', () => {
+    const next = merge(applyPlan(state, merge(state)));
+    expect(next).toMatchObject({ held: ['phone', 'roleId'], holds: [], patch: {}, write: null });
+  });
+
+  it('holds half a guess of three words even where the mirror wins', () => {
+    const named = makeState({
+      base: null,
+      mirror: { name: { first: 'Anne Marie', last: 'Borg' } },
+      service: { name: 'Anne Marie Berg' },
+    });
+    const plan = merge(named, mirrorWins);
+    expect(plan).toMatchObject({ patch: {}, holds: [{ field: 'name', reason: 'unsupported' }] });
+    expect(merge(applyPlan(named, plan), mirrorWins)).toMatchObject({ patch: {}, held: ['name'] });
+  });
+
+  it('takes everything from the service where the service wins', () => {
+    const plan = merge(state, serviceWins);
+    expect(plan.write?.mirror).toMatchObject({ phone: '15550100', roleId: 9n });
+    expect(plan.holds).toEqual([]);
+  });
+});
+
+describe('a user who is back', () => {
+  const back = (given: Parameters<typeof makeState>[0]) =>
+    makeState({ ...given, mirror: { gone: true, ...given?.mirror } });
+
+  it('is adopted anew', () => {
+    const { write, holds, presence } = merge(back({ service: otherShown }));
+    expect(presence).toBe('return');
+    expect(holds).toEqual([]);
+    expect(write?.mirror).toMatchObject({ ...otherValues, split: 'guessed' });
+    expect(write?.base).toMatchObject({ ...otherValues, joined: 'Robin Doe' });
+  });
+
+  it.each(fields)('has an edit of %s from before held, not pushed, and not taken into base', (field) => {
+    const state = back({ mirror: { [field]: otherValues[field] } });
+    const plan = merge(state);
+    expect(plan.holds).toMatchObject([{ field, reason: 'gone', mirror: otherValues[field] }]);
+    expect(plan).toMatchObject({ patch: {}, moves: [] });
+    expect(plan.write?.mirror[field]).toEqual(otherValues[field]);
+    expect(plan.write?.base[field]).toEqual(base[field]);
+    const next = merge(applyPlan(state, plan));
+    expect(next).toMatchObject({ presence: 'merge', held: [field], patch: {}, write: null, releases: [] });
+  });
+
+  it.each(fields)('has an edit of %s held, too, where the service leaves the field out', (field) => {
+    const state = { ...back({ mirror: { [field]: otherValues[field] } }), service: without(field) };
+    const plan = merge(state);
+    expect(plan.holds).toMatchObject([{ field, reason: 'gone' }]);
+    expect(plan.write?.mirror[field]).toEqual(otherValues[field]);
+    expect(plan.write?.base[field]).toEqual(base[field]);
+    expect(plan.write?.base.joined).toBe('Anne Berg');
+    expect(merge(applyPlan(state, plan))).toMatchObject({ held: [field], patch: {}, write: null });
+  });
+
+  it('has a new split of the same joined name held, and not lost in base', () => {
+    const name = { first: 'Anne Marie', last: 'Berg' };
+    const agreed = { name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
+    const state = back({
+      base: agreed,
+      mirror: { name, split: 'known' },
+      service: { name: 'Anne Marie Berg' },
+    });
+    const plan = merge(state);
+    expect(plan.holds).toMatchObject([{ field: 'name', reason: 'gone', mirror: name }]);
+    expect(plan.write).toMatchObject({ mirror: { name, split: 'known' }, base: agreed });
+    const next = applyPlan(state, plan);
+    expect(merge(next)).toMatchObject({ held: ['name'], patch: {} });
+  });
+
+  it('has nothing held where the service shows the very bytes of the edit', () => {
+    const plan = merge(
+      back({ mirror: { email: 'ANNE@example.com' }, service: { email: 'ANNE@example.com' } }),
+    );
+    expect(plan).toMatchObject({ holds: [], write: { base: { email: 'ANNE@example.com' } } });
+  });
+
+  it('keeps the hold of an edit that still waits and ends the others', () => {
+    const hold = { reason: 'refused', base: null, mirror: null, service: null, detail: '' } as const;
+    const state = back({ mirror: { email: otherValues.email } });
+    const plan = merge({
+      ...state,
+      held: [
+        { ...hold, field: 'email' },
+        { ...hold, field: 'phone' },
+      ],
+    });
+    expect(plan.holds).toMatchObject([{ field: 'email', reason: 'gone' }]);
+    expect(plan.releases).toEqual(['phone']);
+  });
+
+  it('who is only listed is there again, unresolved, with the edit held', () => {
+    const state = back({ mirror: { email: otherValues.email }, service: null });
+    const plan = merge(state);
+    expect(plan).toMatchObject({
+      presence: 'unresolved',
+      holds: [{ field: 'email', reason: 'gone' }],
+      write: { mirror: { email: 'robin@example.com' }, base: { email: 'anne@example.com' } },
+    });
+    expect(merge(applyPlan(state, plan))).toMatchObject({ holds: [], write: null });
+  });
+});
+
+describe('an adoption', () => {
+  it('takes mirror and base from the service together', () => {
+    const { write } = merge(makeState({ base: null, mirror: null, service: { phone: '' } }));
+    expect(write).toMatchObject({
+      expected: null,
+      mirror: { name: base.name, email: base.email, phone: null, roleId: 3n, split: 'guessed' },
+      base: { ...base, phone: null },
+      observed: { name: 'Anne Berg', role: 'agent', resolved: true },
+    });
+  });
+
+  it('of a row that was lost keeps what was agreed on where the service says nothing', () => {
+    const hold = {
+      field: 'email',
+      reason: 'refused',
+      base: null,
+      mirror: null,
+      service: null,
+      detail: '',
+    } as const;
+    const agreed = { name: { first: '', last: 'Anne  Berg' }, joined: 'Anne  Berg', phone: '15550188' };
+    const state = makeState({ base: agreed, mirror: null, held: [hold] });
+    for (const field of ['name', 'phone'] as const) {
+      const { write, releases } = merge({ ...state, service: without(field) });
+      expect(write?.mirror[field]).toEqual(agreed[field]);
+      expect(write?.base[field]).toEqual(agreed[field]);
+      if (field === 'name') expect(write?.base.joined).toBe('Anne  Berg');
+      expect(releases).toEqual(['email']);
+    }
+  });
+
+  it('of a nameless user is possible', () => {
+    for (const name of [null, '', ' ']) {
+      const { write } = merge(makeState({ base: null, mirror: null, service: { name } }));
+      expect(write?.mirror.name).toEqual({ first: '', last: '' });
+      expect(write?.observed.name).toBe(name ?? '');
+    }
+  });
+});
+
+describe('a member whom no lookup answers', () => {
+  const unknown = makeState({ base: null, mirror: null, service: null });
+
+  it('stands in the mirror with what the team listing gives', () => {
+    const plan = planUser(unknown, { ...member, name: 'Anne Marie Berg' }, holdAll);
+    const values = { name: { first: 'Anne Marie', last: 'Berg' }, email: null, phone: null, roleId: null };
+    expect(plan).toMatchObject({
+      presence: 'adopt',
+      write: {
+        expected: null,
+        mirror: { ...values, split: 'guessed' },
+        base: { ...values, joined: 'Anne Marie Berg' },
+        observed: { name: 'Anne Marie Berg', role: 'agent', resolved: false, details: null },
+      },
+    });
+    const next = applyPlan(unknown, plan);
+    expect(planUser(next, { ...member, name: 'Anne Marie Berg' }, holdAll).write).toBeNull();
+  });
+
+  it('follows the listing until something else is known, and keeps a pair that joins to the new name', () => {
+    const first = applyPlan(unknown, planUser(unknown, member, holdAll));
+    const renamed = planUser(first, { ...member, name: 'Robin van Doe', role: 'admin' }, holdAll);
+    expect(renamed.write).toMatchObject({
+      mirror: { name: { first: 'Robin van', last: 'Doe' }, split: 'guessed' },
+      base: { joined: 'Robin van Doe' },
+      observed: { name: 'Robin van Doe', role: 'admin' },
+    });
+    const known = { ...first, mirror: { ...row, ...first.mirror, split: 'known' as const } };
+    const spaced = planUser(known, { ...member, name: 'Anne  Berg' }, holdAll);
+    expect(spaced.write).toMatchObject({
+      mirror: { name: base.name, split: 'known' },
+      base: { name: base.name, joined: 'Anne  Berg' },
+    });
+  });
+
+  it('is neither pulled nor pushed, and keeps its edits', () => {
+    const state = makeState({ mirror: { ...otherValues }, service: null });
+    const plan = planUser(state, { ...member, name: 'Another Name', role: null }, holdAll);
+    expect(plan).toMatchObject({ presence: 'unresolved', moves: [], holds: [], patch: {} });
+    expect(plan.write?.base).toMatchObject(base);
+    expect(plan.write?.mirror).toMatchObject(otherValues);
+    expect(plan.write?.observed).toMatchObject({ name: 'Anne Berg', role: 'agent', resolved: false });
+    expect(planUser(applyPlan(state, plan), member, holdAll).write).toBeNull();
+  });
+
+  it('takes part again as soon as a lookup answers', () => {
+    const state = makeState({ mirror: { email: 'robin@example.com' }, service: null });
+    const unresolved = applyPlan(state, planUser(state, member, holdAll));
+    expect(merge({ ...unresolved, service: shown }).patch).toEqual({ email: 'robin@example.com' });
+  });
+
+  it('is given no base out of the mirror, so that nothing is agreed on by mistake', () => {
+    const state = makeState({ base: null, service: null, mirror: { email: 'robin@example.com' } });
+    expect(planUser(state, member, holdAll)).toMatchObject({ presence: 'unresolved', write: null });
+  });
+
+  it('whose row was lost keeps the addresses of base', () => {
+    const state = makeState({ mirror: null, service: null });
+    expect(planUser(state, member, holdAll)).toMatchObject({
+      presence: 'adopt',
+      write: { mirror: { email: 'anne@example.com' }, base, observed: { resolved: false } },
+    });
+  });
+});
+
+describe('a row that only the mirror has', () => {
+  const state = makeState({ base: null, service: null });
+
+  it('is held once, since the interface can not create users', () => {
+    const plan = planUser(state, undefined, holdAll);
+    expect(plan).toMatchObject({
+      presence: 'stranger',
+      holds: [{ field: 'name', reason: 'unsupported', mirror: base.name }],
+      patch: {},
+      write: null,
+    });
+    expect(planUser(applyPlan(state, plan), undefined, holdAll).holds).toEqual([]);
+  });
+
+  it('is merged once the service has the user', () => {
+    const held = applyPlan(state, planUser(state, undefined, holdAll));
+    expect(merge({ ...held, service: shown })).toMatchObject({
+      presence: 'merge',
+      releases: ['name'],
+      holds: [],
+    });
+  });
+});
+
+describe('a user with an open push', () => {
+  it.each(fields)('is not merged before its verdict, whatever became of %s', (field: Field) => {
+    const state = makeState({
+      mirror: { [field]: otherValues[field] },
+      service: { ...otherShown, [field]: null },
+      hasOpenIntent: true,
+      observedDiffers: true,
+    });
+    expect(merge(state)).toMatchObject({ presence: 'waiting', moves: [], holds: [], patch: {}, write: null });
+  });
+});

@@ -1,0 +1,526 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { nothingLearned } from '../../src/model/listing.ts';
+import type { ServicePort } from '../../src/reconcile/ports.ts';
+import { createSecret } from '../../src/secret.ts';
+import { checkBaseUrl } from '../../src/service/base-url.ts';
+import type { Client } from '../../src/service/client.ts';
+import { findOperation, operations } from '../../src/service/operation.ts';
+import type { ScheduleRequest } from '../../src/service/schedule-request.ts';
+import { closeAfterEach, openClient, openPair, secretId, secretKey } from './client-fixture.ts';
+import { createHeldClock } from './held-clock.ts';
+import { answer, json, type RawRequest, type Respond } from './raw-server.ts';
+
+closeAfterEach();
+
+const team = { id: 7, name: 'Team', members: [] };
+const schedule: ScheduleRequest = {
+  inboxId: 3n,
+  executeAt: '2030-01-01T00:30:00Z',
+  content: { text: 'hi' },
+  phoneNumber: '15550100',
+};
+
+/** What each endpoint answers in these tests. */
+function serve(request: RawRequest): string {
+  switch (`${request.method} ${request.path}`) {
+    case 'GET /v1/inboxes':
+      return json(200, [{ id: 1, name: 'Sales' }]);
+    case 'GET /v1/users/get':
+    case 'POST /v1/users/update':
+      return json(200, { memberships: [{ id: 1, name: 'Ann' }] });
+    case 'GET /v1/team':
+      return json(200, team);
+    case 'POST /v1/contact-fields':
+    case 'POST /v1/tags':
+    case 'POST /v1/surveys': {
+      const { page } = JSON.parse(request.body) as { page: number };
+      return json(200, page === 0 ? [{ id: 1, title: 't', tag: 't', name: 't' }] : []);
+    }
+    case 'POST /v1/contacts/count':
+      return answer(200, '"1234"');
+    case 'GET /v1/survey/5':
+    case 'GET /v1/tag/5':
+    case 'GET /v1/schedule/5':
+      return json(200, { id: 5 });
+    case 'POST /v1/tag':
+    case 'POST /v1/schedule':
+    case 'PUT /v1/schedule/5':
+      return json(200, { id: 5, rev: 1, uuid: 'u' });
+    case 'POST /v1/conversations/read':
+      return answer(200, '"read"');
+    case 'DELETE /v1/schedule/5':
+      return answer(200, '"ok"');
+    default:
+      return json(404, 'error');
+  }
+}
+
+const respond: Respond = (socket, request) => socket.write(serve(request));
+const listing = { memory: nothingLearned, size: 100 };
+
+/** One call of every endpoint. A missing one does not compile. */
+const calls: Record<keyof typeof operations, (client: Client) => Promise<unknown>> = {
+  inboxes: (client) => client.inboxes(),
+  users: (client) => client.users({ emails: ['ann@example.com'], phones: ['15550100'] }),
+  updateUsers: (client) => client.updateUsers(new Map([[1n, { roleId: 4n }]])),
+  team: (client) => client.team(),
+  contactFields: (client) => client.contactFields(listing),
+  tags: (client) => client.tags(listing),
+  contactCount: (client) => client.contactCount({ filter: 'x' }),
+  surveys: (client) => client.surveys(listing),
+  survey: (client) => client.survey(5n),
+  createTag: (client) => client.createTag('VIP'),
+  tag: (client) => client.tag(5n),
+  readConversation: (client) => client.readConversation({ inboxId: 3n, userId: 1n, target: '15550100' }),
+  createSchedule: (client) => client.createSchedule(schedule),
+  schedule: (client) => client.schedule(5n),
+  replaceSchedule: (client) => client.replaceSchedule(5n, schedule),
+  cancelSchedule: (client) => client.cancelSchedule(5n),
+};
+const names = Object.keys(calls) as (keyof typeof calls)[];
+
+describe('every endpoint', () => {
+  test.each(names)('%s: method, path and authentication', async (name) => {
+    const { client, server } = await openPair(respond);
+    await calls[name](client);
+    const { method, path } = operations[name];
+    const [request] = server.requests;
+    expect(request).toMatchObject({ method, path: path.replace('{id}', '5') });
+    const [head = '', payload = '', signature] = (request?.headers['authorization'] ?? '')
+      .replace('Bearer ', '')
+      .split('.');
+    const decode = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());
+    expect(decode(head)).toEqual({ alg: 'HS256', typ: 'JWT' });
+    expect(decode(payload)).toEqual({ iss: secretId, iat: Date.UTC(2030, 0, 1) / 1000 });
+    const expected = createHmac('sha256', `${secretId}||${secretKey}`).update(`${head}.${payload}`);
+    expect(signature).toBe(expected.digest('base64url'));
+    expect(findOperation(method, path.replace('{id}', '5'))).toBe(operations[name]);
+  });
+
+  test.each(names)('%s: a client that only reads sends no write', async (name) => {
+    const { client, server } = await openPair(respond, { mode: 'read-only' });
+    const done = await calls[name](client).then(
+      () => 'sent',
+      (error: unknown) => error,
+    );
+    if (operations[name].effect === 'read') expect(done).toBe('sent');
+    else {
+      expect(done).toMatchObject({ name: 'ServiceError', phase: 'not-sent' });
+      expect(server.requests).toHaveLength(0);
+      expect(server.connections()).toBe(0);
+    }
+  });
+
+  test.each(names)('%s: what it sends as its body', async (name) => {
+    const { client, server } = await openPair(respond);
+    await calls[name](client);
+    const body = server.requests[0]?.body ?? '';
+    const expected: Partial<Record<keyof typeof calls, unknown>> = {
+      users: { email: ['ann@example.com'], phone: ['15550100'] },
+      updateUsers: { users: [{ id: 1, role_id: 4 }] },
+      contactFields: { limit: 100, page: 0 },
+      tags: { limit: 100, page: 0 },
+      surveys: { limit: 100, page: 0 },
+      contactCount: { filter: 'x' },
+      createTag: { tag: 'VIP' },
+      readConversation: { inbox_id: 3, user_id: 1, target: '15550100' },
+      replaceSchedule: {
+        inbox_id: 3,
+        execute_at: schedule.executeAt,
+        content: { text: 'hi' },
+        phone_number: '15550100',
+      },
+    };
+    if (name === 'createSchedule') {
+      expect(JSON.parse(body)).toMatchObject({ inbox_id: 3, local_id: expect.any(String) as string });
+    } else if (expected[name] === undefined) expect(body).toBe('');
+    else expect(JSON.parse(body)).toEqual(expected[name]);
+  });
+
+  test('the client is what reconciling needs', async () => {
+    const { client } = await openPair(respond);
+    const port: ServicePort = client;
+    expect((await port.team()).id).toBe(7n);
+  });
+
+  test.each(['tag', 'survey', 'schedule'] as const)(
+    '%s: 404 is null, any other refusal an error',
+    async (name) => {
+      let status = 404;
+      const { client } = await openPair((socket) => socket.write(json(status, 'error')));
+      expect(await client[name](5n)).toBeNull();
+      status = 403;
+      await expect(client[name](5n)).rejects.toMatchObject({ status: 403 });
+    },
+  );
+
+  test('cancelling takes only the string `ok`', async () => {
+    const { client } = await openPair((socket) => socket.write(json(200, 'not ok')));
+    await expect(client.cancelSchedule(5n)).rejects.toMatchObject({ phase: 'sent' });
+  });
+});
+
+describe('users', () => {
+  test('an empty filter asks for all; phones without a digit ask for nobody', async () => {
+    const { client, server } = await openPair(respond);
+    await client.users({ emails: [], phones: [] });
+    expect(server.requests[0]?.body).toBe('{}');
+    expect(await client.users({ emails: [], phones: ['+', ''] })).toEqual({
+      users: [],
+      rejected: [],
+      requestId: null,
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('nobody to update is no request; more than 25 at once is refused', async () => {
+    const { client, server } = await openPair(respond);
+    await client.updateUsers(new Map());
+    const many = new Map(Array.from({ length: 26 }, (_, i) => [BigInt(i + 1), { roleId: 4n }]));
+    await expect(client.updateUsers(many)).rejects.toThrow(RangeError);
+    expect(server.requests).toHaveLength(0);
+  });
+});
+
+describe('schedules are checked before they are sent', () => {
+  const changed = (change: Partial<Record<keyof ScheduleRequest, unknown>>) =>
+    ({ ...schedule, ...change }) as ScheduleRequest;
+  test.each([
+    [
+      'no target',
+      changed({ phoneNumber: undefined }),
+      'exactly one of phone_number, conversation_id, list_id, targets',
+    ],
+    ['two targets', changed({ listId: 4n }), 'and 2 are'],
+    ['an empty list of targets', changed({ phoneNumber: undefined, targets: [] }), 'targets is empty'],
+    ['a phone without digits', changed({ phoneNumber: '+' }), 'phone_number holds no digits'],
+    ['nothing to say', changed({ content: { text: '' } }), 'content has no text'],
+    ['no RFC 3339 time', changed({ executeAt: '2030-01-01 00:30' }), 'execute_at is no RFC 3339 time'],
+    ['no such time', changed({ executeAt: '2030-13-01T00:30:00Z' }), 'execute_at is no RFC 3339 time'],
+    ['off the quarter', changed({ executeAt: '2030-01-01T00:31:00Z' }), 'not on a quarter of an hour'],
+    ['too soon', changed({ executeAt: '2030-01-01T00:00:00Z' }), 'less than 15 minutes ahead'],
+  ])('%s', async (_name, request, message) => {
+    const { client, server } = await openPair(respond);
+    for (const send of [() => client.createSchedule(request), () => client.replaceSchedule(5n, request)]) {
+      await expect(send()).rejects.toMatchObject({
+        phase: 'not-sent',
+        message: expect.stringContaining(message) as string,
+      });
+    }
+    expect(server.requests).toHaveLength(0);
+  });
+
+  test.each(['2030-01-01T00:15:00Z', '2030-01-01T02:30:00.000+02:00', '2030-01-01T06:15:00+05:45'])(
+    '%s is on time',
+    async (executeAt) => {
+      const { client, server } = await openPair(respond);
+      const { localId } = await client.createSchedule({ ...schedule, executeAt, localId: 'mine' });
+      expect(localId).toBe('mine');
+      expect(JSON.parse(server.requests[0]?.body ?? '')).toMatchObject({
+        execute_at: executeAt,
+        local_id: 'mine',
+      });
+    },
+  );
+
+  test('"ahead" goes by the service’s clock, where it is known', async () => {
+    const clock = createHeldClock();
+    const { client } = await openPair(
+      (socket, request) => {
+        const date = new Date(clock.now() + 20 * 60_000).toUTCString();
+        socket.write(serve(request).replace('\r\n', `\r\nDate: ${date}\r\n`));
+      },
+      { clock },
+    );
+    await client.team();
+    await expect(client.createSchedule(schedule)).rejects.toThrow('less than 15 minutes ahead');
+  });
+
+  test('every documented field is sent under its own name', async () => {
+    const { client, server } = await openPair(respond);
+    const full: ScheduleRequest = {
+      inboxId: 9007199254740993n,
+      executeAt: schedule.executeAt,
+      content: {
+        text: 't',
+        template: 5n,
+        attachments: [{ name: 'n', type: 'image/png', url: 'https://x.example/i' }],
+        gallery: [{ annotationPosition: 'p', annotationText: 'a', originalUrl: 'o', url: 'u' }],
+        localDay: 1,
+        localTime: '09:00',
+        offset: 2,
+        to: 'x',
+      },
+      targets: ['15550100'],
+      localId: 'l',
+      userId: 1n,
+      superId: 2n,
+      isEmail: false,
+      _: 0,
+    };
+    await client.createSchedule(full);
+    const body = server.requests[0]?.body ?? '';
+    expect(body).toContain('"inbox_id":9007199254740993');
+    expect(JSON.parse(body)).toMatchObject({
+      _: 0,
+      content: {
+        text: 't',
+        template: 5,
+        attachments: [{ name: 'n', type: 'image/png', url: 'https://x.example/i' }],
+        gallery: [{ annotation_position: 'p', annotation_text: 'a', original_url: 'o', url: 'u' }],
+        local_day: 1,
+        local_time: '09:00',
+        offset: 2,
+        to: 'x',
+      },
+      execute_at: schedule.executeAt,
+      is_email: false,
+      local_id: 'l',
+      super_id: 2,
+      targets: ['15550100'],
+      user_id: 1,
+    });
+  });
+});
+
+describe('any call', () => {
+  test('method, path, body; value, status and headers back', async () => {
+    const { client, server } = await openPair((socket) =>
+      socket.write(json(200, { any: 1 }, { 'X-Other': 'yes' })),
+    );
+    const reply = await client.request('POST', '/v1/anything?x=1', { a: 1n });
+    expect(reply).toMatchObject({ status: 200, requestId: 'request-1', value: { any: 1 } });
+    expect(reply.headers['x-other']).toBe('yes');
+    expect(server.requests[0]).toMatchObject({ path: '/v1/anything?x=1', body: '{"a":1}' });
+  });
+
+  test.each([
+    '/v2/team',
+    'v1/team',
+    '/v1/../admin',
+    '/v1/./x',
+    '//other/v1/x',
+    '/v1/x y',
+    '/v1/x\r\nX: y',
+    '/v1/',
+    '/v1/x#y',
+    'https://x/v1/y',
+  ])('the path %s is refused', async (path) => {
+    const { client, server } = await openPair(respond);
+    await expect(client.request('GET', path)).rejects.toMatchObject({ code: 'usage' });
+    await expect(client.requestPages('POST', path)).rejects.toMatchObject({ code: 'usage' });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  test('what the interface does not list is a write, unless it is a GET', async () => {
+    const { client, server } = await openPair((socket) => socket.write(json(200, [])), { mode: 'read-only' });
+    await client.request('GET', '/v1/unknown');
+    await client.request('POST', '/v1/tags', {});
+    for (const [method, path] of [
+      ['POST', '/v1/unknown'],
+      ['PUT', '/v1/tags'],
+      ['DELETE', '/v1/schedule/5'],
+    ] as const) {
+      await expect(client.request(method, path)).rejects.toMatchObject({ phase: 'not-sent' });
+    }
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('all pages of a listing', async () => {
+    const { client, server } = await openPair((socket, request) => {
+      const { page, limit } = JSON.parse(request.body) as { page: number; limit: number };
+      socket.write(json(200, page < 3 ? [{ id: page * limit + 1, x: 'y' }] : []));
+    });
+    const pages = await client.requestPages('POST', '/v1/tags', { limit: 10, filter: 'f' });
+    expect(pages).toMatchObject({ status: 'complete', requests: 4 });
+    expect(pages.rows.map(({ row }) => row)).toEqual([
+      { id: 1, x: 'y' },
+      { id: 11, x: 'y' },
+      { id: 21, x: 'y' },
+    ]);
+    expect(JSON.parse(server.requests[2]?.body ?? '')).toEqual({ limit: 10, filter: 'f', page: 2 });
+  });
+});
+
+describe('settings', () => {
+  test.each([
+    ['http://service.example', 'https'],
+    ['http://127.0.0.1.example', 'https'],
+    ['ftp://127.0.0.1', 'https'],
+    ['https://user:canary@service.example', 'a user name or a password'],
+    ['https://user@service.example', 'a user name or a password'],
+    ['https://service.example/?x=canary', 'a query or a fragment'],
+    ['https://service.example/#', 'a query or a fragment'],
+    ['service.example', 'is not a URL'],
+    ['', 'is not a URL'],
+  ])('the base URL %s is refused', (url, message) => {
+    expect(() => checkBaseUrl(url)).toThrow(expect.objectContaining({ code: 'configuration' }));
+    expect(() => checkBaseUrl(url)).toThrow(message);
+    expect(() => checkBaseUrl(url)).not.toThrow('canary');
+  });
+
+  test.each([
+    ['https://service.example', 'https://service.example', ''],
+    ['https://service.example/', 'https://service.example', ''],
+    ['https://service.example:8443/a/b//', 'https://service.example:8443', '/a/b'],
+    ['http://localhost:80', 'http://localhost', ''],
+    ['http://127.9.9.9:1', 'http://127.9.9.9:1', ''],
+    ['http://[::1]:1', 'http://[::1]:1', ''],
+  ])('the base URL %s is taken', (url, origin, pathPrefix) => {
+    expect(checkBaseUrl(url)).toEqual({ origin, pathPrefix });
+  });
+
+  test('a path in the base URL stands before every path', async () => {
+    const { server } = await openPair(respond);
+    const { client } = openClient(`${server.baseUrl}/gateway/`);
+    await expect(client.team()).rejects.toMatchObject({ status: 404 });
+    expect(server.requests[0]?.path).toBe('/gateway/v1/team');
+  });
+
+  test.each([
+    [{ credentials: { secretId: '', secretKey: createSecret('x') } }],
+    [{ credentials: { secretId: 'x', secretKey: createSecret(' ') } }],
+    [{ credentials: { apiKey: createSecret('') } }],
+    [{ credentials: { apiKey: createSecret('a\r\nX: y') } }],
+    [
+      {
+        credentials: {
+          secretId: 'x',
+          secretKey: createSecret('y'),
+          next: { secretId: '', secretKey: createSecret('z') },
+        },
+      },
+    ],
+    [{ rate: { perMinute: 0 } }],
+    [{ rate: { share: 1.5 } }],
+    [{ rate: { burst: Number.NaN } }],
+    [{ http: { concurrency: 0 } }],
+    [{ http: { totalDeadlineMs: -1 } }],
+    [{ http: { caFile: '/does/not/exist' } }],
+  ])('settings that make no sense are refused at once', (options) => {
+    expect(() => openClient('https://service.example', options)).toThrow(
+      expect.objectContaining({ code: 'configuration' }),
+    );
+  });
+
+  test('the legacy key is sent as it is, with a warning that it is planned for deprecation', async () => {
+    const { client, server, events } = await openPair(respond, {
+      credentials: { apiKey: createSecret('key-canary') },
+    });
+    await client.team();
+    expect(server.requests[0]?.headers['authorization']).toBe('Bearer key-canary');
+    expect(events[0]).toMatchObject({ kind: 'warning', code: 'legacy-api-key' });
+    expect(client.credentials()).toMatchObject([{ credential: 'api-key', inUse: true }]);
+  });
+
+  test('credentials may be secrets or text for the id, and print as neither', async () => {
+    const credentials = { secretId: createSecret(secretId), secretKey: createSecret(secretKey) };
+    const { client, events } = await openPair(respond, { credentials });
+    await client.team();
+    expect(JSON.stringify({ events, credentials })).not.toMatch(/canary/);
+  });
+});
+
+describe('in flight', () => {
+  test('no more requests at once than `concurrency`', async () => {
+    let waiting: (() => void)[] = [];
+    let most = 0;
+    const { client } = await openPair(
+      (socket) => {
+        waiting.push(() => socket.write(json(200, team)));
+        most = Math.max(most, waiting.length);
+        // Nobody is answered before three wait, and then a fourth would have time to come.
+        if (waiting.length !== 3) return;
+        setImmediate(() => {
+          const answered = waiting;
+          waiting = [];
+          for (const respondNow of answered) respondNow();
+        });
+      },
+      { http: { concurrency: 3 } },
+    );
+    await Promise.all(Array.from({ length: 21 }, () => client.team()));
+    expect(most).toBe(3);
+  });
+
+  test('a stop lets a request in flight finish, refuses the next, and ends a wait', async () => {
+    const stop = new AbortController();
+    const { client, server } = await openPair(
+      (socket, request) => {
+        if (request.index === 0) {
+          stop.abort();
+          socket.write(json(200, team));
+        }
+      },
+      { signal: stop.signal },
+    );
+    expect((await client.team()).id).toBe(7n);
+    await expect(client.team()).rejects.toMatchObject({ code: 'stopped' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('a stop between two tries ends the call', async () => {
+    const stop = new AbortController();
+    const { client, server } = await openPair(
+      (socket) => {
+        stop.abort();
+        socket.write(json(500, 'error'));
+      },
+      { signal: stop.signal },
+    );
+    await expect(client.team()).rejects.toMatchObject({ code: 'stopped' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('after `close` nothing is sent any more', async () => {
+    const { client, server } = await openPair(respond, { retry: { attempts: 1 } });
+    await client.team();
+    await client.close();
+    await expect(client.team()).rejects.toMatchObject({ phase: 'not-sent' });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('listings over HTTP', () => {
+  test('tags by page, with what was learned: one request a page and one for the end', async () => {
+    const rows = Array.from({ length: 250 }, (_, i) => ({ id: i + 1, tag: `t${i}`, updated: 'u' }));
+    const { client, server } = await openPair((socket, request) => {
+      const { page, limit } = JSON.parse(request.body) as { page: number; limit: number };
+      socket.write(json(200, rows.slice(page * limit, (page + 1) * limit)));
+    });
+    const seen: number[] = [];
+    const first = await client.tags({ ...listing, onPage: (count) => seen.push(count) });
+    expect(first).toMatchObject({
+      status: 'complete',
+      requests: 4,
+      memory: { firstPage: 0, limit: 100, pages: 3 },
+    });
+    expect(seen).toEqual([100, 200, 250, 250]);
+    const second = await client.tags({ memory: first.memory, size: 100 });
+    expect(second.rows).toHaveLength(250);
+    expect(server.requests).toHaveLength(8);
+  });
+
+  test('tags by date, where `page` is ignored', async () => {
+    const rows = Array.from({ length: 25 }, (_, i) => ({
+      id: i + 1,
+      updated: `2030-01-01T00:00:${String(59 - i)}Z`,
+    }));
+    const { client } = await openPair((socket, request) => {
+      const { date, limit } = JSON.parse(request.body) as { date?: string; limit: number };
+      socket.write(json(200, rows.filter((row) => date === undefined || row.updated < date).slice(0, limit)));
+    });
+    const tags = await client.tags({ memory: nothingLearned, size: 10 });
+    expect(tags).toMatchObject({ status: 'complete', memory: { cursor: 'date' } });
+    expect(tags.rows).toHaveLength(25);
+  });
+
+  test('contact fields have no date: incomplete, and said so', async () => {
+    const { client } = await openPair((socket) => socket.write(json(200, [{ id: 1, title: 'a' }])));
+    expect(await client.contactFields(listing)).toMatchObject({
+      status: 'incomplete',
+      because: 'the service ignores `page`, and these rows have no date to go by',
+    });
+  });
+});

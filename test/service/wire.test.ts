@@ -1,0 +1,366 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { maxId } from '../../src/model/id.ts';
+import { toJson } from '../../src/model/json.ts';
+import type { UserPatch } from '../../src/model/user.ts';
+import { decodeUtf8, parseJson } from '../../src/service/json.ts';
+import { findFlaw } from '../../src/service/wire.ts';
+import { decodeInbox } from '../../src/service/wire-inbox.ts';
+import { decodeContactField, decodeOne, decodePage, decodeTag } from '../../src/service/wire-lists.ts';
+import { decodeScheduledMessage, decodeString, decodeWriteResult } from '../../src/service/wire-schedule.ts';
+import { decodeTeam } from '../../src/service/wire-team.ts';
+import { decodeMemberships, encodeUserFilter, encodeUserPatch } from '../../src/service/wire-user.ts';
+
+function reply(text: string) {
+  return { operation: 'TEST /v1/x', status: 200, requestId: 'r', headers: {}, body: parseJson(text) };
+}
+
+const users = (text: string) => decodeMemberships(reply(`{"memberships":[${text}]}`));
+const tags = (text: string) => decodePage(reply(`[${text}]`), 'tags', decodeTag);
+
+describe('json', () => {
+  test.each([
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740992', 9007199254740992n],
+    ['9007199254740993', 9007199254740993n],
+    ['9223372036854775807', maxId],
+    ['-9223372036854775808', -(2n ** 63n)],
+    ['0.50000000000000000', 0.5],
+    ['1e400', Number.POSITIVE_INFINITY],
+    ['{"a":[1,{"b":12345678901234567890}]}', { a: [1, { b: 12345678901234567890n }] }],
+  ])('%s is read exactly', (text, value) => {
+    expect(parseJson(text).value).toEqual(value);
+  });
+
+  test('any 64-bit integer survives the way there and back', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 63n), max: maxId }), (id) => {
+        const back = (parseJson(toJson({ id })).value as { id: number | bigint }).id;
+        expect(BigInt(back)).toBe(id);
+      }),
+    );
+  });
+
+  test('bytes that are no UTF-8 become lone surrogates, for the rows that hold them alone', () => {
+    const bytes = Buffer.concat([
+      Buffer.from('["a","'),
+      Buffer.from([0xff, 0xed, 0xa0, 0x80]),
+      Buffer.from('"]'),
+    ]);
+    const { text, wellFormed } = decodeUtf8(bytes);
+    expect(wellFormed).toBe(false);
+    const [sound, broken] = parseJson(text).value as string[];
+    expect(sound).toBe('a');
+    expect(broken?.isWellFormed()).toBe(false);
+  });
+
+  test('text is suspicious exactly if a string may hold a NUL or half a surrogate pair', () => {
+    expect(parseJson('"a\\u0000"').suspicious).toBe(true);
+    expect(parseJson('"\\uD83D\\ude00"').suspicious).toBe(true);
+    expect(parseJson('"\\u00e9 \\n é 😀"').suspicious).toBe(false);
+  });
+});
+
+describe('ids', () => {
+  test.each(['"12"', '1.5', '-1', '0', 'null', 'true', '{}', '[1]', '9223372036854775808', '1e30', '""'])(
+    '%s is no id: the row is rejected, the others are not',
+    (id) => {
+      const { rows, rejected } = tags(`{"id":1,"tag":"a"},{"id":${id},"tag":"b"},{"id":3,"tag":"c"}`);
+      expect(rows.map((row) => row.id)).toEqual([1n, 3n]);
+      expect(rejected).toMatchObject([
+        { resource: 'tags', id: null, reason: 'its id is not an integer from 1 to 2^63 - 1' },
+      ]);
+    },
+  );
+
+  test.each(['null', '1', '"a"', '[]', '[[1]]', 'true', '{}', '{"tag":"a"}'])('%s is no row', (row) => {
+    expect(tags(`${row},{"id":3}`)).toMatchObject({ rows: [{ id: 3n }], rejected: [{ id: null }] });
+  });
+
+  test.each(['1', '9007199254740993', '9223372036854775807'])('%s is taken exactly', (id) => {
+    expect(tags(`{"id":${id},"team_id":${id}}`).rows).toMatchObject([{ id: BigInt(id), teamId: BigInt(id) }]);
+  });
+});
+
+describe('text that can not be stored', () => {
+  test.each([
+    ['a NUL', '"a\\u0000b"', 'a text holds a NUL'],
+    ['a lone high surrogate', '"\\ud800"', 'a text holds half a surrogate pair'],
+    ['a lone low surrogate', '"\\uDC00x"', 'a text holds half a surrogate pair'],
+    ['a NUL deep inside', '{"a":[{"b":"\\u0000"}]}', 'a text holds a NUL'],
+    ['a NUL in a name', '{"a\\u0000":1}', 'a text holds a NUL'],
+    ['far too much of it', `"${'x'.repeat(262_145)}"`, 'a text is longer than 262144 characters'],
+  ])('%s rejects its row and no other', (_name, value, reason) => {
+    for (const field of ['name', 'unknown']) {
+      const answer = users(`{"id":1,"name":"Ann"},{"id":2,"${field}":${value}},{"id":3}`);
+      expect(answer.users.map((user) => user.id)).toEqual([1n, 3n]);
+      expect(answer.rejected).toMatchObject([{ resource: 'users', id: 2n, reason }]);
+      const excerpt = answer.rejected[0]?.excerpt ?? '';
+      expect(excerpt.length).toBeLessThanOrEqual(500);
+      expect(excerpt.isWellFormed() && !excerpt.includes('\0')).toBe(true);
+    }
+  });
+
+  test('whole surrogate pairs, line breaks, accents and right-to-left text are fine', () => {
+    const name = 'Zoë 😀 \n עברית e\u0301';
+    expect(users(toJson({ id: 1, name })).users).toMatchObject([{ name }]);
+    expect(users('{"id":1,"name":"\\ud83d\\ude00"}').users).toMatchObject([{ name: '😀' }]);
+  });
+
+  test('nesting has a limit, and 200,000 levels of it break nothing', () => {
+    const deep = (levels: number) => `{"id":1,"x":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+    expect(tags(deep(31)).rows).toHaveLength(1);
+    expect(tags(deep(32)).rejected).toMatchObject([
+      { id: 1n, reason: 'values are nested deeper than 32 levels' },
+    ]);
+    expect(tags(`${deep(200_000)},{"id":2}`)).toMatchObject({ rows: [{ id: 2n }], rejected: [{ id: 1n }] });
+  });
+
+  test('an excerpt shows nothing that moves or hides text', () => {
+    const [row] = tags('{"id":0,"tag":"\\u202eevil\\u200b\\u001b[31m\u{e0041}"}').rejected;
+    expect(row?.excerpt).toBe('{"id":0,"tag":"\\u202eevil\\u200b\\u001b[31m\\udb40\\udc41"}');
+  });
+});
+
+describe('users', () => {
+  const full = {
+    id: 1,
+    name: 'Ann Berg',
+    email: 'ann@example.com',
+    phone: '15550100',
+    role_id: 4,
+    team_id: 7,
+    created_at: '2020-01-01T00:00:00Z',
+    updated_at: '2020-01-02T00:00:00.123456789Z',
+    user_created_at: 'a',
+    user_updated_at: 'b',
+  };
+
+  test('every documented field, exactly, and nothing left over', () => {
+    expect(users(toJson(full)).users).toEqual([
+      {
+        id: 1n,
+        name: 'Ann Berg',
+        email: 'ann@example.com',
+        phone: '15550100',
+        roleId: 4n,
+        teamId: 7n,
+        createdAt: full.created_at,
+        updatedAt: full.updated_at,
+        userCreatedAt: 'a',
+        userUpdatedAt: 'b',
+        raw: {},
+      },
+    ]);
+  });
+
+  test('absent, null and empty are three things', () => {
+    const [user] = users('{"id":1,"email":null,"phone":""}').users;
+    expect(user).toEqual({ id: 1n, email: null, phone: '', raw: {} });
+    expect(user !== undefined && 'name' in user).toBe(false);
+  });
+
+  test('a value of another type counts as not said, and stays in `raw`', () => {
+    const [user] = users('{"id":1,"email":5,"role_id":"4","name":["x"],"phone":15550100,"extra":null}').users;
+    expect(user).toEqual({
+      id: 1n,
+      raw: { email: 5, role_id: '4', name: ['x'], phone: 15550100, extra: null },
+    });
+  });
+
+  test('unknown fields survive in `raw`, whatever they are called', () => {
+    const [user] = users(
+      '{"id":1,"__proto__":{"polluted":true},"constructor":1,"toString":"x","big":12345678901234567890}',
+    ).users;
+    expect(Object.keys(user?.raw ?? {}).toSorted()).toEqual(['__proto__', 'big', 'constructor', 'toString']);
+    expect(user?.raw['big']).toBe(12345678901234567890n);
+    expect((user?.raw as { polluted?: boolean } | undefined)?.polluted).toBeUndefined();
+  });
+
+  test.each(['null', '[]', '{}', '"x"', '{"memberships":null}', '{"memberships":{}}', '{"Memberships":[]}'])(
+    '%s is no answer',
+    (text) => {
+      expect(() => decodeMemberships(reply(text))).toThrow('memberships');
+    },
+  );
+
+  test('an answer that is no answer leaves it open whether a write had its effect', () => {
+    expect(() => decodeMemberships(reply('{}'))).toThrow(
+      expect.objectContaining({ phase: 'sent', status: 200 }),
+    );
+  });
+});
+
+describe('what is sent', () => {
+  test('a patch has only what changes, both halves of a name, digits of a phone, an exact role', () => {
+    const encode = (patch: UserPatch) => toJson(encodeUserPatch(9007199254740993n, patch));
+    const id = '"id":9007199254740993';
+    expect(encode({})).toBe(`{${id}}`);
+    expect(encode({ name: { first: 'Ann Marie', last: '' } })).toBe(
+      `{${id},"first_name":"Ann Marie","last_name":""}`,
+    );
+    expect(encode({ email: 'a@b.example' })).toBe(`{${id},"email":"a@b.example"}`);
+    expect(encode({ phone: '+1 (555) 0100' })).toBe(`{${id},"phone":"15550100"}`);
+    expect(encode({ phone: null })).toBe(`{${id},"phone":""}`);
+    expect(encode({ roleId: maxId })).toBe(`{${id},"role_id":9223372036854775807}`);
+  });
+
+  test('what can not be cleared is refused', () => {
+    expect(() => encodeUserPatch(1n, { email: null })).toThrow(RangeError);
+    expect(() => encodeUserPatch(1n, { roleId: null })).toThrow(RangeError);
+  });
+
+  test('a filter names only what it asks for', () => {
+    expect(encodeUserFilter({ emails: [], phones: [] })).toEqual({});
+    expect(encodeUserFilter({ emails: ['a@b'], phones: [] })).toEqual({ email: ['a@b'] });
+    expect(encodeUserFilter({ emails: [], phones: ['+1 5'] })).toEqual({ phone: ['15'] });
+  });
+});
+
+describe('the team', () => {
+  const decode = (text: string) => decodeTeam(reply(text));
+
+  test('members with and without extra keys', () => {
+    const members = [
+      { id: 1, name: 'Ann', role: 'admin' },
+      { id: 2, email: 'b@example.com', phone: '+15550100', role: 4 },
+    ];
+    expect(decode(toJson({ id: 7, name: 'Team', list_size: 500, members, plan: 'x' }))).toEqual({
+      id: 7n,
+      name: 'Team',
+      listSize: 500n,
+      members: [
+        { id: 1n, name: 'Ann', role: 'admin', email: null, phone: null },
+        { id: 2n, name: null, role: null, email: 'b@example.com', phone: '+15550100' },
+      ],
+      rejected: [],
+      raw: { plan: 'x' },
+    });
+  });
+
+  test('a member without an id is rejected alone', () => {
+    expect(decode('{"id":7,"members":[{"name":"x"},{"id":2}]}')).toMatchObject({
+      members: [{ id: 2n }],
+      rejected: [{ resource: 'team members', id: null }],
+    });
+  });
+
+  test('a field of the team that can not be stored costs neither team nor members', () => {
+    const team = decode('{"id":7,"name":"a\\u0000","x":"\\ud800","members":[{"id":1}]}');
+    expect(team).toMatchObject({ id: 7n, name: null, raw: {}, members: [{ id: 1n }] });
+    expect(team.rejected).toMatchObject([
+      { resource: 'team', id: 7n, reason: 'a text holds a NUL' },
+      { resource: 'team', id: 7n, reason: 'a text holds half a surrogate pair' },
+    ]);
+  });
+
+  test.each([
+    ['{"id":7}', 'a list of the team'],
+    ['{"id":7,"members":null}', 'a list of the team'],
+    ['{"members":[]}', 'a team with an id'],
+    ['[]', 'a team with an id'],
+    ['null', 'a team with an id'],
+    ['{"id":"7","members":[]}', 'a team with an id'],
+  ])('%s is no team', (text, message) => {
+    expect(() => decode(text)).toThrow(message);
+  });
+});
+
+describe('tags, contact fields and the rest', () => {
+  test('all fields, absent ones as null, unknown and mistyped ones in `raw`', () => {
+    expect(
+      tags('{"id":1,"team_id":7,"tag":"VIP","color":"#f00","rev":1,"created":"c","updated":"u"}').rows,
+    ).toEqual([
+      { id: 1n, teamId: 7n, tag: 'VIP', color: '#f00', rev: 1n, created: 'c', updated: 'u', raw: {} },
+    ]);
+    expect(tags('{"id":1,"tag":null,"color":7,"op":"x"}').rows).toEqual([
+      {
+        id: 1n,
+        teamId: null,
+        tag: null,
+        color: null,
+        rev: null,
+        created: null,
+        updated: null,
+        raw: { color: 7, op: 'x' },
+      },
+    ]);
+    expect(decodeContactField({ op: 'o', rev: 2, tid: 3, title: 't', uid: 4, x: 5 }, 1n)).toEqual({
+      id: 1n,
+      op: 'o',
+      rev: 2n,
+      tid: 3n,
+      title: 't',
+      uid: 4n,
+      raw: { x: 5 },
+    });
+  });
+
+  test('one tag by its id', () => {
+    expect(decodeOne(reply('{"id":5,"tag":"a"}'), 'tag', 5n, decodeTag)).toMatchObject({ id: 5n, tag: 'a' });
+    expect(() => decodeOne(reply('{"id":6}'), 'tag', 5n, decodeTag)).toThrow('the tag that was asked for');
+    expect(() => decodeOne(reply('[]'), 'tag', 5n, decodeTag)).toThrow('without a tag');
+    expect(() => decodeOne(reply('{"id":5,"tag":"\\u0000"}'), 'tag', 5n, decodeTag)).toThrow(
+      'a text holds a NUL',
+    );
+  });
+
+  test.each(['null', '{}', '"x"', '{"tags":[]}'])('%s is no list', (text) => {
+    expect(() => decodePage(reply(text), 'tags', decodeTag)).toThrow('without a list of tags');
+  });
+
+  test('inboxes as deployments send them: nulls, a boolean for `invited`, phones with and without a plus', () => {
+    const row = parseJson(
+      '{"id":1,"name":null,"team":7,"members":[1,2],"phones":["+15550100","15550101"],"phone":"15550100","invited":true,' +
+        '"auto_assignable":true,"forward_number":null,"rev":3,"widget_settings":{"message":"hi","position":2,"id":9},"x":1}',
+    ).value as Record<string, unknown>;
+    const inbox = decodeInbox(row, 1n);
+    expect(inbox).toMatchObject({ id: 1n, name: null, team: 7n, members: [1n, 2n], invited: null, rev: 3n });
+    expect(inbox.phones).toEqual(['+15550100', '15550101']);
+    expect(inbox.widgetSettings).toMatchObject({ message: 'hi', position: 2n, name: null, raw: { id: 9 } });
+    expect(inbox.raw).toEqual({ invited: true, x: 1 });
+  });
+
+  test('scheduled messages, with their nested content', () => {
+    const row = {
+      execute: 'e',
+      inbox_id: 3,
+      meta: {
+        list_id: 4,
+        content: { text: 'hi', template: 5, attachments: [{ name: 'n', type: 't', url: 'u' }] },
+        y: 1,
+      },
+    };
+    const message = decodeScheduledMessage(row, 1n);
+    expect(message).toMatchObject({ id: 1n, execute: 'e', inboxId: 3n, created: null });
+    expect(message.meta).toMatchObject({ listId: 4n, campaignId: null, raw: { y: 1 } });
+    expect(message.meta?.content).toMatchObject({ text: 'hi', template: 5n });
+    expect(message.meta?.content?.attachments).toEqual([{ name: 'n', type: 't', url: 'u', raw: {} }]);
+  });
+
+  test('write results: whole, or an id alone', () => {
+    expect(decodeWriteResult(reply('{"id":1,"rev":2,"uuid":"u"}'))).toEqual({ id: 1n, rev: 2n, uuid: 'u' });
+    expect(decodeWriteResult(reply('{"id":1}'))).toEqual({ id: 1n, rev: null, uuid: null });
+    expect(() => decodeWriteResult(reply('{"rev":1}'))).toThrow('a write result with an id');
+    expect(decodeString(reply('"done"'))).toBe('done');
+    expect(() => decodeString(reply('"no"'), 'ok')).toThrow('the string "ok"');
+    expect(() => decodeString(reply('1'))).toThrow('a string');
+  });
+});
+
+describe('any JSON at all', () => {
+  test('never breaks a decoder, and every row is either taken or rejected', () => {
+    const row = fc.oneof(
+      fc.jsonValue({ noUnicodeString: false } as never),
+      fc.record({ id: fc.oneof(fc.nat(), fc.jsonValue()), name: fc.jsonValue(), role_id: fc.jsonValue() }),
+    );
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 20 }), (rows) => {
+        const answer = decodeMemberships(reply(toJson({ memberships: rows })));
+        expect(answer.users.length + answer.rejected.length).toBe(rows.length);
+        for (const user of answer.users) expect(findFlaw(user.raw, true)).toBeNull();
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
