@@ -1,11 +1,25 @@
 -- Edits of mirror.users: refuse in words what could never reach the service, stamp what can.
 -- musterd's own transactions say so with set_config('musterd.writing', 'on', true).
 
+-- A statement that names both halves of a name has set both, even if one of them is as it was. A trigger
+-- sees values only, so these two note which halves the statement names; triggers fire in the order of
+-- their names, and check_user_edit, which fires after them, takes the note and clears it.
+create function mirror.note_half() returns trigger
+language plpgsql as $$
+begin
+  perform set_config('musterd.halves', concat(current_setting('musterd.halves', true), tg_argv[0]), true);
+  return new;
+end
+$$;
+comment on function mirror.note_half() is 'Notes which halves of the name a statement sets.';
+
 create function mirror.check_user_edit() returns trigger
 language plpgsql as $$
 declare
-  words integer;
+  words  integer;
+  halves boolean := current_setting('musterd.halves', true) like '%first%last%';
 begin
+  perform set_config('musterd.halves', '', true);
   if current_setting('musterd.writing', true) = 'on' then
     return new;
   end if;
@@ -22,13 +36,13 @@ begin
 
   new.first_name := coalesce(new.first_name, '');
   new.last_name := coalesce(new.last_name, '');
+  if halves and (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name) then
+    new.name_split := 'known';
+  end if;
   if (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name) then
     if btrim(new.first_name || new.last_name) = '' then
       raise exception 'User % needs a first name or a last name', new.id
         using errcode = 'check_violation', hint = 'The service does not take an empty name.';
-    end if;
-    if new.first_name is distinct from old.first_name and new.last_name is distinct from old.last_name then
-      new.name_split := 'known';
     end if;
     words := array_length(regexp_split_to_array(btrim(old.name), '\s+'), 1);
     if new.name_split = 'guessed' and words > 2 then
@@ -73,6 +87,13 @@ create trigger check_user_edit before update on mirror.users
   for each row execute function mirror.check_user_edit();
 comment on trigger check_user_edit on mirror.users is 'Refuses edits that could never reach the service.';
 
+create trigger a_first_half before update of first_name on mirror.users
+  for each row execute function mirror.note_half('first');
+create trigger b_last_half before update of last_name on mirror.users
+  for each row execute function mirror.note_half('last');
+comment on trigger a_first_half on mirror.users is 'Notes that a statement sets the first name.';
+comment on trigger b_last_half on mirror.users is 'Notes that a statement sets the last name.';
+
 create function mirror.refuse_edit() returns trigger
 language plpgsql as $$
 begin
@@ -97,3 +118,11 @@ create trigger refuse_edit before insert or update or delete on mirror.contact_f
   for each row execute function mirror.refuse_edit('Contact fields are read-only here.');
 create trigger refuse_truncate before truncate on mirror.contact_fields
   for each statement execute function mirror.refuse_edit('Contact fields are read-only here.');
+create trigger refuse_edit before insert or update or delete on mirror.teams
+  for each row execute function mirror.refuse_edit('Teams are read-only here.');
+create trigger refuse_truncate before truncate on mirror.teams
+  for each statement execute function mirror.refuse_edit('Teams are read-only here.');
+create trigger refuse_edit before insert or update or delete on mirror.contact_counts
+  for each row execute function mirror.refuse_edit('Contact counts are read-only here.');
+create trigger refuse_truncate before truncate on mirror.contact_counts
+  for each statement execute function mirror.refuse_edit('Contact counts are read-only here.');

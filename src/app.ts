@@ -6,7 +6,7 @@ import type { Log } from './log.ts';
 import { logRunEvent } from './log-events.ts';
 import { writeCredentials } from './mirror/credentials.ts';
 import type { Database } from './mirror/database.ts';
-import { takeLease } from './mirror/lease.ts';
+import { type Lease, takeLease } from './mirror/lease.ts';
 import { createMirror, createMirrorReader } from './mirror/mirror.ts';
 import { writeLesson } from './mirror/rate-limits.ts';
 import { beginRun, finishRun, noteTeam, type RunOutcome } from './mirror/runs.ts';
@@ -51,16 +51,6 @@ export interface RunReport {
   readonly durationMs: number;
 }
 
-/** A client that writes, at the pace that all processes on this database share. */
-async function openService(
-  db: Database<unknown>,
-  config: Config,
-  watch: Watch,
-  onRequest: () => void,
-): Promise<Client> {
-  return createService(config, 'read-write', { ...watch, onRequest, pace: await sharePace(db, config) });
-}
-
 /** Keeps what the client learned for the next one. */
 async function rememberService(db: Database<unknown>, config: Config, service: Client): Promise<void> {
   await writeLesson(db, config.team, service.rateLesson());
@@ -74,67 +64,78 @@ export async function runReconcile(
   command: 'reconcile' | 'daemon',
   watch: Watch,
 ): Promise<RunReport> {
+  const log = watch.log.child({ team: config.team });
+  const lease = await takeLease(db, config.team, config.lease).catch((error: unknown) => {
+    log.warn({ err: error }, 'run not started');
+    throw error;
+  });
+  try {
+    return await runUnderLease({ db, config, command, lease }, { ...watch, log });
+  } finally {
+    // A lease that can not be given back expires, and a dead holder on this host is seen at once.
+    await lease.release().catch((error: unknown) => log.warn({ err: error }, 'lease not given back'));
+  }
+}
+
+interface Run {
+  readonly db: Database<unknown>;
+  readonly config: Config;
+  readonly command: 'reconcile' | 'daemon';
+  readonly lease: Lease;
+}
+
+async function runUnderLease({ db, config, command, lease }: Run, watch: Watch): Promise<RunReport> {
   const startedMs = systemClock.monotonicMs();
   let requests = 0;
-  const lease = await takeLease(db, config.team, config.lease);
-  const service = await openService(db, config, watch, () => {
-    requests += 1;
-  }).catch(async (error: unknown) => {
-    await lease.release();
-    throw error;
+  let log = watch.log;
+  const service = createService(config, 'read-write', {
+    signal: watch.signal,
+    pace: await sharePace(db, config),
+    onRequest: () => {
+      requests += 1;
+    },
+    get log() {
+      return log;
+    },
   });
-  const runId = await beginRun(db, config.team, command);
-  const log = watch.log.child({ run: String(runId), team: config.team });
-  const findings = createFindings((event) => {
-    logRunEvent(log, event);
-    watch.onEvent?.(event);
-  });
-  let waiting = 0;
-  const finish = (outcome: RunOutcome, reasons: readonly string[]) =>
-    finishRun(db, runId, {
-      outcome,
-      reasons,
-      counts: findings.counts,
-      waiting,
-      requests,
-      requestIds: findings.requestIds,
-    });
   try {
-    log.info('run started');
-    const team = await service.team();
-    await pinTeam(db, config.team, team.id);
-    await noteTeam(db, runId, team.id);
-    const mirror = createMirror(db, lease, team.id, runId);
-    await reconcile(
-      { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() },
-      team,
-      reconcileSettings(config),
-    );
-    waiting = await mirror.countHeldFields();
-    const outcome = findings.reasons.length === 0 ? 'complete' : 'partial';
-    await finish(outcome, findings.reasons);
-    const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
-    log.info({ outcome, counts: findings.counts, waiting, requests, durationMs }, 'run finished');
-    return {
-      team,
-      runId,
-      outcome,
-      reasons: findings.reasons,
-      warnings: findings.warnings,
-      counts: findings.counts,
-      waiting,
-      requests,
-      durationMs,
+    const runId = await beginRun(db, config.team, command);
+    log = log.child({ run: String(runId) });
+    const findings = createFindings((event) => {
+      logRunEvent(log, event);
+      watch.onEvent?.(event);
+    });
+    const end = async (outcome: RunOutcome, reasons: readonly string[], waiting: number) => {
+      const { counts, requestIds } = findings;
+      await finishRun(db, runId, { outcome, reasons, counts, waiting, requests, requestIds });
+      const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
+      log.info({ outcome, counts, waiting, requests, durationMs }, 'run finished');
+      return { runId, outcome, reasons, warnings: findings.warnings, counts, waiting, requests, durationMs };
     };
-  } catch (error) {
-    log.error({ err: error }, 'run failed');
-    const stopped = error instanceof MusterdError && error.code === 'stopped';
-    const reason = error instanceof Error ? error.message : String(error);
-    await finish(stopped ? 'partial' : 'failed', [...findings.reasons, reason]).catch(() => {});
-    throw error;
+    try {
+      log.info('run started');
+      const team = await service.team();
+      await pinTeam(db, config.team, team.id);
+      await noteTeam(db, runId, team.id);
+      const mirror = createMirror(db, lease, team.id, runId);
+      const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
+      await reconcile(places, team, reconcileSettings(config));
+      const outcome = findings.reasons.length === 0 ? 'complete' : 'partial';
+      const report = await end(outcome, findings.reasons, await mirror.countHeldFields());
+      return { team: { id: team.id, name: team.name }, ...report };
+    } catch (error) {
+      log.error({ err: error }, 'run failed');
+      const stopped = error instanceof MusterdError && error.code === 'stopped';
+      const reason = error instanceof Error ? error.message : String(error);
+      await end(stopped ? 'partial' : 'failed', [...findings.reasons, reason], 0).catch((lost: unknown) => {
+        log.error({ err: lost }, 'run not recorded');
+      });
+      throw error;
+    }
   } finally {
-    await rememberService(db, config, service).catch(() => {});
-    await lease.release().catch(() => {});
+    await rememberService(db, config, service).catch((error: unknown) => {
+      log.warn({ err: error }, 'what was learned of the service is not kept');
+    });
     await service.close();
   }
 }
@@ -159,7 +160,8 @@ export async function runPlan(db: Database<unknown>, config: Config, watch: Watc
     await checkTeam(db.kysely, config.team, team.id);
     const mirror = createMirrorReader(db, team.id);
     const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
-    return { team, ...(await plan(places, team, reconcileSettings(config))), findings };
+    const planned = await plan(places, team, reconcileSettings(config));
+    return { team, ...planned, findings };
   } finally {
     await service.close();
   }

@@ -59,6 +59,11 @@ function parseValue(name: string, text: string): unknown {
   }
 }
 
+/** A section with everything commented out is no setting. */
+function withoutEmpty(settings: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
+}
+
 interface FromFile {
   readonly settings: Record<string, unknown>;
   readonly locate: (path: Path) => string;
@@ -68,10 +73,13 @@ function readConfigFile(path: string): FromFile {
   const lines = new LineCounter();
   const document = parseDocument(readText(path, 'The configuration'), {
     lineCounter: lines,
-    prettyErrors: true,
+    prettyErrors: false,
   });
   const [broken] = document.errors;
-  if (broken !== undefined) throw invalid(`${path}: ${broken.message}`);
+  if (broken !== undefined) {
+    const { line, col } = lines.linePos(broken.pos[0]);
+    throw invalid(`${path}:${line}:${col}: ${broken.message}`);
+  }
   const settings: unknown = document.toJS() ?? {};
   if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
     throw invalid(`${path}: a mapping of settings is expected`);
@@ -86,7 +94,7 @@ function readConfigFile(path: string): FromFile {
     }
     return path;
   };
-  return { settings: settings as Record<string, unknown>, locate };
+  return { settings: withoutEmpty(settings), locate };
 }
 
 function readEnvironment(env: Environment, settings: Record<string, unknown>, origins: Origins): void {
@@ -114,7 +122,9 @@ function complaintsOf(issue: z.core.$ZodIssue): readonly { readonly path: Path; 
 function describeIssue(issue: z.core.$ZodIssue, origins: Origins, locate: (path: Path) => string): string {
   const describe = ({ path, message }: { readonly path: Path; readonly message: string }) => {
     const dotted = path.map(String).join('.');
-    const origin = [...origins].find(([at]) => at === dotted || at.startsWith(`${dotted}.`))?.[1];
+    const origin = [...origins].find(
+      ([at]) => at === dotted || at.startsWith(`${dotted}.`) || dotted.startsWith(`${at}.`),
+    )?.[1];
     return `${origin ?? `${locate(path)}: ${dotted}`}: ${message}`;
   };
   return complaintsOf(issue).map(describe).join('\n');

@@ -5,8 +5,20 @@
 import { z } from 'zod';
 
 const conflictPolicy = z.enum(['hold', 'service-wins', 'mirror-wins']);
-const milliseconds = z.coerce.number().int().min(0);
-const positive = z.coerce.number().int().min(1);
+/** In the environment numbers are text; nothing else passes for one, and least of all nothing. */
+const numeric = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^-?\d+(\.\d+)?$/, 'a number is expected')
+    .transform(Number),
+]);
+const whole = numeric.pipe(z.number().int());
+const milliseconds = whole.pipe(z.number().min(0));
+const positive = whole.pipe(z.number().min(1));
+const positiveUpTo = (most: number) => whole.pipe(z.number().min(1).max(most));
+/** A number would lose its leading zeros and, past 2^53, its last digits. */
+const secret = z.string('text is expected: write it in quotes').trim().min(1);
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')]);
 const text = z.string().trim().min(1);
 /** A person writes numbers and words alike. */
@@ -34,13 +46,15 @@ export const configSchema = z.strictObject({
   service: z
     .strictObject({
       baseUrl: text.optional().describe('https; plain http on loopback only. MUSTERD_BASE_URL.'),
-      secretId: word.optional().describe('Secret ID of the API Secret. MUSTERD_SECRET_ID.'),
-      secretKey: word
+      secretId: secret.optional().describe('Secret ID of the API Secret. MUSTERD_SECRET_ID.'),
+      secretKey: secret
         .optional()
         .describe('Secret Key of the API Secret. MUSTERD_SECRET_KEY, better MUSTERD_SECRET_KEY_FILE.'),
-      nextSecretId: word.optional().describe('The second API Secret while rotating. MUSTERD_NEXT_SECRET_ID.'),
-      nextSecretKey: word.optional().describe('Its key. MUSTERD_NEXT_SECRET_KEY.'),
-      apiKey: word.optional().describe('Legacy team API key, planned for deprecation. MUSTERD_API_KEY.'),
+      nextSecretId: secret
+        .optional()
+        .describe('The second API Secret while rotating. MUSTERD_NEXT_SECRET_ID.'),
+      nextSecretKey: secret.optional().describe('Its key. MUSTERD_NEXT_SECRET_KEY.'),
+      apiKey: secret.optional().describe('Legacy team API key, planned for deprecation. MUSTERD_API_KEY.'),
       caFile: text
         .optional()
         .describe('PEM file of authorities to trust besides the usual ones. MUSTERD_CA_FILE.'),
@@ -54,7 +68,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   push: z
     .strictObject({
-      batchSize: positive.max(25).default(25).describe('Users per update request.'),
+      batchSize: positiveUpTo(25).default(25).describe('Users per update request.'),
       quietPeriodMs: milliseconds
         .default(600_000)
         .describe('How long an unanswered push may still take effect.'),
@@ -66,7 +80,7 @@ export const configSchema = z.strictObject({
       connectTimeoutMs: positive.default(5_000).describe('Until a connection stands.'),
       headersTimeoutMs: positive.default(30_000).describe('Until an answer begins.'),
       totalDeadlineMs: positive.default(60_000).describe('Until an answer is complete.'),
-      concurrency: positive.max(64).default(4).describe('Requests in flight at once.'),
+      concurrency: positiveUpTo(64).default(4).describe('Requests in flight at once.'),
       maxResponseBytes: positive.default(33_554_432).describe('Larger answers are refused.'),
     })
     .prefault({}),
@@ -74,7 +88,7 @@ export const configSchema = z.strictObject({
     .strictObject({
       perMinute: positive.default(500).describe("The service's limit."),
       burst: positive.default(20).describe('Requests that may leave at once after a quiet time.'),
-      share: z.coerce.number().gt(0).max(1).default(1).describe('Part of the limit that is ours.'),
+      share: numeric.pipe(z.number().gt(0).max(1)).default(1).describe('Part of the limit that is ours.'),
     })
     .prefault({}),
   clock: z
@@ -89,7 +103,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   pages: z
     .strictObject({
-      size: positive.max(10_000).default(100).describe('Rows asked for per page.'),
+      size: positiveUpTo(10_000).default(100).describe('Rows asked for per page.'),
       max: positive.default(10_000).describe('A listing of more pages is incomplete.'),
     })
     .prefault({}),
@@ -101,7 +115,7 @@ export const configSchema = z.strictObject({
       maxRows: milliseconds
         .default(3)
         .describe('More missing rows than this, and than maxShare, are an accident.'),
-      maxShare: z.coerce.number().min(0).max(0.5).default(0.1).describe('Share of the rows present.'),
+      maxShare: numeric.pipe(z.number().min(0).max(0.5)).default(0.1).describe('Share of the rows present.'),
     })
     .prefault({}),
   policy: z
@@ -119,7 +133,10 @@ export const configSchema = z.strictObject({
     .describe('Contact counts to take.'),
   lease: z
     .strictObject({
-      ttlMs: positive.min(1_000).default(60_000).describe('How long a lease outlives its holder.'),
+      ttlMs: whole
+        .pipe(z.number().min(1_000))
+        .default(60_000)
+        .describe('How long a lease outlives its holder.'),
     })
     .prefault({}),
   log: z
@@ -132,13 +149,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   status: z
     .strictObject({
-      port: z.coerce
-        .number()
-        .int()
-        .min(0)
-        .max(65_535)
-        .default(0)
-        .describe('Port of the status page; 0: off.'),
+      port: whole.pipe(z.number().min(0).max(65_535)).default(0).describe('Port of the status page; 0: off.'),
     })
     .prefault({}),
 });

@@ -18,7 +18,7 @@ import type { CredentialName } from './service/token.ts';
 
 export interface Mirror {
   readonly db: Database<unknown>;
-  /** Of the embedded server; `null` where DATABASE_URL names one. */
+  /** Of an embedded server that stays up without us; `null` otherwise. */
   readonly psqlCommand: string | null;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export async function openMirror({ database }: Config, onProgress: (step: string
     await close();
     throw error;
   }
-  return { db, psqlCommand: embedded?.psqlCommand ?? null, close };
+  return { db, psqlCommand: embedded?.attached === true ? embedded.psqlCommand : null, close };
 }
 
 /** Brings the schema up to date, or, where that is switched off, insists that it is. */
@@ -66,8 +66,24 @@ export function secretsOf({ service }: Config): readonly Secret[] {
   );
 }
 
+/** An id without its key, or a key without its id, is a mistake that must not go unnoticed. */
+function requireWhole(
+  idName: string,
+  id: string | undefined,
+  keyName: string,
+  key: string | undefined,
+): void {
+  if ((id === undefined) === (key === undefined)) return;
+  const [set, missing] = id === undefined ? [keyName, idName] : [idName, keyName];
+  throw new MusterdError('configuration', `${set} is set, and ${missing} is not`, {
+    hint: 'An API Secret is the two together.',
+  });
+}
+
 function credentialsOf({ service }: Config) {
   const { secretId, secretKey, nextSecretId, nextSecretKey, apiKey } = service;
+  requireWhole('MUSTERD_SECRET_ID', secretId, 'MUSTERD_SECRET_KEY', secretKey);
+  requireWhole('MUSTERD_NEXT_SECRET_ID', nextSecretId, 'MUSTERD_NEXT_SECRET_KEY', nextSecretKey);
   if (secretId !== undefined && secretKey !== undefined) {
     const next =
       nextSecretId !== undefined && nextSecretKey !== undefined
@@ -115,6 +131,7 @@ export function credentialUses(config: Config, service: Client): readonly Creden
 }
 
 export interface ServiceOptions {
+  /** Asked for at each event: it may get to know more of the run. */
   readonly log: Log;
   /** A request to stop. */
   readonly signal?: AbortSignal | undefined;
@@ -128,8 +145,9 @@ export interface ServiceOptions {
 export function createService(
   config: Config,
   mode: 'read-only' | 'read-write',
-  { log, signal, onRequest, pace = {} }: ServiceOptions,
+  options: ServiceOptions,
 ): Client {
+  const { signal, onRequest, pace = {} } = options;
   const { baseUrl, caFile } = config.service;
   if (baseUrl === undefined) {
     throw new MusterdError('configuration', 'No service: MUSTERD_BASE_URL is not set', {
@@ -138,7 +156,7 @@ export function createService(
   }
   const onEvent = (event: ServiceEvent) => {
     if (event.kind === 'request') onRequest?.();
-    logServiceEvent(log, event);
+    logServiceEvent(options.log, event);
   };
   return createClient({
     baseUrl,

@@ -32,6 +32,7 @@ export function createReport(): Report {
 }
 
 export function inWords(error: unknown): string {
-  if (error instanceof MusterdError && error.hint !== undefined) return `${error.message}. ${error.hint}`;
+  if (error instanceof MusterdError && error.hint !== undefined)
+    return `${error.message.replace(/\.$/, '')}. ${error.hint}`;
   return String(describeError(error)['message']);
 }

@@ -28,7 +28,7 @@ export async function daemonCommand(context: Context): Promise<ExitCode> {
         if (first && isFinal(error)) {
           fatal = error;
           ended.abort();
-        } else if (!(error instanceof MusterdError)) throw error;
+        } else if (!(error instanceof MusterdError)) throw error; // runReconcile has logged the others
       }
       first = false;
     };

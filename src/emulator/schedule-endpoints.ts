@@ -73,7 +73,7 @@ function withSchedule(call: Call, answer: (schedule: ScheduleRecord) => Answer):
   return schedule === undefined ? notFound(`no schedule ${call.id}`) : answer(schedule);
 }
 
-/** A `local_id` that was sent before makes no second message (service-notes.md, Retried writes). */
+/** A `local_id` that was sent before makes no second message. */
 function createSchedule(call: Call, request: ScheduleRequest): Answer {
   const { team, variants, clock } = call;
   const problem = scheduleProblem(request, call);

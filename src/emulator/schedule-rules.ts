@@ -4,7 +4,7 @@ import { parseMoment } from './timestamp.ts';
 
 const quarterHourMs = 15 * 60_000;
 
-/** service-notes.md, Schedules. What a ScheduleRequest lacks, or undefined when it may be stored. */
+/** What a ScheduleRequest lacks, or undefined when it may be stored. */
 export function scheduleProblem(request: ScheduleRequest, call: Call): string | undefined {
   const { inbox_id: inboxId, execute_at: executeAt, content } = request;
   if (inboxId === undefined) return 'inbox_id is missing';

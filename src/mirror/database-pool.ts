@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
 import { MusterdError } from '../errors.ts';
+import { fromJson } from '../model/json.ts';
 import { describeConnectError, describeStatementError, spoilsConnection } from './database-errors.ts';
 import type { ConnectionUrl } from './database-url.ts';
 
@@ -18,7 +19,7 @@ export interface PoolOptions {
 export const queryPatience = new AsyncLocalStorage<number>();
 
 /**
- * A pg pool as Kysely wants it, that survives what servers do to connections (reliability.md D3, D6, D10):
+ * A pg pool as Kysely wants it, that survives what servers do to connections:
  * a lost connection is an error of the statement that was under way and never of the process; a statement
  * without an answer ends after a while and takes its connection along.
  *
@@ -113,10 +114,11 @@ function onlyResult(answer: pg.QueryResult<Record<string, unknown>>): PostgresQu
 const INT8 = pg.types.builtins.INT8;
 const INT8_ARRAY = 1016;
 const DATE = pg.types.builtins.DATE;
+const JSON_TYPES: readonly number[] = [pg.types.builtins.JSON, pg.types.builtins.JSONB];
 
 /**
  * int8 is a bigint, since ids do not fit a number; date stays `YYYY-MM-DD`, since a Date of it would be
- * midnight in this machine's zone; timestamptz is a Date.
+ * midnight in this machine's zone; timestamptz is a Date; integers in json and jsonb stay exact.
  */
 const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') => {
   if (format === 'binary') return pg.types.getTypeParser(oid, format);
@@ -124,6 +126,7 @@ const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'tex
   if (oid === INT8) return (text: string) => BigInt(text);
   if (oid === INT8_ARRAY) return (text: string) => toBigInts(parse(text));
   if (oid === DATE) return (text: string) => text;
+  if (JSON_TYPES.includes(oid)) return fromJson;
   return parse;
 };
 

@@ -30,6 +30,7 @@ interface Holder {
   readonly pid: bigint;
   readonly process: string;
   readonly taken_at: Date;
+  readonly expires_at: Date;
   readonly expired: boolean;
 }
 
@@ -53,7 +54,7 @@ export async function takeLease<T>(db: Database<T>, team: string, { ttlMs }: Lea
   const holder = await db.transaction(async (tx) => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`musterd lease ${team}`}, 0))`.execute(tx);
     const current = await sql<Holder>`
-      select lease_id, host, pid, process, taken_at, expires_at <= clock_timestamp() as expired
+      select lease_id, host, pid, process, taken_at, expires_at, expires_at <= clock_timestamp() as expired
       from sync.leases where team = ${team}`.execute(tx);
     const [found] = current.rows;
     if (found !== undefined && !found.expired && (found.host !== me.host || isRunning(found))) return found;
@@ -73,7 +74,9 @@ export async function takeLease<T>(db: Database<T>, team: string, { ttlMs }: Lea
     throw new MusterdError(
       'lease-held',
       `Another run of team "${team}" is under way: ${where}, since ${holder.taken_at.toISOString()}`,
-      { hint: 'Wait for it to end. If its machine is gone, the lease expires by itself within a minute.' },
+      {
+        hint: `Wait for it to end. If its machine is gone, the lease expires by itself at ${holder.expires_at.toISOString()}.`,
+      },
     );
   }
   return createLease(db, team, leaseId, ttlMs);

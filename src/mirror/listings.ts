@@ -13,7 +13,7 @@ import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { type ListingMemory, nothingLearned, type RejectedRow } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
-import type { RunOf } from './users-write.ts';
+import { type RunOf, writeLedger } from './users-write.ts';
 
 /** How many rows one statement publishes. */
 const rowsPerStatement = 5000;
@@ -142,7 +142,7 @@ export async function publishListing<T, Row extends Ided>(
 /** Counts a complete pass against the missing rows and calls the proven ones gone. */
 export async function applyAbsences<T>(
   tx: Transaction<T>,
-  { teamId }: RunOf,
+  { teamId, runId }: RunOf,
   resource: MirroredResource,
   { missing, gone }: AbsenceDecision,
 ): Promise<void> {
@@ -158,6 +158,10 @@ export async function applyAbsences<T>(
   await sql`
     delete from sync.absences
     where team_id = ${teamId} and resource = ${resource} and id = any (${gone}::bigint[])`.execute(tx);
+  if (resource === 'users') {
+    const rows = gone.map((id) => ({ user_id: id, kind: 'tombstone', base: {}, old: {}, new: {} }));
+    await writeLedger(tx, { teamId, runId }, rows);
+  }
 }
 
 export async function readListingMemory<T>(

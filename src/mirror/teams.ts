@@ -25,7 +25,9 @@ export async function checkTeam<T>(db: Kysely<T>, team: string, teamId: Id): Pro
     other.team === team
       ? `The credentials are those of team ${teamId}, but this mirror holds team ${other.team_id} as "${team}"`
       : `This mirror already holds team ${teamId} as "${other.team}"`,
-    { hint: 'Nothing was read or written. Use the credentials of the mirrored team, or another database.' },
+    {
+      hint: 'Nothing more was read, and neither side was written to. Use the credentials of the mirrored team, or another database.',
+    },
   );
 }
 

@@ -1,10 +1,29 @@
-/** JSON in which integers past 2^53 stay exact: a `bigint` is written as a JSON integer. */
+/** JSON in which integers past 2^53 stay exact, in both directions: they are `bigint` on our side. */
 
 /** It is in Node 24, and not yet in the compiler's library. */
 const exactJson = JSON as typeof JSON & { rawJSON(text: string): unknown };
 
+/** A number with fewer digits than this is exact as a JavaScript number. */
+const longNumber = /\d{16}/;
+const wholeNumber = /^-?\d+$/;
+
+/** A `bigint` is written as a JSON integer; `undefined` properties are left out. */
 export function toJson(value: unknown, indent?: number): string {
   const exact = (_key: string, inner: unknown) =>
     typeof inner === 'bigint' ? exactJson.rawJSON(inner.toString()) : inner;
   return JSON.stringify(value, exact, indent);
+}
+
+function keepExact(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
+  const source = context?.source;
+  return source !== undefined && wholeNumber.test(source) ? BigInt(source) : value;
+}
+
+/**
+ * Integers past 2^53 come out as `bigint`, all other numbers as `number`.
+ * @throws SyntaxError (no JSON) or RangeError (nested too deep to be read)
+ */
+export function fromJson(text: string): unknown {
+  return longNumber.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
 }

@@ -141,6 +141,10 @@ function editedFields(mirror: MirrorUser, base: BaseUser): readonly Field[] {
   return fields.filter((field) => !sameBytes(field, mirror, base));
 }
 
+/** Whether all that was ever known of the user is what the team listing says. */
+const neverResolved = ({ email, phone, roleId }: BaseUser) =>
+  email === null && phone === null && roleId === null;
+
 /**
  * A member whom only the team listing knows: neither pulled nor pushed. The name and the role follow the
  * listing for as long as nothing else is known of the member.
@@ -149,7 +153,8 @@ function planUnresolved(state: UserState, member: TeamMember): UserPlan {
   const joined = member.name ?? '';
   const { mirror } = state;
   if (mirror === undefined) {
-    const base = state.base ?? { ...emptyValues, name: splitName(joined), joined };
+    const listed: BaseUser = { ...emptyValues, name: splitName(joined), joined };
+    const base = state.base === undefined || neverResolved(state.base) ? listed : state.base;
     const observed = { name: base.joined, role: member.role, resolved: false, details: null };
     const write = { expected: null, mirror: { ...base, split: 'guessed' as const }, base, observed };
     return { ...nothing, id: state.id, presence: 'adopt', write: { id: state.id, ...write } };
@@ -157,8 +162,7 @@ function planUnresolved(state: UserState, member: TeamMember): UserPlan {
   // Without a base nothing was ever agreed on, and the listing says too little to start one.
   const agreed = state.base;
   if (agreed === undefined) return { ...nothing, id: state.id, presence: 'unresolved' };
-  const neverResolved = agreed.email === null && agreed.phone === null && agreed.roleId === null;
-  const follow = neverResolved && member.name !== null && samePair(agreed.name, mirror.name);
+  const follow = neverResolved(agreed) && member.name !== null && samePair(agreed.name, mirror.name);
   const renamed = follow && agreed.joined !== joined;
   const cut = renamed && joinName(mirror.name) !== canonicalName(joined);
   const name = cut ? splitName(joined) : mirror.name;

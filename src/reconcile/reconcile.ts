@@ -92,9 +92,8 @@ async function planUsers(
   const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
   const known = new Set(unseen.map(({ id }) => id));
   const strangers = unresolved.filter((id) => !known.has(id)).map(unknownUser);
-  const plans = [...differing, ...unseen, ...strangers].map((state) =>
-    planUser(state, members.get(state.id), policy),
-  );
+  const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const plans = states.map((state) => planUser(state, members.get(state.id), policy));
   const missing = new Set(plans.filter(({ presence }) => presence === 'missing').map(({ id }) => id));
   const absent = unseen
     .filter(({ id }) => missing.has(id))

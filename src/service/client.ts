@@ -58,11 +58,13 @@ const defaultMaxPages = 10_000;
 
 /** Settings that are only sensible within bounds are checked here, whoever gives them. */
 function checkSettings(http: HttpSettings, rate: RateSettings): void {
-  const positive = { ...http, perMinute: rate.perMinute, burst: rate.burst };
-  for (const [name, value] of Object.entries(positive)) {
-    if (typeof value === 'number' && !(value > 0 && Number.isFinite(value))) {
-      throw new MusterdError('configuration', `${name} must be a number above 0`);
+  for (const [name, value] of Object.entries({ ...http, burst: rate.burst })) {
+    if (typeof value === 'number' && !(Number.isSafeInteger(value) && value > 0)) {
+      throw new MusterdError('configuration', `${name} must be a whole number above 0`);
     }
+  }
+  if (!(rate.perMinute > 0 && Number.isFinite(rate.perMinute))) {
+    throw new MusterdError('configuration', 'rate.perMinute must be a number above 0');
   }
   if (!(rate.share > 0 && rate.share <= 1)) {
     throw new MusterdError('configuration', 'rate.share must be above 0 and at most 1');

@@ -60,7 +60,7 @@ function readAuthorities(caFile: string): string[] {
   } catch (cause) {
     throw new MusterdError(
       'configuration',
-      'the file of certificate authorities (http.caFile) cannot be read',
+      'the file of certificate authorities (MUSTERD_CA_FILE) cannot be read',
       {
         cause,
       },

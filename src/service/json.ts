@@ -1,4 +1,5 @@
-/** JSON as the service writes it: ids past 2^53 stay exact. The other direction is `model/json.ts`. */
+/** JSON as the service writes it, and what there is to know of it before it is decoded. */
+import { fromJson } from '../model/json.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -11,22 +12,11 @@ export interface ParsedJson {
   readonly suspicious: boolean;
 }
 
-/** A number with fewer digits than this is exact as a JavaScript number. */
-const longNumber = /\d{16}/;
 const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
-const wholeNumber = /^-?\d+$/;
-
-/** The reviver's `context` is in Node 24, and not yet in the compiler's library. */
-function keepExact(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
-  const source = context?.source;
-  return source !== undefined && wholeNumber.test(source) ? BigInt(source) : value;
-}
 
 /** @throws SyntaxError (no JSON) or RangeError (nested too deep to be read). */
 export function parseJson(text: string): ParsedJson {
-  const value: unknown = longNumber.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
-  return { value, text, suspicious: suspiciousEscape.test(text) };
+  return { value: fromJson(text), text, suspicious: suspiciousEscape.test(text) };
 }
 
 /**

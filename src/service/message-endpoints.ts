@@ -14,7 +14,7 @@ import {
   type WriteResult,
 } from './wire-schedule.ts';
 
-/** What `POST /v1/conversations/read` takes; the two ids are required in practice (service-notes.md). */
+/** What `POST /v1/conversations/read` takes; the two ids are required in practice. */
 export interface ReadConversation {
   readonly inboxId: Id;
   readonly userId: Id;

@@ -58,7 +58,7 @@ export type Outcome = Answer | Refusal | Failure;
 
 const hints: Partial<Record<FailureReason, string>> = {
   unreachable: 'check the base URL, the name resolution and the network',
-  tls: "check the base URL's host name and, for a private authority, the setting http.caFile",
+  tls: "check the base URL's host name and, for a private authority, MUSTERD_CA_FILE",
   'not-json': 'a proxy, a login page or another program may be answering in place of the service',
   redirect: 'redirects are never followed; set the base URL to where the service is',
   encoded: 'something between here and the service compresses answers that were asked for uncompressed',

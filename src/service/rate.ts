@@ -1,6 +1,6 @@
 /**
  * Keeps every call within the service's rate: "500 requests per minute, all calls; excess gets 429"
- * (interface.md, Limits). Two rules at once (performance.md, D, "hybrid"):
+ * (interface.md, Limits). Two rules at once:
  *
  * - a log: 99 % of the limit at most, where a call counts from before it is sent until 60 s after its
  *   answer. Whatever the network does, no 60 s at the service can hold more.

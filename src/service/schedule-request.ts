@@ -1,6 +1,6 @@
 /**
  * What is sent to schedule a message, checked before it leaves. "Which ScheduleRequest fields are required:
- * not shown" (interface.md, Endpoints, note 3); the rules here are those of service-notes.md, "Schedules".
+ * not shown" (interface.md, Endpoints, note 3); the rules here are those that deployments enforce.
  */
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';

@@ -1,5 +1,5 @@
 /**
- * What all decoders share. They are tolerant (service-notes.md, "Missing and extra fields"): a row needs an
+ * What all decoders share. They are tolerant: a row needs an
  * id that can be stored and nothing else; what is absent, null or of another type than documented does not
  * cost the row, and what the typed fields can not say exactly stays in `raw`.
  */

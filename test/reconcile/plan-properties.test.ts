@@ -14,7 +14,7 @@ import { judge, patchedFields } from '../../src/reconcile/verdict.ts';
 import { applyPlan, applyResult, makeIntent, takePatch } from './apply-plan.ts';
 import { anyMember, anyPolicy, anyState } from './states.ts';
 
-const runs = { numRuns: 40000 };
+const runs = { numRuns: 600 };
 
 /** What a second pass has to do: nothing to write on this side, nothing new to hold or to end. */
 const quiet = { holds: [], releases: [], write: null };

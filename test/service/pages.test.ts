@@ -326,26 +326,68 @@ describe('pages: the date cursor', () => {
     },
   );
 
-  test('a page full of rows of one date is incomplete, never silently short', async () => {
-    const listing = createVariantListing({ paging: 'date', rows: makeRows(45, 15) });
-    const result = await read(listing);
-    expect(result.status).toBe('incomplete');
-  });
+  test.each([10, 15, 20, 45, 400])(
+    '%i rows of one date, more than a page: larger pages are asked for',
+    async (same) => {
+      const listing = createVariantListing({ paging: 'date', rows: makeRows(2 * same + 5, same) });
+      const result = await read(listing);
+      expect(result).toMatchObject({ status: 'complete', memory: { cursor: 'date', limit: k } });
+      expect(ids(result.rows)).toEqual(ids(listing.rows));
+    },
+  );
+
+  test.each([
+    ['gives no more', { cap: k }],
+    ['refuses more', { largestLimit: k }],
+  ])(
+    'rows of one date fill a page, and the service %s: incomplete, never silently short',
+    async (_name, how) => {
+      const rows = [...makeRows(60).slice(0, 30), ...makeRows(30, 15)];
+      const listing = createVariantListing({ paging: 'date', rows, ...how });
+      const result = await read(listing);
+      expect(result).toMatchObject({
+        status: 'incomplete',
+        because: 'a whole page shares one `updated`; rows that share it as well may be missing',
+      });
+      expect(result.rows.length).toBeGreaterThanOrEqual(30 + 2 * k);
+    },
+  );
 
   test('the cursor is the date as the service wrote it', async () => {
-    const rows = makeRows(25).map((row) => ({ ...row, updated: `${row.updated ?? ''}123456` }));
+    const rows = makeRows(25).map((row) => ({
+      ...row,
+      updated: (row.updated ?? '').replace('Z', '123456Z'),
+    }));
     const listing = createVariantListing({ paging: 'date', rows });
     expect((await read(listing)).status).toBe('complete');
     const written = new Set(rows.map((row) => row.updated));
     for (const { date } of listing.queries) if (date !== undefined) expect(written.has(date)).toBe(true);
   });
 
-  test('a row without a date at the edge of a page', async () => {
-    const rows = makeRows(25).map((row, i) => (i === k - 1 ? { ...row, updated: null } : row));
+  test.each([3, k - 1, k, 2 * k, 24])(
+    'a row without a date, at place %i: the others are read, incomplete',
+    async (place) => {
+      const rows = makeRows(25).map((row, i) => (i === place ? { ...row, updated: null } : row));
+      const listing = createVariantListing({ paging: 'date', rows });
+      const result = await read(listing);
+      // Beyond the first page nobody hears of a row without a date: its absence is nothing to be seen.
+      if (place < k) {
+        expect(result).toMatchObject({
+          status: 'incomplete',
+          because: 'some rows have no `updated`; others without one may be missing',
+        });
+      }
+      const got = new Set(ids(result.rows));
+      expect(rows.filter((row) => row.updated !== null && !got.has(row.id))).toEqual([]);
+    },
+  );
+
+  test('rows in another order than the cursor needs', async () => {
+    const rows = makeRows(25).toSorted((a, b) => Number((a.id * 7n) % 25n) - Number((b.id * 7n) % 25n));
     const listing = createVariantListing({ paging: 'date', rows });
     expect(await read(listing)).toMatchObject({
       status: 'incomplete',
-      because: 'a row at the edge of a page has no `updated`',
+      because: 'the rows are not sorted by `updated`',
     });
   });
 

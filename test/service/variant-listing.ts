@@ -1,4 +1,4 @@
-/** A listing as different deployments page it (service-notes.md), as a function from query to page. */
+/** A listing as different deployments page it, as a function from query to page. */
 import { ServiceError } from '../../src/errors.ts';
 import type { FetchPage, Page, PageQuery } from '../../src/service/page.ts';
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { byText } from '../support/by-text.ts';
 import { servers } from '../support/servers.ts';
 import { createStage, onService, type Stage, type StageOptions } from './stage.ts';
@@ -240,6 +241,22 @@ describe.each(servers())('two-way runs on $name', (server) => {
     expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Annemarie', last: 'van den Berg' });
     await stage.run();
     await expectSilence();
+  });
+
+  it('takes both halves as set when a statement names both, even if one was right already', async () => {
+    await open();
+    const { id } = stage.emulator.team.addUser({ first: 'Jean', last: 'Luc Croix', email: 'jl@example.com' });
+    await stage.run();
+    await stage.sql(`update mirror.users set first_name = 'Jean-Luc', last_name = 'Croix' where id = ${id}`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
+    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Jean-Luc', last: 'Croix' });
+  });
+
+  it('reads integers past 2^53 out of jsonb as they are', async () => {
+    await open();
+    const { db } = stage;
+    const { rows } = await runSqlText(db, `select '{"role_id": 9007199254740993, "few": 4}'::jsonb`);
+    expect(rows).toEqual([[{ role_id: 9007199254740993n, few: 4 }]]);
   });
 
   it('pushes a new split of the same joined name', async () => {

@@ -1,0 +1,698 @@
+import { describe, expect, it } from 'vitest';
+import { MusterdError } from '../../src/errors.ts';
+import type { Id } from '../../src/model/id.ts';
+import {
+  type Field,
+  fields,
+  type ServiceUser,
+  type UserPatch,
+  type UserValues,
+} from '../../src/model/user.ts';
+import { createFindings, type RunEvent } from '../../src/reconcile/findings.ts';
+import { planUser } from '../../src/reconcile/plan-user.ts';
+import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
+import { pushEdits, settleIntents } from '../../src/reconcile/push.ts';
+import { patchedFields } from '../../src/reconcile/verdict.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
+import { createServiceStandIn, type Patches } from './service-stand-in.ts';
+import { makeState, without } from './states.ts';
+
+const makeUser = (id: Id, given: Partial<ServiceUser> = {}): ServiceUser => ({
+  id,
+  name: 'Anne Berg',
+  email: `user${id}@example.com`,
+  phone: String(15550100n + id),
+  roleId: 3n,
+  raw: {},
+  ...given,
+});
+
+interface StageOptions {
+  readonly users?: number;
+  readonly batchSize?: number;
+  readonly policy?: Policy;
+}
+
+/** A mirror and a service that agree on so many users, and the pushing half of a run between them. */
+function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptions = {}) {
+  const ids = Array.from({ length: users }, (_, i) => BigInt(i + 1));
+  const service = createServiceStandIn(ids.map((id) => makeUser(id)));
+  const mirror = createMirrorStandIn(
+    ids.map((id) => {
+      const { email = null, phone = null } = makeUser(id);
+      return { ...makeState({ base: { email, phone }, mirror: { email, phone }, service: null }), id };
+    }),
+  );
+  const run = async () => {
+    const events: RunEvent[] = [];
+    const findings = createFindings((event) => events.push(event));
+    let now = 0;
+    const places = {
+      service,
+      mirror,
+      findings,
+      members: new Map(),
+      roles: new Map(),
+      users: new Map(service.held),
+      monotonicMs: () => {
+        now += 5;
+        return now;
+      },
+      breaker: { open: false },
+    };
+    const settings = { batchSize, quietPeriodMs: 600_000, policy, maxTries: 3 };
+    service.updates.length = 0;
+    let error: unknown;
+    try {
+      await settleIntents({ ...places, users: new Map() }, settings);
+      const states = await mirror.readDifferingUsers([...service.held.values()], places.roles);
+      const plans = states.map((state) => planUser(state, undefined, policy));
+      await mirror.applyUsers(plans);
+      await pushEdits(
+        places,
+        settings,
+        plans.filter(({ patch }) => patchedFields(patch).length > 0),
+      );
+    } catch (thrown) {
+      error = thrown;
+    }
+    return { findings, events, error, breaker: places.breaker };
+  };
+  const show = (id: Id) => {
+    const { mirror: row, base, held } = mirror.state(id);
+    return { row, base, held, service: service.held.get(id), open: mirror.intents.get(id)?.sent };
+  };
+  return { ids, service, mirror, run, show };
+}
+
+const sentIds = (updates: readonly Patches[]) => updates.map((patches) => [...patches.keys()]);
+
+const robin: UserValues = {
+  name: { first: 'Robin', last: 'Doe' },
+  email: 'Robin@Example.com',
+  phone: '+15550177',
+  roleId: 9n,
+};
+/** What a service that takes them shows of these values. */
+const taken = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
+
+describe('an edit that the service takes', () => {
+  it.each(fields)('of %s is sent alone; base and mirror take the bytes of the service', async (field) => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { [field]: robin[field] });
+    const { findings } = await run();
+    expect(service.updates).toEqual([new Map([[1n, { [field]: robin[field] }]])]);
+    const { row, base, held } = show(1n);
+    const stored = field === 'name' ? robin.name : taken[field];
+    expect(row?.[field]).toEqual(stored);
+    expect(base?.[field]).toEqual(stored);
+    if (field === 'name') expect(base?.joined).toBe('Robin Doe');
+    expect(held).toEqual([]);
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1 }, requestIds: ['update-1'] });
+    expect((await run()).findings.counts).toEqual({});
+    expect(service.updates).toEqual([]);
+  });
+
+  it('goes with the others, at most so many users a request, and says how long each took', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 7, batchSize: 3 });
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    const { findings, events } = await run();
+    expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n], [4n, 5n, 6n], [7n]]);
+    expect(findings.counts).toEqual({ pushed: 7 });
+    expect(events.filter(({ kind }) => kind === 'push')).toMatchObject([
+      { users: [1n, 2n, 3n], requestId: 'update-1', windowMs: 5 },
+      { users: [4n, 5n, 6n], requestId: 'update-2', windowMs: 5 },
+      { users: [7n], requestId: 'update-3', windowMs: 5 },
+    ]);
+  });
+
+  it('was written down before it is sent', async () => {
+    const { service, mirror, run } = createStage({ users: 2 });
+    mirror.edit(1n, { email: robin.email });
+    mirror.edit(2n, { name: robin.name, phone: null });
+    const written: UserPatch[] = [];
+    service.fault = (patches) => {
+      for (const [id, patch] of patches) {
+        expect(mirror.intents.get(id)?.sent).toEqual(patch);
+        written.push(patch);
+      }
+      return { kind: 'nothing' };
+    };
+    await run();
+    expect(written).toEqual([{ email: robin.email }, { name: robin.name, phone: null }]);
+    expect(mirror.intents.size).toBe(0);
+  });
+
+  it('and was edited again meanwhile is confirmed in base, and the later edit is sent next', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    service.fault = () => {
+      mirror.edit(1n, { email: 'later@example.com' });
+      return { kind: 'nothing' };
+    };
+    await run();
+    expect(show(1n)).toMatchObject({
+      row: { email: 'later@example.com' },
+      base: { email: 'robin@example.com' },
+    });
+    service.fault = () => ({ kind: 'nothing' });
+    await run();
+    expect(show(1n).service?.email).toBe('later@example.com');
+  });
+
+  it('clears a phone', async () => {
+    const { mirror, run, show } = createStage();
+    mirror.edit(1n, { phone: null });
+    await run();
+    expect(show(1n)).toMatchObject({ row: { phone: null }, base: { phone: null }, service: { phone: '' } });
+  });
+});
+
+describe('right before an edit is sent', () => {
+  it('the user is read again, and a change that came in between is merged', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    const roster = service.users;
+    Object.assign(service, {
+      users: (filter: Parameters<typeof roster>[0]) => {
+        service.held.set(1n, makeUser(1n, { email: 'service@example.com', roleId: 5n }));
+        return roster(filter);
+      },
+    });
+    const { findings } = await run();
+    expect(service.updates).toEqual([]);
+    expect(show(1n)).toMatchObject({
+      row: { email: robin.email, roleId: 5n },
+      base: { email: 'user1@example.com', roleId: 5n },
+      held: [{ field: 'email', reason: 'conflict', service: 'service@example.com' }],
+    });
+    expect(findings.counts).toEqual({ held: 1 });
+  });
+
+  it('whoever can not be read again is not pushed, and the run is partial', async () => {
+    const { service, mirror, run } = createStage({ users: 2 });
+    mirror.edit(1n, { roleId: 9n });
+    mirror.edit(2n, { roleId: 9n });
+    service.hidden = new Set([1n]);
+    const { findings } = await run();
+    expect(sentIds(service.updates)).toEqual([[2n]]);
+    expect(findings.reasons).toEqual(['1 users could not be read again before a push']);
+  });
+
+  it('whoever was edited meanwhile is left for the next run', async () => {
+    const { service, mirror, run, show } = createStage({ users: 2 });
+    mirror.edit(1n, { email: robin.email });
+    mirror.edit(2n, { email: 'two@example.com' });
+    mirror.beforeIntents = () => mirror.edit(1n, { email: 'later@example.com' });
+    await run();
+    expect(sentIds(service.updates)).toEqual([[2n]]);
+    expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'user1@example.com' } });
+  });
+
+  it('the lease is asked for, and nothing is sent without it', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    mirror.checkLease = () => Promise.reject(new MusterdError('lease-lost', 'lost'));
+    const { error } = await run();
+    expect(error).toMatchObject({ code: 'lease-lost' });
+    expect(service.updates).toEqual([]);
+    expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
+  });
+});
+
+describe('a batch that is refused', () => {
+  const bad = (field: Field) => (patch: UserPatch) => patch[field] === robin[field];
+
+  it('is cut until the one bad value of one user is found, and everything else goes through', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 25 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n, phone: String(15559000n + id) });
+    mirror.edit(13n, { email: robin.email });
+    service.refusesPatch = bad('email');
+    const { findings, error } = await run();
+    expect(error).toBeUndefined();
+    for (const id of ids) {
+      const { row, base, open } = show(id);
+      expect(service.held.get(id)).toMatchObject({ roleId: 5n, phone: String(15559000n + id) });
+      expect([row?.phone, base?.phone, base?.roleId, open]).toEqual([
+        String(15559000n + id),
+        String(15559000n + id),
+        5n,
+        undefined,
+      ]);
+    }
+    expect(show(13n)).toMatchObject({
+      row: { email: robin.email },
+      base: { email: 'user13@example.com' },
+      held: [
+        {
+          field: 'email',
+          reason: 'refused',
+          base: 'user13@example.com',
+          mirror: robin.email,
+          service: 'user13@example.com',
+          detail: 'the service answered 400, "error"',
+        },
+      ],
+    });
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 50, held: 1 } });
+    // 25 users are cut in two at most five times on the way to one, and that one is sent field by field.
+    expect(service.updates.length).toBeLessThanOrEqual(1 + 2 * 5 + 3);
+    await run();
+    expect(service.updates).toEqual([]);
+  });
+
+  it('finds several bad values of several users', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 8 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n });
+    mirror.edit(2n, { email: robin.email });
+    mirror.edit(7n, { email: robin.email, name: robin.name });
+    service.refusesPatch = (patch) => bad('email')(patch) || bad('name')(patch);
+    const { findings } = await run();
+    expect(ids.map((id) => show(id).base?.roleId)).toEqual(ids.map(() => 5n));
+    expect(show(2n).held.map(({ field, reason }) => [field, reason])).toEqual([['email', 'refused']]);
+    expect(new Set(show(7n).held.map(({ field }) => field))).toEqual(new Set(['name', 'email']));
+    expect(findings.counts).toEqual({ pushed: 8, held: 3 });
+  });
+
+  it('is not sent again to those who were taken before the bad one', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 4 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n });
+    service.fault = (patches, request) => {
+      if (request === 1) return { kind: 'status', status: 400, applied: [1n, 2n] };
+      return patches.has(3n) ? { kind: 'status', status: 400 } : { kind: 'nothing' };
+    };
+    const { findings } = await run();
+    expect(sentIds(service.updates.slice(1)).flat()).not.toContain(1n);
+    expect(sentIds(service.updates.slice(1)).flat()).not.toContain(2n);
+    expect(ids.map((id) => show(id).base?.roleId)).toEqual([5n, 5n, 3n, 5n]);
+    expect(show(3n).held).toMatchObject([{ field: 'roleId', reason: 'refused' }]);
+    expect(findings.counts).toEqual({ pushed: 3, held: 1 });
+  });
+
+  it('does not hold the last one who is left over before it was refused alone', async () => {
+    const { service, mirror, run, show } = createStage({ users: 2 });
+    mirror.edit(1n, { roleId: 5n });
+    mirror.edit(2n, { roleId: 5n });
+    service.fault = (_, request) =>
+      request === 1 ? { kind: 'status', status: 400, applied: [1n] } : { kind: 'nothing' };
+    const { findings } = await run();
+    expect(sentIds(service.updates)).toEqual([[1n, 2n], [2n]]);
+    expect(show(2n)).toMatchObject({ held: [], base: { roleId: 5n } });
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 2 } });
+  });
+
+  it('as a whole and one by one stops the pushing', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 4, batchSize: 2 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n });
+    service.refusesPatch = () => true;
+    const { findings } = await run();
+    expect(sentIds(service.updates).flat()).not.toContain(3n);
+    expect(findings.reasons).toEqual(['the service refused every user of a batch: pushing stopped']);
+  });
+
+  it('of one bad user stops nobody', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n });
+    service.refusesPatch = (_, id) => id === 1n;
+    const { findings } = await run();
+    expect(ids.map((id) => show(id).base?.roleId)).toEqual([3n, 5n, 5n]);
+    expect(findings.reasons).toEqual([]);
+  });
+});
+
+describe('one user whose fields are sent one by one', () => {
+  const stage = () => {
+    const made = createStage();
+    made.mirror.edit(1n, { ...robin });
+    return made;
+  };
+
+  it('has the name sent last, so that no other field overwrites it', async () => {
+    const { service, run, show } = stage();
+    service.refusesPatch = (patch) => patch.phone !== undefined;
+    service.take = (user, patch) => ({
+      ...user,
+      name: patch.name === undefined ? '' : 'Robin Doe',
+      email: patch.email ?? user.email ?? null,
+      roleId: patch.roleId ?? user.roleId ?? null,
+    });
+    await run();
+    expect(service.updates.slice(1).map((patches) => [...patches.values()].flatMap(patchedFields))).toEqual([
+      ['roleId'],
+      ['phone'],
+      ['email'],
+      ['name'],
+    ]);
+    expect(show(1n)).toMatchObject({
+      service: { name: 'Robin Doe' },
+      row: { name: robin.name },
+      base: { name: robin.name, joined: 'Robin Doe', roleId: 9n },
+      held: [{ field: 'phone', reason: 'refused' }],
+    });
+  });
+
+  it.each([401, 403, 429])('ends with a %i: nothing more is sent, nothing is held for it', async (status) => {
+    const { service, run, show } = stage();
+    service.fault = (_, request) => {
+      if (request === 1) return { kind: 'status', status: 400 };
+      return request === 3 ? { kind: 'status', status } : { kind: 'nothing' };
+    };
+    const { error } = await run();
+    expect(error).toMatchObject({ status });
+    expect(service.updates).toHaveLength(3);
+    expect(show(1n)).toMatchObject({
+      open: undefined,
+      held: [],
+      base: { roleId: 9n, phone: '15550101', email: 'user1@example.com', joined: 'Anne Berg' },
+      row: { phone: '+15550177' },
+    });
+  });
+
+  it('keeps a field open whose answer never came, and takes what the other answers show', async () => {
+    const { service, run, show } = stage();
+    service.fault = (patches, request) => {
+      if (request === 1) return { kind: 'status', status: 400 };
+      return patches.get(1n)?.email === undefined ? { kind: 'nothing' } : { kind: 'lost', applied: false };
+    };
+    const { findings } = await run();
+    expect(show(1n)).toMatchObject({
+      open: { email: robin.email },
+      base: { ...taken, name: robin.name, joined: 'Robin Doe', email: 'user1@example.com' },
+    });
+    expect(findings.reasons).toEqual(['the outcome of a push to user 1 is unknown']);
+  });
+
+  it('takes the bytes of the service even if the last answer leaves the user out', async () => {
+    const { service, run, show } = stage();
+    service.fault = (_, request) => (request === 1 ? { kind: 'status', status: 400 } : { kind: 'nothing' });
+    service.answer = (user) => (user.name === 'Robin Doe' ? undefined : user);
+    await run();
+    expect(show(1n).base).toMatchObject({ email: 'robin@example.com', phone: '15550177', roleId: 9n });
+    expect(Object.keys(show(1n).open ?? {})).toEqual(['name']);
+  });
+});
+
+describe('a push that nobody answered', () => {
+  const lostStage = (applied: boolean, edit: Partial<UserValues> = { email: robin.email }) => {
+    const made = createStage();
+    made.mirror.edit(1n, edit);
+    made.service.fault = () => ({ kind: 'lost', applied });
+    return made;
+  };
+
+  it('and that is seen by a lookup of the new address is confirmed at once', async () => {
+    const { service, run, show } = lostStage(true);
+    service.unfiltered = 'none';
+    const { findings } = await run();
+    expect(service.updates).toHaveLength(1);
+    expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
+    expect(findings.reasons).toEqual(['a push was not answered: no answer']);
+  });
+
+  it('and had no effect stays open, is not sent again before it is quiet, and then is', async () => {
+    const { service, mirror, run, show } = lostStage(false);
+    const first = await run();
+    expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
+    expect(first.findings.counts).toEqual({ unknown: 1 });
+    expect(first.findings.reasons).toContain('the outcome of a push to user 1 is unknown');
+
+    service.fault = () => ({ kind: 'nothing' });
+    mirror.age(599_999);
+    const second = await run();
+    expect(service.updates).toEqual([]);
+    expect(second.findings.reasons).toEqual(['the outcome of a push to user 1 is unknown']);
+
+    mirror.age(1);
+    const third = await run();
+    expect(service.updates).toHaveLength(1);
+    expect(third.findings).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+    expect(show(1n).base?.email).toBe('robin@example.com');
+  });
+
+  it('and whose other field is edited meanwhile waits with all of the user', async () => {
+    const { service, mirror, run, show } = lostStage(false);
+    await run();
+    mirror.edit(1n, { roleId: 9n });
+    service.fault = () => ({ kind: 'nothing' });
+    service.held.set(1n, makeUser(1n, { phone: '15550199' }));
+    await run();
+    expect(service.updates).toEqual([]);
+    expect(show(1n).row?.phone).toBe('15550101');
+  });
+
+  it('and arrives late is confirmed by the next run', async () => {
+    const { service, run, show } = lostStage(false);
+    await run();
+    service.held.set(1n, makeUser(1n, { email: 'robin@example.com' }));
+    const { findings } = await run();
+    expect(service.updates).toEqual([]);
+    expect(show(1n)).toMatchObject({ open: undefined, row: { email: 'robin@example.com' } });
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+  });
+
+  it('is confirmed by field: what is seen closes, the rest stays open', async () => {
+    const { service, run, show } = lostStage(true, { email: robin.email, phone: robin.phone });
+    service.take = (user, patch) => ({ ...user, email: patch.email ?? null });
+    await run();
+    expect(show(1n)).toMatchObject({
+      open: { phone: robin.phone },
+      base: { email: 'Robin@Example.com', phone: '15550101' },
+    });
+    expect(Object.keys(show(1n).open ?? {})).toEqual(['phone']);
+  });
+
+  it('and carries a new split, which nobody can see, is sent again once it is quiet', async () => {
+    const agreed = { name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
+    const made = createStage();
+    const { mirror, service, run, show } = made;
+    service.held.set(1n, makeUser(1n, { name: 'Anne Marie Berg' }));
+    const state = mirror.state(1n);
+    if (state.base !== undefined) mirror.states.set(1n, { ...state, base: { ...state.base, ...agreed } });
+    const name = { first: 'Anne Marie', last: 'Berg' };
+    mirror.edit(1n, { name, split: 'known', joined: 'Anne Marie Berg' });
+    service.fault = () => ({ kind: 'lost', applied: true });
+    await run();
+    expect(show(1n)).toMatchObject({ open: { name }, base: agreed });
+    service.fault = () => ({ kind: 'nothing' });
+    mirror.age(600_000);
+    await run();
+    expect(service.updates).toEqual([new Map([[1n, { name }]])]);
+    expect(show(1n)).toMatchObject({ open: undefined, base: { name, joined: 'Anne Marie Berg' } });
+  });
+
+  it('and shows a third value once it is quiet is held with both', async () => {
+    const { service, mirror, run, show } = lostStage(false);
+    await run();
+    service.held.set(1n, makeUser(1n, { email: 'third@example.com' }));
+    mirror.age(600_000);
+    await run();
+    expect(service.updates).toEqual([]);
+    expect(show(1n)).toMatchObject({
+      row: { email: robin.email },
+      base: { email: 'user1@example.com' },
+      held: [{ field: 'email', reason: 'conflict', mirror: robin.email, service: 'third@example.com' }],
+    });
+    expect((await run()).findings.counts).toEqual({});
+  });
+});
+
+describe('a service that turns us away', () => {
+  it.each([
+    { kind: 'status', status: 401 } as const,
+    { kind: 'status', status: 403 } as const,
+    { kind: 'status', status: 429 } as const,
+    { kind: 'not-sent' } as const,
+  ])('with $kind $status ends the pushing; nothing is left open and nothing is held', async (fault) => {
+    const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    service.fault = () => fault;
+    const { error } = await run();
+    expect(error).toBeInstanceOf(MusterdError);
+    expect(sentIds(service.updates)).toEqual([[1n, 2n]]);
+    expect(ids.map((id) => show(id).open)).toEqual(ids.map(() => undefined));
+    expect(ids.flatMap((id) => show(id).held)).toEqual([]);
+    service.fault = () => ({ kind: 'nothing' });
+    expect((await run()).findings.counts).toEqual({ pushed: 4 });
+  });
+
+  it.each([500, 502, 503])('with a %i may have taken it, and is read back', async (status) => {
+    const { service, mirror, run, show } = createStage({ users: 2 });
+    for (const id of [1n, 2n]) mirror.edit(id, { roleId: 9n });
+    service.fault = () => ({ kind: 'status', status, applied: [2n] });
+    await run();
+    expect(show(2n)).toMatchObject({ open: undefined, base: { roleId: 9n } });
+    expect(show(1n)).toMatchObject({ open: { roleId: 9n }, base: { roleId: 3n } });
+  });
+});
+
+describe('an answer that leaves out', () => {
+  it('a user is read back: seen is confirmed, unseen stays open, and the others are confirmed', async () => {
+    const { service, mirror, run, show } = createStage({ users: 3 });
+    for (const id of [1n, 2n, 3n]) mirror.edit(id, { roleId: 9n });
+    service.answer = (user) => (user.id === 3n ? user : undefined);
+    service.take = (user, patch) => (user.id === 2n ? user : { ...user, roleId: patch.roleId ?? null });
+    const { findings } = await run();
+    expect([1n, 2n, 3n].map((id) => show(id).base?.roleId)).toEqual([9n, 3n, 9n]);
+    expect(show(2n).open).toEqual({ roleId: 9n });
+    expect(findings.counts).toEqual({ pushed: 2, unknown: 1 });
+    expect(service.updates).toHaveLength(1);
+  });
+
+  it('a field leaves that field open alone', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email, phone: robin.phone });
+    service.answer = (user) => without('phone', user);
+    const { findings } = await run();
+    expect(show(1n)).toMatchObject({ open: { phone: robin.phone }, base: { email: 'robin@example.com' } });
+    expect(findings.counts).toEqual({ pushed: 1, unknown: 1 });
+    // The lookup shows it.
+    expect((await run()).findings).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+  });
+});
+
+describe('a push to no effect', () => {
+  const ignoring = () => {
+    const made = createStage({ users: 2 });
+    made.mirror.edit(1n, { email: robin.email });
+    made.service.take = (user) => user;
+    return made;
+  };
+
+  it('is tried three times and then held, and sent no more', async () => {
+    const { service, run, show } = ignoring();
+    for (let tried = 0; tried < 2; tried += 1) {
+      const { findings } = await run();
+      expect(service.updates).toHaveLength(1);
+      expect(findings).toMatchObject({
+        counts: { ineffective: 1 },
+        reasons: ['a push to user 1 had no effect and will be tried again'],
+      });
+      expect(show(1n)).toMatchObject({ held: [], base: { email: 'user1@example.com' } });
+    }
+    const { findings } = await run();
+    expect(findings).toMatchObject({ counts: { ineffective: 1, held: 1 }, reasons: [] });
+    expect(show(1n)).toMatchObject({
+      row: { email: robin.email },
+      base: { email: 'user1@example.com' },
+      held: [{ field: 'email', reason: 'ineffective', detail: 'pushed 3 times to no effect' }],
+    });
+    expect((await run()).findings.counts).toEqual({});
+    expect(service.updates).toEqual([]);
+  });
+
+  it('stays held until one of the values changes', async () => {
+    const { service, mirror, run, show } = ignoring();
+    for (let i = 0; i < 3; i += 1) await run();
+    mirror.edit(1n, { phone: '15550188' });
+    await run();
+    expect(service.updates).toEqual([new Map([[1n, { phone: '15550188' }]])]);
+    mirror.edit(1n, { email: 'another@example.com' });
+    await run();
+    expect(service.updates[0]?.get(1n)).toMatchObject({ email: 'another@example.com' });
+    expect(show(1n).held.filter(({ field }) => field === 'email')).toEqual([]);
+  });
+});
+
+describe('a push that shows something else', () => {
+  it('is held as a conflict with both values, and base stays', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { name: { first: 'Ludwig', last: 'van der Rohe' }, split: 'known' });
+    service.take = (user) => ({ ...user, name: 'Ludwig van d' });
+    const { findings } = await run();
+    expect(show(1n)).toMatchObject({
+      row: { name: { first: 'Ludwig', last: 'van der Rohe' } },
+      base: { joined: 'Anne Berg' },
+      held: [{ field: 'name', reason: 'conflict', service: 'Ludwig van d' }],
+    });
+    expect(findings.counts).toEqual({ held: 1 });
+    expect((await run()).findings.counts).toEqual({});
+    expect(service.updates).toEqual([]);
+  });
+});
+
+describe('an update of an email that changes the name as well', () => {
+  const clearing = (users: number, batchSize: number) => {
+    const made = createStage({ users, batchSize });
+    for (const id of made.ids) made.mirror.edit(id, { email: `new${id}@example.com` });
+    made.service.take = (user, patch) => ({ ...user, email: patch.email ?? null, name: '' });
+    return made;
+  };
+
+  it('opens the breaker: nobody else is pushed, the name is held with both values', async () => {
+    const { service, run, show } = clearing(3, 1);
+    const { findings, breaker } = await run();
+    expect(breaker.open).toBe(true);
+    expect(sentIds(service.updates)).toEqual([[1n]]);
+    expect(findings.reasons).toEqual([
+      'an update of user 1 changed a name that was not sent: pushing stopped',
+    ]);
+    expect(show(1n)).toMatchObject({
+      row: { name: { first: 'Anne', last: 'Berg' }, email: 'new1@example.com' },
+      base: { joined: 'Anne Berg', email: 'new1@example.com' },
+      held: [{ field: 'name', reason: 'conflict', service: '' }],
+    });
+  });
+
+  it('opens the breaker even if it is only found out by a later run, before anything is sent', async () => {
+    const { service, run, mirror } = clearing(2, 25);
+    mirror.edit(2n, { email: 'user2@example.com' });
+    service.fault = () => ({ kind: 'lost', applied: false });
+    await run();
+    service.fault = () => ({ kind: 'nothing' });
+    service.held.set(1n, makeUser(1n, { email: 'new1@example.com', name: '' }));
+    mirror.edit(2n, { email: 'new2@example.com' });
+    const { breaker } = await run();
+    expect(breaker.open).toBe(true);
+    expect(service.updates).toEqual([]);
+  });
+
+  it('is not seen where a conflict of the name was there before', async () => {
+    const { service, mirror, run, show } = createStage({ users: 2, batchSize: 1 });
+    mirror.edit(1n, { name: robin.name, email: robin.email });
+    mirror.edit(2n, { email: 'two@example.com' });
+    service.held.set(1n, makeUser(1n, { name: 'Anne Borg' }));
+    const { findings, breaker } = await run();
+    expect(breaker.open).toBe(false);
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 2 } });
+    expect(show(1n)).toMatchObject({
+      row: { name: robin.name },
+      base: { joined: 'Anne Berg', email: 'robin@example.com' },
+      held: [{ field: 'name', reason: 'conflict', mirror: robin.name, service: 'Anne Borg' }],
+    });
+    expect((await run()).findings.counts).toEqual({});
+  });
+});
+
+describe('a row that an editor holds when the answer comes', () => {
+  it('is confirmed by the next run, and counted then', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    mirror.locked = new Set([1n]);
+    const first = await run();
+    expect(first.findings).toMatchObject({
+      counts: {},
+      reasons: ['user 1 is being edited: the push is confirmed later'],
+    });
+    expect(show(1n).open).toEqual({ email: robin.email });
+    mirror.locked = new Set();
+    const second = await run();
+    expect(second.findings.counts).toEqual({ pushed: 1 });
+    expect(service.updates).toEqual([]);
+    expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
+  });
+});
+
+describe('a conflict that the mirror wins', () => {
+  it('is pushed over the value of the service', async () => {
+    const { mirror, service, run, show } = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
+    mirror.edit(1n, { email: robin.email });
+    service.held.set(1n, makeUser(1n, { email: 'service@example.com' }));
+    await run();
+    expect(show(1n)).toMatchObject({
+      row: { email: 'robin@example.com' },
+      base: { email: 'robin@example.com' },
+      service: { email: 'robin@example.com' },
+      held: [],
+    });
+  });
+});

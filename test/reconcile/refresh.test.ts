@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest';
+import type { AbsenceDecision, RefreshResult } from '../../src/model/absence.ts';
+import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
+import { createFindings } from '../../src/reconcile/findings.ts';
+import { countContacts, planRefresh, type Refreshable, refresh } from '../../src/reconcile/refresh.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
+import { createServiceStandIn, refusal } from './service-stand-in.ts';
+
+const memory: ListingMemory = { firstPage: 1, limit: 50, pages: 2, cursor: 'page' };
+const learned: ListingMemory = { ...memory, pages: 3 };
+const settings = { pageSize: 100, absence: { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 } };
+
+interface StageOptions {
+  readonly listing?: Partial<Pick<Listing<string>, 'rejected'>> & { readonly because?: string };
+  readonly result?: Partial<RefreshResult>;
+  readonly exists?: Refreshable<string>['exists'];
+}
+
+/** A listing of three rows, published into a mirror that writes down what it is told. */
+function createStage({ listing, result, exists }: StageOptions) {
+  const told: { memory: ListingMemory[]; absences: AbsenceDecision[]; rejected: number; asked: unknown[] } = {
+    memory: [],
+    absences: [],
+    rejected: 0,
+    asked: [],
+  };
+  const changed: RefreshResult = { added: 1, changed: 2, absent: [], population: 100, ...result };
+  const rows = ['a', 'b', 'c'];
+  const common = { rows, rejected: listing?.rejected ?? [], memory: learned, requests: 4 };
+  const of: Refreshable<string> = {
+    resource: 'tags',
+    list: (options) => {
+      told.asked.push(options.memory, options.size);
+      options.onPage?.(3);
+      return Promise.resolve<Listing<string>>(
+        listing?.because === undefined
+          ? { status: 'complete', ...common }
+          : { status: 'incomplete', because: listing.because, ...common },
+      );
+    },
+    compare: () => Promise.resolve(changed),
+    exists,
+  };
+  const mirror = Object.assign(createMirrorStandIn([]), {
+    readListingMemory: () => Promise.resolve(memory),
+    applyListingMemory: (_: string, kept: ListingMemory) => {
+      told.memory.push(kept);
+      return Promise.resolve();
+    },
+    applyAbsences: (_: string, decision: AbsenceDecision) => {
+      told.absences.push(decision);
+      return Promise.resolve();
+    },
+    applyRejectedRows: (_: string, rejected: readonly unknown[]) => {
+      told.rejected += rejected.length;
+      return Promise.resolve();
+    },
+  });
+  const findings = createFindings();
+  const run = () => refresh(of, () => Promise.resolve(changed), mirror, settings, findings);
+  return { of, mirror, told, findings, run };
+}
+
+const due = { id: 7n, missingForMs: 600_000 };
+const first = { id: 8n, missingForMs: undefined };
+
+describe('refresh', () => {
+  it('publishes what is there and remembers what it learned', async () => {
+    const { run, told, findings } = createStage({});
+    await run();
+    expect(findings).toMatchObject({ counts: { tags_read: 3, tags_added: 1, tags_changed: 2 }, reasons: [] });
+    expect(told).toMatchObject({
+      asked: [memory, 100],
+      memory: [learned],
+      absences: [{ missing: [], gone: [] }],
+    });
+  });
+
+  it('proves nothing by a listing that is not complete', async () => {
+    const { run, told, findings } = createStage({
+      listing: {
+        because: 'page 2 was refused',
+        rejected: [{ resource: 'tags', id: null, reason: 'no id', excerpt: '' }],
+      },
+      result: { absent: [due] },
+    });
+    await run();
+    expect(findings.reasons).toEqual(['tags: page 2 was refused']);
+    expect(told).toMatchObject({ absences: [], memory: [learned], rejected: 1 });
+    expect(findings.counts).toMatchObject({ tags_added: 1 });
+    expect(findings.counts.tags_gone).toBeUndefined();
+  });
+
+  it('calls a row gone that the point lookup does not find, and learns the pages anew while others are missing', async () => {
+    const { run, told, findings } = createStage({
+      result: { absent: [due, first] },
+      exists: () => Promise.resolve(false),
+    });
+    await run();
+    expect(told.absences).toEqual([{ missing: [7n, 8n], gone: [7n] }]);
+    expect(findings).toMatchObject({ counts: { tags_gone: 1 }, reasons: [] });
+    expect(told.memory).toEqual([nothingLearned]);
+  });
+
+  it('does not call a row gone that the point lookup finds', async () => {
+    const { run, told, findings } = createStage({
+      result: { absent: [due] },
+      exists: () => Promise.resolve(true),
+    });
+    await run();
+    expect(told.absences).toEqual([{ missing: [7n], gone: [] }]);
+    expect(findings.reasons).toEqual(['tags: the listing leaves out 7, which is there']);
+  });
+
+  it('does without a point lookup where the interface has none', async () => {
+    const { run, told } = createStage({ result: { absent: [due] } });
+    await run();
+    expect(told).toMatchObject({ absences: [{ missing: [7n], gone: [7n] }], memory: [learned] });
+  });
+
+  it('calls nobody gone when too many are missing, says so, and asks for none of them', async () => {
+    const { run, told, findings } = createStage({
+      result: { absent: [due, first], population: 3 },
+      exists: () => Promise.reject(new Error('asked')),
+    });
+    await run();
+    expect(told).toMatchObject({ absences: [{ missing: [7n, 8n], gone: [] }], memory: [nothingLearned] });
+    expect(findings.reasons).toEqual([
+      'tags: 2 of 3 rows are missing, more than half; none of them is called gone',
+    ]);
+  });
+
+  it('only compares in a plan', async () => {
+    const { of, mirror, told, findings } = createStage({ result: { absent: [due] } });
+    const result = await planRefresh(of, mirror, settings, findings);
+    expect(result.absent).toEqual([due]);
+    expect(findings.counts).toEqual({ tags_read: 3, tags_added: 1, tags_changed: 2 });
+    expect(told).toMatchObject({ absences: [], memory: [], rejected: 0 });
+  });
+});
+
+describe('countContacts', () => {
+  const segments = ['all', 'bad', 'tagged'].map((name) => ({ name, body: { filter: name } }));
+  const serviceThat = (fails: unknown) =>
+    Object.assign(createServiceStandIn([]), {
+      contactCount: (body: Readonly<Record<string, unknown>>) =>
+        body['filter'] === 'bad'
+          ? Promise.reject(fails instanceof Error ? fails : new Error('none'))
+          : Promise.resolve(12n),
+    });
+
+  it('asks once per segment; one that fails costs the others nothing', async () => {
+    const findings = createFindings();
+    const counts = await countContacts(serviceThat(refusal(500)), segments, findings);
+    expect(counts).toEqual([
+      { segment: 'all', count: 12n },
+      { segment: 'tagged', count: 12n },
+    ]);
+    expect(findings).toMatchObject({
+      counts: { contact_counts: 2 },
+      reasons: ['contact count "bad": answered 500'],
+    });
+  });
+
+  it('ends with credentials that are refused, and with any error of our own', async () => {
+    await expect(countContacts(serviceThat(refusal(401)), segments, createFindings())).rejects.toMatchObject({
+      code: 'credentials',
+    });
+    await expect(countContacts(serviceThat(new Error('ours')), segments, createFindings())).rejects.toThrow(
+      'ours',
+    );
+  });
+});

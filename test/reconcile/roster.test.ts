@@ -1,0 +1,304 @@
+import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../src/errors.ts';
+import type { UserState } from '../../src/model/change.ts';
+import type { Id } from '../../src/model/id.ts';
+import type { Team } from '../../src/model/team.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
+import { createFindings } from '../../src/reconcile/findings.ts';
+import { isRefusal, readBack, readRoster } from '../../src/reconcile/roster.ts';
+import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
+import { createServiceStandIn, refusal, type ServiceStandIn } from './service-stand-in.ts';
+import { makeState, member } from './states.ts';
+import { rowsOf } from './truth.ts';
+
+const makeUser = (id: Id, given: Partial<ServiceUser> = {}): ServiceUser => ({
+  id,
+  name: `User ${id}`,
+  email: `user${id}@example.com`,
+  phone: `1555010${id}`,
+  roleId: 3n,
+  teamId: 1n,
+  raw: {},
+  ...given,
+});
+
+const users: readonly ServiceUser[] = [1n, 2n, 3n, 4n, 5n].map((id) => makeUser(id));
+
+const teamOf = (ids: readonly Id[], extras: Partial<Team['members'][number]> = {}): Team => ({
+  id: 1n,
+  name: 'Team',
+  listSize: null,
+  members: ids.map((id) => ({ ...member, id, name: `User ${id}`, ...extras })),
+  rejected: [],
+  raw: {},
+});
+const team = teamOf([1n, 2n, 3n, 4n, 5n]);
+
+/** Mirror and base know the user by these addresses. */
+const known = (id: Id, given: { email?: string | null; phone?: string | null } = {}): UserState => {
+  const { email = null, phone = null } = makeUser(id);
+  const values = { email, phone, ...given };
+  return { ...makeState({ base: values, mirror: values, service: null }), id };
+};
+
+async function read(service: ServiceStandIn, mirror: MirrorStandIn = createMirrorStandIn([]), of = team) {
+  const findings = createFindings();
+  const roster = await readRoster(service, mirror, of, findings);
+  return { roster, findings, found: [...roster.users.keys()].toSorted((a, b) => Number(a - b)) };
+}
+
+describe('isRefusal', () => {
+  type Status =
+    | 'none'
+    | 200
+    | 301
+    | 400
+    | 401
+    | 403
+    | 404
+    | 405
+    | 409
+    | 413
+    | 422
+    | 429
+    | 500
+    | 502
+    | 503
+    | 504;
+  const table: Record<Status, boolean> = {
+    none: false,
+    200: false,
+    301: false,
+    400: true,
+    401: false,
+    403: false,
+    404: true,
+    405: true,
+    409: true,
+    413: true,
+    422: true,
+    429: false,
+    500: false,
+    502: false,
+    503: false,
+    504: false,
+  };
+
+  it.each(rowsOf(table).map(([status, is]) => ({ status, is })))('status $status: $is', ({ status, is }) => {
+    const code = status === 'none' ? undefined : Number(status);
+    const error = new ServiceError('', { operation: 'GET /', phase: 'answered', status: code });
+    expect(isRefusal(error)).toBe(is);
+  });
+
+  it('is no other error', () => {
+    expect(isRefusal(Object.assign(new Error('400'), { status: 400 }))).toBe(false);
+    expect(isRefusal(undefined)).toBe(false);
+  });
+});
+
+describe('a service that answers no filter', () => {
+  it('with everybody is asked once', async () => {
+    const service = createServiceStandIn(users);
+    const { roster, found } = await read(service);
+    expect(found).toEqual([1n, 2n, 3n, 4n, 5n]);
+    expect(roster.unresolved).toEqual([]);
+    expect(service.filters).toEqual([{ emails: [], phones: [] }]);
+  });
+
+  it.each(['none', 'refuse', 2] as const)(
+    'with %s is asked for the addresses that are known',
+    async (unfiltered) => {
+      const service = createServiceStandIn(users);
+      service.unfiltered = unfiltered;
+      const mirror = createMirrorStandIn([1n, 2n, 3n, 4n, 5n].map((id) => known(id)));
+      const { roster, found } = await read(service, mirror);
+      expect(found).toEqual([1n, 2n, 3n, 4n, 5n]);
+      expect(roster.unresolved).toEqual([]);
+      const asked = service.filters[1]?.emails ?? [];
+      expect(asked).toHaveLength(unfiltered === 2 ? 3 : 5);
+      // Everybody was found by email, so nobody is asked for by phone.
+      expect(service.filters).toHaveLength(2);
+    },
+  );
+
+  it.each([401, 403, 429, 500])('with a %i fails the roster', async (status) => {
+    const service = createServiceStandIn(users);
+    const failing = { ...service, users: () => Promise.reject(refusal(status)) };
+    await expect(read(failing)).rejects.toMatchObject({ status });
+  });
+
+  it('with somebody whom the team does not list takes them too', async () => {
+    const service = createServiceStandIn([...users, makeUser(9n)]);
+    const { found } = await read(service);
+    expect(found).toContain(9n);
+  });
+});
+
+describe('members whom no lookup without a filter shows', () => {
+  const closed = (): ServiceStandIn =>
+    Object.assign(createServiceStandIn(users), { unfiltered: 'none' as const });
+
+  it('are looked up by email first and then, if need be, by phone', async () => {
+    const service = closed();
+    const mirror = createMirrorStandIn([
+      known(1n),
+      known(2n, { email: 'moved@example.com', phone: '+1 (555) 0102' }),
+    ]);
+    const { found } = await read(service, mirror, teamOf([1n, 2n]));
+    expect(found).toEqual([1n, 2n]);
+    expect(service.filters.slice(1)).toEqual([
+      { emails: ['user1@example.com', 'moved@example.com'], phones: [] },
+      { emails: [], phones: ['15550101', '15550102'] },
+    ]);
+  });
+
+  it('are looked up by what the team listing adds, and by user_lookups last', async () => {
+    const service = closed();
+    const mirror = createMirrorStandIn([]);
+    mirror.lookups = { emails: ['user1@example.com', 'USER2@example.com'], phones: ['15550103'] };
+    const listed = teamOf([1n], { email: 'user1@example.com', phone: null });
+    const of = { ...listed, members: [...listed.members, ...teamOf([2n, 3n]).members] };
+    const { found } = await read(service, mirror, of);
+    expect(found).toEqual([1n, 2n, 3n]);
+    expect(service.filters.slice(1)).toEqual([
+      { emails: ['user1@example.com'], phones: [] },
+      { emails: ['USER2@example.com'], phones: [] },
+      { emails: [], phones: ['15550103'] },
+    ]);
+  });
+
+  it('stay unresolved where nobody knows an address, and cost nothing', async () => {
+    const service = closed();
+    const { roster, findings } = await read(service);
+    expect(roster.unresolved).toEqual([1n, 2n, 3n, 4n, 5n]);
+    expect(service.filters).toHaveLength(1);
+    expect(findings.reasons).toEqual([]);
+  });
+
+  it('are asked for in every spelling, since not every deployment finds another case', async () => {
+    const service = closed();
+    service.exactEmails = true;
+    const pending = {
+      ...known(1n),
+      mirror: { ...known(1n).mirror, email: 'User1@example.com' },
+    } as UserState;
+    const mirror = createMirrorStandIn([pending]);
+    const { found } = await read(service, mirror, teamOf([1n]));
+    expect(found).toEqual([1n]);
+  });
+
+  it('are asked for once for each address, 100 at a time', async () => {
+    const many = Array.from({ length: 150 }, (_, i) => makeUser(BigInt(i + 1)));
+    const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
+    const mirror = createMirrorStandIn(many.map(({ id }) => known(id)));
+    const { found } = await read(service, mirror, teamOf(many.map(({ id }) => id)));
+    expect(found).toHaveLength(150);
+    expect(service.filters.slice(1).map(({ emails }) => emails.length)).toEqual([100, 50]);
+  });
+
+  it('and users of the mirror whom the team no longer lists are looked up as well', async () => {
+    const service = closed();
+    const mirror = createMirrorStandIn([known(1n), known(5n)]);
+    const { found } = await read(service, mirror, teamOf([1n]));
+    expect(found).toEqual([1n, 5n]);
+  });
+
+  it('are not looked up any more once they are known to be gone, unless the team lists them', async () => {
+    const service = closed();
+    const gone = (id: Id) => ({ ...known(id), mirror: { ...known(id).mirror, gone: true } }) as UserState;
+    const mirror = createMirrorStandIn([gone(1n), gone(2n)]);
+    const { found } = await read(service, mirror, teamOf([2n]));
+    expect(found).toEqual([2n]);
+    expect(service.filters.slice(1)).toEqual([{ emails: ['user2@example.com'], phones: [] }]);
+  });
+});
+
+describe('an address that the service refuses', () => {
+  it('is found by halving, and costs the others nothing', async () => {
+    const many = Array.from({ length: 16 }, (_, i) => makeUser(BigInt(i + 1)));
+    const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
+    service.refusesAddress = (address) => address === 'user11@example.com' || address === '155501011';
+    const mirror = createMirrorStandIn(many.map(({ id }) => known(id)));
+    const { roster, findings } = await read(service, mirror, teamOf(many.map(({ id }) => id)));
+    expect(roster.unresolved).toEqual([11n]);
+    expect(findings.warnings).toEqual([
+      'the service does not take "user11@example.com" as an address to look up',
+      'the service does not take "155501011" as an address to look up',
+    ]);
+    expect(findings.reasons).toEqual([]);
+    // No filter, then 16 addresses of either kind: one of each is found in 1 + 2 * 4 requests.
+    expect(service.filters).toHaveLength(1 + 9 + 9);
+    expect(service.filters.filter(({ emails, phones }) => emails.length > 0 && phones.length > 0)).toEqual(
+      [],
+    );
+  });
+
+  it('never turns into a request for everybody', async () => {
+    const service = createServiceStandIn(users);
+    service.unfiltered = 'none';
+    service.refusesAddress = () => true;
+    const mirror = createMirrorStandIn(users.map(({ id }) => known(id)));
+    const { roster } = await read(service, mirror);
+    expect(roster.unresolved).toHaveLength(5);
+    expect(service.filters.filter(({ emails, phones }) => emails.length + phones.length === 0)).toHaveLength(
+      1,
+    );
+  });
+});
+
+describe('rows that are not the team’s', () => {
+  it('are rejected, and the roster has nobody of them', async () => {
+    const service = createServiceStandIn([makeUser(1n), makeUser(2n, { teamId: 77n })]);
+    const { roster, found } = await read(service, createMirrorStandIn([]), teamOf([1n]));
+    expect(found).toEqual([1n]);
+    expect(roster.rejected).toMatchObject([{ resource: 'users', id: 2n, reason: 'it is of team 77' }]);
+  });
+
+  it('are told by a team id alone: left out and null say nothing', async () => {
+    const unnamed = makeUser(1n);
+    const withoutTeam: ServiceUser = { id: 1n, email: unnamed.email ?? null, raw: {} };
+    const service = createServiceStandIn([withoutTeam, makeUser(2n, { teamId: null })]);
+    const { found } = await read(service, createMirrorStandIn([]), teamOf([1n, 2n]));
+    expect(found).toEqual([1n, 2n]);
+  });
+
+  it('and could not be decoded are passed on from the team and from each answer', async () => {
+    const rejected = { resource: 'users', id: null, reason: 'no id', excerpt: '{}' };
+    const service = createServiceStandIn(users);
+    service.rejected = [rejected];
+    const { roster } = await read(service, createMirrorStandIn([]), {
+      ...team,
+      rejected: [{ ...rejected, resource: 'team' }],
+    });
+    expect(roster.rejected.map(({ resource }) => resource)).toEqual(['team', 'users']);
+  });
+});
+
+describe('readBack', () => {
+  const findings = createFindings();
+
+  it('finds a user by the old or the new address, and stops when everybody is there', async () => {
+    const service = createServiceStandIn(users);
+    const addresses = { emails: ['gone@example.com', 'user1@example.com', null], phones: ['15550102', null] };
+    expect([...(await readBack(service, addresses, [1n], findings)).keys()]).toEqual([1n]);
+    expect(service.filters).toEqual([{ emails: ['gone@example.com', 'user1@example.com'], phones: [] }]);
+    service.filters.length = 0;
+    expect([...(await readBack(service, addresses, [1n, 2n], findings)).keys()]).toEqual([1n, 2n]);
+    expect(service.filters).toHaveLength(2);
+  });
+
+  it('asks without a filter when no address finds them, and takes nobody for an answer', async () => {
+    const service = createServiceStandIn(users);
+    const nowhere = { emails: ['gone@example.com'], phones: [] };
+    expect((await readBack(service, nowhere, [3n], findings)).has(3n)).toBe(true);
+    expect(service.filters.at(-1)).toEqual({ emails: [], phones: [] });
+    service.unfiltered = 'refuse';
+    expect([...(await readBack(service, nowhere, [3n], findings)).keys()]).toEqual([]);
+  });
+
+  it('asks for nothing when nobody is wanted', async () => {
+    const service = createServiceStandIn(users);
+    await readBack(service, { emails: ['user1@example.com'], phones: [] }, [], findings);
+    expect(service.filters).toEqual([]);
+  });
+});

@@ -1,0 +1,160 @@
+/** The client against the emulator: every variant of what the interface leaves open, and real TLS. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import type { EmulatorOptions } from '../../src/emulator/options.ts';
+import { parseVariants, variantNames, variantTable } from '../../src/emulator/variants.ts';
+import { type Listing, nothingLearned } from '../../src/model/listing.ts';
+import { createSecret } from '../../src/secret.ts';
+import type { ClientOptions } from '../../src/service/client.ts';
+import { closeAfterEach, onClose, openClient } from './client-fixture.ts';
+
+closeAfterEach();
+
+const size = 20;
+
+async function open(options: EmulatorOptions, clientOptions: Partial<ClientOptions> = {}) {
+  const secret = { id: 'emulated', key: 'emulated-key' };
+  const emulator = await createEmulator({
+    http: true,
+    users: 30,
+    tags: 45,
+    fields: 25,
+    surveys: 3,
+    inboxes: 2,
+    contacts: 1_234,
+    secrets: [secret],
+    seed: 7,
+    ...options,
+  });
+  onClose(() => emulator.close());
+  const { client, clock } = openClient(emulator.url, {
+    credentials: { secretId: secret.id, secretKey: createSecret(secret.key) },
+    ...clientOptions,
+  });
+  clock.jump(Date.now() - clock.now());
+  return { emulator, client };
+}
+
+const ids = (rows: readonly { readonly id: bigint | number }[]) =>
+  rows.map((row) => Number(row.id)).toSorted((a, b) => a - b);
+
+/** Whole, or honest about not being so. */
+function expectWhole(
+  listing: Listing<{ readonly id: bigint }>,
+  rows: readonly { readonly id: number }[],
+  readable: boolean,
+) {
+  if (readable) expect(listing).toMatchObject({ status: 'complete', rejected: [] });
+  else expect(listing.status).toBe('incomplete');
+  if (readable) expect(ids(listing.rows)).toEqual(ids(rows));
+}
+
+/** Which page variants can be read to the end, for rows with and without `updated`. */
+function isReadable(
+  emulator: Emulator,
+  name: 'pages' | 'field-pages' | 'survey-pages',
+  dated: boolean,
+): boolean {
+  const variants = emulator.variants();
+  const value = variants[name] === 'same' ? variants.pages : variants[name];
+  return value === 'date-cursor' ? dated : value !== 'ignored';
+}
+
+const matrix = variantNames.flatMap((name) => {
+  const { values, number } = variantTable[name];
+  return [...values, ...(number ? ['7'] : [])].map((value) => `${name}=${value}`);
+});
+
+describe('every variant', () => {
+  test.each(matrix)('%s', async (variant) => {
+    const { emulator, client } = await open({ variants: parseVariants([variant]) });
+    const { team } = emulator;
+    for (
+      let memory = { tags: nothingLearned, fields: nothingLearned, surveys: nothingLearned }, i = 0;
+      i < 2;
+      i += 1
+    ) {
+      const tags = await client.tags({ memory: memory.tags, size });
+      expectWhole(tags, team.tags(), isReadable(emulator, 'pages', true));
+      const fields = await client.contactFields({ memory: memory.fields, size });
+      expectWhole(fields, team.fields(), isReadable(emulator, 'field-pages', false));
+      const surveys = await client.surveys({ memory: memory.surveys, size });
+      expectWhole(surveys, team.surveys(), isReadable(emulator, 'survey-pages', false));
+      memory = { tags: tags.memory, fields: fields.memory, surveys: surveys.memory };
+    }
+
+    const listed = await client.team();
+    expect(ids(listed.members)).toEqual(ids(team.users().filter((user) => user.listed)));
+    expect(listed.rejected).toEqual([]);
+    const emails = team
+      .users()
+      .flatMap((user) => (user.email === null || user.email === '' ? [] : [user.email]));
+    const { users, rejected } = await client.users({ emails, phones: [] });
+    expect(rejected).toEqual([]);
+    expect(users.length).toBe(emails.length);
+    expect(await client.contactCount({})).toBe(1_234n);
+    const { inboxes } = await client.inboxes();
+    expect(ids(inboxes)).toEqual(ids(team.inboxes()));
+
+    const [user] = users;
+    if (user === undefined) throw new Error('nobody was found');
+    const name = { first: 'Ann Marie', last: 'Berg' };
+    const [written] = (await client.updateUsers(new Map([[user.id, { name }]]))).users;
+    expect(written?.id).toBe(user.id);
+    expect(team.user(Number(user.id))).toMatchObject({ id: Number(user.id) });
+
+    const tag = await client.createTag('A new tag');
+    expect((await client.tag(tag.id))?.id).toBe(tag.id);
+    expect(await client.tag(999_999_999n)).toBeNull();
+    const [inbox] = inboxes;
+    if (inbox === undefined) throw new Error('there is no inbox');
+    await client.readConversation({ inboxId: inbox.id, userId: user.id, target: '15550100' });
+    const executeAt = new Date(Math.ceil(Date.now() / 900_000 + 2) * 900_000).toISOString();
+    const request = { inboxId: inbox.id, executeAt, content: { text: 'hi' }, phoneNumber: '15550100' };
+    const made = await client.createSchedule(request);
+    expect(await client.schedule(made.id)).toMatchObject({ id: made.id, inboxId: inbox.id });
+    expect((await client.replaceSchedule(made.id, { ...request, content: { text: 'ho' } })).id).toBe(made.id);
+    await client.cancelSchedule(made.id);
+    expect(await client.schedule(made.id)).toBeNull();
+    expect(emulator.requests.some(({ status }) => status === 401 || status === 429)).toBe(false);
+  });
+});
+
+describe('exact numbers of requests', () => {
+  test.each(['base-0', 'base-1', 'base-1-empty', 'base-1-refused'])('%s', async (pages) => {
+    const { emulator, client } = await open({ variants: parseVariants([`pages=${pages}`]) });
+    const { memory } = await client.tags({ memory: nothingLearned, size });
+    emulator.clearRequests();
+    expect((await client.tags({ memory, size })).status).toBe('complete');
+    expect(emulator.requests).toHaveLength(Math.ceil(45 / size) + 1);
+  });
+});
+
+describe('as the interface demands', () => {
+  test('HTTPS, with an authority of the emulator’s own', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    onClose(async () => {
+      rmSync(directory, { recursive: true });
+      await Promise.resolve();
+    });
+    const secret = { id: 'emulated', key: 'emulated-key' };
+    const emulator = await createEmulator({ users: 3, secrets: [secret] });
+    onClose(() => emulator.close());
+    const caFile = join(directory, 'ca.pem');
+    writeFileSync(caFile, emulator.authority ?? '');
+    const credentials = { secretId: secret.id, secretKey: createSecret(secret.key) };
+    const { client, clock } = openClient(emulator.url, { credentials, http: { caFile } });
+    clock.jump(Date.now() - clock.now());
+    expect((await client.team()).members).toHaveLength(3);
+    const untrusting = openClient(emulator.url, { credentials });
+    await expect(untrusting.client.team()).rejects.toThrow('no trusted TLS connection');
+  });
+
+  test('the legacy key is accepted on every endpoint as well', async () => {
+    const { client } = await open({ apiKey: 'legacy' }, { credentials: { apiKey: createSecret('legacy') } });
+    expect((await client.inboxes()).inboxes).toHaveLength(2);
+  });
+});

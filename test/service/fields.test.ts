@@ -1,0 +1,337 @@
+/** Every documented field of every answer: taken when it is there, and costing nothing else when it is not. */
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { createEmulator } from '../../src/emulator/emulator.ts';
+import { nothingLearned } from '../../src/model/listing.ts';
+import { createSecret } from '../../src/secret.ts';
+import type { Client } from '../../src/service/client.ts';
+import { fieldsOf, unplayed } from '../support/interface-rows.ts';
+import { responses, type Shape, user } from '../support/interface-shapes.ts';
+import { closeAfterEach, onClose, openClient, openPair } from './client-fixture.ts';
+import { json } from './raw-server.ts';
+
+closeAfterEach();
+
+type Row = Record<string, unknown>;
+
+interface Case {
+  readonly shape: Shape;
+  /** The body that holds the row. */
+  readonly body: (row: Row) => unknown;
+  /** The row as the client gives it; `undefined` where it was rejected. Throws where the answer was. */
+  readonly read: (client: Client) => Promise<unknown>;
+  /** Without these there is no row. */
+  readonly required: readonly string[];
+  /** What a field that is not there becomes. */
+  readonly absent: null | undefined;
+  /** Keys of ours beside the documented fields. */
+  readonly more: Row;
+}
+
+const listing = { memory: nothingLearned, size: 10 };
+const plain = { required: ['id'], absent: null, more: { raw: {} } } as const;
+const alone = (row: Row): unknown => row;
+const listed = (row: Row): unknown => [row];
+
+const cases = {
+  Inbox: {
+    ...plain,
+    shape: responses.inbox.shape,
+    body: listed,
+    read: async (client) => (await client.inboxes()).inboxes[0],
+  },
+  'User (users/get)': {
+    ...plain,
+    absent: undefined,
+    shape: user,
+    body: (row) => ({ memberships: [row] }),
+    read: async (client) => (await client.users({ emails: [], phones: [] })).users[0],
+  },
+  'User (users/update)': {
+    ...plain,
+    absent: undefined,
+    shape: user,
+    body: (row) => ({ memberships: [row] }),
+    read: async (client) => (await client.updateUsers(new Map([[1n, { roleId: 4n }]]))).users[0],
+  },
+  Team: {
+    ...plain,
+    required: ['id', 'members'],
+    more: { raw: {}, rejected: [] },
+    shape: responses.team.shape,
+    body: alone,
+    read: (client) => client.team(),
+  },
+  'Contact field': {
+    ...plain,
+    shape: responses.contactField.shape,
+    body: listed,
+    read: async (client) => (await client.contactFields(listing)).rows[0],
+  },
+  'Tag (tags)': {
+    ...plain,
+    shape: responses.tag.shape,
+    body: listed,
+    read: async (client) => (await client.tags(listing)).rows[0],
+  },
+  'Tag (tag/{id})': { ...plain, shape: responses.tag.shape, body: alone, read: (client) => client.tag(1n) },
+  'Survey (surveys)': {
+    ...plain,
+    shape: responses.survey.shape,
+    body: listed,
+    read: async (client) => (await client.surveys(listing)).rows[0],
+  },
+  'Survey (survey/{id})': {
+    ...plain,
+    shape: responses.survey.shape,
+    body: alone,
+    read: (client) => client.survey(1n),
+  },
+  'Scheduled message': {
+    ...plain,
+    shape: responses.scheduledMessage.shape,
+    body: alone,
+    read: (client) => client.schedule(1n),
+  },
+  'Write result': {
+    ...plain,
+    more: {},
+    shape: responses.writeResult.shape,
+    body: alone,
+    read: (client) => client.createTag('x'),
+  },
+} as const satisfies Record<string, Case>;
+
+type Name = keyof typeof cases;
+const names = Object.keys(cases) as readonly Name[];
+
+const camelCase = (name: string): string =>
+  name.replace(/(?<=.)_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** Values that differ from field to field, as they stand in JSON. */
+function sampleOf(shape: Shape): Row {
+  return Object.fromEntries(
+    Object.entries(shape.fields).map(([name, field], index) => {
+      if (typeof field !== 'string') {
+        const inner = sampleOf(field.shape);
+        return [name, field.list ? [inner] : inner];
+      }
+      const values: Readonly<Record<string, unknown>> = {
+        integer: index + 1,
+        string: `the ${name}`,
+        boolean: true,
+        'integer[]': [index + 1, index + 2],
+        'string[]': [`one of ${name}`],
+      };
+      return [name, values[field]];
+    }),
+  );
+}
+
+/** What the client makes of such values: integers are exact, names are ours, and nothing is left over. */
+function takenFrom(value: unknown, more: Row): unknown {
+  if (typeof value === 'number') return BigInt(value);
+  if (Array.isArray(value)) return value.map((entry) => takenFrom(entry, more));
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).map(([name, inner]) => [camelCase(name), takenFrom(inner, more)]);
+  return { ...(Object.fromEntries(fields) as Row), ...more };
+}
+
+/** Members of a team have no `raw`, and two keys that nobody documented. */
+function expected(name: Name, row: Row): Row {
+  const taken = takenFrom(row, { raw: {} }) as Row;
+  if (name !== 'Team') return { ...taken, raw: undefined, ...cases[name].more };
+  const members = (taken['members'] as Row[]).map(({ raw: _none, ...member }) => ({
+    ...member,
+    email: null,
+    phone: null,
+  }));
+  return { ...taken, members, ...cases[name].more };
+}
+
+/** The object that holds the last name of the path. */
+function holderOf(root: Row, path: string): Row {
+  const steps = path.split('.').slice(0, -1);
+  return steps.reduce<Row>((at, step) => {
+    const next = at[step.replace('[]', '')];
+    return (step.endsWith('[]') ? (next as Row[])[0] : next) as Row;
+  }, root);
+}
+
+const lastOf = (path: string): string => path.split('.').at(-1) ?? '';
+
+function changed(row: Row, path: string, change: (holder: Row, name: string) => void): Row {
+  const copy = structuredClone(row);
+  change(holderOf(copy, path), lastOf(path));
+  return copy;
+}
+
+const ourPath = (path: string): string => path.split('.').map(camelCase).join('.');
+
+const otherTypes: Readonly<Record<string, readonly unknown[]>> = {
+  integer: ['1', 1.5, true],
+  string: [1, ['x'], {}],
+  boolean: ['true', 0],
+  'integer[]': [1, ['1'], [1, null]],
+  'string[]': [false, 'x', [1]],
+  object: ['x', []],
+  'object[]': [{}, ['x']],
+};
+
+/** A client, and what it reads when the row is the answer. */
+async function openReader(name: Name) {
+  const { shape, body, read }: Case = cases[name];
+  let row: Row = sampleOf(shape);
+  const { client } = await openPair((socket, request) => {
+    const { page = 0 } = (request.body === '' ? {} : JSON.parse(request.body)) as { page?: number };
+    socket.write(json(200, page === 0 ? body(row) : []));
+  });
+  return async (answered: Row): Promise<unknown> => {
+    row = answered;
+    return await read(client);
+  };
+}
+
+const fields = names.flatMap((name) =>
+  fieldsOf(cases[name].shape).map(({ path, type }) => [name, path, type] as const),
+);
+
+describe('every documented field', () => {
+  test.each(names)('%s: every documented field is taken', async (name) => {
+    const row = sampleOf(cases[name].shape);
+    const read = await openReader(name);
+    expect(await read(row)).toEqual(expected(name, row));
+  });
+
+  test.each(fields)('%s, %s: missing, null or of another type', async (name, path, type) => {
+    const { shape, required, absent }: Case = cases[name];
+    const row = sampleOf(shape);
+    const whole = expected(name, row);
+    const read = await openReader(name);
+    const without = changed(row, path, (holder, key) => delete holder[key]);
+    const none = changed(row, path, (holder, key) => Object.assign(holder, { [key]: null }));
+    const others = (otherTypes[type] ?? []).map((value) => ({
+      value,
+      row: changed(row, path, (holder, key) => Object.assign(holder, { [key]: value })),
+    }));
+    expect(others.length).toBeGreaterThan(0);
+
+    if (required.includes(path) || path === 'members[].id') {
+      for (const broken of [without, none, ...others.map((other) => other.row)]) {
+        // A member costs itself, an entry of a list is rejected alone, and an answer of one row is none.
+        const got = await read(broken).catch((error: unknown) => error);
+        if (path === 'members[].id') expect(got).toMatchObject({ id: 1n, members: [], rejected: [{}] });
+        else if (path === 'members' && Array.isArray(holderOf(broken, path)['members'])) {
+          expect(got).toMatchObject({ id: 1n, members: [], rejected: [{ resource: 'team members' }] });
+        } else if (got !== undefined) expect(got).toMatchObject({ name: 'ServiceError', phase: 'sent' });
+      }
+      return;
+    }
+    const becomes = (value: unknown, raw: Row): Row =>
+      changed(whole, ourPath(path), (holder, key) => {
+        holder[key] = value;
+        if (holder['raw'] !== undefined) holder['raw'] = raw;
+      });
+    expect(await read(without)).toEqual(becomes(absent, {}));
+    expect(await read(none)).toEqual(becomes(null, {}));
+    for (const other of others) {
+      expect(await read(other.row)).toEqual(becomes(absent, { [lastOf(path)]: other.value }));
+    }
+  });
+});
+
+const exactIds = ['Inbox', 'User (users/get)', 'Contact field', 'Tag (tags)', 'Survey (surveys)'] as const;
+
+describe('ids', () => {
+  test.each(exactIds)('%s: an id past 2^53 is exact, and one past 2^63 is refused', async (name) => {
+    const read = await openReader(name);
+    const row = { ...sampleOf(cases[name].shape), name: 'n' };
+    expect(await read({ ...row, id: 9007199254740993n })).toMatchObject({ id: 9007199254740993n });
+    expect(await read({ ...row, id: 2n ** 63n })).toBeUndefined();
+  });
+});
+
+const quarterMs = 900_000;
+const soon = new Date((Math.floor(Date.now() / quarterMs) + 8) * quarterMs).toISOString();
+
+/** Messages that together have every field that can be sent. */
+async function scheduled(client: Client, inboxId: bigint): Promise<unknown[]> {
+  const content = {
+    attachments: [{ name: 'n', type: 't', url: 'https://x.example/a' }],
+    gallery: [{ annotationPosition: 'p', annotationText: 'a', originalUrl: 'o', url: 'u' }],
+    localDay: 1,
+    localTime: '09:00',
+    offset: 2,
+    template: 5n,
+    text: 'x',
+    to: 'y',
+  };
+  const request = { inboxId, executeAt: soon, content };
+  const { id } = await client.createSchedule({ ...request, conversationId: 7n });
+  const other = await client.createSchedule({ ...request, listId: 8n });
+  return [await client.schedule(id), await client.schedule(other.id)];
+}
+
+/** What the emulator has of each kind, as the client reads it. */
+const emulated: Record<Name, (client: Client) => Promise<readonly unknown[]>> = {
+  Inbox: async (client) => (await client.inboxes()).inboxes,
+  'User (users/get)': async (client) => (await client.users({ emails: [], phones: [] })).users,
+  'User (users/update)': async (client) => {
+    const [first] = (await client.team()).members;
+    return (await client.updateUsers(new Map([[first?.id ?? 0n, { email: 'a@b.example' }]]))).users;
+  },
+  Team: async (client) => [await client.team()],
+  'Contact field': async (client) => (await client.contactFields(listing)).rows,
+  'Tag (tags)': async (client) => (await client.tags(listing)).rows,
+  'Tag (tag/{id})': async (client) => [await client.tag((await client.createTag('New')).id)],
+  'Survey (surveys)': async (client) => (await client.surveys(listing)).rows,
+  'Survey (survey/{id})': async (client) => {
+    const [first] = (await client.surveys(listing)).rows;
+    return [await client.survey(first?.id ?? 0n)];
+  },
+  'Scheduled message': async (client) => {
+    const [inbox] = (await client.inboxes()).inboxes;
+    return await scheduled(client, inbox?.id ?? 0n);
+  },
+  'Write result': async (client) => [await client.createTag('New')],
+};
+
+/** Whether the path leads to a value of the documented type; lists may be empty. */
+function holds(value: unknown, path: string, type: string): boolean {
+  const [step = '', ...rest] = path.split('.');
+  const inner = (value as Row | null)?.[camelCase(step.replace('[]', ''))];
+  if (rest.length > 0) {
+    const next = step.endsWith('[]') ? (inner as readonly unknown[] | null)?.[0] : inner;
+    return next !== undefined && next !== null && holds(next, rest.join('.'), type);
+  }
+  if (type.endsWith('[]')) return Array.isArray(inner);
+  return typeof inner === (type === 'integer' ? 'bigint' : type) && inner !== null;
+}
+
+/** What the client found to be not as documented, or not documented at all, anywhere inside. */
+function leftOver(value: unknown): readonly unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === 'raw' ? Object.entries(inner as Row) : leftOver(inner),
+  );
+}
+
+describe('the emulator', () => {
+  test.each(names)('%s: the emulator answers every documented field', async (name) => {
+    const emulator = await createEmulator({ http: true, users: 3, tags: 3, fields: 3 });
+    onClose(() => emulator.close());
+    const credentials = {
+      secretId: emulator.environment['MUSTERD_SECRET_ID'] ?? '',
+      secretKey: createSecret(emulator.environment['MUSTERD_SECRET_KEY'] ?? ''),
+    };
+    const { client } = openClient(emulator.url, { credentials, clock: systemClock });
+    const seen = await emulated[name](client);
+    expect(seen.length).toBeGreaterThan(0);
+    expect(leftOver(seen)).toEqual([]);
+    for (const { path, type } of fieldsOf(cases[name].shape)) {
+      const is = unplayed.includes(path) ? 'not played' : 'answered';
+      const found = seen.some((row) => holds(row, path, type)) ? 'answered' : 'not played';
+      expect([path, found]).toEqual([path, is]);
+    }
+  });
+});

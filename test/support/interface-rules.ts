@@ -1,0 +1,2 @@
+import type { Row } from './interface-rows.ts';
+export const ruleRows: readonly Row[] = [];
