@@ -18,6 +18,8 @@ interface HeldRow {
   readonly mirror_value: unknown;
   readonly service_value: unknown;
   readonly detail: string;
+  readonly until: string | null;
+  readonly ends_in_ms: number | null;
 }
 
 /** Columns that both queries below select. */
@@ -72,6 +74,7 @@ function toHold(row: HeldRow): Hold {
     mirror: valueFromJson(field, row.mirror_value),
     service: service as ServiceValue,
     detail: row.detail,
+    endsInMs: row.ends_in_ms ?? undefined,
   };
 }
 
@@ -121,7 +124,8 @@ const userJoins = (teamId: Id) => sql`
   left join sync.absences a on a.team_id = ${teamId} and a.resource = 'users' and a.id = i.id
   left join sync.changes c on c.team_id = ${teamId} and c.user_id = i.id and c.state = 'open'
   left join lateral (
-    select jsonb_agg(to_jsonb(f)) as held from sync.held_fields f where f.team_id = ${teamId} and f.user_id = i.id
+    select jsonb_agg(to_jsonb(f) || jsonb_build_object('ends_in_ms', extract(epoch from f.until - clock_timestamp()) * 1000)) as held
+    from sync.held_fields f where f.team_id = ${teamId} and f.user_id = i.id
   ) h on true`;
 
 /** One user as the statement below stages it; an empty text of the service counts as none. */

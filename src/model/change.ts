@@ -17,7 +17,15 @@ export type FieldValue = NamePair | string | Id | null;
 export type MoveKind = 'pull' | 'settle' | 'push';
 
 /** Why a field waits for a person. */
-export type HoldReason = 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'brake';
+export type HoldReason =
+  | 'conflict'
+  | 'refused'
+  | 'ineffective'
+  | 'unsupported'
+  | 'gone'
+  | 'brake'
+  /** A person asked for it. */
+  | 'asked';
 
 export interface Move {
   readonly kind: MoveKind;
@@ -37,6 +45,8 @@ export interface Hold {
   readonly service: ServiceValue;
   /** What happened, in words. */
   readonly detail: string;
+  /** A hold that a person asked for stands until then, whatever the values do: ms from now, by the database's clock. */
+  readonly endsInMs?: number | undefined;
 }
 
 /**

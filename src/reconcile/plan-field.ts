@@ -51,7 +51,7 @@ export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): st
 
 /** A value that could not be sent waits no longer once it can, as when the guessed split of a name is accepted. */
 function staysHeld(hold: Hold, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
-  if (!holdStands(hold, mirror, service)) return false;
+  if (hold.reason === 'asked' || !holdStands(hold, mirror, service)) return false;
   return hold.reason !== 'unsupported' || unsendable(hold.field, mirror, base) !== undefined;
 }
 
@@ -74,6 +74,7 @@ export function planField(
   const previous = state.held.find((hold) => hold.field === field);
   const verdict = mergeField(field, state.base, mirror, service);
   const release = previous === undefined ? {} : { release: true as const };
+  if (previous?.reason === 'asked' && (previous.endsInMs ?? 0) > 0) return { held: true };
   if (verdict === 'nothing') return release;
   if (verdict === 'settle') return { ...release, move: { kind: 'settle', field, ...values } };
   const base = state.base ?? adoptValues(service, mirror).base;

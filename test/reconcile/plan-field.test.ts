@@ -139,7 +139,7 @@ describe('a hold', () => {
   it.each(fields)('of %s stands while both values are as they were', (field) => {
     const { state } = conflictOf(field);
     expect(plan(field, state)).toEqual({ held: true });
-    const reasons: Record<Exclude<HoldReason, 'unsupported'>, true> = {
+    const reasons: Record<Exclude<HoldReason, 'unsupported' | 'asked'>, true> = {
       conflict: true,
       refused: true,
       ineffective: true,
@@ -153,6 +153,18 @@ describe('a hold', () => {
       const mirrorWins: Policy = { ...holdAll, [field]: 'mirror-wins' };
       expect(plan(field, { ...state, held }, mirrorWins)).toEqual({ held: true });
     }
+  });
+
+  it.each(fields)('of %s that a person asked for stands until its time, whatever the values do', (field) => {
+    const { state } = conflictOf(field);
+    const asked = (endsInMs: number) =>
+      state.held.map((hold) => ({ ...hold, reason: 'asked' as const, endsInMs }));
+    const settled = makeState({});
+    for (const of of [state, settled, makeState(edited[field])]) {
+      expect(plan(field, { ...of, held: asked(1) })).toEqual({ held: true });
+      expect(plan(field, { ...of, held: asked(0) })).not.toHaveProperty('held');
+    }
+    expect(plan(field, { ...settled, held: asked(0) })).toEqual({ release: true });
   });
 
   it.each(fields)('of %s is replaced, not ended, when the values change and the reason stays', (field) => {

@@ -1,6 +1,7 @@
 /** A TCP server on 127.0.0.1 that reads HTTP requests and lets a test write whatever bytes it likes. */
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { toJson } from '../../src/model/json.ts';
 
 export interface RawRequest {
   readonly method: string;
@@ -38,7 +39,7 @@ export function answer(status: number, body: string, headers: Readonly<Record<st
 }
 
 export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): string {
-  return answer(status, JSON.stringify(value), headers);
+  return answer(status, toJson(value), headers);
 }
 
 /** Takes whole requests off the front of what was received. */

@@ -1,0 +1,385 @@
+/** What the client sends, as a plain HTTP server sees it; and what it makes of each documented error. */
+import { createServer } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { createEmulator } from '../../src/emulator/emulator.ts';
+import { nothingLearned } from '../../src/model/listing.ts';
+import { createSecret } from '../../src/secret.ts';
+import type { Client } from '../../src/service/client.ts';
+import type { ScheduleRequest } from '../../src/service/schedule-request.ts';
+import { fieldsOf } from '../support/interface-rows.ts';
+import { bodies, type Resource } from '../support/interface-shapes.ts';
+import { closeAfterEach, onClose, openClient, openPair } from './client-fixture.ts';
+import { json } from './raw-server.ts';
+
+closeAfterEach();
+
+interface Received {
+  readonly operation: string;
+  readonly contentType: string | undefined;
+  readonly body: unknown;
+}
+
+/** What each endpoint answers here: as little as the client takes. */
+const answers: Readonly<Record<string, unknown>> = {
+  'GET /v1/users/get': { memberships: [] },
+  'POST /v1/users/update': { memberships: [] },
+  'POST /v1/contacts/count': '0',
+  'POST /v1/tag': { id: 1 },
+  'POST /v1/schedule': { id: 1 },
+  'PUT /v1/schedule/5': { id: 5 },
+  'POST /v1/conversations/read': 'read',
+};
+
+/** A client, and what Node's own HTTP server understood of its requests. */
+async function openHttp() {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const operation = `${request.method ?? ''} ${request.url ?? ''}`;
+      const text = Buffer.concat(chunks).toString();
+      const body: unknown = text === '' ? undefined : JSON.parse(text);
+      received.push({ operation, contentType: request.headers['content-type'], body });
+      const answer = JSON.stringify(answers[operation] ?? []);
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length });
+      response.end(answer);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onClose(
+    () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  const { port } = server.address() as { readonly port: number };
+  return { received, ...openClient(`http://127.0.0.1:${port}`) };
+}
+
+const page = {
+  archived: false,
+  ascending: true,
+  assigned: 3,
+  date: '2030-01-01T00:00:00Z',
+  filter: 'vip',
+  filters: { inboxes: [1], closed: false, unread: true, ids: [2], unanswered: true },
+  id: 4,
+  limit: 10,
+  order: 'created_at',
+  page: 2,
+  parent_id: 5,
+};
+
+const content = {
+  attachments: [{ name: 'n', type: 'image/png', url: 'https://x.example/a' }],
+  gallery: [{ annotationPosition: 'p', annotationText: 'é 👋', originalUrl: 'o', url: 'u' }],
+  localDay: 1,
+  localTime: '09:00',
+  offset: 2,
+  template: 9007199254740991n,
+  text: 'Bis später',
+  to: 'y',
+};
+const sentContent = {
+  attachments: content.attachments,
+  gallery: [{ annotation_position: 'p', annotation_text: 'é 👋', original_url: 'o', url: 'u' }],
+  local_day: 1,
+  local_time: '09:00',
+  offset: 2,
+  template: 9007199254740991,
+  text: 'Bis später',
+  to: 'y',
+};
+const common = { inboxId: 3n, executeAt: '2030-01-01T00:30:00Z', content };
+const sentCommon = { inbox_id: 3, execute_at: '2030-01-01T00:30:00Z', content: sentContent };
+const rest = { userId: 6n, superId: 7n, isEmail: true, _: 8, localId: 'l' };
+const sentRest = { user_id: 6, super_id: 7, is_email: true, _: 8, local_id: 'l' };
+/** Exactly one of these can be given. */
+const families = [
+  [{ phoneNumber: '15550100' }, { phone_number: '15550100' }],
+  [{ conversationId: 9n }, { conversation_id: 9 }],
+  [{ listId: 10n }, { list_id: 10 }],
+  [{ targets: ['15550100', '15550101'] }, { targets: ['15550100', '15550101'] }],
+] as const;
+const schedules = families.map(([target]): ScheduleRequest => ({ ...common, ...rest, ...target }));
+const sentSchedules = families.map(([, target]) => ({ ...sentCommon, ...sentRest, ...target }));
+
+const nothing = { memory: nothingLearned, size: 10 };
+
+/** Calls that together send every field of a body, and the bodies that must come of them. */
+const cases: Record<
+  keyof typeof bodies,
+  readonly { readonly call: (client: Client) => Promise<unknown>; readonly sent: readonly unknown[] }[]
+> = {
+  pagination: [
+    { call: (client) => client.contactCount(page), sent: [page] },
+    {
+      // Read to the end: two pages tell how they are numbered, and both are empty here.
+      call: (client) => client.tags(nothing),
+      sent: [
+        { limit: 10, page: 0 },
+        { limit: 10, page: 1 },
+      ],
+    },
+    {
+      call: (client) =>
+        client.tags({ memory: { firstPage: null, limit: 10, pages: null, cursor: 'date' }, size: 10 }),
+      sent: [{ limit: 10 }],
+    },
+    {
+      call: (client) => client.contactFields(nothing),
+      sent: [
+        { limit: 10, page: 0 },
+        { limit: 10, page: 1 },
+      ],
+    },
+  ],
+  surveyPage: [
+    {
+      call: (client) => client.surveys(nothing),
+      sent: [
+        { limit: 10, page: 0 },
+        { limit: 10, page: 1 },
+      ],
+    },
+  ],
+  userFilter: [
+    {
+      call: (client) => client.users({ emails: ['zoë@example.com'], phones: ['+1 (555) 0100'] }),
+      sent: [{ email: ['zoë@example.com'], phone: ['15550100'] }],
+    },
+    { call: (client) => client.users({ emails: [], phones: [] }), sent: [{}] },
+  ],
+  updateUsers: [
+    {
+      call: (client) =>
+        client.updateUsers(
+          new Map([
+            [
+              1n,
+              { name: { first: 'Zoë', last: '田中' }, email: 'z@example.com', phone: '+1 555', roleId: 4n },
+            ],
+            [2n, { phone: null }],
+          ]),
+        ),
+      sent: [
+        {
+          users: [
+            {
+              id: 1,
+              first_name: 'Zoë',
+              last_name: '田中',
+              email: 'z@example.com',
+              phone: '1555',
+              role_id: 4,
+            },
+            { id: 2, phone: '' },
+          ],
+        },
+      ],
+    },
+  ],
+  newTag: [{ call: (client) => client.createTag('Größe 👟'), sent: [{ tag: 'Größe 👟' }] }],
+  conversationRead: [
+    {
+      call: (client) =>
+        client.readConversation({
+          inboxId: 3n,
+          userId: 1n,
+          target: '15550100',
+          targets: ['15550101'],
+          reassignId: 2n,
+        }),
+      sent: [{ inbox_id: 3, user_id: 1, target: '15550100', targets: ['15550101'], reassign_id: 2 }],
+    },
+    {
+      call: (client) => client.readConversation({ inboxId: 3n, userId: 1n }),
+      sent: [{ inbox_id: 3, user_id: 1 }],
+    },
+  ],
+  scheduleRequest: [
+    ...schedules.map((request, at) => ({
+      call: (client: Client) => client.createSchedule(request),
+      sent: [sentSchedules[at]],
+    })),
+    ...schedules.map((request, at) => ({
+      call: (client: Client) => client.replaceSchedule(5n, request),
+      sent: [sentSchedules[at]],
+    })),
+  ],
+};
+const names = Object.keys(cases) as readonly (keyof typeof bodies)[];
+
+/** The paths in a JSON value, with their types in the words of the shapes. */
+function pathsOf(value: unknown, prefix = ''): readonly (readonly [path: string, type: string])[] {
+  return Object.entries(value ?? {}).flatMap(([key, inner]: readonly [string, unknown]) => {
+    const path = prefix === '' ? key : `${prefix}.${key}`;
+    const own = [path, typeOf(inner)] as const;
+    if (path === 'filters' || typeof inner !== 'object') return [own];
+    if (!Array.isArray(inner)) return [own, ...pathsOf(inner, path)];
+    return typeof inner[0] === 'object' ? [own, ...pathsOf(inner[0], `${path}[]`)] : [own];
+  });
+}
+
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return `${typeOf(value[0])}[]`;
+  return Number.isInteger(value) ? 'integer' : typeof value;
+}
+
+describe('requests', () => {
+  test.each(names)('%s: every documented field reaches the wire', async (name) => {
+    const { client, received } = await openHttp();
+    for (const { call } of cases[name]) await call(client);
+    expect(received.map(({ body }) => body)).toEqual(cases[name].flatMap(({ sent }) => sent));
+    expect(new Set(received.map(({ contentType }) => contentType))).toEqual(new Set(['application/json']));
+    const { at, shape }: Resource = bodies[name];
+    const operations = at.map((place) => place.replace(' request', '').replace('{id}', '5'));
+    expect(new Set(received.map(({ operation }) => operation))).toEqual(new Set(operations));
+    const seen = Object.fromEntries(received.flatMap(({ body }) => pathsOf(body)));
+    expect(seen).toEqual(Object.fromEntries(fieldsOf(shape).map(({ path, type }) => [path, type])));
+  });
+
+  test('an id past 2^53 is sent digit by digit', async () => {
+    const { client, server } = await openPair((socket) => socket.write(json(200, { memberships: [] })));
+    await client.updateUsers(new Map([[9007199254740993n, { roleId: 9007199254740995n }]]));
+    expect(server.requests[0]?.body).toBe('{"users":[{"id":9007199254740993,"role_id":9007199254740995}]}');
+  });
+
+  test('a GET without a documented body has none', async () => {
+    const { client, server } = await openPair((socket, request) =>
+      socket.write(json(200, request.path === '/v1/inboxes' ? [] : { id: 5, members: [] })),
+    );
+    await client.inboxes();
+    await client.team();
+    await client.tag(5n);
+    await client.survey(5n);
+    await client.schedule(5n);
+    expect(server.requests.map(({ body, headers }) => [body, headers['content-type']])).toEqual(
+      Array.from({ length: 5 }, () => ['', undefined]),
+    );
+  });
+});
+
+const quarterMs = 900_000;
+const soon = new Date((Math.floor(Date.now() / quarterMs) + 8) * quarterMs).toISOString();
+
+async function openEmulated() {
+  const emulator = await createEmulator({ http: true, users: 3, tags: 3, fields: 3 });
+  onClose(() => emulator.close());
+  const credentials = {
+    secretId: emulator.environment['MUSTERD_SECRET_ID'] ?? '',
+    secretKey: createSecret(emulator.environment['MUSTERD_SECRET_KEY'] ?? ''),
+  };
+  return { emulator, ...openClient(emulator.url, { credentials, clock: systemClock }) };
+}
+
+describe('the emulator takes what the client sends', () => {
+  test('schedules: every field, for each family of targets, created and replaced', async () => {
+    const { emulator, client } = await openEmulated();
+    const inboxId = BigInt(emulator.team.inboxes()[0]?.id ?? 0);
+    for (const [at, request] of schedules.entries()) {
+      const changes = { inboxId, executeAt: soon, localId: `l${at}` };
+      const { id } = await client.createSchedule({ ...request, ...changes });
+      const sent = { ...sentSchedules[at], inbox_id: Number(inboxId), execute_at: soon, local_id: `l${at}` };
+      expect(emulator.team.schedules().at(-1)?.request).toEqual(sent);
+      expect(await client.schedule(id)).toMatchObject({
+        execute: soon,
+        inboxId,
+        localId: `l${at}`,
+        meta: { content: { ...content, localDay: 1n, offset: 2n } as unknown },
+        op: 'create',
+      });
+      await client.replaceSchedule(id, { ...request, ...changes, content: { text: 'other' } });
+      expect(emulator.team.schedules().at(-1)).toMatchObject({
+        request: { content: { text: 'other' } },
+        op: 'update',
+      });
+      await client.cancelSchedule(id);
+    }
+    expect(emulator.team.schedules()).toEqual([]);
+  });
+
+  test('pagination bodies, conversations, tags and updates', async () => {
+    const { emulator, client } = await openEmulated();
+    await client.contactCount(page);
+    const { users, inboxes } = emulator.team;
+    const [person] = users();
+    const conversation = { inboxId: BigInt(inboxes()[0]?.id ?? 0), userId: BigInt(person?.id ?? 0) };
+    await client.readConversation({
+      ...conversation,
+      target: '15550100',
+      targets: ['15550101'],
+      reassignId: conversation.userId,
+    });
+    await client.createTag('New');
+    await client.updateUsers(
+      new Map([
+        [
+          conversation.userId,
+          { name: { first: 'A', last: 'B' }, email: 'a@b.example', phone: '+1 (555) 010-0100', roleId: 1n },
+        ],
+      ]),
+    );
+    expect(emulator.requests.map(({ status, path, body }) => [status, path, body])).toEqual([
+      [200, '/v1/contacts/count', page],
+      [200, '/v1/conversations/read', emulator.team.conversationsRead()[0]],
+      [200, '/v1/tag', { tag: 'New' }],
+      [
+        200,
+        '/v1/users/update',
+        {
+          users: [
+            {
+              id: person?.id,
+              first_name: 'A',
+              last_name: 'B',
+              email: 'a@b.example',
+              phone: '15550100100',
+              role_id: 1,
+            },
+          ],
+        },
+      ],
+    ]);
+    expect(emulator.team.user(person?.id ?? 0)).toMatchObject({
+      first: 'A',
+      last: 'B',
+      email: 'a@b.example',
+      phone: '15550100100',
+      roleId: 1,
+    });
+    expect(emulator.team.conversationsRead()).toMatchObject([{ targets: ['15550101'] }]);
+  });
+});
+
+describe('documented errors', () => {
+  const update = (client: Client) => client.updateUsers(new Map([[1n, { roleId: 4n }]]));
+  const errors: readonly (readonly [number, string, (client: Client) => Promise<unknown>])[] = [
+    [400, 'bad_data', (client) => client.inboxes()],
+    [400, 'error', (client) => client.users({ emails: ['x'], phones: [] })],
+    [400, 'error', update],
+    [401, 'Unauthorized', (client) => client.team()],
+    [403, 'link_tracking_not_available', (client) => client.request('GET', '/v1/anything')],
+    [404, 'not found', (client) => client.request('GET', '/v1/anything')],
+    [429, 'too many requests', (client) => client.contactCount({})],
+    [500, 'error', update],
+  ];
+
+  test.each(errors)('%i %s: an error with status, label and request id', async (status, label, call) => {
+    const { client } = await openPair((socket) => socket.write(json(status, label)));
+    const error: unknown = await call(client).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      name: 'ServiceError',
+      code: status === 401 ? 'credentials' : 'service',
+      phase: 'answered',
+      status,
+      label,
+      requestId: 'request-1',
+    });
+  });
+});
