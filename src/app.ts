@@ -15,13 +15,8 @@ import type { Id } from './model/id.ts';
 import type { Team } from './model/team.ts';
 import { createService, credentialUses, requireSchema, sharePace } from './places.ts';
 import { createFindings, type Findings, type RunEvent } from './reconcile/findings.ts';
-import {
-  type ListingsPlan,
-  plan,
-  type ReconcileSettings,
-  reconcile,
-  type UsersPlan,
-} from './reconcile/reconcile.ts';
+import type { UsersPlan } from './reconcile/plan-users.ts';
+import { type ListingsPlan, plan, type ReconcileSettings, reconcile } from './reconcile/reconcile.ts';
 import type { Client } from './service/client.ts';
 
 export interface Watch {
@@ -33,8 +28,9 @@ export interface Watch {
 }
 
 export function reconcileSettings(config: Config): ReconcileSettings {
-  const { push, pages, absence, policy, segments } = config;
-  return { push, pageSize: pages.size, absence, policy, segments };
+  const { push, pages, absence, policy, segments, guard, roles } = config;
+  const adminRoleIds = roles.admin.map(BigInt);
+  return { push, pageSize: pages.size, absence, policy, segments, guard: { ...guard, adminRoleIds } };
 }
 
 /** What a run came to. */
@@ -44,6 +40,8 @@ export interface RunReport {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
+  /** What the guard refused; pushes wait for an approval. */
+  readonly refusal: Findings['refusal'];
   readonly counts: Findings['counts'];
   /** Fields that wait for a person. */
   readonly waiting: number;
@@ -110,7 +108,8 @@ async function runUnderLease({ db, config, command, lease }: Run, watch: Watch):
       await finishRun(db, runId, { outcome, reasons, counts, waiting, requests, requestIds });
       const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
       log.info({ outcome, counts, waiting, requests, durationMs }, 'run finished');
-      return { runId, outcome, reasons, warnings: findings.warnings, counts, waiting, requests, durationMs };
+      const { warnings, refusal } = findings;
+      return { runId, outcome, reasons, warnings, refusal, counts, waiting, requests, durationMs };
     };
     try {
       log.info('run started');
@@ -120,8 +119,10 @@ async function runUnderLease({ db, config, command, lease }: Run, watch: Watch):
       const mirror = createMirror(db, lease, team.id, runId);
       const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
       await reconcile(places, team, reconcileSettings(config));
-      const outcome = findings.reasons.length === 0 ? 'complete' : 'partial';
-      const report = await end(outcome, findings.reasons, await mirror.countHeldFields());
+      const { refusal, reasons } = findings;
+      const outcome = refusal?.stopped === true ? 'refused' : reasons.length === 0 ? 'complete' : 'partial';
+      const waiting = (await mirror.countHeldFields()) + (refusal?.users ?? 0);
+      const report = await end(outcome, [...reasons, ...(refusal?.reasons ?? [])], waiting);
       return { team: { id: team.id, name: team.name }, ...report };
     } catch (error) {
       log.error({ err: error }, 'run failed');

@@ -15,6 +15,7 @@ const numeric = z.union([
 ]);
 const whole = numeric.pipe(z.number().int());
 const milliseconds = whole.pipe(z.number().min(0));
+const share = numeric.pipe(z.number().min(0).max(1));
 const positive = whole.pipe(z.number().min(1));
 const positiveUpTo = (most: number) => whole.pipe(z.number().min(1).max(most));
 /** A number would lose its leading zeros and, past 2^53, its last digits. */
@@ -124,6 +125,23 @@ export const configSchema = z.strictObject({
       email: conflictPolicy.default('hold').describe('When both sides changed the email.'),
       phone: conflictPolicy.default('hold').describe('When both sides changed the phone.'),
       roleId: conflictPolicy.default('hold').describe('When both sides changed the role.'),
+    })
+    .prefault({}),
+  guard: z
+    .strictObject({
+      maxRows: milliseconds
+        .default(25)
+        .describe('Users that one run may push to, if maxShare allows no more.'),
+      maxShare: share.default(0.2).describe('Share of the users that one run may push to.'),
+      maxSharePerDay: share.default(0.5).describe('Share of the users that all runs of a day may push to.'),
+      minPopulation: milliseconds.default(20).describe('Users from which on the shares apply.'),
+      maxRoleChanges: milliseconds.default(3).describe('Roles that may change in one run.'),
+      maxDrift: share.default(0.2).describe('Share of the users that may lack a field that they had.'),
+    })
+    .prefault({}),
+  roles: z
+    .strictObject({
+      admin: z.array(whole).default([1]).describe('Role ids of administrators; the last one is not demoted.'),
     })
     .prefault({}),
   segments: z

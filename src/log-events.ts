@@ -29,6 +29,12 @@ export function logRunEvent(log: Log, event: RunEvent): void {
       return;
     case 'progress':
       return;
+    case 'refused':
+      log.warn(
+        { plan: event.refusal.hash, users: event.refusal.users, reasons: event.refusal.reasons },
+        'the guard refused the plan',
+      );
+      return;
     case 'partial':
       log.warn(event.reason);
       return;

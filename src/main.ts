@@ -113,6 +113,19 @@ function addEmulatorOptions(command: Command): Command {
 
 type Add = (name: string, description: string, action: Action) => Command;
 
+/** The commands by which a person decides. */
+function addDecisionCommands(add: Add, json: (command: Command) => Command): void {
+  const approve = json(
+    add('approve <hash>', 'let a plan pass that the guard refused', async (context, options, [hash = '']) =>
+      (await import('./commands/approve.ts')).approveCommand(context, options, hash),
+    ),
+  );
+  approve
+    .option('--only <user,…>', 'these users only; the others wait on')
+    .option('--reject <user,…>', 'not these: their edits are held')
+    .option('--reason <text>', 'why it may pass');
+}
+
 /** The commands that look at the service itself. */
 function addServiceCommands(add: Add, json: (command: Command) => Command): void {
   const api = add(
@@ -166,7 +179,9 @@ function createProgram(): Command {
     add('plan', 'what a run would do; writes nothing on either side', async (context, options) =>
       (await import('./commands/plan.ts')).planCommand(context, options),
     ),
-  ).option('--exit-code', 'exit 2 if there are changes');
+  )
+    .option('--exit-code', 'exit 2 if there are changes')
+    .option('--markdown', 'as Markdown, a section per user');
   add('daemon', 'reconcile now and on a schedule', async (context) =>
     (await import('./commands/daemon.ts')).daemonCommand(context),
   );
@@ -191,6 +206,7 @@ function createProgram(): Command {
     (await import('./commands/lookups.ts')).addLookupsCommand(context, file),
   );
   addServiceCommands(add, json);
+  addDecisionCommands(add, json);
   addEmulatorOptions(
     add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
       (await import('./commands/emulator.ts')).emulatorCommand(context, options),

@@ -11,7 +11,7 @@ import { migrate } from '../mirror/migrate.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { differencesOf, editsOf, readRows, type SqlEdit } from './demo-data.ts';
 import { paint, printLine, printTable } from './output.ts';
-import { plannedChanges, printPlan } from './plan.ts';
+import { plannedChangesOf, printPlan } from './plan.ts';
 import { printReport } from './reconcile.ts';
 
 interface Stage {
@@ -104,11 +104,7 @@ async function tell(stage: Stage): Promise<boolean> {
 
   chapter(stage, 3, 'The plan shows what would move', 'Nothing is written on either side.');
   const planned: PlanReport = await runPlan(db, stage.config, { log: stage.log, signal: context.signal });
-  printPlan(
-    context,
-    planned,
-    planned.users.plans.flatMap((plan) => plannedChanges(plan, planned)),
-  );
+  printPlan(context, planned, plannedChangesOf(planned));
 
   chapter(stage, 4, 'The second run moves it');
   emulator.clearRequests();

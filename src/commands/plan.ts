@@ -1,7 +1,9 @@
 import { type PlanReport, runPlan } from '../app.ts';
 import type { UserPlan } from '../model/change.ts';
 import { joinName, type NamePair } from '../model/name.ts';
-import type { Field } from '../model/user.ts';
+import type { PlannedPush } from '../model/plan.ts';
+import { type Field, fields } from '../model/user.ts';
+import { hashOf } from '../reconcile/guard.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { plural, printable, printJson, printLine, printTable } from './output.ts';
 import { createProgress } from './progress.ts';
@@ -11,7 +13,16 @@ import { withMirror } from './setup.ts';
 export interface PlannedChange {
   readonly user_id: bigint;
   readonly name: string;
-  readonly change: 'adopt' | 'return' | 'pull' | 'settle' | 'push' | 'hold' | 'missing' | 'forget';
+  readonly change:
+    | 'adopt'
+    | 'return'
+    | 'pull'
+    | 'settle'
+    | 'push'
+    | 'hold'
+    | 'missing'
+    | 'forget'
+    | 'refused';
   readonly field: string | null;
   readonly base: unknown;
   readonly mirror: unknown;
@@ -22,19 +33,58 @@ export interface PlannedChange {
 /** What a run would do now; nothing is written on either side. */
 export async function planCommand(
   context: Context,
-  options: { readonly exitCode?: boolean },
+  options: { readonly exitCode?: boolean; readonly markdown?: boolean },
 ): Promise<ExitCode> {
   return withMirror(context, async ({ config, log, mirror }) => {
     const progress = createProgress(context);
     const watch = { log, onEvent: progress.onEvent, signal: context.signal };
     const report = await runPlan(mirror.db, config, watch).finally(progress.close);
-    const changes = report.users.plans.flatMap((plan) => plannedChanges(plan, report));
+    const changes = plannedChangesOf(report);
     if (context.json) printJson(context, planInJson(report, changes));
+    else if (options.markdown === true) printMarkdown(context, report, changes);
     else printPlan(context, report, changes);
     if (report.findings.reasons.length > 0) return exitCode.partial;
+    if (report.users.verdict.refused.length > 0) return exitCode.refused;
     const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
     return options.exitCode === true && differs ? exitCode.changes : exitCode.ok;
   });
+}
+
+/** All changes, by user; those that the guard refuses among them. */
+export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
+  const { plans, verdict } = report.users;
+  const changes = [
+    ...plans.flatMap((plan) => plannedChanges(plan, report)),
+    ...verdict.waiting.flatMap(refusedChanges),
+  ];
+  return changes.toSorted((a, b) => (a.user_id < b.user_id ? -1 : a.user_id > b.user_id ? 1 : 0));
+}
+
+function refusedChanges({ userId, name, base, patch }: PlannedPush): readonly PlannedChange[] {
+  return fields
+    .filter((field) => patch[field] !== undefined)
+    .map((field) => ({
+      user_id: userId,
+      name,
+      change: 'refused',
+      field: column(field),
+      base: base[field] ?? null,
+      mirror: patch[field] ?? null,
+      service: field === 'name' ? name : (base[field] ?? null),
+      reason: 'waits for an approval',
+    }));
+}
+
+/** What the pushes of a plan cost: each batch is read again before it is sent, at the pace of the interface's limit. */
+function costOf({ users }: PlanReport): {
+  readonly users: number;
+  readonly requests: number;
+  readonly seconds: number;
+} {
+  const pushed =
+    users.plans.filter(({ patch }) => Object.keys(patch).length > 0).length + users.verdict.waiting.length;
+  const requests = Math.ceil(pushed / 25) * 2;
+  return { users: pushed, requests, seconds: Math.ceil((requests * 60) / 500) };
 }
 
 const column = (field: Field) => (field === 'roleId' ? 'role_id' : field);
@@ -84,6 +134,9 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     reasons: findings.reasons,
     warnings: findings.warnings,
     users: { read: users.roster.users.size, unresolved: users.roster.unresolved.length },
+    refused: users.verdict.refused,
+    hash: hashOf(users.verdict.waiting),
+    cost: costOf(report),
     changes,
     listings,
   };
@@ -101,7 +154,7 @@ function joinPair(pair: NamePair): string {
 
 /** A settled field has been moved to the same place on both sides: both values are the new one. */
 function fromTo({ change, base, mirror, service }: PlannedChange): readonly [string, string] {
-  if (change === 'push') return [inWords(service), inWords(mirror)];
+  if (change === 'push' || change === 'refused') return [inWords(service), inWords(mirror)];
   if (change === 'hold') return [inWords(mirror), inWords(service)];
   if (change === 'settle') return [inWords(base), inWords(service)];
   return [inWords(mirror), inWords(service)];
@@ -109,9 +162,10 @@ function fromTo({ change, base, mirror, service }: PlannedChange): readonly [str
 
 export function printPlan(
   context: Pick<Context, 'out'>,
-  { team, users, listings, findings }: PlanReport,
+  report: PlanReport,
   changes: readonly PlannedChange[],
 ): void {
+  const { team, users, listings, findings } = report;
   const name = team.name === null ? '' : ` "${printable(team.name)}"`;
   printLine(
     context.out,
@@ -128,6 +182,13 @@ export function printPlan(
     ]);
     printTable(context, ['user', 'name', 'change', 'field', 'from', 'to', 'why'], rows);
   }
+  const cost = costOf(report);
+  if (cost.requests > 0)
+    printLine(
+      context.out,
+      `pushing costs ${plural(cost.requests, 'request')}, about ${cost.seconds} s at 500 a minute`,
+    );
+  printRefusal(context, report);
   for (const { resource, added, changed, absent } of listings) {
     printLine(
       context.out,
@@ -136,4 +197,46 @@ export function printPlan(
   }
   for (const reason of findings.reasons) printLine(context.out, `not complete: ${printable(reason)}`);
   for (const warning of findings.warnings) printLine(context.out, `note: ${printable(warning)}`);
+}
+
+function printRefusal(context: Pick<Context, 'out'>, { users }: PlanReport): void {
+  const { refused, waiting } = users.verdict;
+  if (refused.length === 0) return;
+  for (const reason of refused) printLine(context.out, `refused: ${printable(reason)}`);
+  printLine(
+    context.out,
+    `A run keeps this plan as ${hashOf(waiting)}; then: musterd approve ${hashOf(waiting)} --reason …`,
+  );
+}
+
+const cell = (text: string) => printable(text).replace(/[\\|`*_<>]/g, '\\$&');
+
+/** The plan as Markdown, a section per user, for a ticket or a chat. */
+function printMarkdown(context: Context, report: PlanReport, changes: readonly PlannedChange[]): void {
+  const { team, users } = report;
+  const { requests, seconds: cost } = costOf(report);
+  const line = (text: string) => printLine(context.out, text);
+  line(`# Plan for team ${team.id} ${cell(team.name ?? '')}`.trimEnd());
+  line('');
+  line(
+    `${plural(changes.length, 'change')}; pushing costs ${plural(requests, 'request')}, about ${cost} s at 500 a minute.`,
+  );
+  if (users.verdict.refused.length > 0) {
+    line('');
+    line(`**Refused by the guard** (plan \`${hashOf(users.verdict.waiting)}\`):`);
+    for (const reason of users.verdict.refused) line(`- ${cell(reason)}`);
+  }
+  for (const [id, of] of Map.groupBy(changes, ({ user_id }) => user_id)) {
+    line('');
+    line(`## ${id} ${cell(of[0]?.name ?? '')}`.trimEnd());
+    line('');
+    line('| change | field | from | to | why |');
+    line('|---|---|---|---|---|');
+    for (const change of of) {
+      const [from, to] = fromTo(change);
+      line(
+        `| ${change.change} | ${change.field ?? ''} | ${cell(from)} | ${cell(to)} | ${cell(change.reason ?? '')} |`,
+      );
+    }
+  }
 }

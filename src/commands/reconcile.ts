@@ -24,19 +24,8 @@ export function exitCodeOf({ outcome, waiting }: Pick<RunReport, 'outcome' | 'wa
   return waiting > 0 ? exitCode.waiting : exitCode.ok;
 }
 
-function reportInJson(report: RunReport): object {
-  const { team, runId, outcome, reasons, warnings, counts, waiting, requests, durationMs } = report;
-  return {
-    team,
-    run_id: runId,
-    outcome,
-    reasons,
-    warnings,
-    counts,
-    waiting,
-    requests,
-    duration_ms: durationMs,
-  };
+function reportInJson({ runId, durationMs, refusal, ...report }: RunReport): object {
+  return { ...report, run_id: runId, refused_plan: refusal?.hash ?? null, duration_ms: durationMs };
 }
 
 /** The short summary at the end of a run. */
@@ -87,10 +76,26 @@ export function printReport(context: Pick<Context, 'out'>, report: RunReport): v
     printLine(context.out, `  ${paint(context, 'yellow', 'not complete:')} ${printable(reason)}`);
   for (const warning of warnings)
     printLine(context.out, `  ${paint(context, 'yellow', 'note:')} ${printable(warning)}`);
+  if (report.refusal !== null) printRefusal(context, report.refusal);
   if (waiting > 0) {
     printLine(
       context.out,
       `  ${paint(context, 'yellow', plural(waiting, 'field waits', 'fields wait'))} for a person: see report.held`,
     );
   }
+}
+
+function printRefusal(
+  context: Pick<Context, 'out'>,
+  { hash, users, stopped }: NonNullable<RunReport['refusal']>,
+): void {
+  const what = stopped ? 'nothing was written on either side' : 'everything else was carried out';
+  printLine(
+    context.out,
+    `  ${paint(context, 'yellow', 'refused by the guard:')} pushes to ${plural(users, 'user')} wait; ${what}`,
+  );
+  printLine(
+    context.out,
+    `  Look at them with "musterd plan", then "musterd approve ${hash} --reason …", all or with --only or --reject`,
+  );
 }

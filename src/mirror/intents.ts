@@ -64,18 +64,20 @@ export async function openIntents<T>(
   tx: Transaction<T>,
   { teamId, runId }: RunOf,
   plans: readonly UserPlan[],
+  approved: ReadonlySet<Id>,
 ): Promise<readonly Intent[]> {
-  const staged = plans.map(({ id, patch }) => ({ id, sent: patchInSql(patch) }));
+  const staged = plans.map(({ id, patch }) => ({ id, sent: patchInSql(patch), approved: approved.has(id) }));
   const { rows } = await sql<IntentRow>`
     with wanted as (
-      select s.id, s.sent from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb)
+      select s.id, s.sent, s.approved
+      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb, approved boolean)
       join mirror.users u on u.team_id = ${teamId} and u.id = s.id and u.gone_at is null
       where s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
         'email', u.email, 'phone', u.phone, 'role_id', u.role_id)
     ),
     opened as (
-      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, sent_at)
-      select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, agreed.values, w.sent, clock_timestamp()
+      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved, sent_at)
+      select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, agreed.values, w.sent, w.approved, clock_timestamp()
       from wanted w
       join sync.user_base b on b.team_id = ${teamId} and b.id = w.id
       cross join lateral (

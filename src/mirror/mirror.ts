@@ -6,6 +6,7 @@ import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { ListingMemory, RejectedRow } from '../model/listing.ts';
+import type { RefusedPlan } from '../model/plan.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
@@ -24,6 +25,7 @@ import {
   writeListingMemory,
   writeRejectedRows,
 } from './listings.ts';
+import { readGuardHistory, readOverlap, writeRefusedPlan } from './plans.ts';
 import { countHeldFields } from './status.ts';
 import { writeTeam } from './teams.ts';
 import { countPresentUsers, readDifferingUsers, readUnseenUsers } from './users-read.ts';
@@ -40,6 +42,8 @@ export function createMirrorReader<T>({ kysely }: Database<T>, teamId: Id) {
     readLookups: () => readLookups(kysely, teamId),
     countPresentUsers: () => countPresentUsers(kysely, teamId),
     readIntents: () => readIntents(kysely, teamId),
+    readGuardHistory: () => readGuardHistory(kysely, teamId),
+    readOverlap: (listed: readonly Id[]) => readOverlap(kysely, teamId, listed),
     readListingMemory: (resource: ListedResource) => readListingMemory(kysely, teamId, resource),
     compareTags: (rows: readonly Tag[]) => compareListing(kysely, tagTable, teamId, rows),
     compareContactFields: (rows: readonly ContactField[]) =>
@@ -59,7 +63,9 @@ export function createMirror<T>(db: Database<T>, lease: Lease, teamId: Id, runId
     applyAbsences: (resource: MirroredResource, decision: AbsenceDecision) =>
       write((tx) => applyAbsences(tx, run, resource, decision)),
     forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),
-    openIntents: (plans: readonly UserPlan[]) => write((tx) => openIntents(tx, run, plans)),
+    openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) =>
+      write((tx) => openIntents(tx, run, plans, approved)),
+    applyRefusedPlan: (plan: RefusedPlan | null) => write((tx) => writeRefusedPlan(tx, run, plan)),
     checkLease: () => lease.check(),
     applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),

@@ -213,6 +213,19 @@ export async function readUnseenUsers<T>(
   return rows.map((row) => toState(row, undefined));
 }
 
+/** One user as mirror and base have it, whoever it is; what the service says of it is not known here. */
+export async function readUserState<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<UserState> {
+  const { rows } = await sql<UserRow>`
+    select i.id, ${userColumns}, false as observed_differs
+    from (select ${id}::bigint as id) i
+    left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
+    left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
+    ${userJoins(teamId)}`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('select of one row returned none');
+  return toState(row, undefined);
+}
+
 export async function countPresentUsers<T>(db: Kysely<T>, teamId: Id): Promise<number> {
   const { rows } = await sql<{ count: bigint }>`
     select count(*) as count from mirror.users where team_id = ${teamId} and gone_at is null`.execute(db);

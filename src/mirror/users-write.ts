@@ -168,7 +168,7 @@ export async function writeLedger<T>(
 
 export async function writeHolds<T>(
   tx: Transaction<T>,
-  { teamId, runId }: RunOf,
+  { teamId, runId }: Pick<RunOf, 'teamId'> & { readonly runId: bigint | null },
   held: readonly { readonly id: Id; readonly hold: Hold }[],
 ): Promise<void> {
   if (held.length === 0) return;
@@ -183,7 +183,7 @@ export async function writeHolds<T>(
   }));
   await sql`
     insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, run_id)
-    select ${teamId}, user_id, field, reason, base_value, mirror_value, service_value, detail, ${runId}
+    select ${teamId}, user_id, field, reason, base_value, mirror_value, service_value, detail, ${runId}::bigint
     from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, reason text, base_value jsonb,
       mirror_value jsonb, service_value jsonb, detail text)
     on conflict (team_id, user_id, field) do update set reason = excluded.reason, base_value = excluded.base_value,

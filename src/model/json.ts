@@ -4,7 +4,7 @@
 const exactJson = JSON as typeof JSON & { rawJSON(text: string): unknown };
 
 /** A number with fewer digits than this is exact as a JavaScript number. */
-const longNumber = /\d{16}/;
+const longDigits = 16;
 const wholeNumber = /^-?\d+$/;
 
 /** A `bigint` is written as a JSON integer; `undefined` properties are left out. */
@@ -12,6 +12,24 @@ export function toJson(value: unknown, indent?: number): string {
   const exact = (_key: string, inner: unknown) =>
     typeof inner === 'bigint' ? exactJson.rawJSON(inner.toString()) : inner;
   return JSON.stringify(value, exact, indent);
+}
+
+function isDigit(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code >= 0x30 && code <= 0x39;
+}
+
+/** Whether so many digits stand in a row that a number may be past 2^53. Every run of 16 covers a 16th place. */
+function hasLongNumber(text: string): boolean {
+  for (let at = longDigits - 1; at < text.length; at += longDigits) {
+    if (!isDigit(text, at)) continue;
+    let from = at;
+    let to = at + 1;
+    while (from > 0 && isDigit(text, from - 1)) from -= 1;
+    while (isDigit(text, to)) to += 1;
+    if (to - from >= longDigits) return true;
+  }
+  return false;
 }
 
 function keepExact(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
@@ -25,5 +43,5 @@ function keepExact(_key: string, value: unknown, context?: { readonly source?: s
  * @throws SyntaxError (no JSON) or RangeError (nested too deep to be read)
  */
 export function fromJson(text: string): unknown {
-  return longNumber.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
+  return hasLongNumber(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
 }

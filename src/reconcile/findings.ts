@@ -29,6 +29,7 @@ export type CountKind =
 export type RunEvent =
   | { readonly kind: 'step'; readonly step: string }
   | { readonly kind: 'progress'; readonly step: string; readonly done: number; readonly total: number | null }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'partial'; readonly reason: string }
   | { readonly kind: 'warning'; readonly text: string }
   | {
@@ -38,7 +39,19 @@ export type RunEvent =
       readonly windowMs: number;
     };
 
+/** What the guard refused in this run. */
+export interface Refusal {
+  readonly hash: string;
+  readonly reasons: readonly string[];
+  /** Users whose pushes wait for an approval. */
+  readonly users: number;
+  /** The first run that is refused writes nothing; later ones go on without the pushes. */
+  readonly stopped: boolean;
+}
+
 export interface Findings {
+  refuse(refusal: Refusal): void;
+  readonly refusal: Refusal | null;
   /** Something is missing or unknown: the run is not complete. */
   partial(reason: string): void;
   /** Something that a person may want to know and that costs nothing. */
@@ -57,7 +70,15 @@ export function createFindings(onEvent: (event: RunEvent) => void = () => {}): F
   const warnings: string[] = [];
   const requestIds: string[] = [];
   const counts: Partial<Record<CountKind, number>> = {};
+  let refusal: Refusal | null = null;
   return {
+    refuse: (refused) => {
+      refusal = refused;
+      onEvent({ kind: 'refused', refusal: refused });
+    },
+    get refusal() {
+      return refusal;
+    },
     partial: (reason) => {
       if (reasons.includes(reason)) return;
       reasons.push(reason);

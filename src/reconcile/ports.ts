@@ -5,6 +5,7 @@ import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
+import type { GuardHistory, RefusedPlan } from '../model/plan.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
@@ -61,6 +62,9 @@ export interface MirrorPort {
   readLookups(): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }>;
   countPresentUsers(): Promise<number>;
   readIntents(): Promise<readonly Intent[]>;
+  readGuardHistory(): Promise<GuardHistory>;
+  /** How many of the listed users the mirror has, and how many users it has. */
+  readOverlap(listed: readonly Id[]): Promise<{ readonly known: number; readonly population: number }>;
   readListingMemory(resource: ListedResource): Promise<ListingMemory>;
   /** What a refresh would do; writes nothing. */
   compareTags(rows: readonly Tag[]): Promise<RefreshResult>;
@@ -77,7 +81,9 @@ export interface MirrorWriter {
   /** Drops the bookkeeping of users who are nowhere any more. */
   forgetUsers(ids: readonly Id[]): Promise<void>;
   /** Writes down what is about to be sent; whoever was edited meanwhile or has an open intent is left out. */
-  openIntents(plans: readonly UserPlan[]): Promise<readonly Intent[]>;
+  openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<readonly Intent[]>;
+  /** Keeps a refused plan for a person to look at, in place of an earlier one; `null`: nothing waits any more. */
+  applyRefusedPlan(plan: RefusedPlan | null): Promise<void>;
   /** Whether the lease is still ours: asked right before each write to the service. */
   checkLease(): Promise<void>;
   /** Answers the users whose row was locked; their intent stays open. */

@@ -23,6 +23,8 @@ export interface PushPlaces {
   readonly roles: ReadonlyMap<Id, string>;
   /** As the service has just shown them, before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** Users whose push a person approved. */
+  readonly approved: ReadonlySet<Id>;
   /** Ms of a clock that never jumps. */
   readonly monotonicMs: () => number;
   /** Opened when an update did what it must not: no more is pushed in this run. */

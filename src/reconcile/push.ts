@@ -41,6 +41,7 @@ async function prepare(
   findings.count('held', holds.length);
   const intents = await mirror.openIntents(
     plans.filter(({ id, patch }) => patchedFields(patch).length > 0 && !locked.has(id)),
+    places.approved,
   );
   return { intents, users: seen };
 }

@@ -48,7 +48,7 @@ export function takeList<T>(take: Take<T>): Take<readonly T[]> {
 
 /** An object inside a row, with its documented fields and its own `raw`. */
 export function takeObject<T>(shape: Shape<T>): Take<Nullable<T> & { readonly raw: JsonObject }> {
-  return (value) => (isObject(value) ? takeFields(value, shape, []) : null);
+  return (value) => (isObject(value) ? takeFields(value, shape, false) : null);
 }
 
 /** An object whose fields are not documented, as it is. */
@@ -61,22 +61,57 @@ export type Shape<T> = {
 
 export type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
+/** A shape by the interface's names, made once; rows come by the hundred thousand. */
+interface Reader {
+  readonly fields: readonly {
+    readonly name: string;
+    readonly wireName: string;
+    readonly take: Take<unknown>;
+  }[];
+  readonly names: ReadonlyMap<string, string>;
+}
+
+const readers = new WeakMap<object, Reader>();
+
+function readerOf<T>(shape: Shape<T>): Reader {
+  const known = readers.get(shape);
+  if (known !== undefined) return known;
+  const entries = Object.entries(shape) as [string, readonly [string, Take<unknown>]][];
+  const fields = entries.map(([name, [wireName, take]]) => ({ name, wireName, take }));
+  const reader = { fields, names: new Map(fields.map(({ name, wireName }) => [wireName, name])) };
+  readers.set(shape, reader);
+  return reader;
+}
+
+const nothing: JsonObject = Object.freeze({});
+
+/** What the typed fields do not say: what the shape does not know, and values of another type. */
+function leftOver(row: JsonObject, fields: JsonObject, reader: Reader, hasId: boolean): JsonObject {
+  let rest: Record<string, unknown> | undefined;
+  for (const key in row) {
+    if (hasId && key === 'id') continue;
+    const value = row[key];
+    const name = reader.names.get(key);
+    if (name !== undefined && (value === null || (fields[name] ?? null) !== null)) continue;
+    rest ??= {};
+    // Assigned, this one name would set the prototype instead.
+    if (key === '__proto__') Object.defineProperty(rest, key, { value, enumerable: true });
+    else rest[key] = value;
+  }
+  return rest ?? nothing;
+}
+
 /** All documented fields, `null` where absent, null or of another type; in the last case `raw` has them. */
 export function takeFields<T>(
   row: JsonObject,
   shape: Shape<T>,
-  alreadySaid: readonly string[] = ['id'],
+  hasId = true,
 ): Nullable<T> & { readonly raw: JsonObject } {
-  const fields: Partial<Record<keyof T, unknown>> = {};
-  const said = new Set(alreadySaid);
-  for (const name of Object.keys(shape) as (keyof T)[]) {
-    const [wireName, take] = shape[name];
-    const value = row[wireName];
-    const taken = take(value);
-    fields[name] = taken;
-    if (taken !== null || value === null) said.add(wireName);
-  }
-  return { ...(fields as Nullable<T>), raw: omit(row, said) };
+  const reader = readerOf(shape);
+  const fields: Record<string, unknown> = {};
+  for (const { name, wireName, take } of reader.fields) fields[name] = take(row[wireName]);
+  const raw = leftOver(row, fields, reader, hasId);
+  return Object.assign(fields, { raw }) as Nullable<T> & { readonly raw: JsonObject };
 }
 
 /** Only the documented fields that the service sent; one of another type counts as not sent, and is in `raw`. */
@@ -84,22 +119,22 @@ export function takeSentFields<T>(
   row: JsonObject,
   shape: Shape<T>,
 ): Partial<Nullable<T>> & { readonly raw: JsonObject } {
-  const fields: Partial<Record<keyof T, unknown>> = {};
-  const said = new Set(['id']);
-  for (const name of Object.keys(shape) as (keyof T)[]) {
-    const [wireName, take] = shape[name];
+  const reader = readerOf(shape);
+  const fields: Record<string, unknown> = {};
+  for (const { name, wireName, take } of reader.fields) {
     const value = row[wireName];
     const taken = take(value);
-    if (taken === null && value !== null) continue;
-    fields[name] = taken;
-    said.add(wireName);
+    if (taken !== null || value === null) fields[name] = taken;
   }
-  return { ...(fields as Partial<Nullable<T>>), raw: omit(row, said) };
+  const raw = leftOver(row, fields, reader, true);
+  return Object.assign(fields, { raw }) as Partial<Nullable<T>> & { readonly raw: JsonObject };
 }
 
-function omit(row: JsonObject, names: ReadonlySet<string>): JsonObject {
-  // `fromEntries` defines properties: a key `__proto__` stays a key.
-  return Object.fromEntries(Object.entries(row).filter(([name]) => !names.has(name)));
+function findTextFlaw(text: string, suspicious: boolean): string | null {
+  if (text.length > maxStringLength) return `a text is longer than ${maxStringLength} characters`;
+  if (!suspicious) return null;
+  if (text.includes('\0')) return 'a text holds a NUL';
+  return text.isWellFormed() ? null : 'a text holds half a surrogate pair';
 }
 
 /**
@@ -108,21 +143,14 @@ function omit(row: JsonObject, names: ReadonlySet<string>): JsonObject {
  * @param suspicious whether strings have to be looked at for a NUL or a lone surrogate
  */
 export function findFlaw(value: unknown, suspicious: boolean, depth = 0): string | null {
-  if (typeof value === 'string') {
-    if (value.length > maxStringLength) return `a text is longer than ${maxStringLength} characters`;
-    if (!suspicious) return null;
-    if (value.includes('\0')) return 'a text holds a NUL';
-    return value.isWellFormed() ? null : 'a text holds half a surrogate pair';
-  }
+  if (typeof value === 'string') return findTextFlaw(value, suspicious);
   if (typeof value !== 'object' || value === null) return null;
   if (depth >= maxDepth) return `values are nested deeper than ${maxDepth} levels`;
   for (const key in value) {
     const inner: unknown = (value as JsonObject)[key];
     const flaw =
-      (suspicious && !Array.isArray(value) ? findFlaw(key, true) : null) ??
-      (typeof inner === 'string' || typeof inner === 'object'
-        ? findFlaw(inner, suspicious, depth + 1)
-        : null);
+      (suspicious ? findTextFlaw(key, true) : null) ??
+      (typeof inner === 'string' ? findTextFlaw(inner, suspicious) : findFlaw(inner, suspicious, depth + 1));
     if (flaw !== null) return flaw;
   }
   return null;

@@ -129,6 +129,9 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
         mirror.intents.set(id, { ...intent, ageMs: intent.ageMs + ms });
     },
     checkLease: () => Promise.resolve(),
+    readGuardHistory: () => Promise.resolve({ pushedToday: new Set(), approved: [], isWaiting: false }),
+    readOverlap: () => Promise.resolve({ known: 0, population: 0 }),
+    applyRefusedPlan: () => Promise.resolve(),
     readDifferingUsers: (users) => Promise.resolve(users.map((user) => stateOf(mirror, user.id, user))),
     readUnseenUsers: (seen, listed) =>
       Promise.resolve(

@@ -59,6 +59,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
         return now;
       },
       breaker: { open: false },
+      approved: new Set<Id>(),
     };
     const settings = { batchSize, quietPeriodMs: 600_000, policy, maxTries: 3 };
     service.updates.length = 0;

@@ -3,12 +3,15 @@ import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createEmulator } from '../../src/emulator/emulator.ts';
+import { endpoints } from '../../src/emulator/endpoints.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import type { Client } from '../../src/service/client.ts';
 import type { ScheduleRequest } from '../../src/service/schedule-request.ts';
+import { call } from '../emulator/call.ts';
+import { bodies } from '../support/interface-bodies.ts';
 import { fieldsOf } from '../support/interface-rows.ts';
-import { bodies, type Resource } from '../support/interface-shapes.ts';
+import type { Resource } from '../support/interface-shapes.ts';
 import { closeAfterEach, onClose, openClient, openPair } from './client-fixture.ts';
 import { json } from './raw-server.ts';
 
@@ -234,7 +237,7 @@ function typeOf(value: unknown): string {
 describe('requests', () => {
   test.each(names)('%s: every documented field reaches the wire', async (name) => {
     const { client, received } = await openHttp();
-    for (const { call } of cases[name]) await call(client);
+    for (const one of cases[name]) await one.call(client);
     expect(received.map(({ body }) => body)).toEqual(cases[name].flatMap(({ sent }) => sent));
     expect(new Set(received.map(({ contentType }) => contentType))).toEqual(new Set(['application/json']));
     const { at, shape }: Resource = bodies[name];
@@ -307,9 +310,9 @@ describe('the emulator takes what the client sends', () => {
   test('pagination bodies, conversations, tags and updates', async () => {
     const { emulator, client } = await openEmulated();
     await client.contactCount(page);
-    const { users, inboxes } = emulator.team;
-    const [person] = users();
-    const conversation = { inboxId: BigInt(inboxes()[0]?.id ?? 0), userId: BigInt(person?.id ?? 0) };
+    const [person] = emulator.team.users();
+    const [inbox] = emulator.team.inboxes();
+    const conversation = { inboxId: BigInt(inbox?.id ?? 0), userId: BigInt(person?.id ?? 0) };
     await client.readConversation({
       ...conversation,
       target: '15550100',
@@ -357,6 +360,22 @@ describe('the emulator takes what the client sends', () => {
   });
 });
 
+describe('the endpoints of the emulator', () => {
+  const operations = endpoints.map(({ method, path }) => `${method} ${path}`);
+  test.each(operations)('%s: asks for credentials, takes either kind, and is counted', async (operation) => {
+    const emulator = await createEmulator({ http: true, users: 1, tags: 1, fields: 1, apiKey: 'legacy' });
+    onClose(() => emulator.close());
+    const path = operation.replace('{id}', '1');
+    expect(await call(emulator, path, {}, null)).toMatchObject({ status: 401, text: '"Unauthorized"' });
+    // Neither credentials nor rate are against it: what is left to say no is the body, or the id.
+    for (const bearer of [undefined, 'legacy']) {
+      expect([200, 400, 404]).toContain((await call(emulator, path, {}, bearer)).status);
+    }
+    emulator.team.setRate(1);
+    expect(await call(emulator, path, {})).toMatchObject({ status: 429, text: '"too many requests"' });
+  });
+});
+
 describe('documented errors', () => {
   const update = (client: Client) => client.updateUsers(new Map([[1n, { roleId: 4n }]]));
   const errors: readonly (readonly [number, string, (client: Client) => Promise<unknown>])[] = [
@@ -370,9 +389,9 @@ describe('documented errors', () => {
     [500, 'error', update],
   ];
 
-  test.each(errors)('%i %s: an error with status, label and request id', async (status, label, call) => {
+  test.each(errors)('%i %s: an error with status, label and request id', async (status, label, ask) => {
     const { client } = await openPair((socket) => socket.write(json(status, label)));
-    const error: unknown = await call(client).catch((reason: unknown) => reason);
+    const error: unknown = await ask(client).catch((reason: unknown) => reason);
     expect(error).toMatchObject({
       name: 'ServiceError',
       code: status === 401 ? 'credentials' : 'service',

@@ -1,2 +1,136 @@
-import type { Row } from './interface-rows.ts';
-export const endpointRows: readonly Row[] = [];
+/** interface.md, Endpoints: the sixteen, their ids in the path, and the answers that are a string. */
+import { conforms, type Proof, type Row, type Source } from './interface-row.ts';
+
+const section = 'Endpoints';
+const sent: Proof = ['service/client.test.ts', '%s: method, path and authentication'];
+const taken: Proof = ['emulator/manners.test.ts', 'covers all sixteen'];
+
+function endpoint(operation: string, client: Source, emulator: string, proof: Proof): Row {
+  const [file = '', declaration = ''] = emulator.split(' ');
+  const path = operation.replace(/^\w+ /, '');
+  return {
+    section,
+    name: operation,
+    client,
+    emulator: [file, `${declaration} ${path}`],
+    tests: [sent, taken, proof],
+  };
+}
+
+const roster = (method: string): Source => ['service/roster-endpoints.ts', `createRosterEndpoints.${method}`];
+const listing = (method: string): Source => [
+  'service/listing-endpoints.ts',
+  `createListingEndpoints.${method}`,
+];
+const message = (method: string): Source => [
+  'service/message-endpoints.ts',
+  `createMessageEndpoints.${method}`,
+];
+const listings = 'emulator/listing-endpoints.ts listingEndpoints';
+const schedules = 'emulator/schedule-endpoints.ts scheduleEndpoints';
+const read = conforms('each reading endpoint answers 200 with JSON');
+const one = conforms('one tag and one survey are as the listings show them');
+const scheduled = conforms('a message is scheduled, read, replaced and cancelled');
+
+const withId = [
+  'GET /v1/survey/{id}',
+  'GET /v1/tag/{id}',
+  'GET /v1/schedule/{id}',
+  'PUT /v1/schedule/{id}',
+  'DELETE /v1/schedule/{id}',
+];
+
+export const endpointRows: readonly Row[] = [
+  endpoint('GET /v1/inboxes', roster('inboxes'), 'emulator/team-endpoints.ts teamEndpoints', read),
+  endpoint(
+    'GET /v1/users/get',
+    roster('users'),
+    'emulator/user-endpoints.ts userEndpoints',
+    conforms('users/get reads its filter from the body of a GET'),
+  ),
+  endpoint(
+    'POST /v1/users/update',
+    roster('updateUsers'),
+    'emulator/user-endpoints.ts userEndpoints',
+    conforms('users/update answers with the updated users'),
+  ),
+  endpoint('GET /v1/team', roster('team'), 'emulator/team-endpoints.ts teamEndpoints', read),
+  endpoint('POST /v1/contact-fields', listing('contactFields'), listings, read),
+  endpoint('POST /v1/tags', listing('tags'), listings, read),
+  endpoint('POST /v1/contacts/count', listing('contactCount'), listings, read),
+  endpoint('POST /v1/surveys', listing('surveys'), listings, read),
+  endpoint('GET /v1/survey/{id}', listing('survey'), listings, one),
+  {
+    ...endpoint(
+      'POST /v1/tag',
+      message('createTag'),
+      'emulator/tag-endpoints.ts tagEndpoints',
+      conforms('a created tag can be read'),
+    ),
+    variants: ['same-tag'],
+  },
+  endpoint('GET /v1/tag/{id}', listing('tag'), 'emulator/tag-endpoints.ts tagEndpoints', one),
+  endpoint(
+    'POST /v1/conversations/read',
+    message('readConversation'),
+    'emulator/conversation-endpoints.ts conversationEndpoints',
+    conforms('a conversation is marked as read'),
+  ),
+  endpoint('POST /v1/schedule', message('createSchedule'), schedules, scheduled),
+  endpoint('GET /v1/schedule/{id}', message('schedule'), schedules, scheduled),
+  endpoint('PUT /v1/schedule/{id}', message('replaceSchedule'), schedules, scheduled),
+  endpoint('DELETE /v1/schedule/{id}', message('cancelSchedule'), schedules, scheduled),
+  {
+    section,
+    name: 'path `id`: a required integer',
+    client: ['service/wire-lists.ts', 'decodeOne', 'takes no other row for the one that was asked for'],
+    emulator: ['emulator/serve.ts', 'perform.id'],
+    tests: [
+      ['service/wire.test.ts', 'one tag by its id'],
+      ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for none, 400 for no id'],
+    ],
+    field: { at: withId.map((operation) => `${operation} path`), path: 'id', type: 'integer' },
+  },
+  {
+    section,
+    name: 'answer of contacts/count: a string that holds the count',
+    client: ['service/wire-lists.ts', 'decodeCount', 'takes a string of digits or an integer, nothing else'],
+    emulator: ['emulator/answer-schemas.ts', 'contactCount'],
+    tests: [
+      ['service/faults.test.ts', 'N4 %s is a count'],
+      ['service/faults.test.ts', 'N4 %s is not'],
+      ['emulator/pages.test.ts', 'answers a JSON string, or an integer, for each segment its own'],
+    ],
+    variants: ['count-body'],
+    field: { at: ['POST /v1/contacts/count response'], path: '', type: 'string' },
+  },
+  {
+    section,
+    name: 'answer of conversations/read: a string',
+    client: ['service/wire-schedule.ts', 'decodeString'],
+    emulator: ['emulator/answer-schemas.ts', 'conversationAnswer'],
+    tests: [
+      ['service/wire.test.ts', 'write results: whole, or an id alone'],
+      ['emulator/schedules.test.ts', 'conversations/read needs an inbox and a user'],
+    ],
+    field: { at: ['POST /v1/conversations/read response'], path: '', type: 'string' },
+  },
+  {
+    section,
+    name: 'answer of cancelling: the string `ok`',
+    client: ['service/wire-schedule.ts', 'decodeString.expected'],
+    emulator: ['emulator/answer-schemas.ts', 'cancelled'],
+    tests: [
+      ['service/client.test.ts', 'cancelling takes only the string `ok`'],
+      ['emulator/schedules.test.ts', 'are created, read, replaced and cancelled, with rev, uuid and op'],
+    ],
+    field: { at: ['DELETE /v1/schedule/{id} response'], path: '', type: 'string' },
+  },
+  {
+    section,
+    name: 'every endpoint asks for credentials, and can answer 401 and 429',
+    client: ['service/call.ts', 'settle'],
+    emulator: ['emulator/serve.ts', 'admit'],
+    tests: [['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted']],
+  },
+];

@@ -3,41 +3,13 @@
  * emulator has it, and which test proves it. `test/system/interface-coverage.test.ts` holds the rows against
  * the sources and docs/openapi.json, and writes docs/interface-coverage.md from them.
  */
-import type { VariantName } from '../../src/emulator/variants.ts';
+import { accessRows } from './interface-access.ts';
+import { bodies } from './interface-bodies.ts';
 import { endpointRows } from './interface-endpoints.ts';
+import { noteRows } from './interface-notes.ts';
+import type { Proof, Row, Source } from './interface-row.ts';
 import { ruleRows } from './interface-rules.ts';
-import {
-  bodies,
-  type Nested,
-  type Resource,
-  responses,
-  type Scalar,
-  type Shape,
-} from './interface-shapes.ts';
-
-/** What a cell says where the interface names a thing and no way to it. */
-export const noPath = 'the interface shows no path';
-
-/** File from `src/` on, a symbol in it, and a word of explanation. */
-export type Source = readonly [file: string, symbol: string, says?: string];
-
-/** File from `test/` on, and the title of a test in it, as it is written there. */
-export type Proof = readonly [file: string, title: string];
-
-export interface Row {
-  /** The heading of interface.md. */
-  readonly section: string;
-  readonly name: string;
-  readonly client: Source | typeof noPath;
-  readonly emulator: Source | typeof noPath;
-  readonly tests: readonly Proof[] | typeof noPath;
-  /** Options of the emulator that play what the interface leaves open here. */
-  readonly variants?: readonly VariantName[];
-  /** Of a field: where docs/openapi.json has it, and of which type. */
-  readonly field?: { readonly at: readonly string[]; readonly type: string };
-  /** Of an error: the key of its response in docs/openapi.json. */
-  readonly status?: string;
-}
+import { type Nested, type Resource, responses, type Scalar, type Shape } from './interface-shapes.ts';
 
 /** All fields of a shape with their types, depth first, such as `meta.content.gallery[].url`. */
 export function fieldsOf(
@@ -60,7 +32,6 @@ function typeOf(field: Scalar | Nested): string {
 function fieldRows(resource: Resource, tests: (path: string) => readonly Proof[]): readonly Row[] {
   return fieldsOf(resource.shape).map(({ path, type, name, shape }) => {
     const place = shape.elsewhere?.[name] ?? { ...shape.client, symbol: `${shape.client.symbol}.${name}` };
-    // A symbol of its own says it already where it is not one of many keys.
     const client: Source = [place.file, place.symbol];
     const emulator: Source = [shape.emulator.file, `${shape.emulator.symbol}.${name}`];
     return {
@@ -69,7 +40,7 @@ function fieldRows(resource: Resource, tests: (path: string) => readonly Proof[]
       client,
       emulator,
       tests: tests(path),
-      field: { at: resource.at, type },
+      field: { at: resource.at, path, type },
     };
   });
 }
@@ -87,4 +58,50 @@ const responseRows = Object.values(responses).flatMap((resource: Resource) =>
 );
 const requestRows = Object.values(bodies).flatMap((resource: Resource) => fieldRows(resource, () => [sent]));
 
-export const rows: readonly Row[] = [...endpointRows, ...responseRows, ...requestRows, ...ruleRows];
+/** In the order of interface.md; what it says of an endpoint's body stands with the endpoints. */
+export const sections: readonly string[] = [
+  'What the service does',
+  'General rules',
+  'Resources',
+  'Inbox',
+  'User',
+  'User Group',
+  'Team',
+  'Contact',
+  'Contact field',
+  'List',
+  'Template',
+  'Tag',
+  'Link',
+  'Survey',
+  'Scheduled message',
+  'Write result',
+  'Shared pagination body',
+  'Other shapes',
+  'States and transitions',
+  'Endpoints',
+  'Endpoints: users/get',
+  'Endpoints: surveys',
+  'Endpoints: tag',
+  'Endpoints: conversations/read',
+  'Endpoints, note 2: UpdateUser',
+  'Endpoints, note 3: ScheduleRequest',
+  'Endpoints, notes',
+  'Authentication',
+  'Authentication: API Secret JWT',
+  'Authentication: rotation',
+  'Authentication: legacy key',
+  'Events',
+  'Errors',
+  'Limits',
+  'Versioning',
+];
+
+export const rows: readonly Row[] = [
+  ...endpointRows,
+  ...noteRows,
+  ...responseRows,
+  ...requestRows,
+  ...ruleRows,
+  ...accessRows,
+].sort((a, b) => sections.indexOf(a.section) - sections.indexOf(b.section));

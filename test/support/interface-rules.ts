@@ -1,2 +1,214 @@
-import type { Row } from './interface-rows.ts';
-export const ruleRows: readonly Row[] = [];
+/** What interface.md says of bodies, resources and fields, and the resources that it shows no path to. */
+import { conforms, type Row, rule, withoutPath } from './interface-row.ts';
+
+const general: readonly Row[] = [
+  rule('General rules', '1. all bodies are JSON', {
+    client: ['service/answer.ts', 'judgeHead'],
+    emulator: ['emulator/serve.ts', 'serve.stringify'],
+    tests: [
+      conforms('each reading endpoint answers 200 with JSON'),
+      ['service/faults.test.ts', 'N10 %s is refused, and taken where the setting says so'],
+      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
+    ],
+  }),
+  rule('General rules', '2. HTTPS only; plain HTTP fails', {
+    client: ['service/base-url.ts', 'checkBaseUrl', 'plain HTTP to loopback alone, for the emulator'],
+    emulator: ['emulator/listen.ts', 'createServer'],
+    tests: [
+      ['service/client.test.ts', 'the base URL %s is refused'],
+      ['service/emulator.test.ts', 'HTTPS, with an authority of the emulator’s own'],
+      ['emulator/emulator.test.ts', 'fails over plain HTTP, and can be reset like any connection'],
+      ['emulator/emulator.test.ts', 'is not to be had without, except on loopback'],
+    ],
+  }),
+  rule('General rules', '2. calls without authentication fail', {
+    client: ['service/call.ts', 'attempt.authorization', 'no call leaves without'],
+    emulator: ['emulator/authenticate.ts', 'authenticate'],
+    tests: [
+      ['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted'],
+      ['service/client.test.ts', '%s: method, path and authentication'],
+    ],
+  }),
+  rule('General rules', '3. `X-Request-Id` on every response', {
+    client: ['service/outcome.ts', 'Answered.requestId', 'in every event and every error'],
+    emulator: ['emulator/service-routes.ts', 'addServiceRoutes X-Request-Id'],
+    tests: [
+      conforms('every response carries X-Request-Id, each its own'),
+      ['service/requests.test.ts', '%i %s: an error with status, label and request id'],
+    ],
+  }),
+  rule('General rules', '4. schedules and conversations need an `inbox_id`', {
+    client: ['service/schedule-request.ts', 'ScheduleRequest.inboxId', 'does not compile without one'],
+    emulator: ['emulator/schedule-rules.ts', 'scheduleProblem.inbox_id'],
+    tests: [
+      ['service/client.test.ts', '%s: what it sends as its body'],
+      ['emulator/schedules.test.ts', 'are refused without what is required'],
+      ['emulator/schedules.test.ts', 'conversations/read needs an inbox and a user'],
+    ],
+  }),
+  rule('General rules', '4. inbox ids come from the inbox listing', {
+    client: ['service/roster-endpoints.ts', 'createRosterEndpoints.inboxes'],
+    emulator: ['emulator/encode.ts', 'encodeInbox'],
+    tests: [['service/emulator.test.ts', 'every variant › %s']],
+  }),
+  ...withoutPath('General rules', '5. `creator_id` when a message is sent'),
+];
+
+const fields: readonly Row[] = [
+  rule('Resources', 'timestamps of users: ISO 8601, UTC', {
+    client: ['mirror/timestamp.ts', 'asTimestamp', 'kept as written, with all its digits'],
+    emulator: ['emulator/timestamp.ts', 'formatMoment'],
+    tests: [
+      conforms('a user has the documented fields, of the documented types'),
+      ['service/wire.test.ts', 'every documented field, exactly, and nothing left over'],
+      ['emulator/users.test.ts', 'plays blanks, plus signs, nulls, missing and extra fields'],
+    ],
+    variants: ['fraction'],
+  }),
+  rule('Resources', 'ids are integers', {
+    client: ['service/wire.ts', 'takeId', 'exact up to 2^63 - 1; any other id costs its row alone'],
+    emulator: ['emulator/answer-schemas.ts', 'user.id'],
+    tests: [
+      ['service/fields.test.ts', '%s: an id past 2^53 is exact, and one past 2^63 is refused'],
+      ['service/requests.test.ts', 'an id past 2^53 is sent digit by digit'],
+      ['service/wire.test.ts', '%s is no id: the row is rejected, the others are not'],
+    ],
+  }),
+  rule('Resources', 'fields missing, null, or that nobody documented (not shown)', {
+    client: [
+      'service/wire.ts',
+      'takeFields',
+      'an id is needed, all else is not; what is unknown stays in `raw`',
+    ],
+    emulator: ['emulator/encode.ts', 'bend'],
+    tests: [
+      ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
+      ['service/wire.test.ts', 'unknown fields survive in `raw`, whatever they are called'],
+      ['emulator/pages.test.ts', 'can be absent, null or extra, in tags, fields and inboxes'],
+    ],
+    variants: ['missing-fields', 'extra-fields', 'nulls', 'blank'],
+  }),
+  rule('Inbox', '`invited`: a list of strings', {
+    client: ['service/wire-inbox.ts', 'shape.invited', 'of any other type, it stays in `raw`'],
+    emulator: ['emulator/encode.ts', 'encodeInbox.invited'],
+    tests: [
+      [
+        'service/wire.test.ts',
+        'inboxes as deployments send them: nulls, a boolean for `invited`, phones with and without a plus',
+      ],
+    ],
+    variants: ['invited'],
+  }),
+  rule('User', '`phone`: digits in E.164 form without the plus', {
+    client: ['model/canonical.ts', 'canonicalPhone', 'sends and compares digits alone'],
+    emulator: ['emulator/encode.ts', 'phoneText'],
+    tests: [
+      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
+      ['emulator/users.test.ts', 'plays blanks, plus signs, nulls, missing and extra fields'],
+    ],
+    variants: ['phones'],
+  }),
+  rule('User', '`updated_at`: the last update', {
+    client: ['service/wire-user.ts', 'shape.updated_at', 'mirrored; no decision hangs on it'],
+    emulator: ['emulator/update-user.ts', 'writeUser'],
+    tests: [
+      conforms('an update moves updated_at'),
+      ['emulator/users.test.ts', 'leaves alone what was not sent, and moves updated_at each time'],
+      ['system/variants.test.ts', 'every deployment is mirrored whole, and a second run is silent › %j'],
+    ],
+    variants: ['updated-at'],
+  }),
+  rule('Scheduled message', '`execute`: the delivery time', {
+    client: ['service/wire-schedule.ts', 'shape.execute'],
+    emulator: ['emulator/encode-schedule.ts', 'encodeSchedule.execute'],
+    tests: [
+      [
+        'service/requests.test.ts',
+        'schedules: every field, for each family of targets, created and replaced',
+      ],
+    ],
+  }),
+  rule('Write result', 'creating or updating a tag or a schedule answers one', {
+    client: ['service/wire-schedule.ts', 'decodeWriteResult', 'an id alone will do'],
+    emulator: ['emulator/schedule-endpoints.ts', 'created'],
+    tests: [
+      ['service/wire.test.ts', 'write results: whole, or an id alone'],
+      ['emulator/schedules.test.ts', 'are created, read, replaced and cancelled, with rev, uuid and op'],
+    ],
+    variants: ['schedule-answer'],
+  }),
+  rule('Shared pagination body', '`filters` is of the object’s own kind', {
+    client: ['model/contact-count.ts', 'PaginationBody', 'sent as given'],
+    emulator: ['emulator/count-contacts.ts', 'countContacts', 'a count for each combination'],
+    tests: [
+      ['service/requests.test.ts', 'pagination bodies, conversations, tags and updates'],
+      ['emulator/pages.test.ts', 'answers a JSON string, or an integer, for each segment its own'],
+    ],
+  }),
+  rule('Other shapes', '`rev` and `op` are on synchronised resources', {
+    client: ['service/wire-lists.ts', 'contactFieldShape', 'kept where they are; nothing hangs on them'],
+    emulator: ['emulator/encode.ts', 'revision'],
+    tests: [
+      ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
+      ['emulator/pages.test.ts', 'can be absent, null or extra, in tags, fields and inboxes'],
+    ],
+    variants: ['revisions'],
+  }),
+];
+
+const withoutPaths: readonly Row[] = [
+  ...withoutPath(
+    'What the service does',
+    'messages to one contact or to a list, whose members do not see each other',
+    'templates, media and merge tokens in messages',
+    'surveys, campaigns and tracked short links',
+  ),
+  ...withoutPath('User Group', 'id', 'name', 'description', 'member_ids', 'members'),
+  ...withoutPath('User Group', 'made in the web app; scope lists and templates; address several teammates'),
+  ...withoutPath('Contact', 'id', 'display_name', 'first', 'last', 'email', 'phone', 'custom', 'team_id'),
+  ...withoutPath('Contact', 'creator_id', 'shared', 'created', 'updated', 'rev', 'op', 'assigned_user_id'),
+  ...withoutPath('Contact', 'tags', 'is_opted_out'),
+  ...withoutPath('Contact field', 'the ids are keys of a contact’s `custom`'),
+  ...withoutPath('List', 'id', 'name', 'local_id', 'targets', 'team_id', 'creator_id', 'shared', 'created'),
+  ...withoutPath('List', 'updated', 'rev', 'op', 'ListTarget: f', 'ListTarget: l'),
+  ...withoutPath('Template', 'id', 'name', 'local_id', 'content', 'team_id', 'creator_id', 'shared'),
+  ...withoutPath('Template', 'created', 'updated', 'rev', 'op', 'Content: text', 'Content: gallery'),
+  ...withoutPath('Link', 'id', 'short_code', 'short_url', 'original_url', 'team_id', 'target'),
+  ...withoutPath('Link', 'conversation_id', 'broadcast_id', 'campaign_step_id', 'template_id'),
+  ...withoutPath('Link', 'last_visited_at', 'created_at', 'limited to the team of the credentials'),
+  ...withoutPath('Survey', 'ids are used when messages are sent'),
+  ...withoutPath('Other shapes', '1. fields of a conversation', '2. fields of a message, and of sending one'),
+  ...withoutPath('Events', 'webhooks: kinds, shape, delivery, retries, signing'),
+];
+
+const open: readonly Row[] = [
+  rule('Other shapes', '3. timestamps other than a user’s (not shown)', {
+    client: ['service/date-cursor.ts', 'DateRow', 'text as written; it goes back as the cursor, unread'],
+    emulator: ['emulator/timestamp.ts', 'formatMoment'],
+    tests: [
+      ['service/pages.test.ts', 'the cursor is the date as the service wrote it'],
+      ['emulator/pages.test.ts', 'moves strictly before `date`, with %s digits'],
+    ],
+    variants: ['fraction'],
+  }),
+  rule('Other shapes', '4. values of a survey’s `type` (not shown)', {
+    client: ['service/wire-survey.ts', 'shape.type', 'any text'],
+    emulator: ['emulator/answer-schemas.ts', 'survey.type'],
+    tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
+  }),
+  rule('Other shapes', '5. format and values of a tag’s `color` (not shown)', {
+    client: ['service/wire-lists.ts', 'tagShape.color', 'any text'],
+    emulator: ['emulator/answer-schemas.ts', 'tag.color'],
+    tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
+  }),
+  rule('States and transitions', 'of any resource (not shown)', {
+    client: ['service/call.ts', 'nullIfMissing', 'assumes none: what is not there any more is null'],
+    emulator: ['emulator/schedule-endpoints.ts', 'isSent', 'a message that was sent can not be changed'],
+    tests: [
+      ['service/client.test.ts', '%s: 404 is null, any other refusal an error'],
+      ['emulator/schedules.test.ts', 'cannot be changed once they are sent'],
+    ],
+  }),
+];
+
+export const ruleRows: readonly Row[] = [...general, ...fields, ...withoutPaths, ...open];

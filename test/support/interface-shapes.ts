@@ -36,12 +36,12 @@ export interface Resource {
   readonly at: readonly string[];
 }
 
-const place = (file: string, symbol: string): Place => ({ file, symbol });
+export const place = (file: string, symbol: string): Place => ({ file, symbol });
 const rowId = { id: place('service/wire.ts', 'decodeRows.id') };
-const one = (shape: Shape): Nested => ({ shape, list: false });
-const many = (shape: Shape): Nested => ({ shape, list: true });
+export const one = (shape: Shape): Nested => ({ shape, list: false });
+export const many = (shape: Shape): Nested => ({ shape, list: true });
 const answers = 'emulator/answer-schemas.ts';
-const requests = 'emulator/request-schemas.ts';
+export const requests = 'emulator/request-schemas.ts';
 
 const widgetSettings: Shape = {
   client: place('service/wire-inbox.ts', 'widgetShape'),
@@ -62,7 +62,7 @@ const widgetSettings: Shape = {
   },
 };
 
-export const inbox: Shape = {
+const inbox: Shape = {
   client: place('service/wire-inbox.ts', 'shape'),
   emulator: place(answers, 'inbox'),
   elsewhere: rowId,
@@ -110,7 +110,7 @@ const member: Shape = {
   fields: { id: 'integer', name: 'string', role: 'string' },
 };
 
-export const team: Shape = {
+const team: Shape = {
   client: place('service/wire-team.ts', 'teamShape'),
   emulator: place(answers, 'team'),
   elsewhere: {
@@ -120,14 +120,14 @@ export const team: Shape = {
   fields: { id: 'integer', name: 'string', list_size: 'integer', members: many(member) },
 };
 
-export const contactField: Shape = {
+const contactField: Shape = {
   client: place('service/wire-lists.ts', 'contactFieldShape'),
   emulator: place(answers, 'contactField'),
   elsewhere: rowId,
   fields: { id: 'integer', op: 'string', rev: 'integer', tid: 'integer', title: 'string', uid: 'integer' },
 };
 
-export const tag: Shape = {
+const tag: Shape = {
   client: place('service/wire-lists.ts', 'tagShape'),
   emulator: place(answers, 'tag'),
   elsewhere: rowId,
@@ -142,7 +142,7 @@ export const tag: Shape = {
   },
 };
 
-export const survey: Shape = {
+const survey: Shape = {
   client: place('service/wire-survey.ts', 'shape'),
   emulator: place(answers, 'survey'),
   elsewhere: rowId,
@@ -157,7 +157,7 @@ export const survey: Shape = {
 };
 
 /** ScheduleContent and GalleryEntry are read and written, by two declarations of the client. */
-const contentOf = (content: Place, gallery: Place, attachment: Place): Shape => ({
+export const contentOf = (content: Place, gallery: Place, attachment: Place): Shape => ({
   client: content,
   emulator: place(requests, 'scheduleContent'),
   fields: {
@@ -186,9 +186,8 @@ const contentOf = (content: Place, gallery: Place, attachment: Place): Shape => 
 });
 
 const readSchedule = 'service/wire-schedule.ts';
-const sentSchedule = 'service/schedule-request.ts';
 
-export const scheduledMessage: Shape = {
+const scheduledMessage: Shape = {
   client: place(readSchedule, 'shape'),
   emulator: place(answers, 'scheduledMessage'),
   elsewhere: rowId,
@@ -222,116 +221,10 @@ export const scheduledMessage: Shape = {
   },
 };
 
-export const writeResult: Shape = {
+const writeResult: Shape = {
   client: place(readSchedule, 'decodeWriteResult'),
   emulator: place(answers, 'writeResult'),
   fields: { id: 'integer', rev: 'integer', uuid: 'string' },
-};
-
-export const scheduleRequest: Shape = {
-  client: place(sentSchedule, 'encodeSchedule'),
-  emulator: place(requests, 'scheduleRequest'),
-  fields: {
-    _: 'integer',
-    content: one(
-      contentOf(
-        place(sentSchedule, 'encodeContent'),
-        place(sentSchedule, 'encodeContent'),
-        place(sentSchedule, 'ScheduleContent'),
-      ),
-    ),
-    conversation_id: 'integer',
-    execute_at: 'string',
-    inbox_id: 'integer',
-    is_email: 'boolean',
-    list_id: 'integer',
-    local_id: 'string',
-    phone_number: 'string',
-    super_id: 'integer',
-    targets: 'string[]',
-    user_id: 'integer',
-  },
-};
-
-export const userUpdate: Shape = {
-  client: place('service/wire-user.ts', 'encodeUserPatch'),
-  emulator: place(requests, 'userUpdate'),
-  fields: {
-    id: 'integer',
-    first_name: 'string',
-    last_name: 'string',
-    email: 'string',
-    phone: 'string',
-    role_id: 'integer',
-  },
-};
-
-export const userFilter: Shape = {
-  client: place('service/wire-user.ts', 'encodeUserFilter'),
-  emulator: place(requests, 'userFilter'),
-  fields: { phone: 'string[]', email: 'string[]' },
-};
-
-/** The three that listings are read with are the client's own; the others pass through it as given. */
-const asGiven = place('service/listing-endpoints.ts', 'createListingEndpoints.contactCount');
-const readWith = place('service/page.ts', 'PageQuery');
-
-export const pagination: Shape = {
-  client: readWith,
-  emulator: place(requests, 'pageRequest'),
-  elsewhere: {
-    archived: asGiven,
-    ascending: asGiven,
-    assigned: asGiven,
-    filter: asGiven,
-    filters: asGiven,
-    id: asGiven,
-    order: asGiven,
-    parent_id: asGiven,
-  },
-  fields: {
-    archived: 'boolean',
-    ascending: 'boolean',
-    assigned: 'integer',
-    date: 'string',
-    filter: 'string',
-    filters: 'object',
-    id: 'integer',
-    limit: 'integer',
-    order: 'string',
-    page: 'integer',
-    parent_id: 'integer',
-  },
-};
-
-export const surveyPage: Shape = {
-  client: readWith,
-  emulator: place(requests, 'surveyPageRequest'),
-  fields: { limit: 'integer', page: 'integer' },
-};
-
-export const newTag: Shape = {
-  client: place('service/message-endpoints.ts', 'createMessageEndpoints'),
-  emulator: place(requests, 'newTag'),
-  fields: { tag: 'string' },
-};
-
-export const conversationRead: Shape = {
-  client: place('service/message-endpoints.ts', 'createMessageEndpoints'),
-  emulator: place(requests, 'conversationRead'),
-  fields: {
-    inbox_id: 'integer',
-    user_id: 'integer',
-    target: 'string',
-    targets: 'string[]',
-    reassign_id: 'integer',
-  },
-};
-
-const updateUsers: Shape = {
-  client: place('service/roster-endpoints.ts', 'createRosterEndpoints'),
-  emulator: place(requests, 'userUpdates'),
-  fields: { users: many(userUpdate) },
 };
 
 const memberships: Shape = {
@@ -369,32 +262,5 @@ export const responses = {
     section: 'Write result',
     shape: writeResult,
     at: ['POST /v1/tag response', 'POST /v1/schedule response', 'PUT /v1/schedule/{id} response'],
-  },
-} as const satisfies Readonly<Record<string, Resource>>;
-
-/** Everything that requests hold. */
-export const bodies = {
-  pagination: {
-    section: 'Shared pagination body',
-    shape: pagination,
-    at: ['POST /v1/contact-fields request', 'POST /v1/tags request', 'POST /v1/contacts/count request'],
-  },
-  surveyPage: { section: 'Endpoints: surveys', shape: surveyPage, at: ['POST /v1/surveys request'] },
-  userFilter: { section: 'Endpoints: users/get', shape: userFilter, at: ['GET /v1/users/get request'] },
-  updateUsers: {
-    section: 'Endpoints, note 2: UpdateUser',
-    shape: updateUsers,
-    at: ['POST /v1/users/update request'],
-  },
-  newTag: { section: 'Endpoints: tag', shape: newTag, at: ['POST /v1/tag request'] },
-  conversationRead: {
-    section: 'Endpoints: conversations/read',
-    shape: conversationRead,
-    at: ['POST /v1/conversations/read request'],
-  },
-  scheduleRequest: {
-    section: 'Endpoints, note 3: ScheduleRequest',
-    shape: scheduleRequest,
-    at: ['POST /v1/schedule request', 'PUT /v1/schedule/{id} request'],
   },
 } as const satisfies Readonly<Record<string, Resource>>;

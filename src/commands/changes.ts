@@ -1,0 +1,123 @@
+import { MusterdError } from '../errors.ts';
+import { findUsers } from '../mirror/find-user.ts';
+import {
+  changeFields,
+  changeKinds,
+  type LedgerFilter,
+  type LedgerRow,
+  readLedger,
+} from '../mirror/ledger.ts';
+import { readTeamId } from '../mirror/teams.ts';
+import type { Outcome } from '../model/change.ts';
+import { readUserName } from '../model/find.ts';
+import { type Id, maxId } from '../model/id.ts';
+import { requireSchema } from '../places.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { nobodyAnswers, theOnly } from './find-user.ts';
+import { ledgerCells, ledgerHead } from './ledger-rows.ts';
+import { plural, printJson, printLine, printTable } from './output.ts';
+import { type Setup, withMirror } from './setup.ts';
+
+/** As the command line gives them. */
+export interface ChangesOptions {
+  readonly user?: string;
+  readonly run?: string;
+  readonly field?: string;
+  readonly kind?: string;
+  readonly outcome?: string;
+  readonly since?: string;
+  readonly limit?: string;
+}
+
+const outcomes: Readonly<Record<Outcome, true>> = {
+  confirmed: true,
+  ineffective: true,
+  changed: true,
+  missing: true,
+  refused: true,
+  unsent: true,
+  unknown: true,
+};
+
+/** The ledger: what moved, in which direction, and what became of it. */
+export async function changesCommand(context: Context, options: ChangesOptions): Promise<ExitCode> {
+  const filter = readFilter(options);
+  return withMirror(context, async ({ config, mirror }) => {
+    await requireSchema(mirror.db);
+    const teamId = await readTeamId(mirror.db.kysely, config.team);
+    const userId = await readUserId(mirror.db, teamId, options.user);
+    const wanted = { ...filter, userId, limit: filter.limit + 1 };
+    const found = teamId === null ? [] : await readLedger(mirror.db.kysely, teamId, wanted);
+    const more = found.length > filter.limit;
+    const rows = more ? found.slice(1) : found;
+    if (context.json) printJson(context, { changes: rows, more });
+    else show(context, rows);
+    if (more && !context.json) {
+      const shown = plural(rows.length, 'row');
+      printLine(context.err, `The newest ${shown}; --limit shows more.`);
+    }
+    return exitCode.ok;
+  });
+}
+
+function show(context: Context, rows: readonly LedgerRow[]): void {
+  if (rows.length === 0) printLine(context.err, 'Nothing in the ledger answers to this.');
+  else printTable(context, ledgerHead, rows.map(ledgerCells));
+}
+
+async function readUserId(
+  db: Setup['mirror']['db'],
+  teamId: Id | null,
+  who: string | undefined,
+): Promise<Id | null> {
+  if (who === undefined) return null;
+  const found = teamId === null ? [] : await findUsers(db.kysely, teamId, readUserName(who));
+  const user = theOnly(who, found);
+  if (user === undefined) throw nobodyAnswers(who);
+  return user.id;
+}
+
+/** @throws MusterdError `usage` for what is none of the words or numbers that an option takes */
+export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'> {
+  const { run, field, kind, outcome, since, limit } = options;
+  return {
+    runId: run === undefined ? null : wholeNumber('--run', run, maxId),
+    field: field === undefined ? null : oneOf('--field', field, changeFields),
+    kind: kind === undefined ? null : oneOf('--kind', kind, changeKinds),
+    outcome: outcome === undefined ? null : oneOf('--outcome', outcome, Object.keys(outcomes) as Outcome[]),
+    since: since === undefined ? null : readSince(since),
+    limit: limit === undefined ? 100 : Number(wholeNumber('--limit', limit, 1_000_000n)),
+  };
+}
+
+function oneOf<Word extends string>(option: string, given: string, words: readonly Word[]): Word {
+  const found = words.find((word) => word === given);
+  if (found === undefined)
+    throw new MusterdError('usage', `${option} "${given}": use one of ${words.join(', ')}`);
+  return found;
+}
+
+function wholeNumber(option: string, given: string, largest: bigint): bigint {
+  const value = /^\d+$/.test(given) ? BigInt(given) : 0n;
+  if (value < 1n || value > largest)
+    throw new MusterdError('usage', `${option} "${given}" is no whole number from 1 to ${largest}`);
+  return value;
+}
+
+const secondsPer: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+
+/** A moment (UTC, where no zone is given), or a stretch of time before now. */
+export function readSince(text: string): LedgerFilter['since'] {
+  const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
+  if (count !== undefined) return { seconds: Number(count) * (secondsPer[unit] ?? 1) };
+  const match = isoTime.exec(text);
+  const zoned = match?.[1] === undefined && text.length > 10 ? `${text}Z` : text;
+  const moment = new Date(match === null ? Number.NaN : zoned.replace(' ', 'T'));
+  if (Number.isNaN(moment.getTime()))
+    throw new MusterdError(
+      'usage',
+      `--since "${text}" is neither a time such as 2026-03-01T09:00Z nor a stretch such as 2h or 3d`,
+    );
+  return { moment: moment.toISOString() };
+}

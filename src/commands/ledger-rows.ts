@@ -1,0 +1,23 @@
+/** Rows of the ledger, as `changes` and `why` show them. */
+import type { LedgerRow } from '../mirror/ledger.ts';
+import { showTime, showValue } from './field-values.ts';
+
+export const ledgerHead: readonly string[] = [
+  'when',
+  'run',
+  'user',
+  'name',
+  'kind',
+  'field',
+  'from',
+  'to',
+  'outcome',
+  'X-Request-Id',
+];
+
+export function ledgerCells(row: LedgerRow): readonly (string | bigint | null)[] {
+  const { user_id, run_id, name, kind, field, old_value, new_value, outcome, request_id } = row;
+  const values = field === null ? ['', ''] : [showValue(old_value), showValue(new_value)];
+  const when = showTime(row.closed_at ?? row.opened_at);
+  return [when, run_id, user_id, name, kind, field, ...values, outcome, request_id];
+}

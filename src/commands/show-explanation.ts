@@ -1,0 +1,155 @@
+/** How `musterd why` shows what it found out. */
+import type { LedgerRow } from '../mirror/ledger.ts';
+import type { HeldSince, OpenPush, WaitingPlan } from '../mirror/why-read.ts';
+import type { FieldOutcomes, Presence, UserState } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import { joinName } from '../model/name.ts';
+import { type Field, fields } from '../model/user.ts';
+import type { Context } from './context.ts';
+import type { FieldExplanation } from './explain-user.ts';
+import { columnOf, showTime, showValue } from './field-values.ts';
+import { ledgerCells, ledgerHead } from './ledger-rows.ts';
+import { paint, printable, printJson, printLine, printTable } from './output.ts';
+import type { Sight } from './why-sight.ts';
+
+/** All that is known of one user, and what it comes to. */
+export interface Explanation {
+  readonly id: Id;
+  readonly state: UserState;
+  readonly sight: Sight;
+  readonly presence: Presence | null;
+  readonly fields: readonly FieldExplanation[];
+  readonly held: readonly HeldSince[];
+  readonly openPush: OpenPush | null;
+  /** What a run would find out now about the open push. */
+  readonly openOutcomes: FieldOutcomes | null;
+  readonly refusedPlan: WaitingPlan | null;
+  readonly moves: readonly LedgerRow[];
+  readonly next: string;
+}
+
+/** The name to show: the service's, or what is left of it here. */
+function nameOf({ service, mirror, base }: UserState): string {
+  return service?.name ?? mirror?.joined ?? (base === undefined ? '' : base.joined || joinName(base.name));
+}
+
+export function showExplanation(context: Context, explanation: Explanation): void {
+  if (context.json) printJson(context, inJson(explanation));
+  else print(context, explanation);
+}
+
+function inJson(explanation: Explanation): object {
+  const { id, state, sight, presence, held, openPush, openOutcomes, refusedPlan, moves, next } = explanation;
+  const outcomes = Object.entries(openOutcomes ?? {});
+  return {
+    user: {
+      id,
+      name: nameOf(state),
+      name_split: state.mirror?.split ?? null,
+      resolved: state.mirror?.resolved ?? null,
+      gone: state.mirror?.gone ?? null,
+    },
+    service: sight.reached
+      ? {
+          reached: true,
+          seen: sight.service !== undefined,
+          listed: sight.member !== undefined,
+          problem: null,
+        }
+      : { reached: false, seen: null, listed: null, problem: sight.error.message },
+    presence,
+    fields: explanation.fields.map(({ field, base, mirror, service, rule, decision, because }) => ({
+      field: columnOf(field),
+      base: base ?? null,
+      mirror: mirror ?? null,
+      service: service ?? null,
+      rule,
+      decision,
+      because,
+      held: heldInJson(held.find((hold) => hold.field === field)),
+    })),
+    open_push:
+      openPush === null
+        ? null
+        : {
+            change_id: openPush.intent.changeId,
+            run_id: openPush.runId,
+            opened_at: openPush.openedAt,
+            request_id: openPush.requestId,
+            sent: Object.fromEntries(
+              fields.flatMap((field) => {
+                const value = openPush.intent.sent[field];
+                return value === undefined ? [] : [[columnOf(field), value]];
+              }),
+            ),
+            shows: Object.fromEntries(
+              outcomes.map(([field, outcome]) => [columnOf(field as Field), outcome]),
+            ),
+          },
+    refused_plan:
+      refusedPlan === null
+        ? null
+        : { hash: refusedPlan.hash, made_at: refusedPlan.madeAt, reasons: refusedPlan.reasons },
+    moves,
+    next,
+  };
+}
+
+function heldInJson(held: Explanation['held'][number] | undefined): object | null {
+  if (held === undefined) return null;
+  const { reason, detail, since, until, runId, mirrorValue, serviceValue } = held;
+  return {
+    reason,
+    detail,
+    since,
+    until,
+    run_id: runId,
+    mirror_value: mirrorValue ?? null,
+    service_value: serviceValue ?? null,
+  };
+}
+
+function print(context: Context, explanation: Explanation): void {
+  const { id, state, sight, held, openPush, refusedPlan, moves, next } = explanation;
+  const line = (text: string) => printLine(context.out, printable(text));
+  const marks = [
+    ...(state.mirror === undefined ? ['not in the mirror'] : []),
+    ...(state.mirror?.gone === true ? ['gone'] : []),
+    ...(state.mirror?.resolved === false ? ['unresolved'] : []),
+    ...(state.mirror?.split === 'guessed' ? ['the halves of the name are a guess'] : []),
+    ...(sight.reached && sight.service === undefined ? ['not answered by the service'] : []),
+    ...(sight.reached && sight.member === undefined ? ['not listed by the team'] : []),
+  ];
+  line(`User ${id} "${nameOf(state)}"${marks.length === 0 ? '' : `: ${marks.join(', ')}`}`);
+  if (!sight.reached) line(`The service could not be read: ${sight.error.message}`);
+  printTable(
+    context,
+    ['field', 'base', 'mirror', 'service', 'rule', 'decision', 'because', 'held since', 'until'],
+    explanation.fields.map(({ field, base, mirror, service, rule, decision, because }) => {
+      const hold = held.find((candidate) => candidate.field === field);
+      const values = [base, mirror, service].map(showValue);
+      return [
+        columnOf(field),
+        ...values,
+        rule,
+        decision,
+        because,
+        showTime(hold?.since),
+        showTime(hold?.until),
+      ];
+    }),
+  );
+  if (openPush !== null) {
+    const sent = Object.keys(openPush.intent.sent) as Field[];
+    line(
+      `Open push of ${sent.map(columnOf).join(', ')}: written down by run ${openPush.runId} at ${showTime(openPush.openedAt)}, outcome not known`,
+    );
+  }
+  if (refusedPlan !== null)
+    line(
+      `A guard refused a plan with this user in it: ${refusedPlan.hash}, ${refusedPlan.reasons.join('; ')}`,
+    );
+  if (sight.reached) for (const warning of sight.warnings) line(`note: ${warning}`);
+  if (moves.length > 0) printTable(context, ledgerHead, moves.map(ledgerCells));
+  printLine(context.out, `${paint(context, 'bold', 'Next:')} ${printable(next)}`);
+}

@@ -1,0 +1,80 @@
+import { findUsers } from '../mirror/find-user.ts';
+import { readLedger } from '../mirror/ledger.ts';
+import { readTeamId } from '../mirror/teams.ts';
+import { readUserState } from '../mirror/users-read.ts';
+import { readHeldSince, readOpenPush, readWaitingPlan } from '../mirror/why-read.ts';
+import type { UserState } from '../model/change.ts';
+import { readUserName } from '../model/find.ts';
+import type { Id } from '../model/id.ts';
+import { requireSchema } from '../places.ts';
+import { planUser } from '../reconcile/plan-user.ts';
+import { judgeLate } from '../reconcile/verdict.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { explainFields, nextStep } from './explain-user.ts';
+import { showTime } from './field-values.ts';
+import { nobodyAnswers, theOnly } from './find-user.ts';
+import { seconds } from './output.ts';
+import { type Setup, withMirror } from './setup.ts';
+import { type Explanation, showExplanation } from './show-explanation.ts';
+import { lookAtService, type Sight } from './why-sight.ts';
+
+/** Moves of the ledger that are shown. */
+const shownMoves = 10;
+
+/** Why a user stands as it does. Writes nothing on either side. */
+export async function whyCommand(context: Context, who: string): Promise<ExitCode> {
+  return withMirror(context, async (setup) => {
+    const { db } = setup.mirror;
+    await requireSchema(db);
+    const asked = readUserName(who);
+    const pinned = await readTeamId(db.kysely, setup.config.team);
+    const found = pinned === null ? [] : await findUsers(db.kysely, pinned, asked);
+    const known = theOnly(who, found)?.id;
+    const sight = await lookAtService(setup, context.signal, { who, asked, known });
+    if (!sight.reached && (known === undefined || pinned === null)) throw sight.error;
+    const id = known ?? (sight.reached ? sight.id : undefined);
+    const teamId = sight.reached ? sight.teamId : pinned;
+    if (id === undefined || teamId === null) throw nobodyAnswers(who);
+    showExplanation(context, await explain(setup, teamId, id, sight));
+    if (sight.reached) return exitCode.ok;
+    return sight.error.code === 'credentials' ? exitCode.credentials : exitCode.partial;
+  });
+}
+
+async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<Explanation> {
+  const { config, mirror } = setup;
+  const { kysely } = mirror.db;
+  const read = await readUserState(kysely, teamId, id);
+  const service = sight.reached ? sight.service : undefined;
+  const state: UserState = { ...read, service };
+  const plan = sight.reached ? planUser(state, sight.member, config.policy) : undefined;
+  const held = await readHeldSince(kysely, teamId, id);
+  const openPush = await readOpenPush(kysely, teamId, id);
+  const refusedPlan = await readWaitingPlan(kysely, teamId, id);
+  const all = { userId: id, runId: null, field: null, kind: null, outcome: null, since: null };
+  const moves = await readLedger(kysely, teamId, { ...all, limit: shownMoves });
+  const { quietPeriodMs } = config.push;
+  const openOutcomes =
+    openPush === null || !sight.reached
+      ? null
+      : judgeLate(
+          openPush.intent.sent,
+          openPush.intent.base,
+          service ?? null,
+          openPush.intent.ageMs >= quietPeriodMs,
+        );
+  const next = nextStep({
+    plan,
+    state,
+    open: openOutcomes,
+    quietUntil: showTime(openPush === null ? null : new Date(openPush.openedAt.getTime() + quietPeriodMs)),
+    heldUntil: Object.fromEntries(
+      held.flatMap(({ field, until }) => (until === null ? [] : [[field, showTime(until)]])),
+    ),
+    refusedPlan: refusedPlan?.hash ?? null,
+    absence: seconds(config.absence.confirmAfterMs),
+  });
+  const fields = explainFields(state, plan, config.policy);
+  const presence = plan?.presence ?? null;
+  return { id, state, sight, presence, fields, held, openPush, openOutcomes, refusedPlan, moves, next };
+}

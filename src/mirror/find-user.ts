@@ -1,0 +1,65 @@
+/** Finds users by what a person knows of them. */
+import { type Kysely, sql } from 'kysely';
+import type { UserName } from '../model/find.ts';
+import type { Id } from '../model/id.ts';
+
+/** One user who answers to it, with enough to tell them from another. */
+export interface FoundUser {
+  readonly id: Id;
+  readonly name: string;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly gone: boolean;
+}
+
+/**
+ * Users with exactly this id, email, phone or name, in canonical form. The mirror's values come first;
+ * those last agreed on with the service count only where nobody in the mirror has it. An id is found also
+ * where only the ledger still knows it.
+ */
+export async function findUsers<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  { id, email, phone, name }: UserName,
+): Promise<readonly FoundUser[]> {
+  const { rows } = await sql<FoundUser & { rank: number }>`
+    with asked as (
+      select ${id}::bigint as id, ${email}::text as email, ${phone}::text as phone, ${name}::text as name
+    ),
+    matches as (
+      select ${id}::bigint as id, 1 as rank from asked a where
+        exists (select from mirror.users u where u.team_id = ${teamId} and u.id = a.id)
+        or exists (select from sync.user_base b where b.team_id = ${teamId} and b.id = a.id)
+        or exists (select from sync.changes c where c.team_id = ${teamId} and c.user_id = a.id)
+      union all
+      select u.id, 2 from mirror.users u, asked a where u.team_id = ${teamId} and (
+        ${sameEmail('u.email')} or ${samePhone('u.phone')} or ${sameName('u.name')}
+        or ${sameName("u.first_name || ' ' || u.last_name")})
+      union all
+      select b.id, 3 from sync.user_base b, asked a where b.team_id = ${teamId} and (
+        ${sameEmail('b.email')} or ${samePhone('b.phone')} or ${sameName('b.name')})
+    ),
+    found as (select id, min(rank) as rank from matches group by id)
+    select f.id, f.rank, coalesce(u.name, b.name, '') as name, coalesce(u.email, b.email) as email,
+           coalesce(u.phone, b.phone) as phone, coalesce(u.gone_at is not null, false) as gone
+    from found f
+    left join mirror.users u on u.team_id = ${teamId} and u.id = f.id
+    left join sync.user_base b on b.team_id = ${teamId} and b.id = f.id
+    where f.rank = (select min(rank) from found)
+    order by f.id`.execute(db);
+  return rows.map(({ rank: _, ...user }) => user);
+}
+
+/** As `canonicalEmail` has it: ASCII letters alone change their case. The column is one of ours, never a person's text. */
+function sameEmail(column: string) {
+  return sql`lower(regexp_replace(${sql.raw(column)}, '^\\s+|\\s+$', '', 'g') collate "C") = a.email`;
+}
+
+function samePhone(column: string) {
+  return sql`regexp_replace(${sql.raw(column)}, '[^0-9]', '', 'g') = a.phone`;
+}
+
+/** In any case, and as `canonicalName` has it. */
+function sameName(column: string) {
+  return sql`lower(btrim(regexp_replace(normalize(${sql.raw(column)}), '\\s+', ' ', 'g'))) = lower(a.name)`;
+}

@@ -1,0 +1,77 @@
+/** Reads of the ledger: every field moved, in either direction. */
+import { type Kysely, sql } from 'kysely';
+import type { Outcome } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+
+export const changeKinds = ['adopt', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget'] as const;
+export type ChangeKind = (typeof changeKinds)[number];
+
+/** Columns of `mirror.users` as the ledger names them. */
+export const changeFields = ['name', 'email', 'phone', 'role_id'] as const;
+export type ChangeField = (typeof changeFields)[number];
+
+/** What is left `null` selects everything. */
+export interface LedgerFilter {
+  readonly userId: Id | null;
+  readonly runId: bigint | null;
+  readonly field: ChangeField | null;
+  readonly kind: ChangeKind | null;
+  readonly outcome: Outcome | null;
+  /** What was written down or closed since: a moment, or seconds before now by the database's clock. */
+  readonly since: { readonly moment: string } | { readonly seconds: number } | null;
+  /** Rows at most: the newest. */
+  readonly limit: number;
+}
+
+/** One field moved; a user proven gone or forgotten is one row without a field. */
+export interface LedgerRow {
+  readonly change_id: bigint;
+  readonly run_id: bigint;
+  readonly user_id: Id;
+  /** As the mirror has it today. */
+  readonly name: string | null;
+  readonly kind: ChangeKind;
+  readonly field: ChangeField | null;
+  readonly base_value: unknown;
+  /** Of a hold, the mirror's value. */
+  readonly old_value: unknown;
+  /** Of a hold, the service's value. */
+  readonly new_value: unknown;
+  readonly outcome: Outcome | null;
+  readonly request_id: string | null;
+  readonly opened_at: Date;
+  readonly closed_at: Date | null;
+}
+
+/** The newest rows that the filter lets through, newest last. */
+export async function readLedger<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  { userId, runId, field, kind, outcome, since, limit }: LedgerFilter,
+): Promise<readonly LedgerRow[]> {
+  const moment = since !== null && 'moment' in since ? since.moment : null;
+  const seconds = since !== null && 'seconds' in since ? since.seconds : null;
+  const { rows } = await sql<LedgerRow>`
+    select c.change_id, c.run_id, c.user_id, u.name, c.kind, f.field, c.base -> f.field as base_value,
+           c.old -> f.field as old_value, c.new -> f.field as new_value, o.outcome, c.request_id, c.opened_at, c.closed_at
+    from sync.changes c
+    left join lateral (
+      select jsonb_object_keys(c.new) as field union select jsonb_object_keys(c.old)
+    ) f on true
+    left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
+    cross join lateral (
+      select coalesce(c.outcome ->> f.field, case when c.state = 'open' then 'unknown' end) as outcome
+    ) o
+    where c.team_id = ${teamId}
+      and (${userId}::bigint is null or c.user_id = ${userId})
+      and (${runId}::bigint is null or c.run_id = ${runId})
+      and (${field}::text is null or f.field = ${field})
+      and (${kind}::text is null or c.kind = ${kind})
+      and (${outcome}::text is null or o.outcome = ${outcome})
+      and (${moment}::timestamptz is null or greatest(c.opened_at, c.closed_at) >= ${moment}::timestamptz)
+      and (${seconds}::float8 is null
+           or greatest(c.opened_at, c.closed_at) >= clock_timestamp() - make_interval(secs => ${seconds}::float8))
+    order by c.change_id desc, f.field desc
+    limit ${limit}`.execute(db);
+  return rows.toReversed();
+}

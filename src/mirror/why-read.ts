@@ -1,0 +1,61 @@
+/** What waits for one user, and why: the facts that a plan does not need and a person does. */
+import { type Kysely, sql } from 'kysely';
+import type { HoldReason, Intent } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import type { Field } from '../model/user.ts';
+import { readIntents } from './intents.ts';
+import { fieldOfSql } from './users-read.ts';
+
+/** A held field since when, until when, and by which run (`null`: a person). */
+export interface HeldSince {
+  readonly field: Field;
+  readonly reason: HoldReason;
+  readonly detail: string;
+  readonly since: Date;
+  readonly until: Date | null;
+  readonly runId: bigint | null;
+  readonly mirrorValue: unknown;
+  readonly serviceValue: unknown;
+}
+
+export async function readHeldSince<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<readonly HeldSince[]> {
+  const { rows } = await sql<Omit<HeldSince, 'field'> & { field: string }>`
+    select field, reason, detail, since, until, run_id as "runId", mirror_value as "mirrorValue",
+           service_value as "serviceValue"
+    from sync.held_fields where team_id = ${teamId} and user_id = ${id} order by field`.execute(db);
+  return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
+}
+
+/** A push that was written down and whose outcome is not known. */
+export interface OpenPush {
+  readonly intent: Intent;
+  readonly runId: bigint;
+  readonly requestId: string | null;
+  readonly openedAt: Date;
+}
+
+export async function readOpenPush<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<OpenPush | null> {
+  const { rows } = await sql<Omit<OpenPush, 'intent'>>`
+    select run_id as "runId", request_id as "requestId", opened_at as "openedAt"
+    from sync.changes where team_id = ${teamId} and user_id = ${id} and state = 'open'`.execute(db);
+  const [row] = rows;
+  const intent = (await readIntents(db, teamId)).find(({ userId }) => userId === id);
+  return row === undefined || intent === undefined ? null : { ...row, intent };
+}
+
+/** A refused plan with pushes of this user in it, if one waits for a person. */
+export interface WaitingPlan {
+  readonly hash: string;
+  readonly madeAt: Date;
+  readonly reasons: readonly string[];
+}
+
+export async function readWaitingPlan<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<WaitingPlan | null> {
+  const { rows } = await sql<WaitingPlan>`
+    select hash, made_at as "madeAt", reasons from sync.plans
+    where team_id = ${teamId} and state = 'refused' and expires_at > clock_timestamp()
+      and jsonb_path_exists(changes, '$[*] ? (@.user_id == $id)', jsonb_build_object('id', ${id}::bigint))`.execute(
+    db,
+  );
+  return rows[0] ?? null;
+}

@@ -1,0 +1,27 @@
+/** What a person may call a user: an id, an email, a phone number or a name. */
+import { canonicalEmail, canonicalPhone } from './canonical.ts';
+import { type Id, maxId } from './id.ts';
+import { canonicalName } from './name.ts';
+
+/** The ways in which a text can be understood, in canonical form; `null` where it can not. */
+export interface UserName {
+  readonly id: Id | null;
+  readonly email: string | null;
+  /** Digits. */
+  readonly phone: string | null;
+  readonly name: string | null;
+}
+
+/** Digits alone may be an id or a phone number; with a plus sign or spaces in between, only a number. */
+export function readUserName(text: string): UserName {
+  const nothing: UserName = { id: null, email: null, phone: null, name: null };
+  const trimmed = text.trim();
+  if (/^\S+@\S+$/.test(trimmed)) return { ...nothing, email: canonicalEmail(trimmed) };
+  if (/^\d+$/.test(trimmed)) {
+    const id = BigInt(trimmed);
+    return { ...nothing, id: id <= maxId ? id : null, phone: trimmed };
+  }
+  const digits = canonicalPhone(trimmed);
+  if (/^\+?[0-9 ()./-]+$/.test(trimmed) && digits !== '') return { ...nothing, phone: digits };
+  return { ...nothing, name: canonicalName(trimmed) };
+}

@@ -1,0 +1,71 @@
+/** Carries out what was planned for the users, but for the pushes. */
+import type { UserPlan } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import { type AbsenceSettings, judgeAbsences } from './absence.ts';
+import { chunks } from './chunks.ts';
+import type { Findings } from './findings.ts';
+import type { Places, UsersPlan } from './plan-users.ts';
+import type { MirrorPort, MirrorWriter } from './ports.ts';
+
+export interface WritablePlaces extends Places {
+  readonly mirror: MirrorPort & MirrorWriter;
+}
+
+/** Rows written per transaction: small enough to leave editors in peace, large enough for one statement. */
+const usersPerTransaction = 5000;
+
+/** Writes what the service changed; an editor who holds a row is left alone, and the row waits for the next run. */
+export async function applyPulls(
+  { mirror, findings }: WritablePlaces,
+  plans: readonly UserPlan[],
+): Promise<void> {
+  const todo = plans.filter(
+    ({ write, holds, releases, presence }) =>
+      write !== null ||
+      holds.length > 0 ||
+      releases.length > 0 ||
+      presence === 'merge' ||
+      presence === 'unresolved',
+  );
+  const deferred = new Set<Id>();
+  let done = 0;
+  for (const chunk of chunks(todo, usersPerTransaction)) {
+    for (const id of await mirror.applyUsers(chunk)) deferred.add(id);
+    done += chunk.length;
+    findings.event({ kind: 'progress', step: 'users', done, total: todo.length });
+  }
+  const forgotten = plans.filter(({ presence }) => presence === 'forget').map(({ id }) => id);
+  if (forgotten.length > 0) await mirror.forgetUsers(forgotten);
+  findings.count('deferred', deferred.size);
+  if (deferred.size > 0)
+    findings.partial(`${deferred.size} users were being edited and wait for the next run`);
+  countPlans(
+    plans.filter(({ id }) => !deferred.has(id)),
+    findings,
+  );
+}
+
+export function countPlans(plans: readonly UserPlan[], findings: Findings): void {
+  for (const { presence, moves, holds } of plans) {
+    if (presence === 'adopt') findings.count('adopted');
+    if (presence === 'return') findings.count('returned');
+    findings.count('pulled', moves.filter(({ kind }) => kind === 'pull').length);
+    findings.count('settled', moves.filter(({ kind }) => kind === 'settle').length);
+    findings.count('held', holds.length);
+  }
+}
+
+export async function applyUserAbsences(
+  places: WritablePlaces,
+  plan: UsersPlan,
+  settings: AbsenceSettings,
+): Promise<void> {
+  const { mirror, findings } = places;
+  if (plan.absent.length === 0 || plan.roster.rejected.length > 0) return;
+  const population = await mirror.countPresentUsers();
+  const { due, refused } = judgeAbsences(plan.absent, population, settings);
+  if (refused !== null) findings.partial(`users: ${refused}; none of them is called gone`);
+  await mirror.applyAbsences('users', { missing: plan.absent.map(({ id }) => id), gone: due });
+  findings.count('missing', plan.absent.length - due.length);
+  findings.count('gone', due.length);
+}

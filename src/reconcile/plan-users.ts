@@ -1,0 +1,100 @@
+/** What one run makes of the users: roster, differences, merge, guard. Reads only. */
+import { MusterdError } from '../errors.ts';
+import type { AbsentRow } from '../model/absence.ts';
+import type { UserPlan } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import type { Team } from '../model/team.ts';
+import type { Findings } from './findings.ts';
+import { type GuardSettings, type GuardVerdict, guard } from './guard.ts';
+import { planUser } from './plan-user.ts';
+import type { Policy } from './policy.ts';
+import type { MirrorPort, ServicePort } from './ports.ts';
+import { type Roster, readRoster } from './roster.ts';
+
+export interface Places {
+  readonly service: ServicePort;
+  readonly mirror: MirrorPort;
+  readonly findings: Findings;
+  readonly monotonicMs: () => number;
+}
+
+/** What one run makes of the users. */
+export interface UsersPlan {
+  readonly roster: Roster;
+  readonly roles: ReadonlyMap<Id, string>;
+  /** As the guard leaves them. */
+  readonly plans: readonly UserPlan[];
+  /** In no listing of this pass. */
+  readonly absent: readonly AbsentRow[];
+  readonly verdict: GuardVerdict;
+  /** An earlier refusal waits for a person: this run goes on without the pushes. */
+  readonly refusedBefore: boolean;
+}
+
+/** Credentials of another team, or a listing of other people: nothing more is read. */
+async function checkOverlap(mirror: MirrorPort, team: Team): Promise<void> {
+  const listed = team.members.map(({ id }) => id);
+  const { known, population } = await mirror.readOverlap(listed);
+  const smaller = Math.min(listed.length, population);
+  if (smaller < 3 || known * 2 >= smaller) return;
+  throw new MusterdError(
+    'wrong-team',
+    `The service lists ${listed.length} members, and the mirror knows ${known} of them among its ${population} users`,
+    {
+      hint: 'These look like two different teams. Check the credentials and the database; neither side was written to.',
+    },
+  );
+}
+
+export async function planUsers(
+  { service, mirror, findings }: Places,
+  team: Team,
+  settings: { readonly policy: Policy; readonly guard: GuardSettings },
+): Promise<UsersPlan> {
+  findings.event({ kind: 'step', step: 'users' });
+  await checkOverlap(mirror, team);
+  const roster = await readRoster(service, mirror, team, findings);
+  const { users, members, rejected, unresolved } = roster;
+  findings.count('users_read', users.size);
+  findings.count('users_unresolved', unresolved.length);
+  if (rejected.length > 0) findings.partial(`users: ${rejected.length} rows could not be taken`);
+  const unlisted = [...users.keys()].filter((id) => !members.has(id)).length;
+  if (members.size === 0 && unlisted > 0)
+    findings.partial(`users: the team lists nobody, and ${unlisted} users answer`);
+  else if (unlisted > 0) findings.warn(`${unlisted} users answer whom the team does not list`);
+  if (unresolved.length > 0) {
+    findings.warn(
+      `${unresolved.length} members are answered by no lookup; add addresses with "musterd lookups add" or in mirror.user_lookups`,
+    );
+  }
+  const roles = new Map(
+    members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
+  );
+  const differing = await mirror.readDifferingUsers([...users.values()], roles);
+  const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
+  const known = new Set(unseen.map(({ id }) => id));
+  const strangers = unresolved.filter((id) => !known.has(id)).map(unknownUser);
+  const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const plans = states.map((state) => planUser(state, members.get(state.id), settings.policy));
+  const missing = new Set(plans.filter(({ presence }) => presence === 'missing').map(({ id }) => id));
+  const absent = unseen
+    .filter(({ id }) => missing.has(id))
+    .map(({ id, missingForMs }) => ({ id, missingForMs }));
+  const history = await mirror.readGuardHistory();
+  const population = await mirror.countPresentUsers();
+  const verdict = guard({ states, plans, users, population, history }, settings.guard);
+  return { roster, roles, plans: verdict.plans, absent, verdict, refusedBefore: history.isWaiting };
+}
+
+function unknownUser(id: Id) {
+  return {
+    id,
+    service: undefined,
+    base: undefined,
+    mirror: undefined,
+    held: [],
+    hasOpenIntent: false,
+    missingForMs: undefined,
+    observedDiffers: true,
+  };
+}

@@ -1,0 +1,310 @@
+/** interface.md, Authentication, Errors, Limits and Versioning. */
+import { conforms, type Proof, type Row, rule, withoutPath } from './interface-row.ts';
+
+const jwt = 'Authentication: API Secret JWT';
+const signed: Proof = ['service/client.test.ts', '%s: method, path and authentication'];
+const refused: Proof = [
+  'emulator/authentication.test.ts',
+  'answers anything else with 401 and the JSON string "Unauthorized"',
+];
+const accepted: Proof = [
+  'emulator/authentication.test.ts',
+  'takes a JWT, with any extra claims, and the legacy API key',
+];
+
+const authentication: readonly Row[] = [
+  rule('Authentication', 'two methods, `ApiSecretJwtAuth` and `LegacyApiKeyAuth`; either on every endpoint', {
+    client: ['service/token.ts', 'Credentials'],
+    emulator: ['emulator/open-api.ts', 'securitySchemes'],
+    tests: [['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted']],
+  }),
+  rule(jwt, '1. a Secret ID and a Secret Key', {
+    client: ['service/token.ts', 'ApiSecret'],
+    emulator: ['emulator/options.ts', 'ApiSecret'],
+    tests: [signed, accepted],
+  }),
+  rule(jwt, '2. header: alg HS256, typ JWT', {
+    client: ['service/token.ts', 'makers.HS256'],
+    emulator: ['emulator/authenticate.ts', 'headerProblem'],
+    tests: [signed, refused],
+  }),
+  rule(jwt, '3. payload: iss and iat', {
+    client: ['service/token.ts', 'makers.iss'],
+    emulator: ['emulator/authenticate.ts', 'ageProblem'],
+    tests: [signed, refused],
+  }),
+  rule(jwt, '3. how far iat may lie ahead (not shown)', {
+    client: [
+      'service/clock-skew.ts',
+      'createClockSkew',
+      'measures the difference, and corrects it within a bound',
+    ],
+    emulator: ['emulator/authenticate.ts', 'leewayMs'],
+    tests: [
+      ['service/faults.test.ts', 'N21 ours is %i s off: measured, warned about, corrected'],
+      ['service/emulator.test.ts', 'every variant › %s'],
+    ],
+    variants: ['future-iat'],
+  }),
+  rule(jwt, '4. the signing secret: id, two bars, key', {
+    client: ['service/token.ts', 'signingKey'],
+    emulator: ['emulator/authenticate.ts', 'signedWith'],
+    tests: [signed, refused],
+  }),
+  rule(jwt, '5. HMAC-SHA256; base64url without padding', {
+    client: ['service/token.ts', 'makers.sign'],
+    emulator: ['emulator/authenticate.ts', 'decodeSegment'],
+    tests: [signed, refused],
+  }),
+  rule(jwt, '6. sent as a Bearer', {
+    client: ['service/token.ts', 'createTokens.Bearer'],
+    emulator: ['emulator/authenticate.ts', 'authenticate.Bearer'],
+    tests: [signed, refused],
+  }),
+  rule(jwt, '7. 5 minutes after iat it ends; until then it may be used again', {
+    client: ['service/token.ts', 'reuseMs', 'used for 4 minutes, by a clock that does not jump'],
+    emulator: ['emulator/authenticate.ts', 'lifetimeMs'],
+    tests: [
+      ['service/faults.test.ts', 'N21 a token’s age does not follow a wall clock that jumps'],
+      ['emulator/authentication.test.ts', 'ends a token 5 minutes after iat by its own clock'],
+      conforms('a token may be used again, and may have further claims'),
+    ],
+  }),
+  rule(jwt, '8. secrets and tokens never stand in a log', {
+    client: ['secret.ts', 'createSecret'],
+    emulator: ['emulator/request-log.ts', 'LoggedRequest'],
+    tests: [
+      [
+        'service/faults.test.ts',
+        'I17 whatever a hostile server repeats, no token gets into an error or an event',
+      ],
+      ['system/command-line.test.ts', 'never shows a secret'],
+      ['emulator/emulator.test.ts', 'shows the requests, and none of its own'],
+    ],
+  }),
+  rule(jwt, '9. `GET /v1/inboxes` is the check of credentials', {
+    client: ['service/credential-check.ts', 'createCredentialCheck.inboxes'],
+    emulator: ['emulator/team-endpoints.ts', 'teamEndpoints /v1/inboxes'],
+    tests: [
+      [
+        'service/faults.test.ts',
+        'N20 the next secret is verified, taken into use, and the old one is seen to be idle',
+      ],
+    ],
+  }),
+  rule('Authentication: rotation', 'create a second secret, verify it with a call, revoke the old one', {
+    client: ['service/token.ts', 'Credentials.next'],
+    emulator: ['emulator/team-control.ts', 'TeamControl.revokeSecret'],
+    tests: [
+      ['service/faults.test.ts', 'N20 %s is revoked, in the middle of a push or before: %s takes over'],
+      ['system/check.test.ts', 'says which of two secrets is in use, and when the old one was last needed'],
+      ['emulator/authentication.test.ts', 'rotates: two secrets at once, never three'],
+    ],
+  }),
+  rule('Authentication: legacy key', 'the team API key as the Bearer', {
+    client: ['service/token.ts', 'makers.apiKey'],
+    emulator: ['emulator/authenticate.ts', 'authenticate.apiKey'],
+    tests: [
+      [
+        'service/client.test.ts',
+        'the legacy key is sent as it is, with a warning that it is planned for deprecation',
+      ],
+      accepted,
+    ],
+  }),
+];
+
+const documented: Proof = ['service/requests.test.ts', '%i %s: an error with status, label and request id'];
+
+const errors: readonly Row[] = [
+  rule('Errors', 'a status and a JSON string', {
+    client: ['service/answer.ts', 'readLabel', 'words at best, never needed'],
+    emulator: ['emulator/answer-schemas.ts', 'errorLabel'],
+    tests: [
+      conforms('errors are a JSON string'),
+      ['service/faults.test.ts', 'N18 the body of an error is words at best, and never needed'],
+    ],
+  }),
+  rule('Errors', '400 `bad_data`: the inbox listing', {
+    client: ['service/outcome.ts', 'serviceError.label'],
+    emulator: ['emulator/endpoint.ts', 'Endpoint.bad_data'],
+    tests: [
+      documented,
+      ['emulator/emulator.test.ts', 'a body that is too large is refused with a JSON string'],
+    ],
+    status: '400',
+  }),
+  rule('Errors', '400 `error`: the user endpoints', {
+    client: ['service/outcome.ts', 'serviceError.label'],
+    emulator: ['emulator/endpoint.ts', 'refused'],
+    tests: [documented, conforms('a user that does not exist is a 400 with the label error')],
+    status: '400',
+  }),
+  rule('Errors', '401 `Unauthorized`', {
+    client: ['service/token.ts', 'createTokens.refused', 'one fresh token, the other secret, then the end'],
+    emulator: ['emulator/serve.ts', 'admit.Unauthorized'],
+    tests: [
+      documented,
+      [
+        'service/faults.test.ts',
+        'N19 at any call: one fresh token, then the error; no loop, and nothing else is sent',
+      ],
+      conforms('missing, invalid and expired credentials get 401 Unauthorized'),
+    ],
+    status: '401',
+  }),
+  ...withoutPath(
+    'Errors',
+    '403 `link_tracking_not_available`: a link endpoint',
+    '404: a link of another team, or none',
+  ),
+  rule('Errors', '404 for the id of a tag, a survey or a schedule (not shown)', {
+    client: ['service/call.ts', 'nullIfMissing', 'null'],
+    emulator: ['emulator/endpoint.ts', 'notFound'],
+    tests: [
+      ['service/client.test.ts', '%s: 404 is null, any other refusal an error'],
+      ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for none, 400 for no id'],
+    ],
+    status: '404',
+  }),
+  rule('Errors', '429 `too many requests`', {
+    client: ['service/pace.ts', 'createPace.refused', 'holds every call of the team'],
+    emulator: ['emulator/serve.ts', 'admit too many requests'],
+    tests: [
+      documented,
+      [
+        'service/faults.test.ts',
+        'N16 few requests, long pauses, an error in the end; and afterwards all is well',
+      ],
+      ['emulator/authentication.test.ts', 'lets 500 a minute through for each team, and the rest gets 429'],
+    ],
+    status: '429',
+  }),
+  rule('Errors', '429: when to come back (not shown)', {
+    client: [
+      'service/retry-after.ts',
+      'choosePauseMs',
+      'a sane `Retry-After`, else ever longer, with jitter',
+    ],
+    emulator: ['emulator/serve.ts', 'retryAfter'],
+    tests: [
+      [
+        'service/faults.test.ts',
+        'N17 a sane one is honoured, in seconds or as a date by the service’s own clock',
+      ],
+      ['service/faults.test.ts', 'N17 whatever it says, the pause is from 1 s to 15 min'],
+      ['emulator/authentication.test.ts', 'plays Retry-After and the three ways to count a minute'],
+    ],
+    variants: ['retry-after'],
+  }),
+  rule('Errors', 'default `error` of write endpoints: server error', {
+    client: ['service/retry.ts', 'isRepeatable', 'a write is not sent again: its outcome is unknown'],
+    emulator: ['emulator/faults.ts', 'faultTable.status'],
+    tests: [
+      documented,
+      ['service/faults.test.ts', 'N18 %i on a write: not sent again, and said to be unknown'],
+      ['emulator/faults.test.ts', 'faults instead of an answer › %s'],
+    ],
+    status: 'default',
+  }),
+  rule('Errors', '1. body and status of other server errors (not shown)', {
+    client: ['service/retry.ts', 'nextStep', 'any 5xx, whatever its body; a read is tried again'],
+    emulator: ['emulator/faults.ts', 'faultTable.status'],
+    tests: [
+      ['service/faults.test.ts', 'N18 on a read: tried again, with growing waits, and not for ever'],
+      ['service/faults.test.ts', 'N18 the body of an error is words at best, and never needed'],
+      ['service/retry.test.ts', '%i: reads again, writes not'],
+    ],
+  }),
+  rule('Errors', '2. what else is a 400 (not shown)', {
+    client: ['reconcile/push-send.ts', 'bisect', 'looks for the one bad value, and holds it alone'],
+    emulator: ['emulator/user-endpoints.ts', 'checkUpdate'],
+    tests: [
+      [
+        'system/two-way.test.ts',
+        'finds the one bad value of a refused batch, holds it, and pushes everything else',
+      ],
+      ['emulator/users.test.ts', 'refuses the whole request for one bad user, and writes nothing of it'],
+    ],
+    variants: ['unknown-user', 'unknown-role', 'refused-update'],
+  }),
+];
+
+const limits: readonly Row[] = [
+  rule('Limits', '500 requests a minute, all calls', {
+    client: ['service/rate.ts', 'createRate'],
+    emulator: ['emulator/rate-limit.ts', 'createRateLimit'],
+    tests: [
+      ['service/rate.test.ts', 'never above the limit in any 60 s, and 98 %% of it used (seed %i)'],
+      ['mirror/rate-limits.test.ts', 'is never above the limit in any window, however many take from it'],
+      ['emulator/authentication.test.ts', 'lets 500 a minute through for each team, and the rest gets 429'],
+    ],
+    variants: ['rate-window'],
+  }),
+  rule('Limits', 'a JWT lives for 5 minutes', {
+    client: ['service/token.ts', 'reuseMs'],
+    emulator: ['emulator/authenticate.ts', 'lifetimeMs'],
+    tests: [
+      ['service/faults.test.ts', 'N21 a token’s age does not follow a wall clock that jumps'],
+      ['emulator/authentication.test.ts', 'ends a token 5 minutes after iat by its own clock'],
+    ],
+  }),
+  rule('Limits', 'at most 2 API Secrets', {
+    client: ['service/token.ts', 'Credentials.next', 'one in place and one to come, no third'],
+    emulator: ['emulator/create-teams.ts', 'teamOf'],
+    tests: [
+      ['emulator/authentication.test.ts', 'rotates: two secrets at once, never three'],
+      ['service/faults.test.ts', 'N20 both refused: an end'],
+    ],
+  }),
+  ...withoutPath('Limits', 'at most 5 tags of a contact', 'the team’s `list_size`, of a list'),
+  rule('Limits', 'largest `limit` (not shown)', {
+    client: [
+      'service/pages.ts',
+      'halve',
+      'a short page is no end; a refused limit is halved, and remembered',
+    ],
+    emulator: ['emulator/read-page.ts', 'pageLimit'],
+    tests: [
+      ['service/pages.test.ts', 'a silent cap of %i rows proves nothing about the end (n = %i)'],
+      ['service/pages.test.ts', 'a refused limit is halved, and remembered'],
+      ['emulator/pages.test.ts', 'give 30 rows by default, and clamp or refuse a limit above the cap'],
+    ],
+    variants: ['limit-cap', 'over-cap'],
+  }),
+  rule('Limits', 'largest request body (not shown)', {
+    client: ['service/roster-endpoints.ts', 'maxPatches', 'at most 25 users in one update'],
+    emulator: ['emulator/listen.ts', 'settings.bodyLimit'],
+    tests: [
+      ['service/client.test.ts', 'nobody to update is no request; more than 25 at once is refused'],
+      ['emulator/emulator.test.ts', 'a body that is too large is refused with a JSON string'],
+    ],
+  }),
+];
+
+const versioning: readonly Row[] = [
+  rule('Versioning', '1. every path begins with `/v1`; version 1.0', {
+    client: ['service/operation.ts', 'operations'],
+    emulator: ['emulator/open-api.ts', 'openApiDocument.version'],
+    tests: [signed, ['emulator/open-api.test.ts', 'has every endpoint once, under a name of its own']],
+  }),
+  rule('Versioning', '2. the legacy key is planned for deprecation', {
+    client: ['service/client.ts', 'createClient legacy-api-key', 'a warning at each start'],
+    emulator: ['emulator/open-api.ts', 'securitySchemes.LegacyApiKeyAuth'],
+    tests: [
+      [
+        'service/client.test.ts',
+        'the legacy key is sent as it is, with a warning that it is planned for deprecation',
+      ],
+      ['system/check.test.ts', 'warns about the legacy key'],
+    ],
+  }),
+  rule('Versioning', '3. compatibility, and the date of deprecation (not shown)', {
+    client: ['service/wire.ts', 'takeFields', 'what is new is kept in `raw` and breaks nothing'],
+    emulator: ['emulator/encode.ts', 'bend'],
+    tests: [['service/wire.test.ts', 'unknown fields survive in `raw`, whatever they are called']],
+    variants: ['extra-fields'],
+  }),
+];
+
+export const accessRows: readonly Row[] = [...authentication, ...errors, ...limits, ...versioning];

@@ -1,0 +1,149 @@
+/** interface.md, Endpoints, the notes below the table. */
+import { type Row, rule, withoutPath } from './interface-row.ts';
+
+const section = 'Endpoints, notes';
+
+export const noteRows: readonly Row[] = [
+  rule(section, '1. users/get reads a JSON body on a GET; it answers users by phone or email', {
+    client: ['service/http.ts', 'createHttp.body'],
+    emulator: ['emulator/service-routes.ts', 'addServiceRoutes.hasBody'],
+    tests: [
+      ['service/faults.test.ts', 'N14 it is sent, and kept connections carry all: %i at most'],
+      ['emulator/users.test.ts', 'reads its filter from the body of a GET and answers the union of both'],
+      ['emulator/manners.test.ts', 'clients that send {} or [] with every GET'],
+    ],
+    variants: ['email-lookup'],
+  }),
+  rule(section, '1. what users/get answers without a filter (not shown)', {
+    client: ['reconcile/roster.ts', 'readRoster', 'asks once, then by address for whoever was left out'],
+    emulator: ['emulator/user-endpoints.ts', 'getUnfilteredUsers'],
+    tests: [
+      ['emulator/users.test.ts', 'plays the four answers to no filter'],
+      ['system/check.test.ts', 'with %j finds out %s'],
+      ['system/variants.test.ts', 'every deployment is mirrored whole, and a second run is silent › %j'],
+    ],
+    variants: ['unfiltered-users', 'member-extras'],
+  }),
+  rule(section, '2. first and last name are linked: both together, or one is overwritten', {
+    client: ['model/user.ts', 'UserPatch', 'half a name can not be expressed'],
+    emulator: ['emulator/update-user.ts', 'nameEdit'],
+    tests: [
+      ['emulator/users.test.ts', 'overwrites the other half of the name when one is sent alone'],
+      [
+        'service/wire.test.ts',
+        'a patch has only what changes, both halves of a name, digits of a phone, an exact role',
+      ],
+      ['system/two-way.test.ts', 'pushes a first name alone with both halves, and the last name stays'],
+    ],
+    variants: ['email-update'],
+  }),
+  rule(section, '2. what is stored of a written value (not shown)', {
+    client: ['reconcile/verdict.ts', 'judge', 'compares what was answered with what was sent'],
+    emulator: ['emulator/update-user.ts', 'editOf'],
+    tests: [
+      ['emulator/users.test.ts', 'plays normalisation, cut names, cleared names and a stuck updated_at'],
+      ['system/two-way.test.ts', 'takes over a normalised answer without a second push'],
+    ],
+    variants: ['email-case', 'email-writes', 'name-spaces', 'name-cap', 'phone-writes'],
+  }),
+  rule(section, '2. further attributes of UpdateUser (not shown)', {
+    client: ['service/wire-user.ts', 'encodeUserPatch', 'sends none'],
+    emulator: ['emulator/request-schemas.ts', 'userUpdate.looseObject', 'lets them through, unread'],
+    tests: [['service/requests.test.ts', '%s: every documented field reaches the wire']],
+  }),
+  rule(section, '3. which ScheduleRequest fields are required (not shown)', {
+    client: [
+      'service/schedule-request.ts',
+      'findScheduleFlaw',
+      'asks for inbox, time, content and one family of targets before it sends',
+    ],
+    emulator: ['emulator/schedule-rules.ts', 'scheduleProblem'],
+    tests: [
+      ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
+      ['emulator/schedules.test.ts', 'are refused without what is required'],
+    ],
+    variants: ['schedule-rules'],
+  }),
+  rule(section, '3. `local_id` of a repeated request (not shown)', {
+    client: [
+      'service/message-endpoints.ts',
+      'createMessageEndpoints.localId',
+      'a new schedule always has one, and no write is repeated blindly',
+    ],
+    emulator: ['emulator/schedule-endpoints.ts', 'createSchedule.local_id'],
+    tests: [
+      ['service/client.test.ts', '%s is on time'],
+      ['emulator/schedules.test.ts', 'a repeated local_id makes no second message, or does'],
+    ],
+    variants: ['local-id'],
+  }),
+  rule(section, '4. format of `execute_at` (not shown)', {
+    client: [
+      'service/schedule-request.ts',
+      'findTimeFlaw',
+      'RFC 3339, on a quarter of an hour, 15 minutes ahead',
+    ],
+    emulator: ['emulator/schedule-rules.ts', 'scheduleProblem.execute_at'],
+    tests: [
+      ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
+      [
+        'emulator/schedules.test.ts',
+        'take every target family, other offsets, and anything when the rules are off',
+      ],
+    ],
+    variants: ['schedule-rules'],
+  }),
+  rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (not shown)', {
+    client: ['service/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
+    emulator: ['emulator/encode-schedule.ts', 'encodeSchedule', 'gives them back as they came'],
+    tests: [
+      [
+        'service/requests.test.ts',
+        'schedules: every field, for each family of targets, created and replaced',
+      ],
+    ],
+  }),
+  rule(section, '5. accepted values of `order` (not shown)', {
+    client: ['service/page.ts', 'PageQuery', 'sends none, and relies on no order'],
+    emulator: ['emulator/read-page.ts', 'orderBy'],
+    tests: [
+      ['emulator/pages.test.ts', 'come newest first, or as asked; an unknown order is ignored or refused'],
+      ['service/emulator.test.ts', 'every variant › %s'],
+    ],
+    variants: ['order', 'unknown-order'],
+  }),
+  rule(section, '5. default page size (not shown)', {
+    client: ['service/page.ts', 'PageQuery.limit', 'always sends `limit`'],
+    emulator: ['emulator/read-page.ts', 'pageLimit'],
+    tests: [
+      ['service/requests.test.ts', '%s: every documented field reaches the wire'],
+      ['emulator/pages.test.ts', 'give 30 rows by default, and clamp or refuse a limit above the cap'],
+    ],
+    variants: ['default-limit'],
+  }),
+  rule(section, '5. page numbering (not shown)', {
+    client: [
+      'service/numbering.ts',
+      'learnNumbering',
+      'finds it out; an empty page alone is the end; else goes by `date`',
+    ],
+    emulator: ['emulator/read-page.ts', 'firstRow'],
+    tests: [
+      ['service/pages.test.ts', 'n = %i is read whole, first without and then with what was learned'],
+      ['service/pages.test.ts', 'pages: the date cursor › n = %i, every row with a date of its own'],
+      ['emulator/pages.test.ts', 'number their pages: %s'],
+      ['emulator/pages.test.ts', 'can number fields and surveys otherwise'],
+    ],
+    variants: ['pages', 'field-pages', 'survey-pages'],
+  }),
+  ...withoutPath(
+    section,
+    '6. contacts other than their count (not shown)',
+    '6. lists (not shown)',
+    '6. templates (not shown)',
+    '6. user groups (not shown)',
+    '6. links (not shown)',
+    '6. conversations other than read (not shown)',
+    '6. message sending (not shown)',
+  ),
+];

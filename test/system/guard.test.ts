@@ -1,0 +1,198 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
+
+describe('the guard', () => {
+  let stage: Stage;
+  const open = async (options: StageOptions = {}) => {
+    stage = await createStage({ emulator: { users: 100, tags: 3, fields: 2 }, ...options });
+    await stage.run();
+    stage.emulator.clearRequests();
+  };
+  afterEach(() => stage.close());
+  const musterd = (args: readonly string[]) =>
+    runMusterd(args, {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      MUSTERD__rate__perMinute: '100000',
+    });
+  const edit = (where: string) =>
+    stage.sql(`update mirror.users set email = 'new' || id || '@example.com' where ${where}`);
+  const dump = () =>
+    stage.sql(`select (select md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u) as u,
+      (select md5(string_agg(b::text || b.xmin, ',' order by id)) from sync.user_base b) as b,
+      (select count(*) from mirror.tags) as t, (select count(*) from mirror.contact_counts) as c`);
+
+  it('refuses an update without a where, writes nothing on either side, and lets three of them be approved', async () => {
+    await open();
+    await edit('true');
+    stage.emulator.team.addTag('meanwhile');
+    const before = await dump();
+    const refused = await musterd(['reconcile', '--json']);
+    expect(refused.code).toBe(4);
+    expect(await dump()).toEqual(before);
+    expect(stage.updates()).toEqual([]);
+    const { refused_plan: hash } = JSON.parse(refused.stdout) as { refused_plan: string };
+    expect(hash).toMatch(/^[0-9a-f]{12}$/);
+    expect((await musterd(['plan'])).code).toBe(4);
+    expect((await musterd(['plan', '--markdown'])).stdout).toContain('**Refused by the guard**');
+
+    const [one, two, three] = stage.emulator.team.users().filter(({ email }) => email !== null);
+    const ids = [one?.id, two?.id, three?.id];
+    expect((await musterd(['approve', 'ffffffffffff', '--reason', 'no'])).code).toBe(64);
+    expect((await musterd(['approve', hash])).code).toBe(64);
+    expect((await musterd(['approve', hash, '--only', '1', '--reason', 'no'])).code).toBe(64);
+    expect((await musterd(['approve', hash, '--only', ids.join(','), '--reason', 'these moved'])).code).toBe(
+      0,
+    );
+    expect((await musterd(['reconcile'])).code).toBe(3);
+    expect(stage.updates().map(({ id }) => id)).toEqual(ids);
+    expect(stage.emulator.team.user(one?.id ?? 0).email).toBe(`new${one?.id}@example.com`);
+    // The rest still waits; what else there is goes on.
+    expect(await stage.sql('select count(*) from mirror.tags')).toEqual([['4']]);
+    expect((await musterd(['reconcile'])).code).toBe(3);
+    expect(stage.updates().length).toBe(3);
+    expect(await stage.sql(`select decided_why from sync.plans where state = 'approved'`)).toEqual([
+      ['these moved'],
+    ]);
+  });
+
+  it('forgets a refusal when the edits are taken back', async () => {
+    await open();
+    await edit('true');
+    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
+    await stage.sql(
+      'update mirror.users u set email = b.email from sync.user_base b where b.id = u.id and u.email <> b.email and b.email is not null',
+    );
+    await stage.sql(`update mirror.users u set email = b.email from sync.user_base b where false`);
+    const left = Number((await stage.sql('select count(*) from report.pending'))[0]?.[0]);
+    expect(left).toBeLessThan(20);
+    expect((await stage.run()).outcome).toBe('complete');
+    expect(await stage.sql(`select count(*) from sync.plans where state = 'refused'`)).toEqual([['0']]);
+  });
+
+  it('rejects some users for good, and holds their edits', async () => {
+    await open();
+    await edit('email is not null');
+    const { refusal } = await stage.run();
+    const [one, ...rest] = stage.emulator.team.users().filter(({ email }) => email !== null);
+    expect(
+      (
+        await musterd([
+          'approve',
+          refusal?.hash ?? '',
+          '--reject',
+          String(one?.id),
+          '--reason',
+          'all but one',
+        ])
+      ).code,
+    ).toBe(0);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
+    expect(stage.updates().length).toBe(rest.length);
+    expect(await stage.sql('select user_id, reason, detail from report.held')).toEqual([
+      [String(one?.id), 'brake', 'rejected: all but one'],
+    ]);
+  });
+
+  it('does not let an approval pass for other values than it showed', async () => {
+    await open();
+    await edit('true');
+    const { refusal } = await stage.run();
+    await musterd(['approve', refusal?.hash ?? '', '--reason', 'as shown']);
+    await stage.sql(`update mirror.users set email = 'other' || id || '@example.com'`);
+    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
+    expect(stage.updates()).toEqual([]);
+  });
+
+  it.each([
+    [20, 10, 'complete'],
+    [20, 11, 'refused'],
+    [100, 25, 'complete'],
+    [100, 26, 'refused'],
+    [200, 40, 'complete'],
+    [200, 41, 'refused'],
+    [15, 15, 'complete'],
+    [22, 22, 'refused'],
+  ] as const)('of %i users lets or does not let %i be pushed: %s', async (users, edited, outcome) => {
+    await open({ emulator: { users, tags: 1, fields: 1 } });
+    await edit(`id in (select id from mirror.users order by id limit ${edited})`);
+    expect((await stage.run()).outcome).toBe(outcome);
+  });
+
+  it('counts a whole day: half of the users in portions are too many', async () => {
+    await open();
+    for (const from of [0, 25]) {
+      await edit(`id in (select id from mirror.users order by id offset ${from} limit 25)`);
+      expect((await stage.run()).outcome).toBe('complete');
+    }
+    await edit('id in (select id from mirror.users order by id offset 50 limit 1)');
+    expect((await stage.run()).outcome).toBe('refused');
+  });
+
+  it('holds the roles when more than three would change, and lets the rest of those users pass', async () => {
+    await open();
+    const members = stage.emulator.team
+      .users()
+      .filter(({ roleId, email }) => roleId === 4 && email !== null)
+      .slice(0, 4);
+    const ids = members.map(({ id }) => id).join(', ');
+    await stage.sql(
+      `update mirror.users set role_id = 1, email = 'boss' || id || '@example.com' where id in (${ids})`,
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 4, counts: { pushed: 4 } });
+    for (const { id } of members)
+      expect(stage.emulator.team.user(id)).toMatchObject({ roleId: 4, email: `boss${id}@example.com` });
+    expect(await stage.sql(`select distinct field, reason from report.held`)).toEqual([['role_id', 'brake']]);
+  });
+
+  it('never demotes the last administrator', async () => {
+    await open();
+    const admins = stage.emulator.team.users().filter(({ roleId }) => roleId === 1);
+    for (const { id } of admins.slice(1)) stage.emulator.team.editUser(id, { roleId: 4 });
+    await stage.run();
+    await stage.sql(`update mirror.users set role_id = 4 where id = ${admins[0]?.id}`);
+    expect(await stage.run()).toMatchObject({ waiting: 1 });
+    expect(stage.emulator.team.user(admins[0]?.id ?? 0).roleId).toBe(1);
+    expect(await stage.sql('select detail from report.held')).toEqual([['no administrator would be left']]);
+  });
+
+  it('holds emails that would be two people’s, as when a file is shifted by a row', async () => {
+    await open();
+    await stage.sql(`update mirror.users u set email = n.email from
+      (select id, lead(email) over (order by id) as email from mirror.users where email is not null) n
+      where n.id = u.id and n.email is not null and u.id in (select id from mirror.users where email is not null order by id limit 5)`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 5 });
+    expect(stage.updates()).toEqual([]);
+  });
+
+  it('stops when the credentials show other people under the same team id', async () => {
+    await open();
+    const other = await createStage({ emulator: { users: 50, seed: 9 } });
+    try {
+      for (const { id } of other.emulator.team.users()) other.emulator.team.removeUser(id);
+      for (let i = 0; i < 40; i += 1)
+        other.emulator.team.addUser({ id: 900_000 + i, first: `X${i}`, email: `x${i}@example.com` });
+      const { code, stderr } = await runMusterd(['reconcile'], {
+        ...other.emulator.environment,
+        DATABASE_URL: stage.url,
+      });
+      expect(stderr).toContain('two different teams');
+      expect(code).toBe(78);
+      expect(other.emulator.requests.map(({ path }) => path)).toEqual(['/v1/team']);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('refuses when many rows lack a field that they had', async () => {
+    await open({ emulator: { users: 100, tags: 1, fields: 1 } });
+    stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
+      body.replace(/"phone":"\d+",/g, ''),
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
+    expect(await stage.sql('select count(*) from mirror.users where phone is null')).toEqual([
+      [String(stage.emulator.team.users().filter(({ phone }) => phone === null).length)],
+    ]);
+  });
+});
