@@ -59,7 +59,9 @@ begin
     raise exception '"%" is not an email address', new.email using errcode = 'check_violation';
   end if;
 
-  new.phone := nullif(btrim(new.phone), '');
+  if new.phone is distinct from old.phone then
+    new.phone := nullif(btrim(new.phone), '');
+  end if;
   if new.phone is distinct from old.phone and new.phone !~ '^\+?[1-9][0-9]{1,14}$' then
     raise exception '"%" is not a phone number in E.164 form', new.phone
       using errcode = 'check_violation', hint = 'Write the country code and the number as digits alone, such as 15550100.';

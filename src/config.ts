@@ -25,12 +25,24 @@ const text = z.string().trim().min(1);
 /** A person writes numbers and words alike. */
 const word = z.union([text, z.number().transform(String)]);
 
+/** interface.md, Shared pagination body; what it does not name is not sent. */
+const paginationBody = z.strictObject({
+  archived: z.boolean().optional(),
+  ascending: z.boolean().optional(),
+  assigned: z.int().optional(),
+  date: z.string().optional(),
+  filter: z.string().optional(),
+  filters: z.record(z.string(), z.unknown()).optional(),
+  id: z.int().optional(),
+  limit: z.int().optional(),
+  order: z.string().optional(),
+  page: z.int().optional(),
+  parent_id: z.int().optional(),
+});
+
 const segment = z.strictObject({
   name: word.describe('Name under which the count is kept.'),
-  body: z
-    .record(z.string(), z.unknown())
-    .default({})
-    .describe('Pagination body of the question, such as {filter: vip}.'),
+  body: paginationBody.default({}).describe('Pagination body of the question, such as {filter: vip}.'),
 });
 
 export const configSchema = z.strictObject({
@@ -147,6 +159,7 @@ export const configSchema = z.strictObject({
   segments: z
     .array(segment)
     .min(1)
+    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'two segments have one name')
     .default([{ name: 'all', body: {} }])
     .describe('Contact counts to take.'),
   lease: z

@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { type Context, type ExitCode, exitCode } from './commands/context.ts';
+import { addHoldingCommands } from './commands/holding-commands.ts';
+import { addReadingCommands } from './commands/reading-commands.ts';
 import { type ErrorCode, MusterdError, ServiceError } from './errors.ts';
 import { createLog } from './log.ts';
 import { createSecret } from './secret.ts';
@@ -205,8 +207,10 @@ function createProgram(): Command {
   wire(program, addLookups, async (context, _, [file = '-']) =>
     (await import('./commands/lookups.ts')).addLookupsCommand(context, file),
   );
+  addReadingCommands<Command>(add, json);
   addServiceCommands(add, json);
   addDecisionCommands(add, json);
+  addHoldingCommands<Command>(add, json);
   addEmulatorOptions(
     add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
       (await import('./commands/emulator.ts')).emulatorCommand(context, options),

@@ -36,6 +36,7 @@ const outcomes: Readonly<Record<Outcome, true>> = {
   missing: true,
   refused: true,
   unsent: true,
+  unanswered: true,
   unknown: true,
 };
 

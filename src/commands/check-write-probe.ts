@@ -4,6 +4,7 @@ import { MusterdError } from '../errors.ts';
 import { readAddresses } from '../mirror/addresses.ts';
 import type { Database } from '../mirror/database.ts';
 import { takeLease } from '../mirror/lease.ts';
+import { keepsNameProbe } from '../mirror/push-history.ts';
 import { readName } from '../mirror/users-read.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
@@ -113,7 +114,7 @@ async function probeEmail(service: Client, subject: Subject, report: Report): Pr
   const kept = keepsName(user, seen);
   const stored = seen.email === tried ? 'as sent' : seen.email === user.email ? 'not changed' : 'normalised';
   const detail = kept ? 'yes' : 'no: pushes of other fields stop, and the name is held';
-  report.probe('an email alone keeps the name', { keeps_name: kept }, kept ? 'ok' : 'fail', detail);
+  report.probe(keepsNameProbe, { keeps_name: kept }, kept ? 'ok' : 'fail', detail);
   report.probe('case of a written email', { stored }, 'ok', stored);
 }
 

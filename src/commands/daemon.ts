@@ -28,7 +28,10 @@ export async function daemonCommand(context: Context): Promise<ExitCode> {
         if (first && isFinal(error)) {
           fatal = error;
           ended.abort();
-        } else if (!(error instanceof MusterdError)) throw error; // runReconcile has logged the others
+        } else if (!(error instanceof MusterdError)) {
+          // What nobody foresaw ends a run, not the daemon: the next run may well go through.
+          log.error({ err: error }, 'run failed unexpectedly');
+        }
       }
       first = false;
     };

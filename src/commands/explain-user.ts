@@ -176,8 +176,8 @@ function afterOpenPush(outcomes: FieldOutcomes, quietUntil: string): string {
     names.length === 0 ? [] : [`${verb} ${list(names)}${rest}`];
   const acts = [
     ...does('confirms the push of', of('confirmed')),
-    ...does('waits for a sign of', of('unknown'), `, which is given up as not sent after ${quietUntil}`),
-    ...does('gives up the push of', of('unsent'), ' as not sent and merges anew'),
+    ...does('waits for a sign of', of('unknown'), `, which is given up as not applied after ${quietUntil}`),
+    ...does('gives up the push of', of('unsent', 'unanswered'), ' as not applied and merges anew'),
     ...does(
       'records that the service does not show what was sent as',
       of('changed', 'missing', 'ineffective'),

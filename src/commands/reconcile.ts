@@ -55,6 +55,7 @@ export function printReport(context: Pick<Context, 'out'>, report: RunReport): v
     [of('unknown'), 'unknown'],
     [of('ineffective'), 'to no effect'],
     [of('users_unresolved'), 'unresolved'],
+    [of('stale'), 'older than before'],
     [of('missing'), 'missing'],
     [of('gone'), 'gone'],
     [of('deferred'), 'deferred'],

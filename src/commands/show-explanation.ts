@@ -149,7 +149,6 @@ function print(context: Context, explanation: Explanation): void {
     line(
       `A guard refused a plan with this user in it: ${refusedPlan.hash}, ${refusedPlan.reasons.join('; ')}`,
     );
-  if (sight.reached) for (const warning of sight.warnings) line(`note: ${warning}`);
   if (moves.length > 0) printTable(context, ledgerHead, moves.map(ledgerCells));
   printLine(context.out, `${paint(context, 'bold', 'Next:')} ${printable(next)}`);
 }

@@ -8,7 +8,6 @@ import { canonicalName } from '../model/name.ts';
 import type { Team, TeamMember } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import { createService } from '../places.ts';
-import { createFindings } from '../reconcile/findings.ts';
 import { readBack } from '../reconcile/roster.ts';
 import type { Client } from '../service/client.ts';
 import { theOnly } from './find-user.ts';
@@ -23,7 +22,6 @@ export type Sight =
       readonly id: Id | undefined;
       readonly service: ServiceUser | undefined;
       readonly member: TeamMember | undefined;
-      readonly warnings: readonly string[];
     }
   | { readonly reached: false; readonly error: ServiceError };
 
@@ -43,11 +41,9 @@ export async function lookAtService(setup: Setup, signal: AbortSignal, wanted: W
     await checkTeam(mirror.db.kysely, config.team, team.id);
     const id = wanted.known ?? (await findOnService(service, team, wanted));
     const member = team.members.find((candidate) => candidate.id === id);
-    const findings = createFindings();
     const reader = createMirrorReader(mirror.db, team.id);
-    const seen =
-      id === undefined ? undefined : await readUser(service, reader, { id, member, wanted }, findings);
-    return { reached: true, teamId: team.id, id, service: seen, member, warnings: findings.warnings };
+    const seen = id === undefined ? undefined : await readUser(service, reader, { id, member, wanted });
+    return { reached: true, teamId: team.id, id, service: seen, member };
   } catch (error) {
     if (error instanceof ServiceError) return { reached: false, error };
     throw error;
@@ -61,7 +57,6 @@ async function readUser(
   service: Client,
   reader: ReturnType<typeof createMirrorReader>,
   of: { readonly id: Id; readonly member: TeamMember | undefined; readonly wanted: Wanted },
-  findings: ReturnType<typeof createFindings>,
 ): Promise<ServiceUser | undefined> {
   const { id, member, wanted } = of;
   const [known] = await reader.readAddresses([id]);
@@ -70,9 +65,9 @@ async function readUser(
     emails: [...(known?.emails ?? []), typed, member?.email ?? null],
     phones: [...(known?.phones ?? []), wanted.asked.phone, member?.phone ?? null],
   };
-  const found = (await readBack(service, addresses, [id], findings)).get(id);
+  const found = (await readBack(service, addresses, [id])).get(id);
   if (found !== undefined || member === undefined) return found;
-  return (await readBack(service, await reader.readLookups(), [id], findings)).get(id);
+  return (await readBack(service, await reader.readLookups(), [id])).get(id);
 }
 
 /** A user whom the mirror does not know yet. */

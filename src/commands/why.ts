@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.ts';
 import { findUsers } from '../mirror/find-user.ts';
 import { readLedger } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/teams.ts';
@@ -59,7 +60,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<
       ? null
       : judgeLate(
           openPush.intent.sent,
-          openPush.intent.base,
+          openPush.intent.before,
           service ?? null,
           openPush.intent.ageMs >= quietPeriodMs,
         );
@@ -67,7 +68,9 @@ async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<
     plan,
     state,
     open: openOutcomes,
-    quietUntil: showTime(openPush === null ? null : new Date(openPush.openedAt.getTime() + quietPeriodMs)),
+    quietUntil: showTime(
+      openPush === null ? null : new Date(systemClock.now() + quietPeriodMs - openPush.intent.ageMs),
+    ),
     heldUntil: Object.fromEntries(
       held.flatMap(({ field, until }) => (until === null ? [] : [[field, showTime(until)]])),
     ),

@@ -29,6 +29,8 @@ export async function createSchedule(
 ): Promise<Schedule> {
   const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
   const task = createTask(expression, onTick, { timezone, logger: silent, suppressMissedWarning: true });
+  // A tick that a sleep or a stall swallowed is answered as soon as somebody is awake.
+  task.on('execution:missed', onTick);
   await task.start();
   return {
     next: () => task.getNextRun(),

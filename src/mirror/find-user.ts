@@ -22,7 +22,7 @@ export async function findUsers<T>(
   teamId: Id,
   { id, email, phone, name }: UserName,
 ): Promise<readonly FoundUser[]> {
-  const { rows } = await sql<FoundUser & { rank: number }>`
+  const { rows } = await sql<FoundUser>`
     with asked as (
       select ${id}::bigint as id, ${email}::text as email, ${phone}::text as phone, ${name}::text as name
     ),
@@ -40,14 +40,14 @@ export async function findUsers<T>(
         ${sameEmail('b.email')} or ${samePhone('b.phone')} or ${sameName('b.name')})
     ),
     found as (select id, min(rank) as rank from matches group by id)
-    select f.id, f.rank, coalesce(u.name, b.name, '') as name, coalesce(u.email, b.email) as email,
+    select f.id, coalesce(u.name, b.name, '') as name, coalesce(u.email, b.email) as email,
            coalesce(u.phone, b.phone) as phone, coalesce(u.gone_at is not null, false) as gone
     from found f
     left join mirror.users u on u.team_id = ${teamId} and u.id = f.id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = f.id
     where f.rank = (select min(rank) from found)
     order by f.id`.execute(db);
-  return rows.map(({ rank: _, ...user }) => user);
+  return rows;
 }
 
 /** As `canonicalEmail` has it: ASCII letters alone change their case. The column is one of ours, never a person's text. */

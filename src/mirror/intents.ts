@@ -1,9 +1,13 @@
 /** Intents: pushes that are written down before they are sent, and closed when their outcome is known. */
 import { type Kysely, sql, type Transaction } from 'kysely';
-import type { Intent, IntentResult, Tries, UserPlan } from '../model/change.ts';
+import type { Intent, IntentResult, UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import { type BaseUser, type Field, fields, type UserPatch } from '../model/user.ts';
+import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
+import type { BaseUser, Field, UserPatch } from '../model/user.ts';
+import { patchInSql } from './patch-in-sql.ts';
+import { noteTouchedName } from './push-history.ts';
+import { isOlder } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import { type RunOf, writeHolds } from './users-write.ts';
@@ -13,6 +17,7 @@ interface IntentRow {
   readonly user_id: bigint;
   readonly sent: Readonly<Record<string, unknown>>;
   readonly outcome: Readonly<Record<string, string>>;
+  readonly old: Readonly<Record<string, unknown>>;
   readonly base_name: string;
   readonly first_name: string;
   readonly last_name: string;
@@ -23,8 +28,9 @@ interface IntentRow {
 }
 
 const intentColumns = sql`
-  c.change_id, c.user_id, c.new as sent, c.outcome, b.name as base_name, b.first_name, b.last_name, b.email, b.phone,
-  b.role_id, (extract(epoch from clock_timestamp() - c.opened_at) * 1000)::float8 as age_ms`;
+  c.change_id, c.user_id, c.new as sent, c.old, c.outcome, coalesce(b.name, '') as base_name,
+  coalesce(b.first_name, '') as first_name, coalesce(b.last_name, '') as last_name, b.email, b.phone,
+  b.role_id, (extract(epoch from clock_timestamp() - coalesce(c.sent_at, c.opened_at)) * 1000)::float8 as age_ms`;
 
 function toIntent(row: IntentRow): Intent {
   const base: BaseUser = {
@@ -35,24 +41,41 @@ function toIntent(row: IntentRow): Intent {
     roleId: row.role_id,
   };
   const open = Object.entries(row.sent).filter(([field]) => (row.outcome[field] ?? 'unknown') === 'unknown');
-  const sent: UserPatch = Object.fromEntries(
-    open.map(([column, value]) => [fieldOfSql(column), valueFromJson(fieldOfSql(column), value)]),
-  );
-  return { changeId: row.change_id, userId: row.user_id, sent, base, ageMs: row.age_ms };
+  const values = (columns: readonly (readonly [string, unknown])[]): UserPatch =>
+    Object.fromEntries(
+      columns.map(([column, value]) => [fieldOfSql(column), valueFromJson(fieldOfSql(column), value)]),
+    );
+  const before = { ...base, ...values(Object.entries(row.old)) };
+  return {
+    changeId: row.change_id,
+    userId: row.user_id,
+    sent: values(open),
+    base,
+    before,
+    ageMs: row.age_ms,
+  };
 }
 
 export async function readIntents<T>(db: Kysely<T>, teamId: Id): Promise<readonly Intent[]> {
   const { rows } = await sql<IntentRow>`
     select ${intentColumns} from sync.changes c
-    join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id
+    left join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id
     where c.team_id = ${teamId} and c.state = 'open' order by c.change_id`.execute(db);
   return rows.map(toIntent);
 }
 
-/** The values of a patch, under their SQL names. */
-function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> {
+/** What the service showed of the fields that are to be sent; a name that is not the base's is cut in two. */
+function shownBefore({ moves, write, patch }: UserPlan): Readonly<Record<string, unknown>> {
+  const pushed = moves.filter(({ kind, field }) => kind === 'push' && patch[field] !== undefined);
   return Object.fromEntries(
-    fields.filter((field) => patch[field] !== undefined).map((field) => [sqlField(field), patch[field]]),
+    pushed.map(({ field, base, service }) => {
+      if (service === undefined) return [sqlField(field), base ?? null];
+      if (field !== 'name') return [sqlField(field), service];
+      const pair = (base ?? write?.base.name) as NamePair | undefined;
+      const joined = typeof service === 'string' ? service : '';
+      const same = pair !== undefined && joinName(pair) === canonicalName(joined);
+      return [sqlField(field), same ? pair : splitName(joined)];
+    }),
   );
 }
 
@@ -66,18 +89,23 @@ export async function openIntents<T>(
   plans: readonly UserPlan[],
   approved: ReadonlySet<Id>,
 ): Promise<readonly Intent[]> {
-  const staged = plans.map(({ id, patch }) => ({ id, sent: patchInSql(patch), approved: approved.has(id) }));
+  const staged = plans.map((plan) => ({
+    id: plan.id,
+    sent: patchInSql(plan.patch),
+    old: shownBefore(plan),
+    approved: approved.has(plan.id),
+  }));
   const { rows } = await sql<IntentRow>`
     with wanted as (
-      select s.id, s.sent, s.approved
-      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb, approved boolean)
+      select s.id, s.sent, s.old, s.approved
+      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb, old jsonb, approved boolean)
       join mirror.users u on u.team_id = ${teamId} and u.id = s.id and u.gone_at is null
       where s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
         'email', u.email, 'phone', u.phone, 'role_id', u.role_id)
     ),
     opened as (
-      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved, sent_at)
-      select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, agreed.values, w.sent, w.approved, clock_timestamp()
+      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved)
+      select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, w.old, w.sent, w.approved
       from wanted w
       join sync.user_base b on b.team_id = ${teamId} and b.id = w.id
       cross join lateral (
@@ -92,6 +120,13 @@ export async function openIntents<T>(
     select ${intentColumns} from opened c
     join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id order by c.user_id`.execute(tx);
   return rows.map(toIntent);
+}
+
+/** Notes when these users' open intents leave: the quiet period counts from the last time. */
+export async function markSent<T>(tx: Transaction<T>, teamId: Id, ids: readonly Id[]): Promise<void> {
+  await sql`
+    update sync.changes set sent_at = clock_timestamp()
+    where team_id = ${teamId} and user_id = any (${ids}::bigint[]) and state = 'open'`.execute(tx);
 }
 
 function stageResult({ intent, outcomes, seen, taken, joined, closed, requestId }: IntentResult) {
@@ -136,6 +171,21 @@ const staged = (json: string) => sql`
     phone text, role_id bigint, seen boolean, created_at timestamptz, updated_at timestamptz,
     user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
 
+/** Closes the intents of users whose row is no longer there: there is nothing left to carry over. */
+async function closeLost<T>(
+  tx: Transaction<T>,
+  teamId: Id,
+  results: readonly IntentResult[],
+): Promise<ReadonlySet<Id>> {
+  const { rows } = await sql<{ user_id: bigint }>`
+    update sync.changes c set state = 'closed', closed_at = clock_timestamp(),
+      outcome = (select jsonb_object_agg(key, 'missing') from jsonb_object_keys(c.new) as key)
+    where c.change_id = any (${results.map(({ intent }) => intent.changeId)}::bigint[])
+      and not exists (select from mirror.users u where u.team_id = ${teamId} and u.id = c.user_id)
+    returning c.user_id`.execute(tx);
+  return new Set(rows.map(({ user_id }) => user_id));
+}
+
 /**
  * Takes the service's own values for what is confirmed: into the base always, into the mirror where it
  * still holds what was sent (a later edit stays, and is pushed next).
@@ -152,8 +202,9 @@ export async function applyResults<T>(
     select id from mirror.users where team_id = ${teamId} and id = any (${ids}::bigint[])
     order by id for update skip locked`.execute(tx);
   const free = new Set(rows.map(({ id }) => id));
+  const lost = await closeLost(tx, teamId, results);
   const applied = results.filter(({ intent }) => free.has(intent.userId));
-  if (applied.length === 0) return ids;
+  if (applied.length === 0) return ids.filter((id) => !lost.has(id));
   const json = toJson(applied.map(stageResult));
   await sql`
     update mirror.users u set
@@ -164,16 +215,19 @@ export async function applyResults<T>(
       email = case when s.took_email and u.email is not distinct from s.sent_email then s.email else u.email end,
       phone = case when s.took_phone and u.phone is not distinct from s.sent_phone then s.phone else u.phone end,
       role_id = case when s.took_role_id and u.role_id is not distinct from s.sent_role_id then s.role_id else u.role_id end,
-      created_at = case when s.seen then s.created_at else u.created_at end,
-      updated_at = case when s.seen then s.updated_at else u.updated_at end,
-      user_created_at = case when s.seen then s.user_created_at else u.user_created_at end,
-      user_updated_at = case when s.seen then s.user_updated_at else u.user_updated_at end,
-      raw = case when s.seen then s.raw else u.raw end
+      created_at = case when is_news then s.created_at else u.created_at end,
+      updated_at = case when is_news then s.updated_at else u.updated_at end,
+      user_created_at = case when is_news then s.user_created_at else u.user_created_at end,
+      user_updated_at = case when is_news then s.user_updated_at else u.user_updated_at end,
+      raw = case when is_news then s.raw else u.raw end
     from ${staged(json)}
     join mirror.users m on m.team_id = ${teamId} and m.id = s.id
-    cross join lateral (select (m.first_name, m.last_name) is not distinct from (s.sent_first, s.sent_last)) p (pair_is_sent)
+    cross join lateral (
+      select (m.first_name, m.last_name) is not distinct from (s.sent_first, s.sent_last),
+        s.seen and not ${isOlder(sql`m`)}
+    ) p (pair_is_sent, is_news)
     where u.team_id = ${teamId} and u.id = s.id
-      and (s.seen or s.took_name or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
+      and (is_news or s.took_name or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
   await sql`
     update sync.user_base b set
       name = case when s.took_name then s.joined else b.name end,
@@ -197,30 +251,9 @@ export async function applyResults<T>(
     run,
     applied.flatMap(({ intent, holds }) => holds.map((hold) => ({ id: intent.userId, hold }))),
   );
-  return ids.filter((id) => !free.has(id));
-}
-
-/** How often each of these very values was pushed before to no effect, by user and field. */
-export async function countIneffective<T>(
-  db: Kysely<T>,
-  teamId: Id,
-  intents: readonly Intent[],
-): Promise<ReadonlyMap<Id, Tries>> {
-  const asked = intents.map(({ userId, changeId, sent }) => ({
-    id: userId,
-    change_id: changeId,
-    sent: patchInSql(sent),
-  }));
-  const { rows } = await sql<{ user_id: bigint; field: string; count: bigint }>`
-    select c.user_id, f.key as field, count(*) as count
-    from jsonb_to_recordset(${toJson(asked)}::jsonb) as s (id bigint, change_id bigint, sent jsonb)
-    join sync.changes c on c.team_id = ${teamId} and c.user_id = s.id and c.kind = 'push' and c.change_id < s.change_id
-    cross join lateral jsonb_each(s.sent) as f (key, value)
-    where c.new -> f.key = f.value and c.outcome ->> f.key in ('ineffective', 'missing')
-    group by c.user_id, f.key`.execute(db);
-  const tries = new Map<Id, Partial<Record<Field, number>>>();
-  for (const { user_id, field, count } of rows) {
-    tries.set(user_id, { ...tries.get(user_id), [fieldOfSql(field)]: Number(count) });
-  }
-  return tries;
+  const touched = applied.some(
+    ({ intent, holds }) => intent.sent.name === undefined && holds.some(({ field }) => field === 'name'),
+  );
+  if (touched) await noteTouchedName(tx, teamId);
+  return ids.filter((id) => !free.has(id) && !lost.has(id));
 }

@@ -1,11 +1,12 @@
 /**
  * One run of a team at a time. The lease is a row with a random id and an expiry, renewed while the run
  * lives. It is checked before each write to the service and within each transaction, so that a process
- * that stalled past its expiry can neither send nor commit what it began before. No session-level locks:
- * the row serves behind a PgBouncer in transaction mode as well.
+ * that stalled past its expiry can neither send nor commit what it began before. A transaction of the run
+ * holds the row, and with it the lease, however long it takes. No session-level locks: the row serves
+ * behind a PgBouncer in transaction mode as well.
  */
 import { randomUUID } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
@@ -13,6 +14,7 @@ import { isRunning, thisProcess } from './process-identity.ts';
 export interface Lease {
   readonly team: string;
   readonly leaseId: string;
+  readonly ttlMs: number;
   /** Throws `lease-lost` if another run has it by now. */
   check(): Promise<void>;
   /** Gives it back, if it is still ours. */
@@ -43,50 +45,63 @@ const lost = (team: string) =>
     },
   );
 
+async function readHolder<T>(db: Kysely<T>, team: string): Promise<Holder | undefined> {
+  const { rows } = await sql<Holder>`
+    select lease_id, host, pid, process, taken_at, expires_at, expires_at <= clock_timestamp() as expired
+    from sync.leases where team = ${team}`.execute(db);
+  return rows[0];
+}
+
+const held = (team: string, holder: Holder) => {
+  const where =
+    holder.host === thisProcess().host ? `process ${holder.pid}` : `process ${holder.pid} on ${holder.host}`;
+  return new MusterdError(
+    'lease-held',
+    `Another run of team "${team}" is under way: ${where}, since ${holder.taken_at.toISOString()}`,
+    {
+      hint: `Wait for it to end. If its machine is gone, the lease expires by itself at ${holder.expires_at.toISOString()}.`,
+    },
+  );
+};
+
 /**
  * Takes the team's lease. A holder on this host that no longer runs is seen at once; one elsewhere when
- * its lease expires.
+ * its lease expires. Whether it is free is decided by the statement that takes it: a lease that its holder
+ * renewed a moment before stays the holder's.
  * @throws MusterdError `lease-held`
  */
 export async function takeLease<T>(db: Database<T>, team: string, { ttlMs }: LeaseOptions): Promise<Lease> {
   const leaseId = randomUUID();
   const me = thisProcess();
-  const holder = await db.transaction(async (tx) => {
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`musterd lease ${team}`}, 0))`.execute(tx);
-    const current = await sql<Holder>`
-      select lease_id, host, pid, process, taken_at, expires_at, expires_at <= clock_timestamp() as expired
-      from sync.leases where team = ${team}`.execute(tx);
-    const [found] = current.rows;
-    if (found !== undefined && !found.expired && (found.host !== me.host || isRunning(found))) return found;
-    await sql`
-      insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
-      values (${team}, ${leaseId}, ${me.host}, ${me.pid}, ${me.process}, clock_timestamp(),
-              clock_timestamp() + ${ttlMs} * interval '1 ms')
-      on conflict (team) do update set lease_id = excluded.lease_id, host = excluded.host, pid = excluded.pid,
-        process = excluded.process, taken_at = excluded.taken_at, expires_at = excluded.expires_at`.execute(
-      tx,
+  for (;;) {
+    const holder = await readHolder(db.kysely, team);
+    const dead = holder !== undefined && holder.host === me.host && !isRunning(holder);
+    if (holder !== undefined && !holder.expired && !dead) throw held(team, holder);
+    const taken = await db.transaction((tx) =>
+      sql`
+        insert into sync.leases as l (team, lease_id, host, pid, process, taken_at, expires_at)
+        values (${team}, ${leaseId}, ${me.host}, ${me.pid}, ${me.process}, clock_timestamp(),
+                clock_timestamp() + ${ttlMs} * interval '1 ms')
+        on conflict (team) do update set lease_id = excluded.lease_id, host = excluded.host, pid = excluded.pid,
+          process = excluded.process, taken_at = excluded.taken_at, expires_at = excluded.expires_at
+        where l.expires_at <= clock_timestamp() or l.lease_id = ${dead ? holder.lease_id : null}::uuid
+        returning lease_id`.execute(tx),
     );
-    return undefined;
-  });
-  if (holder !== undefined) {
-    const where =
-      holder.host === me.host ? `process ${holder.pid}` : `process ${holder.pid} on ${holder.host}`;
-    throw new MusterdError(
-      'lease-held',
-      `Another run of team "${team}" is under way: ${where}, since ${holder.taken_at.toISOString()}`,
-      {
-        hint: `Wait for it to end. If its machine is gone, the lease expires by itself at ${holder.expires_at.toISOString()}.`,
-      },
-    );
+    if (taken.rows.length > 0) return createLease(db, team, leaseId, ttlMs);
   }
-  return createLease(db, team, leaseId, ttlMs);
 }
 
 function createLease<T>(db: Database<T>, team: string, leaseId: string, ttlMs: number): Lease {
+  let renewing = false;
   const renew = async () => {
-    await sql`
-      update sync.leases set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
-      where team = ${team} and lease_id = ${leaseId} and expires_at > clock_timestamp()`.execute(db.kysely);
+    // A transaction of ours may hold the row for long: one renewal at a time waits for it.
+    if (renewing) return;
+    renewing = true;
+    try {
+      await extend(db.kysely, { team, leaseId, ttlMs }, sql`expires_at > clock_timestamp()`);
+    } finally {
+      renewing = false;
+    }
   };
   // A renewal that fails shows at the next check: the lease has run out by then, or it has not.
   const timer = setInterval(() => void renew().catch(() => {}), ttlMs / 4);
@@ -94,6 +109,7 @@ function createLease<T>(db: Database<T>, team: string, leaseId: string, ttlMs: n
   return {
     team,
     leaseId,
+    ttlMs,
     check: async () => {
       const { rows } = await sql`
         select 1 from sync.leases
@@ -107,8 +123,22 @@ function createLease<T>(db: Database<T>, team: string, leaseId: string, ttlMs: n
   };
 }
 
+/** Lets the rest of its transaction pass the triggers. @returns whether it was ours, and what was asked of it true */
+async function extend<T>(
+  db: Kysely<T>,
+  { team, leaseId, ttlMs }: Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>,
+  only: RawBuilder<unknown>,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update sync.leases set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
+    where team = ${team} and lease_id = ${leaseId} and ${only}
+    returning set_config('musterd.writing', 'on', true)`.execute(db);
+  return rows.length > 0;
+}
+
 /**
  * One transaction of a run: it holds the lease to the end, and the triggers on the mirror let it through.
+ * Nobody can take the lease meanwhile, so it is extended once more before the commit, even past its expiry.
  * @throws MusterdError `lease-lost`
  */
 export async function fenced<T, R>(
@@ -117,11 +147,9 @@ export async function fenced<T, R>(
   work: (tx: Transaction<T>) => Promise<R>,
 ): Promise<R> {
   return db.transaction(async (tx) => {
-    const { rows } = await sql`
-      select set_config('musterd.writing', 'on', true) from sync.leases
-      where team = ${lease.team} and lease_id = ${lease.leaseId} and expires_at > clock_timestamp()
-      for share`.execute(tx);
-    if (rows.length === 0) throw lost(lease.team);
-    return work(tx);
+    if (!(await extend(tx, lease, sql`expires_at > clock_timestamp()`))) throw lost(lease.team);
+    const result = await work(tx);
+    await extend(tx, lease, sql`expires_at < clock_timestamp() + ${lease.ttlMs / 2} * interval '1 ms'`);
+    return result;
   });
 }

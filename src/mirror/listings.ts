@@ -139,29 +139,38 @@ export async function publishListing<T, Row extends Ided>(
   return { added, changed, absent, population: present };
 }
 
-/** Counts a complete pass against the missing rows and calls the proven ones gone. */
+/**
+ * Counts a complete pass against the missing rows and calls the proven ones gone.
+ * @returns those that an editor holds: they are missing still, and called gone by a later run
+ */
 export async function applyAbsences<T>(
   tx: Transaction<T>,
   { teamId, runId }: RunOf,
   resource: MirroredResource,
   { missing, gone }: AbsenceDecision,
-): Promise<void> {
-  if (missing.length === 0) return;
+): Promise<readonly Id[]> {
+  if (missing.length === 0) return [];
   await sql`
     insert into sync.absences as a (team_id, resource, id, missing_since)
     select ${teamId}, ${resource}, m.id, clock_timestamp() from unnest(${missing}::bigint[]) m (id)
     on conflict (team_id, resource, id) do update set passes = a.passes + 1`.execute(tx);
-  if (gone.length === 0) return;
+  if (gone.length === 0) return [];
+  const table = sql.table(`mirror.${resource}`);
+  const free = await sql<{ id: Id }>`
+    select id from ${table} where team_id = ${teamId} and id = any (${gone}::bigint[]) and gone_at is null
+    order by id for update skip locked`.execute(tx);
+  const ids = free.rows.map(({ id }) => id);
   await sql`
-    update ${sql.table(`mirror.${resource}`)} set gone_at = clock_timestamp()
-    where team_id = ${teamId} and id = any (${gone}::bigint[]) and gone_at is null`.execute(tx);
+    update ${table} set gone_at = clock_timestamp()
+    where team_id = ${teamId} and id = any (${ids}::bigint[])`.execute(tx);
   await sql`
     delete from sync.absences
-    where team_id = ${teamId} and resource = ${resource} and id = any (${gone}::bigint[])`.execute(tx);
+    where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
   if (resource === 'users') {
-    const rows = gone.map((id) => ({ user_id: id, kind: 'tombstone', base: {}, old: {}, new: {} }));
+    const rows = ids.map((id) => ({ user_id: id, kind: 'tombstone', base: {}, old: {}, new: {} }));
     await writeLedger(tx, { teamId, runId }, rows);
   }
+  return gone.filter((id) => !ids.includes(id));
 }
 
 export async function readListingMemory<T>(

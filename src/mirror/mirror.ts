@@ -12,7 +12,7 @@ import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import { readAddresses, readLookups } from './addresses.ts';
 import type { Database } from './database.ts';
-import { applyResults, countIneffective, openIntents, readIntents } from './intents.ts';
+import { applyResults, markSent, openIntents, readIntents } from './intents.ts';
 import { fenced, type Lease } from './lease.ts';
 import {
   applyAbsences,
@@ -26,6 +26,8 @@ import {
   writeRejectedRows,
 } from './listings.ts';
 import { readGuardHistory, readOverlap, writeRefusedPlan } from './plans.ts';
+import { countIneffective, readNameSafety, readUnanswered } from './push-history.ts';
+import { noteStale } from './stale.ts';
 import { countHeldFields } from './status.ts';
 import { writeTeam } from './teams.ts';
 import { countPresentUsers, readDifferingUsers, readUnseenUsers } from './users-read.ts';
@@ -58,15 +60,18 @@ export function createMirror<T>(db: Database<T>, lease: Lease, teamId: Id, runId
   const write = <R>(work: (tx: Transaction<T>) => Promise<R>) => fenced(db, lease, work);
   return {
     ...createMirrorReader(db, teamId),
+    readNameSafety: () => readNameSafety(db.kysely, teamId),
+    readUnanswered: (ids: readonly Id[]) => readUnanswered(db.kysely, teamId, ids),
     applyTeam: (team: Team) => write((tx) => writeTeam(tx, team)),
     applyUsers: (plans: readonly UserPlan[]) => write((tx) => applyUsers(tx, run, plans)),
     applyAbsences: (resource: MirroredResource, decision: AbsenceDecision) =>
       write((tx) => applyAbsences(tx, run, resource, decision)),
+    noteStale: (ids: readonly Id[]) => write((tx) => noteStale(tx, teamId, ids)),
     forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),
     openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) =>
       write((tx) => openIntents(tx, run, plans, approved)),
     applyRefusedPlan: (plan: RefusedPlan | null) => write((tx) => writeRefusedPlan(tx, run, plan)),
-    checkLease: () => lease.check(),
+    markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
     applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
     applyTags: (rows: readonly Tag[]) => write((tx) => publishListing(tx, tagTable, run, rows)),

@@ -20,24 +20,29 @@ export interface SharedPace {
   announcePause(pauseMs: number): Promise<void>;
 }
 
+/** No pause that is announced is longer; whatever lies further ahead is left from a clock that was set back. */
+const longestPauseMs = 15 * 60_000;
+
 /** Any 60 s hold at most `perMinute`: the burst, and what refills meanwhile. */
 export function createSharedPace<T>(db: Database<T>, team: string, settings: SharedPaceSettings): SharedPace {
   const burst = Math.max(1, Math.min(settings.burst, Math.floor(settings.perMinute / 4)));
   const periodMs = 60_000 / (settings.perMinute - burst);
+  const latest = sql`clock_timestamp() + ${longestPauseMs + burst * periodMs} * interval '1 ms'`;
   return {
     reserve: async (calls) => {
       const { rows } = await sql<{ wait_ms: number }>`
         insert into sync.rate_limits as r (team, next_at)
         values (${team}, clock_timestamp() + ${calls * periodMs} * interval '1 ms')
         on conflict (team) do update
-          set next_at = greatest(r.next_at, clock_timestamp()) + ${calls * periodMs} * interval '1 ms'
+          set next_at = least(greatest(r.next_at, clock_timestamp()) + ${calls * periodMs} * interval '1 ms', ${latest})
         returning greatest(0, extract(epoch from r.next_at - clock_timestamp()) * 1000 - ${burst * periodMs})::float8 as wait_ms
       `.execute(db.kysely);
       return rows[0]?.wait_ms ?? 0;
     },
     announcePause: async (pauseMs) => {
+      const until = sql`clock_timestamp() + ${pauseMs + burst * periodMs} * interval '1 ms'`;
       await sql`
-        update sync.rate_limits set next_at = greatest(next_at, clock_timestamp() + ${pauseMs + burst * periodMs} * interval '1 ms')
+        update sync.rate_limits set next_at = least(greatest(next_at, ${until}), ${latest})
         where team = ${team}`.execute(db.kysely);
     },
   };

@@ -1,5 +1,5 @@
 /** The record of runs. */
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Database } from './database.ts';
 
@@ -42,6 +42,21 @@ export async function finishRun<T>(db: Database<T>, runId: bigint, run: Finished
     where run_id = ${runId} and outcome = 'running'`.execute(db.kysely);
 }
 
+/** Records a step that a person took and that is over with its transaction, so that the ledger can name it. */
+export async function recordStep<T>(
+  tx: Transaction<T>,
+  step: { readonly team: string; readonly teamId: Id; readonly command: string },
+): Promise<bigint> {
+  const { rows } = await sql<{ run_id: bigint }>`
+    insert into sync.runs (team, team_id, command, outcome, finished_at)
+    values (${step.team}, ${step.teamId}, ${step.command}, 'complete', clock_timestamp()) returning run_id`.execute(
+    tx,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('insert into sync.runs returned no row');
+  return row.run_id;
+}
+
 export interface RunRow {
   readonly run_id: bigint;
   readonly command: string;
@@ -54,7 +69,7 @@ export interface RunRow {
   readonly requests: number;
 }
 
-/** The newest run, and the newest complete one. */
+/** The newest complete two-way run, and the newest one that was tried; `resolve` and `resync` are neither. */
 export async function readLastRuns<T>(
   db: Kysely<T>,
   team: string,
@@ -62,9 +77,8 @@ export async function readLastRuns<T>(
   const newest = async (onlyComplete: boolean) => {
     const { rows } = await sql<RunRow>`
       select run_id, command, started_at, finished_at, outcome, reasons, counts, waiting, requests from sync.runs
-      where team = ${team} and (not ${onlyComplete} or outcome = 'complete') order by run_id desc limit 1`.execute(
-      db,
-    );
+      where team = ${team} and command in ('reconcile', 'daemon') and (not ${onlyComplete} or outcome = 'complete')
+      order by run_id desc limit 1`.execute(db);
     return rows[0] ?? null;
   };
   return { attempt: await newest(false), success: await newest(true) };

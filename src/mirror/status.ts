@@ -75,8 +75,11 @@ export async function readStatus<T>(db: Kysely<T>, team: string): Promise<TeamSt
   };
 }
 
+/** Fields that wait for a person: not those of users who have left, nor those that a person asked to hold. */
 export async function countHeldFields<T>(db: Kysely<T>, teamId: Id): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from sync.held_fields where team_id = ${teamId}`.execute(db);
+    select count(*)::int as count from sync.held_fields h
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where h.team_id = ${teamId} and u.gone_at is null and h.reason <> 'asked'`.execute(db);
   return rows[0]?.count ?? 0;
 }

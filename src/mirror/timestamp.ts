@@ -1,4 +1,5 @@
-const iso = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/;
+/** Postgres takes offsets below 16 hours. */
+const iso = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):?[0-5]\d)$/;
 
 /**
  * A timestamp of the service as Postgres reads it, or `null` if it is none: one odd value in one row must

@@ -5,6 +5,7 @@ import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { NamePair, NameSplit } from '../model/name.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
+import { isOlder, isToBeBelieved } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 
 /** How many users one statement compares. */
@@ -47,6 +48,7 @@ interface UserRow {
   readonly missing_for_ms: number | null;
   readonly held: readonly HeldRow[] | null;
   readonly observed_differs: boolean;
+  readonly stale: boolean;
 }
 
 /** The columns of a field in SQL words; `role_id` is the only one that differs. */
@@ -106,6 +108,7 @@ function toState(row: UserRow, service: ServiceUser | undefined): UserState {
     hasOpenIntent: row.has_open_intent,
     missingForMs: row.missing_for_ms ?? undefined,
     observedDiffers: row.observed_differs,
+    stale: row.stale,
   };
 }
 
@@ -156,16 +159,19 @@ async function readDifferingChunk<T>(
     select i.id, ${userColumns},
       (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, u.raw)
         is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw)
-        or u.role is distinct from coalesce(s.role, u.role) or u.resolved is distinct from true as observed_differs
+        or u.role is distinct from coalesce(s.role, u.role) or u.resolved is distinct from true as observed_differs,
+      ${isOlder(sql`u`)} and not ${isToBeBelieved}
+        and (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id) as stale
     from jsonb_to_recordset(${staged}::jsonb) as s (id bigint, name text, email text, phone text, role_id bigint,
       role text, created_at timestamptz, updated_at timestamptz, user_created_at timestamptz,
       user_updated_at timestamptz, raw jsonb)
     cross join lateral (select s.id) as i (id)
     left join mirror.users u on u.team_id = ${teamId} and u.id = s.id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
+    left join sync.stale_rows t on t.team_id = ${teamId} and t.id = s.id
     ${userJoins(teamId)}
     where u.id is null or b.id is null or u.gone_at is not null or a.id is not null or c.change_id is not null
-      or h.held is not null
+      or h.held is not null or t.id is not null
       or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
          is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
       or (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id)
@@ -199,7 +205,7 @@ export async function readUnseenUsers<T>(
   listed: readonly Id[],
 ): Promise<readonly UserState[]> {
   const { rows } = await sql<UserRow>`
-    select i.id, ${userColumns}, false as observed_differs
+    select i.id, ${userColumns}, false as observed_differs, false as stale
     from (
       select id from mirror.users where team_id = ${teamId} and (gone_at is null or id = any (${listed}::bigint[]))
       union
@@ -216,7 +222,7 @@ export async function readUnseenUsers<T>(
 /** One user as mirror and base have it, whoever it is; what the service says of it is not known here. */
 export async function readUserState<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<UserState> {
   const { rows } = await sql<UserRow>`
-    select i.id, ${userColumns}, false as observed_differs
+    select i.id, ${userColumns}, false as observed_differs, false as stale
     from (select ${id}::bigint as id) i
     left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id

@@ -4,6 +4,7 @@ import type { Hold, Move, UserPlan, UserWrite } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { fields, type UserValues } from '../model/user.ts';
+import { endStale } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { sqlField } from './users-read.ts';
 
@@ -188,7 +189,7 @@ export async function writeHolds<T>(
       mirror_value jsonb, service_value jsonb, detail text)
     on conflict (team_id, user_id, field) do update set reason = excluded.reason, base_value = excluded.base_value,
       mirror_value = excluded.mirror_value, service_value = excluded.service_value, detail = excluded.detail,
-      since = clock_timestamp(), run_id = excluded.run_id`.execute(tx);
+      since = clock_timestamp(), until = null, run_id = excluded.run_id`.execute(tx);
 }
 
 async function endHolds<T>(tx: Transaction<T>, { teamId }: RunOf, plans: readonly UserPlan[]): Promise<void> {
@@ -236,10 +237,17 @@ export async function applyUsers<T>(
   );
   await endHolds(tx, run, applied);
   await endAbsences(tx, run, applied);
+  const shown = applied.filter(({ presence }) => ['adopt', 'return', 'merge'].includes(presence));
+  await endStale(
+    tx,
+    run.teamId,
+    shown.map(({ id }) => id),
+  );
   return deferred;
 }
 
 export async function forgetUsers<T>(tx: Transaction<T>, run: RunOf, ids: readonly Id[]): Promise<void> {
+  await endStale(tx, run.teamId, ids);
   await sql`delete from sync.held_fields where team_id = ${run.teamId} and user_id = any (${ids}::bigint[])`.execute(
     tx,
   );

@@ -121,6 +121,8 @@ export type Outcome =
   | 'refused'
   /** It never left, or was turned away before it could have an effect. */
   | 'unsent'
+  /** It was sent, nobody answered, and after the quiet period it shows no effect. */
+  | 'unanswered'
   /** Nobody knows. */
   | 'unknown';
 
@@ -133,7 +135,9 @@ export interface Intent {
   readonly sent: UserPatch;
   /** The user's last agreed values, and the service's own name then. */
   readonly base: BaseUser;
-  /** Ms since it was written down, by the database's clock. */
+  /** What the service showed right before the push. */
+  readonly before: UserValues;
+  /** Ms since it last left, or was written down if it never did, by the database's clock. */
   readonly ageMs: number;
 }
 
@@ -167,6 +171,8 @@ export interface UserState {
   readonly missingForMs: number | undefined;
   /** Whether the observed columns in the mirror differ from what the service says, byte for byte. */
   readonly observedDiffers: boolean;
+  /** The service shows other values than before with an older version: what it says is not believed. */
+  readonly stale?: boolean;
 }
 
 export interface MirrorRow extends MirrorUser {

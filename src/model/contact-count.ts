@@ -1,5 +1,20 @@
+import type { Id } from './id.ts';
+
 /** The shared pagination body of the listings (interface.md, Shared pagination body), all optional. */
-export type PaginationBody = Readonly<Record<string, unknown>>;
+export interface PaginationBody {
+  readonly archived?: boolean | undefined;
+  readonly ascending?: boolean | undefined;
+  readonly assigned?: Id | number | undefined;
+  readonly date?: string | undefined;
+  readonly filter?: string | undefined;
+  /** Specific to what is listed. */
+  readonly filters?: Readonly<Record<string, unknown>> | undefined;
+  readonly id?: Id | number | undefined;
+  readonly limit?: number | undefined;
+  readonly order?: string | undefined;
+  readonly page?: number | undefined;
+  readonly parent_id?: Id | number | undefined;
+}
 
 /** A named question about the contacts: how many answer to this pagination body? */
 export interface Segment {

@@ -61,11 +61,14 @@ export async function applyUserAbsences(
   settings: AbsenceSettings,
 ): Promise<void> {
   const { mirror, findings } = places;
-  if (plan.absent.length === 0 || plan.roster.rejected.length > 0) return;
+  if (plan.absent.length === 0 || plan.roster.rejected.length + plan.roster.refusedLookups > 0) return;
   const population = await mirror.countPresentUsers();
   const { due, refused } = judgeAbsences(plan.absent, population, settings);
   if (refused !== null) findings.partial(`users: ${refused}; none of them is called gone`);
-  await mirror.applyAbsences('users', { missing: plan.absent.map(({ id }) => id), gone: due });
-  findings.count('missing', plan.absent.length - due.length);
-  findings.count('gone', due.length);
+  const missing = plan.absent.map(({ id }) => id);
+  const held = await mirror.applyAbsences('users', { missing, gone: due });
+  const gone = due.length - held.length;
+  findings.count('missing', missing.length - gone);
+  findings.count('gone', gone);
+  if (held.length > 0) findings.partial(`${held.length} users who left were being edited and wait`);
 }

@@ -4,6 +4,7 @@ import type { Id } from '../model/id.ts';
 export type CountKind =
   | 'users_read'
   | 'users_unresolved'
+  | 'stale'
   | 'adopted'
   | 'returned'
   | 'pulled'
@@ -101,4 +102,11 @@ export function createFindings(onEvent: (event: RunEvent) => void = () => {}): F
     counts,
     requestIds,
   };
+}
+
+/** Users whom the service shows older than before, in one read. */
+export function warnOfStale(findings: Findings, users: number): void {
+  if (users === 0) return;
+  findings.count('stale', users);
+  findings.warn(`${users} users are shown older than they were before, and are left as they are for now`);
 }

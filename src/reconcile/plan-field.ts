@@ -19,7 +19,9 @@ import { adoptValues, stored } from './take-service.ts';
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
   const asService = { id: service.id, raw: {}, [hold.field]: hold.service ?? null } as ServiceUser;
   const said = canonicalServiceValue(hold.field, service);
-  const sameService = said === undefined || said === canonicalServiceValue(hold.field, asService);
+  // What was edited before a user left waits for a person, whatever the service does meanwhile.
+  const sameService =
+    hold.reason === 'gone' || said === undefined || said === canonicalServiceValue(hold.field, asService);
   const asMirror = { ...mirror, [hold.field]: hold.mirror } as UserValues;
   return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
 }

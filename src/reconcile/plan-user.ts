@@ -191,7 +191,7 @@ function planStranger(state: UserState, mirror: MirrorUser): UserPlan {
 
 export function planUser(state: UserState, member: TeamMember | undefined, policy: Policy): UserPlan {
   const { base, mirror, service } = state;
-  if (state.hasOpenIntent) return { ...nothing, id: state.id, presence: 'waiting' };
+  if (state.hasOpenIntent || state.stale === true) return { ...nothing, id: state.id, presence: 'waiting' };
   const presence = decidePresence({
     base: base !== undefined,
     mirror: mirror !== undefined,

@@ -1,10 +1,10 @@
 /** What one run makes of the users: roster, differences, merge, guard. Reads only. */
 import { MusterdError } from '../errors.ts';
 import type { AbsentRow } from '../model/absence.ts';
-import type { UserPlan } from '../model/change.ts';
+import type { UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
-import type { Findings } from './findings.ts';
+import { type Findings, warnOfStale } from './findings.ts';
 import { type GuardSettings, type GuardVerdict, guard } from './guard.ts';
 import { planUser } from './plan-user.ts';
 import type { Policy } from './policy.ts';
@@ -26,6 +26,8 @@ export interface UsersPlan {
   readonly plans: readonly UserPlan[];
   /** In no listing of this pass. */
   readonly absent: readonly AbsentRow[];
+  /** Shown older than they were before. */
+  readonly stale: readonly Id[];
   readonly verdict: GuardVerdict;
   /** An earlier refusal waits for a person: this run goes on without the pushes. */
   readonly refusedBefore: boolean;
@@ -75,15 +77,34 @@ export async function planUsers(
   const known = new Set(unseen.map(({ id }) => id));
   const strangers = unresolved.filter((id) => !known.has(id)).map(unknownUser);
   const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const plans = states.map((state) => planUser(state, members.get(state.id), settings.policy));
+  const planned = states.map((state) => planUser(state, members.get(state.id), settings.policy));
+  const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
+  warnOfStale(findings, stale.length);
+  const population = await mirror.countPresentUsers();
+  const plans = keepResolved(planned, states, population, findings);
   const missing = new Set(plans.filter(({ presence }) => presence === 'missing').map(({ id }) => id));
   const absent = unseen
     .filter(({ id }) => missing.has(id))
     .map(({ id, missingForMs }) => ({ id, missingForMs }));
   const history = await mirror.readGuardHistory();
-  const population = await mirror.countPresentUsers();
   const verdict = guard({ states, plans, users, population, history }, settings.guard);
-  return { roster, roles, plans: verdict.plans, absent, verdict, refusedBefore: history.isWaiting };
+  return { roster, roles, plans: verdict.plans, absent, stale, verdict, refusedBefore: history.isWaiting };
+}
+
+/** Many users at once whom no lookup answers any more: that is the lookup's doing, and nothing is noted of it. */
+function keepResolved(
+  plans: readonly UserPlan[],
+  states: readonly UserState[],
+  population: number,
+  findings: Findings,
+): readonly UserPlan[] {
+  const resolved = new Set(states.filter(({ mirror }) => mirror?.resolved === true).map(({ id }) => id));
+  const lost = new Set(
+    plans.filter(({ id, presence }) => presence === 'unresolved' && resolved.has(id)).map(({ id }) => id),
+  );
+  if (lost.size <= Math.max(3, population * 0.1)) return plans;
+  findings.partial(`users: no lookup answers any more for ${lost.size} of ${population} users`);
+  return plans.map((plan) => (lost.has(plan.id) ? { ...plan, write: null } : plan));
 }
 
 function unknownUser(id: Id) {

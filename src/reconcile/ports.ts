@@ -23,6 +23,11 @@ export interface UsersAnswer {
   readonly requestId: string | null;
 }
 
+export interface SendOptions {
+  /** Awaited right before each time that the request leaves; what it throws is why it does not. */
+  readonly beforeSend: () => Promise<void>;
+}
+
 export interface ListingOptions {
   readonly memory: ListingMemory;
   /** Rows asked for per page. */
@@ -35,8 +40,8 @@ export interface ListingOptions {
 export interface ServicePort {
   team(): Promise<Team>;
   users(filter: UserFilter): Promise<UsersAnswer>;
-  /** At most 25 users by our own rule. Never sent twice by the client itself. */
-  updateUsers(patches: ReadonlyMap<Id, UserPatch>): Promise<UsersAnswer>;
+  /** At most 25 users by our own rule. Never sent twice by the client itself, but after a 401. */
+  updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
   tags(options: ListingOptions): Promise<Listing<Tag>>;
   /** `null`: the service says 404. */
   tag(id: Id): Promise<Tag | null>;
@@ -74,18 +79,25 @@ export interface MirrorPort {
 
 /** The writing half, which a plan is never given. */
 export interface MirrorWriter {
+  /** Those of these users whose last push was never answered for. */
+  readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
+  /** Whether an update without a name was seen to leave the name alone on this deployment. */
+  readNameSafety(): Promise<'kept' | 'touched' | 'unknown'>;
   applyTeam(team: Team): Promise<void>;
   /** Writes, ledger, holds and releases of these plans; answers whose row was locked or had changed. */
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
-  applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<void>;
+  /** Answers the rows that an editor holds: they are called gone by a later run. */
+  applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<readonly Id[]>;
+  /** Counts one more pass in which these users were shown older than before. */
+  noteStale(ids: readonly Id[]): Promise<void>;
   /** Drops the bookkeeping of users who are nowhere any more. */
   forgetUsers(ids: readonly Id[]): Promise<void>;
   /** Writes down what is about to be sent; whoever was edited meanwhile or has an open intent is left out. */
   openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<readonly Intent[]>;
   /** Keeps a refused plan for a person to look at, in place of an earlier one; `null`: nothing waits any more. */
   applyRefusedPlan(plan: RefusedPlan | null): Promise<void>;
-  /** Whether the lease is still ours: asked right before each write to the service. */
-  checkLease(): Promise<void>;
+  /** Notes on these users' open intents that they leave now: done right before each write to the service. */
+  markSent(ids: readonly Id[]): Promise<void>;
   /** Answers the users whose row was locked; their intent stays open. */
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
   /** How often these very values were pushed before to no effect, by user and field. */

@@ -17,7 +17,8 @@
  * | – | M | – | – | no   | stranger   | the interface cannot create users: held |
  * | – | – | – | – |      | waiting    | nothing at all |
  *
- * A user with an open intent is `waiting`, whatever the rest says: the verdict comes first.
+ * A user with an open intent is `waiting`, whatever the rest says: the verdict comes first. So is one whom
+ * the service shows older than it did before.
  */
 import type { Presence } from '../model/change.ts';
 

@@ -44,7 +44,7 @@ function holdOf(
     detail,
     base: intent.base[field],
     mirror: intent.sent[field],
-    service: seen === null ? baseAsService(field, intent) : serviceValue(seen, field),
+    service: seen === null ? valueBefore(field, intent) : serviceValue(seen, field),
   });
   switch (outcomes[field]) {
     case 'changed':
@@ -54,9 +54,12 @@ function holdOf(
       return hold('refused', `the service answered ${refusal?.status ?? 400}${said}`);
     }
     case 'ineffective':
-    case 'missing': {
+    case 'missing':
+    case 'unanswered': {
       const count = (tries?.[field] ?? 0) + 1;
-      return count < maxTries ? undefined : hold('ineffective', `pushed ${count} times to no effect`);
+      return count < maxTries
+        ? undefined
+        : hold('ineffective', `pushed ${count} times to no effect or without an answer`);
     }
     case 'confirmed':
     case 'unsent':
@@ -68,8 +71,8 @@ function holdOf(
   }
 }
 
-function baseAsService(field: Field, { base }: Intent) {
-  return field === 'name' ? base.joined : base[field];
+function valueBefore(field: Field, { before }: Intent) {
+  return field === 'name' ? joinName(before.name) : before[field];
 }
 
 /** An update without a name that changed the name: both values are kept, and a person decides. */

@@ -6,13 +6,13 @@ import { MusterdError, ServiceError } from '../errors.ts';
 import type { FieldOutcomes, Intent } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { TeamMember } from '../model/team.ts';
-import type { BaseUser, ServiceUser, UserPatch } from '../model/user.ts';
-import { chunks } from './chunks.ts';
+import type { ServiceUser, UserPatch, UserValues } from '../model/user.ts';
 import type { Findings } from './findings.ts';
 import type { Policy } from './policy.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 import { type Answered, resultOf } from './push-result.ts';
 import { isRefusal, readBack } from './roster.ts';
+import { guardSend } from './send-guard.ts';
 import { judge, judgeLate, patchedFields } from './verdict.ts';
 
 export interface PushPlaces {
@@ -27,13 +27,21 @@ export interface PushPlaces {
   readonly approved: ReadonlySet<Id>;
   /** Ms of a clock that never jumps. */
   readonly monotonicMs: () => number;
+  /** By that clock: what was prepared may not leave later than this. */
+  readonly sendByMs: number;
   /** Opened when an update did what it must not: no more is pushed in this run. */
-  readonly breaker: { open: boolean };
+  readonly breaker: {
+    open: boolean;
+    /** Requests without an answer, in this run. */
+    unanswered: number;
+  };
 }
 
 export interface PushSettings {
   readonly batchSize: number;
   readonly quietPeriodMs: number;
+  /** How long after it was prepared a request may still leave. */
+  readonly sendDeadlineMs: number;
   readonly policy: Policy;
   /** A field pushed this often in a row to no effect is held. */
   readonly maxTries: number;
@@ -51,27 +59,32 @@ type Sent =
   | { readonly kind: 'unknown'; readonly error: ServiceError };
 
 async function send(places: PushPlaces, patches: ReadonlyMap<Id, UserPatch>): Promise<Sent> {
-  await places.mirror.checkLease();
   try {
-    const answer = await places.service.updateUsers(patches);
+    const answer = await places.service.updateUsers(patches, {
+      beforeSend: () => guardSend(places, [...patches.keys()]),
+    });
     const users = new Map(answer.users.map((user) => [user.id, user]));
     return { kind: 'answered', users, requestId: answer.requestId };
   } catch (error) {
-    if (isRefusal(error)) return { kind: 'refused', error };
+    if (isRefusal(error) || (error instanceof ServiceError && error.status === 403))
+      return { kind: 'refused', error };
     if (!(error instanceof ServiceError)) {
       if (error instanceof MusterdError && error.code === 'stopped') return { kind: 'unsent', error };
       throw error;
     }
-    const turnedAway = error.phase === 'not-sent' || [401, 403, 429].includes(error.status ?? 0);
+    const turnedAway = error.phase === 'not-sent' || [401, 429].includes(error.status ?? 0);
     return turnedAway ? { kind: 'unsent', error } : { kind: 'unknown', error };
   }
 }
 
-/** Old and new addresses: after a push of a new email, a lookup by the old one finds nothing. */
+/**
+ * Old and new addresses: after a push of a new email, a lookup by the old one finds nothing. What the
+ * service showed may be neither, where the mirror wins a conflict.
+ */
 function addressesOf(intents: readonly Intent[]) {
   return {
-    emails: intents.flatMap(({ base, sent }) => [base.email, sent.email ?? null]),
-    phones: intents.flatMap(({ base, sent }) => [base.phone, sent.phone ?? null]),
+    emails: intents.flatMap(({ base, before, sent }) => [base.email, before.email, sent.email ?? null]),
+    phones: intents.flatMap(({ base, before, sent }) => [base.phone, before.phone, sent.phone ?? null]),
   };
 }
 
@@ -80,7 +93,7 @@ export async function readBackIntents(
   intents: readonly Intent[],
 ): Promise<ReadonlyMap<Id, ServiceUser>> {
   const ids = intents.map(({ userId }) => userId);
-  return readBack(places.service, addressesOf(intents), ids, places.findings);
+  return readBack(places.service, addressesOf(intents), ids);
 }
 
 /** Writes the results down and says what they come to. */
@@ -90,6 +103,7 @@ export async function record(
   answered: readonly Answered[],
 ): Promise<void> {
   const { mirror, findings } = places;
+  if (answered.length === 0) return;
   const tries = await mirror.countIneffective(answered.map(({ intent }) => intent));
   const results = answered.map((answer) =>
     resultOf({ ...answer, before: places.users.get(answer.intent.userId) }, tries, settings.maxTries),
@@ -119,6 +133,39 @@ export async function record(
   }
 }
 
+/** Applied all the same, or changed by somebody else meanwhile: either way it is not to be sent again. */
+function isSettled({ outcomes }: Answered): boolean {
+  const all = Object.values(outcomes);
+  return all.every((outcome) => outcome === 'confirmed') || all.includes('changed');
+}
+
+/** What somebody changed is held; what else was to be sent to the same user is planned anew by the next run. */
+function closeSettled(answer: Answered): Answered {
+  const outcomes = Object.entries(answer.outcomes).map(
+    ([field, outcome]) =>
+      [field, outcome === 'confirmed' || outcome === 'changed' ? outcome : 'unsent'] as const,
+  );
+  return { ...answer, outcomes: Object.fromEntries(outcomes) };
+}
+
+/** Reads refused users back and records those who need no more. @returns those who are to be sent still */
+async function readRefused(
+  places: PushPlaces,
+  settings: PushSettings,
+  intents: readonly Intent[],
+  error: ServiceError,
+): Promise<readonly Intent[]> {
+  const seen = await readBackIntents(places, intents);
+  const judged = intents.map((intent): Answered => {
+    const user = seen.get(intent.userId) ?? null;
+    const outcomes = judge(intent.sent, intent.before, user);
+    return { intent, seen: user, outcomes, requestId: error.requestId ?? null };
+  });
+  const settled = judged.filter(isSettled);
+  await record(places, settings, settled.map(closeSettled));
+  return judged.filter((answer) => !isSettled(answer)).map(({ intent }) => intent);
+}
+
 /** A refused request is cut in two, by user and then by field, until the one bad value is found. */
 async function bisect(
   places: PushPlaces,
@@ -126,26 +173,18 @@ async function bisect(
   intents: readonly Intent[],
   error: ServiceError,
 ): Promise<boolean> {
-  const seen = await readBackIntents(places, intents);
-  const applied = intents.map((intent): Answered => {
-    const user = seen.get(intent.userId) ?? null;
-    return {
-      intent,
-      seen: user,
-      outcomes: judgeLate(intent.sent, intent.base, user, false),
-      requestId: error.requestId ?? null,
-    };
-  });
-  const isApplied = ({ outcomes }: Answered) =>
-    Object.values(outcomes).every((outcome) => outcome === 'confirmed');
-  await record(places, settings, applied.filter(isApplied));
-  const rest = applied.filter((answer) => !isApplied(answer)).map(({ intent }) => intent);
+  const rest = await readRefused(places, settings, intents, error);
   if (intents.length > 1) {
     // One that is left over was refused in company only, so it is sent alone before it is held.
+    const half = Math.max(1, Math.ceil(rest.length / 2));
     let anyTaken = rest.length < intents.length;
-    for (const half of chunks(rest, Math.max(1, Math.ceil(rest.length / 2)))) {
-      if (await sendIntents(places, settings, half)) anyTaken = true;
-    }
+    if (rest.length > 0 && (await sendIntents(places, settings, rest.slice(0, half)))) anyTaken = true;
+    const waiting = rest.slice(half);
+    if (waiting.length === 0) return anyTaken;
+    // Trying the first half took its time, and somebody may have edited the second meanwhile.
+    const second = await readRefused(places, settings, waiting, error);
+    if (second.length < waiting.length) anyTaken = true;
+    if (second.length > 0 && (await sendIntents(places, settings, second))) anyTaken = true;
     return anyTaken;
   }
   const [one] = rest;
@@ -179,7 +218,7 @@ async function sendFieldByField(
     const user = sent.kind === 'answered' ? (sent.users.get(intent.userId) ?? null) : null;
     const outcome =
       sent.kind === 'answered'
-        ? judgeAnswer(patch, intent.base, user, user !== null)
+        ? judgeAnswer(patch, intent.before, user, user !== null)
         : { [field]: sent.kind };
     answered = { ...answered, seen: user ?? answered.seen, outcomes: { ...answered.outcomes, ...outcome } };
   }
@@ -200,16 +239,26 @@ export async function sendIntents(
   const sent = await send(places, new Map(intents.map(({ userId, sent: patch }) => [userId, patch])));
   switch (sent.kind) {
     case 'answered': {
-      const missing = intents.filter(({ userId }) => !sent.users.has(userId));
-      const seen = missing.length > 0 ? await readBackIntents(places, missing) : sent.users;
       places.findings.requestId(sent.requestId);
-      const answers = intents.map((intent): Answered => {
-        const direct = sent.users.get(intent.userId);
-        const user = direct ?? seen.get(intent.userId) ?? null;
-        const outcomes = judgeAnswer(intent.sent, intent.base, user, direct !== undefined);
+      const answered = (intent: Intent, user: ServiceUser | null, direct: boolean): Answered => {
+        const outcomes = judgeAnswer(intent.sent, intent.before, user, direct);
         return { intent, seen: user, outcomes, requestId: sent.requestId };
-      });
-      await record(places, settings, answers);
+      };
+      const present = intents.filter(({ userId }) => sent.users.has(userId));
+      const missing = intents.filter(({ userId }) => !sent.users.has(userId));
+      // What the answer says is written down before anything else can go wrong.
+      await record(
+        places,
+        settings,
+        present.map((one) => answered(one, sent.users.get(one.userId) ?? null, true)),
+      );
+      if (missing.length === 0) return true;
+      const seen = await readBackIntents(places, missing);
+      await record(
+        places,
+        settings,
+        missing.map((one) => answered(one, seen.get(one.userId) ?? null, false)),
+      );
       return true;
     }
     case 'refused':
@@ -226,13 +275,14 @@ export async function sendIntents(
     }
     case 'unknown': {
       places.findings.partial(`a push was not answered: ${sent.error.message}`);
+      places.breaker.unanswered += 1;
       const seen = await readBackIntents(places, intents);
       const answers = intents.map((intent): Answered => {
         const user = seen.get(intent.userId) ?? null;
         return {
           intent,
           seen: user,
-          outcomes: judgeLate(intent.sent, intent.base, user, false),
+          outcomes: judgeLate(intent.sent, intent.before, user, false),
           requestId: null,
         };
       });
@@ -247,12 +297,12 @@ export async function sendIntents(
 /** The answer itself is final, but for what it leaves out: that is only ever confirmed by what a lookup shows. */
 function judgeAnswer(
   sent: UserPatch,
-  base: BaseUser,
+  before: UserValues,
   seen: ServiceUser | null,
   direct: boolean,
 ): FieldOutcomes {
-  if (!direct) return judgeLate(sent, base, seen, false);
-  const outcomes = Object.entries(judge(sent, base, seen));
+  if (!direct) return judgeLate(sent, before, seen, false);
+  const outcomes = Object.entries(judge(sent, before, seen));
   return Object.fromEntries(
     outcomes.map(([field, outcome]) => [field, outcome === 'missing' ? 'unknown' : outcome]),
   );

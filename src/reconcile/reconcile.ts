@@ -23,6 +23,9 @@ import { pushEdits, settleIntents } from './push.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
 import { patchedFields } from './verdict.ts';
 
+/** Ms after it was prepared in which an update must leave; well below the time that a lease lasts. */
+const sendDeadlineMs = 5_000;
+
 export interface ReconcileSettings {
   readonly push: { readonly batchSize: number; readonly quietPeriodMs: number; readonly maxTries: number };
   readonly pageSize: number;
@@ -83,14 +86,15 @@ async function reconcileUsers(
 ): Promise<boolean> {
   const { mirror, findings } = places;
   const members = new Map(team.members.map((member) => [member.id, member]));
-  const pushSettings = { ...settings.push, policy: settings.policy };
+  const pushSettings = { ...settings.push, sendDeadlineMs, policy: settings.policy };
   const push = {
     ...places,
     members,
     users: new Map(),
     roles: new Map(),
     approved: new Set<bigint>(),
-    breaker: { open: false },
+    sendByMs: Number.NEGATIVE_INFINITY,
+    breaker: { open: false, unanswered: 0 },
   };
   await settleIntents(push, pushSettings);
   const users = await planUsers(places, team, settings);
@@ -103,6 +107,7 @@ async function reconcileUsers(
   }
   await mirror.applyTeam(team);
   await mirror.applyRejectedRows('users', users.roster.rejected);
+  if (users.stale.length > 0) await mirror.noteStale(users.stale);
   await applyPulls(places, users.plans);
   await applyUserAbsences(places, users, settings.absence);
   const pushes = users.plans.filter(({ patch }) => patchedFields(patch).length > 0);

@@ -104,8 +104,9 @@ export async function refresh<Row>(
     of.resource,
     result.absent.length > gone.length ? nothingLearned : listing.memory,
   );
-  await mirror.applyAbsences(of.resource, { missing: result.absent.map(({ id }) => id), gone });
-  findings.count(`${of.resource}_gone`, gone.length);
+  const missing = result.absent.map(({ id }) => id);
+  const held = await mirror.applyAbsences(of.resource, { missing, gone });
+  findings.count(`${of.resource}_gone`, gone.length - held.length);
 }
 
 async function judgeMissing<Row>(
@@ -120,7 +121,7 @@ async function judgeMissing<Row>(
   const gone: Id[] = [];
   for (const id of due) {
     if (!(await of.exists(id))) gone.push(id);
-    else findings.partial(`${of.resource}: the listing leaves out ${id}, which is there`);
+    else findings.warn(`${of.resource}: the listing leaves out ${id}, which is there, archived perhaps`);
   }
   return gone;
 }

@@ -19,6 +19,8 @@ export interface Roster {
   readonly rejected: readonly RejectedRow[];
   /** Members whom no lookup answered. */
   readonly unresolved: readonly Id[];
+  /** Addresses that the service would not look up: whoever they belong to may be there all the same. */
+  readonly refusedLookups: number;
 }
 
 /** Addresses asked for in one request; the largest body that the service takes is not documented. */
@@ -27,7 +29,9 @@ const addressesPerRequest = 100;
 /** Whether the service turned the request itself down, as opposed to us or to the moment. */
 export function isRefusal(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError) || error.status === undefined) return false;
-  return error.status >= 400 && error.status < 500 && ![401, 403, 429].includes(error.status);
+  return (
+    error.status >= 400 && error.status < 500 && ![401, 403, 408, 409, 423, 425, 429].includes(error.status)
+  );
 }
 
 const noUsers: UsersAnswer = { users: [], rejected: [], requestId: null };
@@ -36,20 +40,18 @@ const noUsers: UsersAnswer = { users: [], rejected: [], requestId: null };
 async function askFor(
   service: ServicePort,
   filter: UserFilter,
-  findings: Findings,
+  onRefused: () => void,
 ): Promise<readonly UsersAnswer[]> {
   try {
     return [await service.users(filter)];
   } catch (error) {
     if (!isRefusal(error)) throw error;
     if (filter.emails.length + filter.phones.length === 1) {
-      findings.warn(
-        `the service does not take "${filter.emails[0] ?? filter.phones[0]}" as an address to look up`,
-      );
+      onRefused();
       return [noUsers];
     }
     const answers: UsersAnswer[] = [];
-    for (const half of halve(filter)) answers.push(...(await askFor(service, half, findings)));
+    for (const half of halve(filter)) answers.push(...(await askFor(service, half, onRefused)));
     return answers;
   }
 }
@@ -80,7 +82,7 @@ async function lookUp(
   wanted: () => boolean,
   addresses: { readonly emails: readonly (string | null)[]; readonly phones: readonly (string | null)[] },
   take: (answer: UsersAnswer) => void,
-  findings: Findings,
+  onRefused: () => void,
 ): Promise<void> {
   // Every spelling of an email is asked for: not every deployment finds it in another case than its own.
   const emails = distinct(addresses.emails, (email) => email.trim());
@@ -91,7 +93,7 @@ async function lookUp(
   ];
   for (const filter of filters) {
     if (!wanted()) return;
-    for (const answer of await askFor(service, filter, findings)) take(answer);
+    for (const answer of await askFor(service, filter, onRefused)) take(answer);
   }
 }
 
@@ -123,6 +125,10 @@ export async function readRoster(
     }
   };
   const members = new Map(team.members.map((member) => [member.id, member]));
+  let refusedLookups = 0;
+  const onRefused = () => {
+    refusedLookups += 1;
+  };
   take(await askForAll(service));
 
   const known = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
@@ -133,16 +139,24 @@ export async function readRoster(
     const extras = team.members.filter(({ id }) => wanted.has(id));
     const emails = [...addresses.flatMap((of) => of.emails), ...extras.map(({ email }) => email)];
     const phones = [...addresses.flatMap((of) => of.phones), ...extras.map(({ phone }) => phone)];
-    await lookUp(service, someWanted, { emails, phones }, take, findings);
+    await lookUp(service, someWanted, { emails, phones }, take, onRefused);
   }
   const someMembersWanted = () => members.keys().some((id) => !users.has(id));
   if (someMembersWanted()) {
     const found = new Set(users.values().map(({ email }) => canonicalEmail(email ?? null)));
     const { emails, phones } = await mirror.readLookups();
     const open = emails.filter((email) => !found.has(canonicalEmail(email)));
-    await lookUp(service, someMembersWanted, { emails: open, phones }, take, findings);
+    await lookUp(service, someMembersWanted, { emails: open, phones }, take, onRefused);
   }
-  return { users, members, rejected, unresolved: [...members.keys()].filter((id) => !users.has(id)) };
+  if (refusedLookups > 0)
+    findings.warn(`the service does not take ${refusedLookups} of the addresses to look users up by`);
+  return {
+    users,
+    members,
+    rejected,
+    refusedLookups,
+    unresolved: [...members.keys()].filter((id) => !users.has(id)),
+  };
 }
 
 /** The users with these addresses, by id. */
@@ -150,14 +164,13 @@ export async function readBack(
   service: ServicePort,
   addresses: { readonly emails: readonly (string | null)[]; readonly phones: readonly (string | null)[] },
   wanted: readonly Id[],
-  findings: Findings,
 ): Promise<ReadonlyMap<Id, ServiceUser>> {
   const users = new Map<Id, ServiceUser>();
   const take = (answer: UsersAnswer) => {
     for (const user of answer.users) users.set(user.id, user);
   };
   const someWanted = () => wanted.some((id) => !users.has(id));
-  await lookUp(service, someWanted, addresses, take, findings);
+  await lookUp(service, someWanted, addresses, take, () => {});
   if (someWanted()) take(await askForAll(service));
   return users;
 }

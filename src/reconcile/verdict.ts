@@ -23,26 +23,31 @@ import {
   type UserPatch,
   type UserValues,
 } from '../model/user.ts';
-import { canonicalBase } from './merge.ts';
 
 /** The fields that a patch writes. */
 export function patchedFields(patch: UserPatch): readonly Field[] {
   return fields.filter((field) => patch[field] !== undefined);
 }
 
-function judgeField(field: Field, sent: UserPatch, base: BaseUser, seen: ServiceUser | null): Outcome {
+function judgeField(field: Field, sent: UserPatch, before: UserValues, seen: ServiceUser | null): Outcome {
+  const wanted = canonicalValue(field, sent as UserValues);
   const said = seen === null ? undefined : canonicalServiceValue(field, seen);
-  if (said === undefined) return 'missing';
-  if (said === canonicalValue(field, sent as UserValues)) return 'confirmed';
-  return said === canonicalBase(field, base) ? 'ineffective' : 'changed';
+  // Some deployments leave a field without a value out: cleared and not there is what was asked for.
+  if (said === undefined) return seen !== null && wanted === '' ? 'confirmed' : 'missing';
+  if (said === wanted) return 'confirmed';
+  return said === canonicalValue(field, before) ? 'ineffective' : 'changed';
 }
 
-export function judge(sent: UserPatch, base: BaseUser, seen: ServiceUser | null): FieldOutcomes {
-  return Object.fromEntries(patchedFields(sent).map((field) => [field, judgeField(field, sent, base, seen)]));
+/** @param before what the service showed right before the push */
+export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | null): FieldOutcomes {
+  return Object.fromEntries(
+    patchedFields(sent).map((field) => [field, judgeField(field, sent, before, seen)]),
+  );
 }
 
 /**
- * Whether a name that was not sent is no longer what it was.
+ * Whether a name that was not sent was cleared, or lost a half. A name of other words is somebody's edit in
+ * the same moment, and pulled like any other.
  * @param before the user right before the push; its name may differ from base, where a conflict is held
  */
 export function nameWasTouched(
@@ -53,7 +58,9 @@ export function nameWasTouched(
 ): boolean {
   if (sent.name !== undefined || seen === null || seen.name === undefined) return false;
   const was = before?.name === undefined ? base.joined : (before.name ?? '');
-  return canonicalName(seen.name ?? '') !== canonicalName(was);
+  const words = (name: string) => canonicalName(name).split(' ').filter(Boolean);
+  const [left, had] = [words(seen.name ?? ''), words(was)];
+  return left.length < had.length && left.every((word) => had.includes(word));
 }
 
 /**
@@ -63,16 +70,16 @@ export function nameWasTouched(
  */
 export function judgeLate(
   sent: UserPatch,
-  base: BaseUser,
+  before: UserValues,
   seen: ServiceUser | null,
   quiet: boolean,
 ): FieldOutcomes {
-  const outcomes = judge(sent, base, seen);
+  const outcomes = judge(sent, before, seen);
   const late = (field: Field, outcome: Outcome): Outcome => {
-    const visible = canonicalValue(field, sent as UserValues) !== canonicalBase(field, base);
+    const visible = canonicalValue(field, sent as UserValues) !== canonicalValue(field, before);
     if (outcome === 'confirmed' && visible) return 'confirmed';
     if (!quiet) return 'unknown';
-    return outcome === 'confirmed' || outcome === 'ineffective' ? 'unsent' : outcome;
+    return outcome === 'confirmed' || outcome === 'ineffective' ? 'unanswered' : outcome;
   };
   return Object.fromEntries(
     patchedFields(sent).map((field) => [field, late(field, outcomes[field] ?? 'missing')]),

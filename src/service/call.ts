@@ -21,6 +21,8 @@ export interface Call {
   readonly body?: unknown;
   /** Uses this credential and no other, whatever the answer. */
   readonly credential?: CredentialName;
+  /** Awaited right before each try leaves, when all other waiting is over; what it throws ends the call. */
+  readonly beforeSend?: () => Promise<void>;
 }
 
 /** What the service answered a call with, a 2xx. */
@@ -67,6 +69,7 @@ async function attempt(parts: Parts, call: Call, number: number): Promise<Attemp
   let sent = false;
   try {
     const authorization = await tokens.authorization(call.credential);
+    await call.beforeSend?.();
     const startedMs = clock.monotonicMs();
     const wallMs = clock.now();
     const outcome = await parts.http.exchange({

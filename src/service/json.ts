@@ -16,7 +16,8 @@ const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
 
 /** @throws SyntaxError (no JSON) or RangeError (nested too deep to be read). */
 export function parseJson(text: string): ParsedJson {
-  return { value: fromJson(text), text, suspicious: suspiciousEscape.test(text) };
+  const suspicious = text.includes('\\u') && suspiciousEscape.test(text);
+  return { value: fromJson(text), text, suspicious };
 }
 
 /**

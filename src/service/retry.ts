@@ -1,7 +1,8 @@
 /**
  * Whether a call is tried again, decided on its last outcome. Pure. The rule goes by operation, not by
  * method: listings over POST are reads, and a write is sent again only when it is certain that it had no
- * effect: no byte left, or the service said 401 or 429.
+ * effect: no byte left, or the service said 401. After a 429 it had no effect either, but the pause may be
+ * long, and what the write says grows old meanwhile: whoever made it decides anew.
  */
 import type { Effect } from './operation.ts';
 import type { Failure, Outcome, Refusal } from './outcome.ts';
@@ -83,7 +84,7 @@ export function nextStep(
   if (outcome.kind === 'refusal' && outcome.status === 401) return { kind: 'reauthorize' };
   if (outcome.kind === 'refusal' && outcome.status === 429) {
     // The pause itself is the rate's: it holds all calls, not only this one.
-    if (tries.throttles >= settings.throttles) return giveUp;
+    if (effect === 'write' || tries.throttles >= settings.throttles) return giveUp;
     return { kind: 'retry', afterMs: 0, because: 'answered 429', costs: false };
   }
   if (!isRepeatable(effect, outcome) || tries.failures >= settings.attempts) return giveUp;

@@ -25,6 +25,11 @@ export interface UsersAnswer {
   readonly requestId: string | null;
 }
 
+export interface SendOptions {
+  /** Awaited right before each time that the request leaves; what it throws is why it does not. */
+  readonly beforeSend: () => Promise<void>;
+}
+
 export interface InboxesAnswer {
   readonly inboxes: readonly Inbox[];
   readonly rejected: readonly RejectedRow[];
@@ -41,12 +46,12 @@ export interface RosterEndpoints {
   users(filter: UserFilter): Promise<UsersAnswer>;
   /**
    * `POST /v1/users/update` (interface.md, Endpoints, note 2): at most 25 users, by our own rule. A write:
-   * sent again only when it had no effect for certain. The answer may lack users, and its values may differ
-   * from those sent.
+   * sent again only when it had no effect for certain, and never after a 429, since what it says may be old
+   * by the time that the pause is over. The answer may lack users, and its values may differ from those sent.
    *
    * @throws RangeError for more than 25 users, or an email or a role to be cleared
    */
-  updateUsers(patches: ReadonlyMap<Id, UserPatch>): Promise<UsersAnswer>;
+  updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
   /** `GET /v1/inboxes` (interface.md, Endpoints; Inbox): all of them, in one answer. */
   inboxes(): Promise<InboxesAnswer>;
 }
@@ -64,11 +69,13 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
       if (asksForAll && phones.length > 0) return nobody;
       return decodeMemberships(await call({ operation: operations.users, body: encodeUserFilter(filter) }));
     },
-    updateUsers: async (patches) => {
+    updateUsers: async (patches, options) => {
       if (patches.size === 0) return nobody;
       if (patches.size > maxPatches) throw new RangeError(`at most ${maxPatches} users are sent at once`);
       const users = [...patches].map(([id, patch]) => encodeUserPatch(id, patch));
-      return decodeMemberships(await call({ operation: operations.updateUsers, body: { users } }));
+      return decodeMemberships(
+        await call({ operation: operations.updateUsers, body: { users }, ...options }),
+      );
     },
     inboxes: async () => {
       const reply = await call({ operation: operations.inboxes });

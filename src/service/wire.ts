@@ -63,12 +63,9 @@ export type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
 /** A shape by the interface's names, made once; rows come by the hundred thousand. */
 interface Reader {
-  readonly fields: readonly {
-    readonly name: string;
-    readonly wireName: string;
-    readonly take: Take<unknown>;
-  }[];
-  readonly names: ReadonlyMap<string, string>;
+  readonly byWireName: ReadonlyMap<string, { readonly name: string; readonly take: Take<unknown> }>;
+  /** Every field of the shape, as absent. */
+  readonly blank: JsonObject;
 }
 
 const readers = new WeakMap<object, Reader>();
@@ -77,28 +74,36 @@ function readerOf<T>(shape: Shape<T>): Reader {
   const known = readers.get(shape);
   if (known !== undefined) return known;
   const entries = Object.entries(shape) as [string, readonly [string, Take<unknown>]][];
-  const fields = entries.map(([name, [wireName, take]]) => ({ name, wireName, take }));
-  const reader = { fields, names: new Map(fields.map(({ name, wireName }) => [wireName, name])) };
+  const reader = {
+    byWireName: new Map(entries.map(([name, [wireName, take]]) => [wireName, { name, take }])),
+    blank: Object.fromEntries(entries.map(([name]) => [name, null])),
+  };
   readers.set(shape, reader);
   return reader;
 }
 
 const nothing: JsonObject = Object.freeze({});
 
-/** What the typed fields do not say: what the shape does not know, and values of another type. */
-function leftOver(row: JsonObject, fields: JsonObject, reader: Reader, hasId: boolean): JsonObject {
+/** Fills in what the row says; `raw` is what the typed fields do not say: unknown, or of another type. */
+function fillIn(fields: Record<string, unknown>, row: JsonObject, reader: Reader, hasId: boolean): void {
   let rest: Record<string, unknown> | undefined;
   for (const key in row) {
     if (hasId && key === 'id') continue;
     const value = row[key];
-    const name = reader.names.get(key);
-    if (name !== undefined && (value === null || (fields[name] ?? null) !== null)) continue;
+    const field = reader.byWireName.get(key);
+    if (field !== undefined) {
+      const taken = field.take(value);
+      if (taken !== null || value === null) {
+        fields[field.name] = taken;
+        continue;
+      }
+    }
     rest ??= {};
     // Assigned, this one name would set the prototype instead.
     if (key === '__proto__') Object.defineProperty(rest, key, { value, enumerable: true });
     else rest[key] = value;
   }
-  return rest ?? nothing;
+  fields['raw'] = rest ?? nothing;
 }
 
 /** All documented fields, `null` where absent, null or of another type; in the last case `raw` has them. */
@@ -108,10 +113,9 @@ export function takeFields<T>(
   hasId = true,
 ): Nullable<T> & { readonly raw: JsonObject } {
   const reader = readerOf(shape);
-  const fields: Record<string, unknown> = {};
-  for (const { name, wireName, take } of reader.fields) fields[name] = take(row[wireName]);
-  const raw = leftOver(row, fields, reader, hasId);
-  return Object.assign(fields, { raw }) as Nullable<T> & { readonly raw: JsonObject };
+  const fields: Record<string, unknown> = { ...reader.blank };
+  fillIn(fields, row, reader, hasId);
+  return fields as Nullable<T> & { readonly raw: JsonObject };
 }
 
 /** Only the documented fields that the service sent; one of another type counts as not sent, and is in `raw`. */
@@ -119,15 +123,22 @@ export function takeSentFields<T>(
   row: JsonObject,
   shape: Shape<T>,
 ): Partial<Nullable<T>> & { readonly raw: JsonObject } {
-  const reader = readerOf(shape);
   const fields: Record<string, unknown> = {};
-  for (const { name, wireName, take } of reader.fields) {
-    const value = row[wireName];
-    const taken = take(value);
-    if (taken !== null || value === null) fields[name] = taken;
+  fillIn(fields, row, readerOf(shape), true);
+  return fields as Partial<Nullable<T>> & { readonly raw: JsonObject };
+}
+
+const largestInteger = 10n ** 1000n;
+/** Far within what Postgres can store, and far beyond what anything is counted in. */
+const largestNumber = 1e300;
+
+function findNumberFlaw(value: number | bigint): string | null {
+  if (typeof value === 'bigint') {
+    return value < largestInteger && value > -largestInteger ? null : 'a number has more than 1000 digits';
   }
-  const raw = leftOver(row, fields, reader, true);
-  return Object.assign(fields, { raw }) as Partial<Nullable<T>> & { readonly raw: JsonObject };
+  const size = Math.abs(value);
+  const fits = size === 0 || (size <= largestNumber && size >= 1 / largestNumber);
+  return fits ? null : 'a number is beyond 1e300 or below 1e-300';
 }
 
 function findTextFlaw(text: string, suspicious: boolean): string | null {
@@ -144,6 +155,7 @@ function findTextFlaw(text: string, suspicious: boolean): string | null {
  */
 export function findFlaw(value: unknown, suspicious: boolean, depth = 0): string | null {
   if (typeof value === 'string') return findTextFlaw(value, suspicious);
+  if (typeof value === 'number' || typeof value === 'bigint') return findNumberFlaw(value);
   if (typeof value !== 'object' || value === null) return null;
   if (depth >= maxDepth) return `values are nested deeper than ${maxDepth} levels`;
   for (const key in value) {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { createSharedPace, readLesson, writeLesson } from '../../src/mirror/rate-limits.ts';
@@ -46,6 +47,24 @@ describe.each(servers())('the pace that processes share on $name', (server) => {
     const waitMs = await createSharedPace(database.db, 'paused', { perMinute: 6000, burst: 12 }).reserve(1);
     expect(waitMs).toBeGreaterThan(4_000);
     expect(waitMs).toBeLessThan(5_100);
+  });
+
+  it('stalls nobody for longer than the longest pause after a step of the clock', async () => {
+    const pace = createSharedPace(database.db, 'stepped', { perMinute: 6000, burst: 12 });
+    const step = () =>
+      sql`update sync.rate_limits set next_at = clock_timestamp() + interval '1 year' where team = 'stepped'`.execute(
+        database.db.kysely,
+      );
+    await pace.reserve(1);
+    await step();
+    expect(await pace.reserve(1)).toBeLessThanOrEqual(15 * 60_000);
+    await step();
+    await pace.announcePause(1_000);
+    const { rows } = await sql<{ ahead: number }>`
+      select extract(epoch from next_at - clock_timestamp())::float8 as ahead from sync.rate_limits where team = 'stepped'`.execute(
+      database.db.kysely,
+    );
+    expect(rows[0]?.ahead).toBeLessThanOrEqual(15 * 60 + 1);
   });
 
   it('keeps what was learned', async () => {

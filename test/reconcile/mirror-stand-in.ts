@@ -1,6 +1,7 @@
 /** The mirror port over a map of states: the users' half of it, as `src/mirror` does it in SQL. */
-import type { Intent, IntentResult, Tries, UserState } from '../../src/model/change.ts';
+import type { Intent, IntentResult, Tries, UserPlan, UserState } from '../../src/model/change.ts';
 import type { Id } from '../../src/model/id.ts';
+import { canonicalName, joinName, splitName } from '../../src/model/name.ts';
 import {
   type Addresses,
   canonicalValue,
@@ -8,6 +9,7 @@ import {
   type ServiceUser,
   sameBytes,
   type UserPatch,
+  type UserValues,
 } from '../../src/model/user.ts';
 import type { MirrorPort, MirrorWriter } from '../../src/reconcile/ports.ts';
 import { patchedFields } from '../../src/reconcile/verdict.ts';
@@ -20,9 +22,12 @@ export interface MirrorStandIn extends MirrorPort, MirrorWriter {
   lookups: { readonly emails: readonly string[]; readonly phones: readonly string[] };
   /** Whose rows an editor holds when the outcome of a push is written. */
   locked: ReadonlySet<Id>;
+  /** What is known of updates that leave the name out. */
+  nameSafety: 'kept' | 'touched' | 'unknown';
+  /** What `markSent` asks. */
+  checkLease: () => Promise<void>;
   /** Called right before intents are opened. */
   beforeIntents: () => void;
-  checkLease: () => Promise<void>;
   /** An editor's statement. */
   edit(id: Id, values: Partial<NonNullable<UserState['mirror']>>): void;
   state(id: Id): UserState;
@@ -49,7 +54,7 @@ function stateOf(mirror: MirrorStandIn, id: Id, service: ServiceUser | undefined
 }
 
 function addressesOf({ id, mirror, base }: UserState, intent: Intent | undefined): Addresses {
-  const all = [mirror, base, intent?.sent];
+  const all = [base, mirror, intent?.sent];
   return {
     id,
     emails: all.flatMap((values) => values?.email || []),
@@ -64,16 +69,33 @@ function holdsAll({ mirror }: UserState, patch: UserPatch): boolean {
   );
 }
 
-function openIntents(
-  mirror: MirrorStandIn,
-  plans: readonly { readonly id: Id; readonly patch: UserPatch }[],
-) {
+/** What the service showed when this was planned; of a field that it left out, what was agreed on. */
+function shownBefore({ moves }: UserPlan, base: UserValues): UserValues {
+  let before = base;
+  for (const { field, service } of moves) {
+    if (service === undefined) continue;
+    if (field !== 'name') before = { ...before, [field]: service };
+    else if (typeof service === 'string' && joinName(base.name) !== canonicalName(service))
+      before = { ...before, name: splitName(service) };
+  }
+  return before;
+}
+
+function openIntents(mirror: MirrorStandIn, plans: readonly UserPlan[]) {
   mirror.beforeIntents();
-  return plans.flatMap(({ id, patch }): readonly Intent[] => {
+  return plans.flatMap((plan): readonly Intent[] => {
+    const { id, patch } = plan;
     const state = mirror.state(id);
     if (mirror.intents.has(id) || state.base === undefined || !holdsAll(state, patch)) return [];
     const changeId = BigInt(mirror.results.length + 1);
-    const intent: Intent = { changeId, userId: id, sent: patch, base: state.base, ageMs: 0 };
+    const intent: Intent = {
+      changeId,
+      userId: id,
+      sent: patch,
+      base: state.base,
+      before: shownBefore(plan, state.base),
+      ageMs: 0,
+    };
     mirror.intents.set(id, intent);
     return [intent];
   });
@@ -102,12 +124,18 @@ function countIneffective(mirror: MirrorStandIn, { userId, sent }: Intent): Trie
     tries[field] = mirror.results.filter(
       ({ intent, outcomes }) =>
         intent.userId === userId &&
-        (outcomes[field] === 'ineffective' || outcomes[field] === 'missing') &&
+        ['ineffective', 'missing', 'unanswered'].includes(outcomes[field] ?? '') &&
         canonicalValue(field, { ...intent.base, ...intent.sent }) ===
           canonicalValue(field, { ...intent.base, ...sent }),
     ).length;
   }
   return tries;
+}
+
+/** Those whose last push was sent and never answered for. */
+function readUnanswered(mirror: MirrorStandIn, ids: readonly Id[]): ReadonlySet<Id> {
+  const last = new Map(mirror.results.map(({ intent, outcomes }) => [intent.userId, outcomes]));
+  return new Set(ids.filter((id) => Object.values(last.get(id) ?? {}).includes('unanswered')));
 }
 
 export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn {
@@ -117,6 +145,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     results: [],
     lookups: { emails: [], phones: [] },
     locked: new Set(),
+    nameSafety: 'kept',
     beforeIntents: () => undefined,
     state: (id) => stateOf(mirror, id, undefined),
     edit: (id, values) => {
@@ -129,6 +158,15 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
         mirror.intents.set(id, { ...intent, ageMs: intent.ageMs + ms });
     },
     checkLease: () => Promise.resolve(),
+    markSent: async (ids) => {
+      await mirror.checkLease();
+      for (const id of ids) {
+        const intent = mirror.intents.get(id);
+        if (intent !== undefined) mirror.intents.set(id, { ...intent, ageMs: 0 });
+      }
+    },
+    readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),
+    readNameSafety: () => Promise.resolve(mirror.nameSafety),
     readGuardHistory: () => Promise.resolve({ pushedToday: new Set(), approved: [], isWaiting: false }),
     readOverlap: () => Promise.resolve({ known: 0, population: 0 }),
     applyRefusedPlan: () => Promise.resolve(),
@@ -160,6 +198,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     applyTeam: notAsked,
     applyAbsences: notAsked,
     forgetUsers: notAsked,
+    noteStale: notAsked,
     applyTags: notAsked,
     applyContactFields: notAsked,
     applyContactCounts: notAsked,

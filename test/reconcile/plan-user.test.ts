@@ -167,7 +167,7 @@ describe('a merge without a base', () => {
 
   it('still holds both values the next time, and pushes nothing', () => {
     const next = merge(applyPlan(state, merge(state)));
-    expect(next).toMatchObject({ held: ['phone', 'roleId'], holds: [], patch: {}, write: null });
+    expect(next).toMatchObject({ held: ['phone', 'roleId'], holds: [], moves: [], write: null });
   });
 
   it('holds half a guess of three words even where the mirror wins', () => {
@@ -177,8 +177,9 @@ describe('a merge without a base', () => {
       service: { name: 'Anne Marie Berg' },
     });
     const plan = merge(named, mirrorWins);
-    expect(plan).toMatchObject({ patch: {}, holds: [{ field: 'name', reason: 'unsupported' }] });
-    expect(merge(applyPlan(named, plan), mirrorWins)).toMatchObject({ patch: {}, held: ['name'] });
+    expect(plan.patch).toEqual({});
+    expect(plan.holds).toMatchObject([{ field: 'name', reason: 'unsupported' }]);
+    expect(merge(applyPlan(named, plan), mirrorWins)).toMatchObject({ moves: [], held: ['name'] });
   });
 
   it('takes everything from the service where the service wins', () => {
@@ -204,11 +205,11 @@ describe('a user who is back', () => {
     const state = back({ mirror: { [field]: otherValues[field] } });
     const plan = merge(state);
     expect(plan.holds).toMatchObject([{ field, reason: 'gone', mirror: otherValues[field] }]);
-    expect(plan).toMatchObject({ patch: {}, moves: [] });
+    expect(plan).toMatchObject({ moves: [] });
     expect(plan.write?.mirror[field]).toEqual(otherValues[field]);
     expect(plan.write?.base[field]).toEqual(base[field]);
     const next = merge(applyPlan(state, plan));
-    expect(next).toMatchObject({ presence: 'merge', held: [field], patch: {}, write: null, releases: [] });
+    expect(next).toMatchObject({ presence: 'merge', held: [field], moves: [], write: null, releases: [] });
   });
 
   it.each(fields)('has an edit of %s held, too, where the service leaves the field out', (field) => {
@@ -218,7 +219,7 @@ describe('a user who is back', () => {
     expect(plan.write?.mirror[field]).toEqual(otherValues[field]);
     expect(plan.write?.base[field]).toEqual(base[field]);
     expect(plan.write?.base.joined).toBe('Anne Berg');
-    expect(merge(applyPlan(state, plan))).toMatchObject({ held: [field], patch: {}, write: null });
+    expect(merge(applyPlan(state, plan))).toMatchObject({ held: [field], moves: [], write: null });
   });
 
   it('has a new split of the same joined name held, and not lost in base', () => {
@@ -233,7 +234,7 @@ describe('a user who is back', () => {
     expect(plan.holds).toMatchObject([{ field: 'name', reason: 'gone', mirror: name }]);
     expect(plan.write).toMatchObject({ mirror: { name, split: 'known' }, base: agreed });
     const next = applyPlan(state, plan);
-    expect(merge(next)).toMatchObject({ held: ['name'], patch: {} });
+    expect(merge(next)).toMatchObject({ held: ['name'], moves: [] });
   });
 
   it('has nothing held where the service shows the very bytes of the edit', () => {
@@ -344,10 +345,18 @@ describe('a member whom no lookup answers', () => {
     });
   });
 
+  it('keeps an edit of the name over what the listing says', () => {
+    const first = applyPlan(unknown, planUser(unknown, member, holdAll));
+    const name = { first: 'Robin', last: 'Doe' };
+    const edited = { ...first, mirror: { ...row, ...first.mirror, name } };
+    const plan = planUser(edited, { ...member, name: 'Another Name', role: 'admin' }, holdAll);
+    expect(plan.write).toMatchObject({ mirror: { name }, base: { joined: 'Anne Berg' } });
+  });
+
   it('is neither pulled nor pushed, and keeps its edits', () => {
     const state = makeState({ mirror: { ...otherValues }, service: null });
     const plan = planUser(state, { ...member, name: 'Another Name', role: null }, holdAll);
-    expect(plan).toMatchObject({ presence: 'unresolved', moves: [], holds: [], patch: {} });
+    expect(plan).toMatchObject({ presence: 'unresolved', moves: [], holds: [] });
     expect(plan.write?.base).toMatchObject(base);
     expect(plan.write?.mirror).toMatchObject(otherValues);
     expect(plan.write?.observed).toMatchObject({ name: 'Anne Berg', role: 'agent', resolved: false });
@@ -382,7 +391,7 @@ describe('a row that only the mirror has', () => {
     expect(plan).toMatchObject({
       presence: 'stranger',
       holds: [{ field: 'name', reason: 'unsupported', mirror: base.name }],
-      patch: {},
+      moves: [],
       write: null,
     });
     expect(planUser(applyPlan(state, plan), undefined, holdAll).holds).toEqual([]);
@@ -406,6 +415,6 @@ describe('a user with an open push', () => {
       hasOpenIntent: true,
       observedDiffers: true,
     });
-    expect(merge(state)).toMatchObject({ presence: 'waiting', moves: [], holds: [], patch: {}, write: null });
+    expect(merge(state)).toMatchObject({ presence: 'waiting', moves: [], holds: [], write: null });
   });
 });

@@ -43,10 +43,10 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       return { ...makeState({ base: { email, phone }, mirror: { email, phone }, service: null }), id };
     }),
   );
+  const clock = { now: 0 };
   const run = async () => {
     const events: RunEvent[] = [];
     const findings = createFindings((event) => events.push(event));
-    let now = 0;
     const places = {
       service,
       mirror,
@@ -55,13 +55,14 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       roles: new Map(),
       users: new Map(service.held),
       monotonicMs: () => {
-        now += 5;
-        return now;
+        clock.now += 5;
+        return clock.now;
       },
-      breaker: { open: false },
+      breaker: { open: false, unanswered: 0 },
+      sendByMs: Number.NEGATIVE_INFINITY,
       approved: new Set<Id>(),
     };
-    const settings = { batchSize, quietPeriodMs: 600_000, policy, maxTries: 3 };
+    const settings = { batchSize, quietPeriodMs: 600_000, sendDeadlineMs: 5_000, policy, maxTries: 3 };
     service.updates.length = 0;
     let error: unknown;
     try {
@@ -83,7 +84,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
     const { mirror: row, base, held } = mirror.state(id);
     return { row, base, held, service: service.held.get(id), open: mirror.intents.get(id)?.sent };
   };
-  return { ids, service, mirror, run, show };
+  return { ids, service, mirror, clock, run, show };
 }
 
 const sentIds = (updates: readonly Patches[]) => updates.map((patches) => [...patches.keys()]);
@@ -121,9 +122,9 @@ describe('an edit that the service takes', () => {
     expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n], [4n, 5n, 6n], [7n]]);
     expect(findings.counts).toEqual({ pushed: 7 });
     expect(events.filter(({ kind }) => kind === 'push')).toMatchObject([
-      { users: [1n, 2n, 3n], requestId: 'update-1', windowMs: 5 },
-      { users: [4n, 5n, 6n], requestId: 'update-2', windowMs: 5 },
-      { users: [7n], requestId: 'update-3', windowMs: 5 },
+      { users: [1n, 2n, 3n], requestId: 'update-1', windowMs: 20 },
+      { users: [4n, 5n, 6n], requestId: 'update-2', windowMs: 20 },
+      { users: [7n], requestId: 'update-3', windowMs: 20 },
     ]);
   });
 
@@ -221,6 +222,90 @@ describe('right before an edit is sent', () => {
   });
 });
 
+describe('a batch that waits before it leaves', () => {
+  it('R6 I12 is not sent when it was prepared too long ago, and is read and merged anew', async () => {
+    const { service, mirror, clock, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email, roleId: 9n });
+    let waits = 0;
+    service.beforeDispatch = () => {
+      waits += 1;
+      if (waits > 1) return Promise.resolve();
+      // A pause of minutes, in which somebody sets another email in the web app.
+      clock.now += 5_001;
+      service.held.set(1n, makeUser(1n, { email: 'later@example.com' }));
+      return Promise.resolve();
+    };
+    const { findings, error } = await run();
+    expect(error).toBeUndefined();
+    expect(service.updates).toEqual([new Map([[1n, { roleId: 9n }]])]);
+    expect(service.held.get(1n)).toMatchObject({ email: 'later@example.com', roleId: 9n });
+    expect(mirror.results[0]?.outcomes).toEqual({ email: 'unsent', roleId: 'unsent' });
+    expect(show(1n)).toMatchObject({
+      open: undefined,
+      held: [{ field: 'email', reason: 'conflict', service: 'later@example.com' }],
+    });
+    expect(findings.counts).toEqual({ pushed: 1, held: 1 });
+  });
+
+  it('R6 I12 is not sent when the check itself took too long', async () => {
+    const { service, mirror, clock, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    mirror.checkLease = () => {
+      clock.now += 5_001;
+      return Promise.resolve();
+    };
+    const { error } = await run();
+    expect(error).toMatchObject({ name: 'LateError', phase: 'not-sent' });
+    expect(service.updates).toEqual([]);
+    expect(show(1n).open).toBeUndefined();
+  });
+
+  it('I12 is not sent when the lease was lost meanwhile', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    service.beforeDispatch = () => {
+      mirror.checkLease = () => Promise.reject(new MusterdError('lease-lost', 'lost'));
+      return Promise.resolve();
+    };
+    const { error } = await run();
+    expect(error).toMatchObject({ code: 'lease-lost' });
+    expect(service.updates).toEqual([]);
+    expect(show(1n)).toMatchObject({ open: { email: robin.email } });
+  });
+
+  it('I12 is read and merged anew after a 429, and does not fail the run', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 2 });
+    for (const id of ids) mirror.edit(id, { email: `robin${id}@example.com` });
+    service.fault = (_, request) => {
+      if (request > 1) return { kind: 'nothing' };
+      service.held.set(1n, makeUser(1n, { email: 'later@example.com' }));
+      return { kind: 'status', status: 429 };
+    };
+    const { findings, error } = await run();
+    expect(error).toBeUndefined();
+    expect(sentIds(service.updates)).toEqual([[1n, 2n], [2n]]);
+    expect(service.held.get(1n)?.email).toBe('later@example.com');
+    expect(show(1n).held).toMatchObject([{ field: 'email', reason: 'conflict' }]);
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
+  });
+
+  it('ends the pushing after three 429s for the same batch; nothing is left open', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    service.fault = () => ({ kind: 'status', status: 429 });
+    const { error } = await run();
+    expect(error).toMatchObject({ status: 429 });
+    expect(sentIds(service.updates)).toEqual([
+      [1n, 2n],
+      [1n, 2n],
+      [1n, 2n],
+    ]);
+    expect(ids.map((id) => show(id).open)).toEqual(ids.map(() => undefined));
+    service.fault = () => ({ kind: 'nothing' });
+    expect((await run()).findings.counts).toEqual({ pushed: 4 });
+  });
+});
+
 describe('a batch that is refused', () => {
   const bad = (field: Field) => (patch: UserPatch) => patch[field] === robin[field];
 
@@ -311,6 +396,40 @@ describe('a batch that is refused', () => {
     expect(findings.reasons).toEqual(['the service refused every user of a batch: pushing stopped']);
   });
 
+  it('with a 403 for one user holds that one and pushes the others', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 4 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n });
+    service.fault = (patches) => (patches.has(3n) ? { kind: 'status', status: 403 } : { kind: 'nothing' });
+    const { findings, error } = await run();
+    expect(error).toBeUndefined();
+    expect(ids.map((id) => show(id).base?.roleId)).toEqual([5n, 5n, 3n, 5n]);
+    expect(show(3n).held).toMatchObject([{ field: 'roleId', reason: 'refused' }]);
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
+  });
+
+  it('does not overwrite what somebody changed before it is cut in two', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 3 });
+    for (const id of ids) mirror.edit(id, { email: `new${id}@example.com`, roleId: 5n });
+    service.fault = (_, request) => {
+      if (request > 1) return { kind: 'nothing' };
+      service.held.set(2n, makeUser(2n, { email: 'service@example.com' }));
+      return { kind: 'status', status: 400 };
+    };
+    const { findings } = await run();
+    expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n], [1n], [3n]]);
+    expect(show(2n)).toMatchObject({
+      open: undefined,
+      row: { email: 'new2@example.com', roleId: 5n },
+      base: { email: 'user2@example.com', roleId: 3n },
+      service: { email: 'service@example.com', roleId: 3n },
+      held: [{ field: 'email', reason: 'conflict', service: 'service@example.com' }],
+    });
+    expect(findings.counts).toEqual({ pushed: 4, held: 1 });
+    // What else was to be sent to the same user is planned anew.
+    await run();
+    expect(service.updates).toEqual([new Map([[2n, { roleId: 5n }]])]);
+  });
+
   it('of one bad user stops nobody', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
@@ -352,7 +471,7 @@ describe('one user whose fields are sent one by one', () => {
     });
   });
 
-  it.each([401, 403, 429])('ends with a %i: nothing more is sent, nothing is held for it', async (status) => {
+  it.each([401])('ends with a %i: nothing more is sent, nothing is held for it', async (status) => {
     const { service, run, show } = stage();
     service.fault = (_, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
@@ -367,6 +486,22 @@ describe('one user whose fields are sent one by one', () => {
       base: { roleId: 9n, phone: '15550101', email: 'user1@example.com', joined: 'Anne Berg' },
       row: { phone: '+15550177' },
     });
+  });
+
+  it('holds the one field that is answered 403, as one that is refused', async () => {
+    const { service, run, show } = stage();
+    service.fault = (patches, request) =>
+      request === 1 || patches.get(1n)?.phone !== undefined
+        ? { kind: 'status', status: 403 }
+        : { kind: 'nothing' };
+    const { findings, error } = await run();
+    expect(error).toBeUndefined();
+    expect(show(1n)).toMatchObject({
+      open: undefined,
+      base: { ...taken, name: robin.name, phone: '15550101' },
+      held: [{ field: 'phone', reason: 'refused', detail: 'the service answered 403, "error"' }],
+    });
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
   it('keeps a field open whose answer never came, and takes what the other answers show', async () => {
@@ -402,8 +537,14 @@ describe('a push that nobody answered', () => {
   };
 
   it('and that is seen by a lookup of the new address is confirmed at once', async () => {
-    const { service, run, show } = lostStage(true);
+    const { service, mirror, run, show } = lostStage(true);
     service.unfiltered = 'none';
+    // Without a phone the email is the only address, and the old one finds nobody any more.
+    const state = mirror.state(1n);
+    service.held.set(1n, makeUser(1n, { phone: '' }));
+    mirror.edit(1n, { phone: null });
+    if (state.base !== undefined)
+      mirror.states.set(1n, { ...mirror.state(1n), base: { ...state.base, phone: null } });
     const { findings } = await run();
     expect(service.updates).toHaveLength(1);
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
@@ -497,24 +638,120 @@ describe('a push that nobody answered', () => {
   });
 });
 
-describe('a service that turns us away', () => {
-  it.each([
-    { kind: 'status', status: 401 } as const,
-    { kind: 'status', status: 403 } as const,
-    { kind: 'status', status: 429 } as const,
-    { kind: 'not-sent' } as const,
-  ])('with $kind $status ends the pushing; nothing is left open and nothing is held', async (fault) => {
-    const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
-    for (const id of ids) mirror.edit(id, { roleId: 9n });
-    service.fault = () => fault;
-    const { error } = await run();
-    expect(error).toBeInstanceOf(MusterdError);
-    expect(sentIds(service.updates)).toEqual([[1n, 2n]]);
-    expect(ids.map((id) => show(id).open)).toEqual(ids.map(() => undefined));
-    expect(ids.flatMap((id) => show(id).held)).toEqual([]);
-    service.fault = () => ({ kind: 'nothing' });
-    expect((await run()).findings.counts).toEqual({ pushed: 4 });
+describe('a user for whom nobody ever answers', () => {
+  const poisoned = (users: number, bad: Id) => {
+    const made = createStage({ users, batchSize: 25 });
+    for (const id of made.ids) made.mirror.edit(id, { roleId: 9n });
+    made.service.fault = (patches) =>
+      patches.has(bad) ? { kind: 'lost', applied: false } : { kind: 'nothing' };
+    return made;
+  };
+
+  it('goes alone and last after the first time, costs nobody else, and is held in the end', async () => {
+    const { service, mirror, run, ids, show } = poisoned(4, 2n);
+    await run();
+    expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n, 4n]]);
+    // Nobody knows yet whose fault it was.
+    mirror.age(600_000);
+    await run();
+    expect(sentIds(service.updates)).toEqual([[1n], [2n], [3n], [4n]]);
+    mirror.edit(3n, { roleId: 10n });
+    mirror.age(600_000);
+    await run();
+    expect(sentIds(service.updates)).toEqual([[3n], [2n]]);
+    expect(ids.map((id) => show(id).base?.roleId)).toEqual([9n, 3n, 10n, 9n]);
+    mirror.edit(3n, { roleId: 11n });
+    mirror.age(600_000);
+    await run();
+    expect(sentIds(service.updates)).toEqual([[3n]]);
+    expect(show(2n)).toMatchObject({
+      open: undefined,
+      held: [
+        {
+          field: 'roleId',
+          reason: 'ineffective',
+          detail: 'pushed 3 times to no effect or without an answer',
+        },
+      ],
+    });
   });
+
+  it('is one thing, and a service that answers nobody another: after three the pushing stops', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 5, batchSize: 1 });
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    service.fault = () => ({ kind: 'lost', applied: false });
+    const { findings } = await run();
+    expect(sentIds(service.updates)).toEqual([[1n], [2n], [3n]]);
+    expect(findings.reasons).toContain('3 updates were not answered: pushing stopped');
+  });
+});
+
+describe('an update that leaves the name out', () => {
+  const nameless = (safety: 'kept' | 'touched' | 'unknown') => {
+    const made = createStage({ users: 4, batchSize: 2 });
+    for (const id of made.ids) made.mirror.edit(id, { email: `new${id}@example.com` });
+    made.mirror.edit(1n, { name: robin.name });
+    made.mirror.nameSafety = safety;
+    return made;
+  };
+
+  it('goes alone and first where nobody knows yet what it does to the name', async () => {
+    const { service, run } = nameless('unknown');
+    await run();
+    expect(sentIds(service.updates)).toEqual([[2n], [1n, 3n], [4n]]);
+  });
+
+  it('goes with the others where it is known to leave the name alone', async () => {
+    const { service, run } = nameless('kept');
+    await run();
+    expect(sentIds(service.updates)).toEqual([
+      [1n, 2n],
+      [3n, 4n],
+    ]);
+  });
+
+  it('is not sent where it is known to change the name, and the run says so', async () => {
+    const { service, run, show } = nameless('touched');
+    const { findings } = await run();
+    expect(sentIds(service.updates)).toEqual([[1n]]);
+    expect(show(2n)).toMatchObject({ row: { email: 'new2@example.com' }, open: undefined, held: [] });
+    expect(findings.reasons).toEqual([
+      '3 users wait: an update without a name changes the name on this service',
+    ]);
+  });
+
+  it('and meets an edit of the name by somebody else is no harm: the name is pulled next', async () => {
+    const { service, mirror, run, show } = createStage({ users: 2, batchSize: 1 });
+    for (const id of [1n, 2n]) mirror.edit(id, { email: `new${id}@example.com` });
+    service.take = (user, patch) => ({
+      ...user,
+      email: patch.email ?? null,
+      name: user.id === 1n ? 'Robin Doe' : (user.name ?? null),
+    });
+    const { findings, breaker } = await run();
+    expect(breaker.open).toBe(false);
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 2 } });
+    await run();
+    expect(show(1n)).toMatchObject({ row: { name: robin.name }, base: { joined: 'Robin Doe' }, held: [] });
+  });
+});
+
+describe('a service that turns us away', () => {
+  it.each([{ kind: 'status', status: 401 } as const, { kind: 'not-sent' } as const])(
+    'with $kind $status ends the pushing; nothing is left open and nothing is held',
+    async (fault) => {
+      const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
+      for (const id of ids) mirror.edit(id, { roleId: 9n });
+      service.fault = () => fault;
+      const { error } = await run();
+      expect(error).toBeInstanceOf(MusterdError);
+      expect(sentIds(service.updates)).toEqual([[1n, 2n]]);
+      expect(ids.map((id) => show(id).open)).toEqual(ids.map(() => undefined));
+      expect(ids.flatMap((id) => show(id).held)).toEqual([]);
+      service.fault = () => ({ kind: 'nothing' });
+      expect((await run()).findings.counts).toEqual({ pushed: 4 });
+    },
+  );
 
   it.each([500, 502, 503])('with a %i may have taken it, and is read back', async (status) => {
     const { service, mirror, run, show } = createStage({ users: 2 });
@@ -575,7 +812,9 @@ describe('a push to no effect', () => {
     expect(show(1n)).toMatchObject({
       row: { email: robin.email },
       base: { email: 'user1@example.com' },
-      held: [{ field: 'email', reason: 'ineffective', detail: 'pushed 3 times to no effect' }],
+      held: [
+        { field: 'email', reason: 'ineffective', detail: 'pushed 3 times to no effect or without an answer' },
+      ],
     });
     expect((await run()).findings.counts).toEqual({});
     expect(service.updates).toEqual([]);
@@ -647,18 +886,32 @@ describe('an update of an email that changes the name as well', () => {
     expect(service.updates).toEqual([]);
   });
 
+  it('is not seen where the name changed right before the push', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    const read = service.users;
+    service.users = (filter) => {
+      service.held.set(1n, makeUser(1n, { name: 'Anne' }));
+      return read(filter);
+    };
+    const { findings, breaker } = await run();
+    expect(breaker.open).toBe(false);
+    expect(findings.reasons).toEqual([]);
+    expect(show(1n)).toMatchObject({ base: { joined: 'Anne', email: 'robin@example.com' }, held: [] });
+  });
+
   it('is not seen where a conflict of the name was there before', async () => {
     const { service, mirror, run, show } = createStage({ users: 2, batchSize: 1 });
     mirror.edit(1n, { name: robin.name, email: robin.email });
     mirror.edit(2n, { email: 'two@example.com' });
-    service.held.set(1n, makeUser(1n, { name: 'Anne Borg' }));
+    service.held.set(1n, makeUser(1n, { name: 'Anne' }));
     const { findings, breaker } = await run();
     expect(breaker.open).toBe(false);
     expect(findings).toMatchObject({ reasons: [], counts: { pushed: 2 } });
     expect(show(1n)).toMatchObject({
       row: { name: robin.name },
       base: { joined: 'Anne Berg', email: 'robin@example.com' },
-      held: [{ field: 'name', reason: 'conflict', mirror: robin.name, service: 'Anne Borg' }],
+      held: [{ field: 'name', reason: 'conflict', mirror: robin.name, service: 'Anne' }],
     });
     expect((await run()).findings.counts).toEqual({});
   });
@@ -670,10 +923,8 @@ describe('a row that an editor holds when the answer comes', () => {
     mirror.edit(1n, { email: robin.email });
     mirror.locked = new Set([1n]);
     const first = await run();
-    expect(first.findings).toMatchObject({
-      counts: {},
-      reasons: ['user 1 is being edited: the push is confirmed later'],
-    });
+    expect(first.findings.counts).toEqual({});
+    expect(first.findings.reasons).toEqual(['user 1 is being edited: the push is confirmed later']);
     expect(show(1n).open).toEqual({ email: robin.email });
     mirror.locked = new Set();
     const second = await run();
@@ -684,10 +935,38 @@ describe('a row that an editor holds when the answer comes', () => {
 });
 
 describe('a conflict that the mirror wins', () => {
+  const conflict = () => {
+    const made = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
+    made.mirror.edit(1n, { email: robin.email });
+    made.service.held.set(1n, makeUser(1n, { email: 'service@example.com' }));
+    return made;
+  };
+
+  it('and that the service refuses is held, and not pushed in every run', async () => {
+    const { service, run, show } = conflict();
+    service.refusesPatch = () => true;
+    await run();
+    expect(service.updates).toHaveLength(1);
+    expect(show(1n).held).toMatchObject([
+      { field: 'email', reason: 'refused', service: 'service@example.com' },
+    ]);
+    expect((await run()).findings.counts).toEqual({});
+    expect(service.updates).toEqual([]);
+  });
+
+  it('and that nobody answered is pushed again once it is quiet', async () => {
+    const { service, mirror, run, show } = conflict();
+    service.fault = () => ({ kind: 'lost', applied: false });
+    await run();
+    expect(show(1n)).toMatchObject({ open: { email: robin.email }, held: [] });
+    service.fault = () => ({ kind: 'nothing' });
+    mirror.age(600_000);
+    await run();
+    expect(show(1n)).toMatchObject({ service: { email: 'robin@example.com' }, open: undefined, held: [] });
+  });
+
   it('is pushed over the value of the service', async () => {
-    const { mirror, service, run, show } = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
-    mirror.edit(1n, { email: robin.email });
-    service.held.set(1n, makeUser(1n, { email: 'service@example.com' }));
+    const { run, show } = conflict();
     await run();
     expect(show(1n)).toMatchObject({
       row: { email: 'robin@example.com' },

@@ -49,7 +49,7 @@ function createStage({ listing, result, exists }: StageOptions) {
     },
     applyAbsences: (_: string, decision: AbsenceDecision) => {
       told.absences.push(decision);
-      return Promise.resolve();
+      return Promise.resolve([]);
     },
     applyRejectedRows: (_: string, rejected: readonly unknown[]) => {
       told.rejected += rejected.length;
@@ -109,7 +109,8 @@ describe('refresh', () => {
     });
     await run();
     expect(told.absences).toEqual([{ missing: [7n], gone: [] }]);
-    expect(findings.reasons).toEqual(['tags: the listing leaves out 7, which is there']);
+    expect(findings.reasons).toEqual([]);
+    expect(findings.warnings).toEqual(['tags: the listing leaves out 7, which is there, archived perhaps']);
   });
 
   it('does without a point lookup where the interface has none', async () => {

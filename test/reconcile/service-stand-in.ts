@@ -19,7 +19,7 @@ export type Fault =
   | { readonly kind: 'not-sent' };
 
 export interface ServiceStandIn extends ServicePort {
-  readonly users: ServicePort['users'];
+  users: ServicePort['users'];
   /** What the service holds. */
   readonly held: Map<Id, ServiceUser>;
   readonly filters: UserFilter[];
@@ -35,6 +35,8 @@ export interface ServiceStandIn extends ServicePort {
   /** What becomes of an update; a patch that is refused refuses the whole request. */
   fault: (patches: Patches, request: number) => Fault;
   refusesPatch: (patch: UserPatch, id: Id) => boolean;
+  /** What an update waits for in the client before it leaves, as for its place in the rate. */
+  beforeDispatch: () => Promise<void>;
   /** What is stored of a patch. */
   take: (user: ServiceUser, patch: UserPatch) => ServiceUser;
   /** What the answer to an update shows of a user; `undefined`: nothing. */
@@ -114,13 +116,16 @@ export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStan
     fault: () => ({ kind: 'nothing' }),
     refusesPatch: () => false,
     take: takePatch,
+    beforeDispatch: () => Promise.resolve(),
     answer: (user) => user,
     users: async (filter) => {
       service.filters.push(filter);
       const found = lookUp(service, filter);
       return await Promise.resolve({ users: found, rejected: service.rejected, requestId: null });
     },
-    updateUsers: async (patches) => {
+    updateUsers: async (patches, options) => {
+      await service.beforeDispatch();
+      await options?.beforeSend();
       const answered = update(service, patches);
       const requestId = `update-${service.updates.length}`;
       return await Promise.resolve({ users: answered, rejected: [], requestId });

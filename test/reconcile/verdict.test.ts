@@ -88,12 +88,21 @@ describe('judge', () => {
     expect(judge({}, base, seen)).toEqual({});
   });
 
-  it('takes an empty or null phone for a cleared one', () => {
+  it('takes an empty, null or absent phone for a cleared one', () => {
     for (const phone of ['', null]) {
       expect(judge({ phone: null }, base, { ...shown, phone })).toEqual({ phone: 'confirmed' });
     }
     expect(judge({ phone: null }, base, shown)).toEqual({ phone: 'ineffective' });
-    expect(judge({ phone: null }, base, without('phone'))).toEqual({ phone: 'missing' });
+    expect(judge({ phone: null }, base, without('phone'))).toEqual({ phone: 'confirmed' });
+    expect(judge({ phone: null }, base, null)).toEqual({ phone: 'missing' });
+  });
+
+  it('measures by what was shown right before the push, not by what was once agreed on', () => {
+    const before = { ...base, email: 'berg@example.com' };
+    expect(judge(sent.email, before, { ...shown, email: 'berg@example.com' })).toEqual({
+      email: 'ineffective',
+    });
+    expect(judge(sent.email, before, shown)).toEqual({ email: 'changed' });
   });
 });
 
@@ -104,8 +113,8 @@ describe('judgeLate', () => {
     'the field left out': { 'in time': 'unknown', quiet: 'missing' },
     'what was sent': { 'in time': 'confirmed', quiet: 'confirmed' },
     'what was sent, in other bytes': { 'in time': 'confirmed', quiet: 'confirmed' },
-    'the value from before': { 'in time': 'unknown', quiet: 'unsent' },
-    'the value from before, in other bytes': { 'in time': 'unknown', quiet: 'unsent' },
+    'the value from before': { 'in time': 'unknown', quiet: 'unanswered' },
+    'the value from before, in other bytes': { 'in time': 'unknown', quiet: 'unanswered' },
     'a third value': { 'in time': 'unknown', quiet: 'changed' },
     null: { 'in time': 'unknown', quiet: 'changed' },
   };
@@ -131,7 +140,7 @@ describe('judgeLate', () => {
   const invisible: Record<SeenOfUnseen, ByQuiet> = {
     'no user': { 'in time': 'unknown', quiet: 'missing' },
     'the field left out': { 'in time': 'unknown', quiet: 'missing' },
-    'the value from before': { 'in time': 'unknown', quiet: 'unsent' },
+    'the value from before': { 'in time': 'unknown', quiet: 'unanswered' },
     'a third value': { 'in time': 'unknown', quiet: 'changed' },
   };
   const unseenCases = rowsOf(invisible).flatMap(([seen, byQuiet]) =>
@@ -153,17 +162,24 @@ describe('judgeLate', () => {
 });
 
 describe('nameWasTouched', () => {
-  it('sees a name that changed though it was not sent', () => {
+  it('sees a name that was cleared or lost a half though it was not sent', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: 'Anne' })).toBe(true);
     expect(nameWasTouched(sent.email, base, { ...shown, name: '' })).toBe(true);
     expect(nameWasTouched(sent.email, base, { ...shown, name: null })).toBe(true);
   });
 
+  it('takes other words for an edit that somebody made in the same moment', () => {
+    for (const name of ['Anne Borg', 'Robin', 'Anne Marie Berg', 'Berg Anne', 'Annemarie']) {
+      expect(nameWasTouched(sent.email, base, { ...shown, name })).toBe(false);
+    }
+  });
+
   it('compares with what stood there right before the push, where that is known', () => {
-    const conflict = { ...shown, name: 'Anne Borg' };
-    expect(nameWasTouched(sent.email, base, conflict, conflict)).toBe(false);
-    expect(nameWasTouched(sent.email, base, shown, conflict)).toBe(true);
-    expect(nameWasTouched(sent.email, base, conflict, without('name'))).toBe(true);
+    const half = { ...shown, name: 'Anne' };
+    expect(nameWasTouched(sent.email, base, half, half)).toBe(false);
+    expect(nameWasTouched(sent.email, base, half, { ...shown, name: 'Anne Borg' })).toBe(true);
+    expect(nameWasTouched(sent.email, base, shown, { ...shown, name: 'Anne Berg Borg' })).toBe(true);
+    expect(nameWasTouched(sent.email, base, half, without('name'))).toBe(true);
     expect(nameWasTouched(sent.email, base, { ...shown, name: '' }, { ...shown, name: null })).toBe(false);
   });
 

@@ -402,6 +402,8 @@ describe('N15 the server closes a kept connection as we send', () => {
   });
 });
 
+const respondThrottled: Respond = (socket) => socket.write(json(429, 'too many requests'));
+
 describe('N16 a storm of 429', () => {
   test('N16 few requests, long pauses, an error in the end; and afterwards all is well', async () => {
     let storming = true;
@@ -427,19 +429,62 @@ describe('N16 a storm of 429', () => {
     expect((await client.updateUsers(patch)).users).toHaveLength(1);
   });
 
-  test('N16 a 429 stops all calls, not only its own; a write is sent again after it', async () => {
+  test('N16 a 429 stops all calls, not only its own', async () => {
     const clock = createHeldClock();
     const times: number[] = [];
     const { client, server } = await openPair(
       (socket, request) => {
         times.push(clock.monotonicMs());
-        socket.write(request.index < 4 ? json(429, 'too many requests') : updated);
+        socket.write(request.index < 4 ? json(429, 'too many requests') : json(200, team));
       },
       { clock },
     );
-    await Promise.all(Array.from({ length: 8 }, () => client.updateUsers(patch)));
+    await Promise.all(Array.from({ length: 8 }, () => client.team()));
     expect(server.requests).toHaveLength(12);
     expect(times.slice(4).every((time) => time >= 1_000)).toBe(true);
+  });
+
+  test('N16 a write that is answered 429 is not sent again: what it says grows old during the pause', async () => {
+    const { client, server, clock } = await openPair(firstThen(respondThrottled, updated));
+    expect(await write(client)).toMatchObject({ status: 429, phase: 'answered' });
+    expect(server.requests).toHaveLength(1);
+    await client.updateUsers(patch);
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(1_000);
+  });
+});
+
+describe('R6 what is made sure of right before a write leaves', () => {
+  test('R6 is asked after the wait for the rate, and what it says ends the call with nothing sent', async () => {
+    const { client, server, clock } = await openPair((socket) => socket.write(updated), {
+      rate: { reserve: () => Promise.resolve(120_000) },
+    });
+    const askedAt: number[] = [];
+    const old = new Error('prepared too long ago');
+    const beforeSend = () => {
+      askedAt.push(clock.monotonicMs());
+      return Promise.reject(old);
+    };
+    expect(await failure(client.updateUsers(patch, { beforeSend }))).toBe(old);
+    expect(askedAt).toEqual([120_000]);
+    expect(server.requests).toHaveLength(0);
+    await client.updateUsers(patch);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('R6 is asked again before a write leaves again after a 401', async () => {
+    const { client, server, clock } = await openPair(
+      firstThen((socket) => {
+        clock.advance(60_000);
+        socket.write(json(401, 'Unauthorized'));
+      }, updated),
+    );
+    const sentBefore: number[] = [];
+    const beforeSend = () => {
+      sentBefore.push(server.requests.length);
+      return Promise.resolve();
+    };
+    await client.updateUsers(patch, { beforeSend });
+    expect(sentBefore).toEqual([0, 1]);
   });
 });
 

@@ -68,12 +68,16 @@ describe('retry', () => {
     expect(step('write', refusal(status)).kind).toBe('give-up');
   });
 
-  test('401 and 429 had no effect, so writes as well', () => {
+  test('401 had no effect, so writes as well', () => {
     for (const effect of ['read', 'write'] as const) {
       expect(step(effect, refusal(401)).kind).toBe('reauthorize');
-      expect(step(effect, refusal(429))).toMatchObject({ kind: 'retry', afterMs: 0, costs: false });
       expect(step(effect, answered).kind).toBe('done');
     }
+  });
+
+  test('429: reads again; a write would be old by the end of the pause', () => {
+    expect(step('read', refusal(429))).toMatchObject({ kind: 'retry', afterMs: 0, costs: false });
+    expect(step('write', refusal(429)).kind).toBe('give-up');
   });
 
   test('an end after so many tries, and after so many 429s', () => {

@@ -101,6 +101,25 @@ describe('text that can not be stored', () => {
     }
   });
 
+  test.each([
+    ['more than 1000 digits', `1${'0'.repeat(1000)}`, 'a number has more than 1000 digits'],
+    ['200,000 digits', `-${'9'.repeat(200_000)}`, 'a number has more than 1000 digits'],
+    ['an exponent above 300', '1e301', 'a number is beyond 1e300 or below 1e-300'],
+    ['an exponent that no double has', '-1e200000', 'a number is beyond 1e300 or below 1e-300'],
+    ['an exponent below -300', '1e-301', 'a number is beyond 1e300 or below 1e-300'],
+  ])('a number with %s rejects its row and no other', (_name, number, reason) => {
+    for (const value of [number, `{"a":[${number}]}`]) {
+      const answer = users(`{"id":1,"name":"Ann"},{"id":2,"unknown":${value}},{"id":3}`);
+      expect(answer.users.map((user) => user.id)).toEqual([1n, 3n]);
+      expect(answer.rejected).toMatchObject([{ resource: 'users', id: 2n, reason }]);
+    }
+  });
+
+  test('large and small numbers that can be stored are fine', () => {
+    const text = `[${'9'.repeat(1000)},1e300,-1e-300,0,-0,0.1,9007199254740993]`;
+    expect(users(`{"id":1,"unknown":${text}}`).users).toHaveLength(1);
+  });
+
   test('whole surrogate pairs, line breaks, accents and right-to-left text are fine', () => {
     const name = 'Zoë 😀 \n עברית e\u0301';
     expect(users(toJson({ id: 1, name })).users).toMatchObject([{ name }]);

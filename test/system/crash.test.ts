@@ -85,6 +85,6 @@ describe('a run that is killed in the middle', () => {
     expect(stage.emulator.team.user(id).email).toBe('robin@example.com');
     expect(
       await stage.sql(`select outcome from sync.changes where kind = 'push' order by change_id`),
-    ).toEqual([['{"email":"unsent"}'], ['{"email":"confirmed"}']]);
+    ).toEqual([['{"email":"unanswered"}'], ['{"email":"confirmed"}']]);
   });
 });

@@ -1,0 +1,38 @@
+import { type HeldRow, readHeldFields } from '../mirror/held.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { showTime, showValue } from './field-values.ts';
+import { requireTeamId, requireUser } from './named-user.ts';
+import { printJson, printLine, printTable } from './output.ts';
+import { withMirror } from './setup.ts';
+
+/** The fields that wait, with the values of both sides and the one last agreed on. */
+export async function heldCommand(context: Context, who: string | undefined): Promise<ExitCode> {
+  return withMirror(context, async (setup) => {
+    const teamId = await requireTeamId(setup);
+    const user = who === undefined ? null : await requireUser(setup, teamId, who);
+    const rows = await readHeldFields(setup.mirror.db.kysely, teamId, user?.id ?? null);
+    if (context.json) printJson(context, { held: rows });
+    else if (rows.length === 0) printLine(context.err, 'No field is held.');
+    else printHeld(context, rows);
+    return exitCode.ok;
+  });
+}
+
+function printHeld(context: Context, rows: readonly HeldRow[]): void {
+  printTable(
+    context,
+    ['user', 'name', 'field', 'mirror', 'service', 'base', 'reason', 'detail', 'since', 'until'],
+    rows.map((row) => [
+      row.user_id,
+      row.name,
+      row.field,
+      showValue(row.mirror_value),
+      showValue(row.service_value),
+      showValue(row.base_value),
+      row.reason,
+      row.detail,
+      showTime(row.since),
+      showTime(row.until),
+    ]),
+  );
+}

@@ -1,0 +1,63 @@
+/** The commands about held fields and going back. Each module is loaded only when it is called. */
+import type { Context, ExitCode } from './context.ts';
+
+type Action = (
+  context: Context,
+  options: Record<string, unknown>,
+  args: readonly string[],
+) => Promise<ExitCode>;
+
+/** As much of a command as is needed to give it options. */
+interface WithOptions<C> {
+  option(flags: string, description: string): C;
+}
+
+export function addHoldingCommands<C extends WithOptions<C>>(
+  add: (name: string, description: string, action: Action) => C,
+  json: (command: C) => C,
+): void {
+  json(
+    add(
+      'held [user]',
+      'the fields that wait for a person, with all three values',
+      async (context, _, [who]) => (await import('./held.ts')).heldCommand(context, who),
+    ),
+  );
+  json(
+    add(
+      'resolve <user> <field>',
+      'decide a held field; the next run carries it out',
+      async (context, options, [who = '', field = '']) =>
+        (await import('./resolve.ts')).resolveCommand(context, options, who, field),
+    ),
+  )
+    .option('--take <value>', 'mirror, service, or another value; of a name "First|Last"')
+    .option('--reason <text>', 'why, for the record');
+  json(
+    add(
+      'hold <user> [field]',
+      'leave a field, or all four, alone on both sides until a moment',
+      async (context, options, [who = '', field]) =>
+        (await import('./hold.ts')).holdCommand(context, options, who, field),
+    ),
+  )
+    .option('--until <time>', 'such as 2026-03-01T09:00Z, 2h or 3d')
+    .option('--reason <text>', 'why')
+    .option('--end', 'end it now');
+  json(
+    add(
+      'undo <run>',
+      'turn around what a run moved, where it still stands',
+      async (context, options, [run = '']) => (await import('./undo.ts')).undoCommand(context, options, run),
+    ),
+  )
+    .option('--apply', 'write it into the mirror; the next run sends it')
+    .option('--exit-code', 'exit 2 if there is something to turn around');
+  json(
+    add('resync', 'take every user from the service, as after a restored backup', async (context, options) =>
+      (await import('./resync.ts')).resyncCommand(context, options),
+    ),
+  )
+    .option('--adopt-service', 'the service is believed; edits that are not there yet are held')
+    .option('--apply', 'do it, and not only show it');
+}

@@ -1,0 +1,47 @@
+/** The commands by which a person looks closer: why, changes, verify. Each module is loaded only when it is called. */
+import type { ChangesOptions } from './changes.ts';
+import type { Context, ExitCode } from './context.ts';
+
+type Action = (
+  context: Context,
+  options: Record<string, unknown>,
+  args: readonly string[],
+) => Promise<ExitCode>;
+
+/** As much of a command as is needed to give it options. */
+interface WithOptions<C> {
+  option(flags: string, description: string): C;
+}
+
+export function addReadingCommands<C extends WithOptions<C>>(
+  add: (name: string, description: string, action: Action) => C,
+  json: (command: C) => C,
+): void {
+  json(
+    add(
+      'why <user>',
+      'why a user (id, email, phone or name) stands as it does, and what happens next',
+      async (context, _, [who = '']) => (await import('./why.ts')).whyCommand(context, who),
+    ),
+  );
+  json(
+    add('changes', 'the ledger: what moved, in which direction, newest last', async (context, options) =>
+      (await import('./changes.ts')).changesCommand(context, options as ChangesOptions),
+    ),
+  )
+    .option('--user <user>', 'of this user: id, email, phone or name')
+    .option('--run <n>', 'of this run')
+    .option('--field <field>', 'name, email, phone or role_id')
+    .option('--kind <kind>', 'adopt, pull, push, settle, hold, tombstone or forget')
+    .option(
+      '--outcome <outcome>',
+      'confirmed, ineffective, changed, missing, refused, unsent, unanswered or unknown',
+    )
+    .option('--since <time>', 'since then: 2026-03-01T09:00Z, 2h, 3d')
+    .option('--limit <n>', 'rows at most (100)');
+  json(
+    add('verify', 'compares service and mirror, independently of the runs; reads only', async (context) =>
+      (await import('./verify.ts')).verifyCommand(context),
+    ),
+  );
+}

@@ -1,0 +1,102 @@
+import { checkTeam } from '../mirror/teams.ts';
+import { readKnownAddresses, readSnapshot } from '../mirror/verify-read.ts';
+import { createService, requireSchema } from '../places.ts';
+import { type Comparison, compare } from '../verify/compare.ts';
+import type { OneSided, Value } from '../verify/difference.ts';
+import { readService } from '../verify/service-side.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { showValue } from './field-values.ts';
+import { paint, plural, printable, printJson, printLine, printTable } from './output.ts';
+import { type Setup, withMirror } from './setup.ts';
+
+/** Service against mirror, by code of its own. Takes no lease, writes nothing on either side. */
+export async function verifyCommand(context: Context): Promise<ExitCode> {
+  return withMirror(context, async (setup) => {
+    await requireSchema(setup.mirror.db);
+    const comparison = await readAndCompare(setup, context.signal);
+    if (context.json) printJson(context, inJson(comparison));
+    else print(context, comparison);
+    return comparison.equal ? exitCode.ok : exitCode.partial;
+  });
+}
+
+async function readAndCompare({ config, log, mirror }: Setup, signal: AbortSignal): Promise<Comparison> {
+  const service = createService(config, 'read-only', { log, signal });
+  try {
+    const team = await service.team();
+    await checkTeam(mirror.db.kysely, config.team, team.id);
+    const addresses = await readKnownAddresses(mirror.db.kysely, team.id);
+    const theirs = await readService(service, team, addresses, config.pages.size);
+    return compare(await readSnapshot(mirror.db, config.team, team.id), theirs);
+  } finally {
+    await service.close();
+  }
+}
+
+function inJson(comparison: Comparison): object {
+  const { team, equal, compared, unresolved, differences, oneSided, duplicates, unread, isRunning } =
+    comparison;
+  return {
+    team: { id: team.id, name: team.name },
+    equal,
+    complete: unread.length === 0,
+    unread,
+    run_under_way: isRunning,
+    compared,
+    unresolved,
+    differences,
+    only_on_one_side: oneSided,
+    duplicates,
+  };
+}
+
+function shown(value: Value): string {
+  return value instanceof Date ? value.toISOString() : showValue(value);
+}
+
+const sideInWords = ({ side }: OneSided) =>
+  side === 'mirror' ? 'only in the mirror' : 'only on the service';
+
+function print(context: Context, comparison: Comparison): void {
+  const { team, equal, compared, unresolved, differences, oneSided, duplicates, unread, isRunning } =
+    comparison;
+  const line = (text: string) => printLine(context.out, printable(text));
+  const { users, tags, contact_fields: fields } = compared;
+  line(
+    `Team ${team.id}${team.name === null ? '' : ` "${team.name}"`}: compared ${plural(users, 'user')}, ${plural(tags, 'tag')}, ${plural(fields, 'contact field')}`,
+  );
+  const rows = [
+    ...differences.map(({ resource, id, name, field, mirror, service, judgement, because }) => [
+      judgement,
+      resource,
+      id,
+      name,
+      field,
+      shown(mirror),
+      shown(service),
+      because,
+    ]),
+    ...oneSided.map((row) => [
+      row.judgement,
+      row.resource,
+      row.id,
+      row.name,
+      sideInWords(row),
+      '',
+      '',
+      row.because,
+    ]),
+  ];
+  if (rows.length > 0)
+    printTable(context, ['', 'what', 'id', 'name', 'field', 'mirror', 'service', 'because'], rows);
+  for (const { resource, field, value, ids, side } of duplicates)
+    line(`note: ${resource}: ${field} ${value} more than once on the ${side} side: ${ids.join(', ')}`);
+  if (unresolved > 0) line(`note: ${plural(unresolved, 'member')} not compared: no lookup answers for them`);
+  if (isRunning) line('note: a run is under way; what it moves right now may show as a difference');
+  for (const reason of unread) line(`not complete: ${reason}`);
+  const drift = [...differences, ...oneSided].filter(({ judgement }) => judgement === 'drift').length;
+  const expected = differences.length + oneSided.length - drift;
+  const verdict = equal ? 'equal' : drift > 0 ? 'drift' : 'not complete';
+  const tally = `${plural(drift, 'difference')} that nothing explains, ${expected} expected`;
+  printLine(context.out, `${paint(context, equal ? 'green' : 'red', verdict)}: ${tally}`);
+}

@@ -1,0 +1,81 @@
+/** Edits that a person makes through a command: the same triggers judge and stamp them as those made in psql. */
+import { sql, type Transaction } from 'kysely';
+import { MusterdError } from '../errors.ts';
+import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+import type { MirrorUser, UserPatch } from '../model/user.ts';
+import { sqlState } from './database-errors.ts';
+import { patchInSql } from './patch-in-sql.ts';
+
+export interface UserEdit {
+  readonly id: Id;
+  /** What the mirror held when it was read; the edit does not happen if it holds anything else by then. */
+  readonly expected: MirrorUser;
+  /** What it is to hold. A name counts as known, whoever cut it before. */
+  readonly values: UserPatch;
+}
+
+const checkViolation = '23514';
+
+/** What the trigger says to an editor who writes what could never reach the service. */
+function describeRefusal(error: unknown): unknown {
+  if (!(error instanceof Error) || sqlState(error) !== checkViolation) return error;
+  const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
+  return new MusterdError('usage', error.message, { ...hint, cause: error });
+}
+
+function stage({ id, expected, values }: UserEdit) {
+  return {
+    id,
+    was_first: expected.name.first,
+    was_last: expected.name.last,
+    was_split: expected.split,
+    was_email: expected.email,
+    was_phone: expected.phone,
+    was_role_id: expected.roleId,
+    edit: patchInSql(values),
+  };
+}
+
+/**
+ * Edits these users as an editor would, in a transaction of musterd's own.
+ * @returns the users who were edited; the others have gone, were changed since, or are being edited
+ * @throws MusterdError `usage` if one of the values could never reach the service
+ */
+export async function editUsers<T>(
+  tx: Transaction<T>,
+  teamId: Id,
+  edits: readonly UserEdit[],
+): Promise<ReadonlySet<Id>> {
+  if (edits.length === 0) return new Set();
+  const json = toJson(edits.map(stage));
+  const staged = sql`
+    jsonb_to_recordset(${json}::jsonb) as s (id bigint, was_first text, was_last text, was_split text, was_email text,
+      was_phone text, was_role_id bigint, edit jsonb)`;
+  await sql`select set_config('musterd.writing', 'off', true)`.execute(tx);
+  try {
+    const { rows } = await sql<{ id: bigint }>`
+      with mine as materialized (
+        select u.id from mirror.users u join ${staged} on s.id = u.id
+        where u.team_id = ${teamId} and u.gone_at is null
+          and (u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id)
+              is not distinct from (s.was_first, s.was_last, s.was_split, s.was_email, s.was_phone, s.was_role_id)
+        order by u.id
+        for update of u skip locked
+      )
+      update mirror.users u set
+        first_name = case when s.edit ? 'name' then s.edit -> 'name' ->> 'first' else u.first_name end,
+        last_name = case when s.edit ? 'name' then s.edit -> 'name' ->> 'last' else u.last_name end,
+        name_split = case when s.edit ? 'name' then 'known' else u.name_split end,
+        email = case when s.edit ? 'email' then s.edit ->> 'email' else u.email end,
+        phone = case when s.edit ? 'phone' then s.edit ->> 'phone' else u.phone end,
+        role_id = case when s.edit ? 'role_id' then (s.edit ->> 'role_id')::bigint else u.role_id end
+      from ${staged}
+      where u.team_id = ${teamId} and u.id = s.id and u.id in (select id from mine)
+      returning u.id`.execute(tx);
+    await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+    return new Set(rows.map(({ id }) => id));
+  } catch (error) {
+    throw describeRefusal(error);
+  }
+}

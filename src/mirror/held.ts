@@ -1,0 +1,110 @@
+/** Fields that wait for a person: the list, and holds that a person asks for. */
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { MusterdError } from '../errors.ts';
+import type { HoldReason } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import type { Field } from '../model/user.ts';
+import { sqlField } from './users-read.ts';
+
+/** A row of `report.held`. */
+export interface HeldRow {
+  readonly user_id: Id;
+  readonly name: string | null;
+  readonly field: string;
+  readonly reason: HoldReason;
+  readonly base_value: unknown;
+  readonly mirror_value: unknown;
+  readonly service_value: unknown;
+  readonly detail: string;
+  readonly since: Date;
+  readonly until: Date | null;
+  readonly run_id: bigint | null;
+}
+
+/** All of the team, or of one user, the oldest first. */
+export async function readHeldFields<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  userId: Id | null,
+): Promise<readonly HeldRow[]> {
+  const { rows } = await sql<HeldRow>`
+    select user_id, name, field, reason, base_value, mirror_value, service_value, detail, since, until, run_id
+    from report.held
+    where team_id = ${teamId} and (${userId}::bigint is null or user_id = ${userId})
+    order by since, user_id, field`.execute(db);
+  return rows;
+}
+
+/** A moment, or seconds from now by the database's clock. */
+export type HoldEnd = { readonly moment: string } | { readonly seconds: number };
+
+export interface AskedHolds {
+  /** Held until then; a hold that was asked for before has its end and its reason changed. */
+  readonly held: readonly string[];
+  /** Held already for another reason, and left as they are. */
+  readonly left: readonly { readonly field: string; readonly reason: HoldReason }[];
+  readonly until: Date;
+}
+
+/** @throws MusterdError `usage` for an end that has passed */
+async function readEnd<T>(tx: Transaction<T>, end: HoldEnd): Promise<Date> {
+  const moment = 'moment' in end ? end.moment : null;
+  const seconds = 'seconds' in end ? end.seconds : null;
+  const { rows } = await sql<{ until: Date; ahead: boolean }>`
+    select e.until, e.until > clock_timestamp() as ahead
+    from (select coalesce(${moment}::timestamptz, clock_timestamp() + make_interval(secs => ${seconds}::float8)) as until) e`.execute(
+    tx,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('select of one row returned none');
+  if (!row.ahead) throw new MusterdError('usage', `--until ${row.until.toISOString()} has passed`);
+  return row.until;
+}
+
+/** Holds fields of one user as they are, with the values of mirror and base as they stand. */
+export async function askHolds<T>(
+  tx: Transaction<T>,
+  teamId: Id,
+  userId: Id,
+  wanted: { readonly fields: readonly Field[]; readonly end: HoldEnd; readonly why: string },
+): Promise<AskedHolds> {
+  const until = await readEnd(tx, wanted.end);
+  const columns = wanted.fields.map(sqlField);
+  const { rows } = await sql<{ field: string }>`
+    insert into sync.held_fields as h
+      (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until)
+    select ${teamId}, ${userId}, f.field, 'asked', f.base_value, f.mirror_value, f.service_value, ${wanted.why}, ${until}
+    from (select ${userId}::bigint as id) i
+    left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
+    left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
+    cross join lateral (values
+      ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
+        jsonb_build_object('first', u.first_name, 'last', u.last_name), to_jsonb(b.name)),
+      ('email', to_jsonb(b.email), to_jsonb(u.email), to_jsonb(b.email)),
+      ('phone', to_jsonb(b.phone), to_jsonb(u.phone), to_jsonb(b.phone)),
+      ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id), to_jsonb(b.role_id))
+    ) as f (field, base_value, mirror_value, service_value)
+    where f.field = any (${columns}::text[])
+    on conflict (team_id, user_id, field) do update set detail = excluded.detail, until = excluded.until
+      where h.reason = 'asked'
+    returning field`.execute(tx);
+  const others = await sql<AskedHolds['left'][number]>`
+    select field, reason from sync.held_fields
+    where team_id = ${teamId} and user_id = ${userId} and field = any (${columns}::text[]) and reason <> 'asked'
+    order by field`.execute(tx);
+  return { held: rows.map(({ field }) => field), left: others.rows, until };
+}
+
+/** Ends holds that were asked for; others stay. @returns the fields that are held no longer */
+export async function endAskedHolds<T>(
+  tx: Transaction<T>,
+  teamId: Id,
+  userId: Id,
+  fields: readonly Field[],
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ field: string }>`
+    delete from sync.held_fields
+    where team_id = ${teamId} and user_id = ${userId} and reason = 'asked' and field = any (${fields.map(sqlField)}::text[])
+    returning field`.execute(tx);
+  return rows.map(({ field }) => field);
+}

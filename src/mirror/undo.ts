@@ -1,0 +1,128 @@
+/** What one run moved, and how it stands today: what `musterd undo` decides on. */
+import { type Kysely, sql } from 'kysely';
+import type { HoldReason } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import type { NameSplit } from '../model/name.ts';
+import type { BaseUser, Field, MirrorUser, UserValues } from '../model/user.ts';
+import { fieldOfSql, valueFromJson } from './users-read.ts';
+
+/** One field of one user that a run moved. */
+export interface MovedField {
+  readonly userId: Id;
+  readonly name: string;
+  readonly field: Field;
+  readonly kind: 'adopt' | 'pull' | 'push' | 'settle';
+  /** Before the run, and after it. */
+  readonly old: UserValues[Field];
+  readonly new: UserValues[Field];
+  /** `undefined`: the user has gone, or nothing is agreed on any more. */
+  readonly now: { readonly mirror: MirrorUser; readonly base: BaseUser } | undefined;
+  readonly heldBecause: HoldReason | null;
+  readonly hasOpenIntent: boolean;
+  /** How the field was moved last by a later run, if it was. */
+  readonly movedLater: 'adopt' | 'pull' | 'push' | 'settle' | null;
+}
+
+interface MovedRow {
+  readonly user_id: bigint;
+  readonly field: string;
+  readonly kind: MovedField['kind'];
+  readonly old: unknown;
+  readonly new: unknown;
+  readonly present: boolean;
+  readonly name: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly name_split: NameSplit;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly role_id: bigint | null;
+  readonly base_name: string;
+  readonly base_first_name: string;
+  readonly base_last_name: string;
+  readonly base_email: string | null;
+  readonly base_phone: string | null;
+  readonly base_role_id: bigint | null;
+  readonly held_because: HoldReason | null;
+  readonly has_open_intent: boolean;
+  readonly moved_later: MovedField['movedLater'];
+}
+
+function toMoved(row: MovedRow): MovedField {
+  const field = fieldOfSql(row.field);
+  const mirror: MirrorUser = {
+    name: { first: row.first_name, last: row.last_name },
+    split: row.name_split,
+    email: row.email,
+    phone: row.phone,
+    roleId: row.role_id,
+  };
+  const base: BaseUser = {
+    name: { first: row.base_first_name, last: row.base_last_name },
+    joined: row.base_name,
+    email: row.base_email,
+    phone: row.base_phone,
+    roleId: row.base_role_id,
+  };
+  return {
+    userId: row.user_id,
+    name: row.name,
+    field,
+    kind: row.kind,
+    old: valueFromJson(field, row.old),
+    new: valueFromJson(field, row.new),
+    now: row.present ? { mirror, base } : undefined,
+    heldBecause: row.held_because,
+    hasOpenIntent: row.has_open_intent,
+    movedLater: row.moved_later,
+  };
+}
+
+/** Whether the team has such a run. */
+export async function hasRun<T>(db: Kysely<T>, team: string, runId: bigint): Promise<boolean> {
+  const { rows } = await sql`select 1 from sync.runs where team = ${team} and run_id = ${runId}`.execute(db);
+  return rows.length > 0;
+}
+
+/**
+ * Every field to which a run gave another value: pulled, adopted again, settled, or pushed and confirmed.
+ * A first sight is none: there was no value before it.
+ */
+export async function readMovedFields<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  runId: bigint,
+): Promise<readonly MovedField[]> {
+  const { rows } = await sql<MovedRow>`
+    with moved as (
+      select c.user_id, f.field, max(c.change_id) as last_id,
+        (array_agg(c.kind order by c.change_id desc))[1] as kind,
+        (array_agg(c.old -> f.field order by c.change_id))[1] as old,
+        (array_agg(c.new -> f.field order by c.change_id desc))[1] as new
+      from sync.changes c
+      cross join lateral jsonb_object_keys(c.old) as f (field)
+      where c.team_id = ${teamId} and c.run_id = ${runId}
+        and (c.kind in ('adopt', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> f.field = 'confirmed')
+      group by c.user_id, f.field
+    )
+    select m.user_id, m.field, m.kind, m.old, m.new,
+      u.id is not null and u.gone_at is null and b.id is not null as present,
+      coalesce(u.name, b.name, '') as name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id,
+      b.name as base_name, b.first_name as base_first_name, b.last_name as base_last_name, b.email as base_email,
+      b.phone as base_phone, b.role_id as base_role_id, h.reason as held_because,
+      o.change_id is not null as has_open_intent, later.kind as moved_later
+    from moved m
+    left join mirror.users u on u.team_id = ${teamId} and u.id = m.user_id
+    left join sync.user_base b on b.team_id = ${teamId} and b.id = m.user_id
+    left join sync.held_fields h on h.team_id = ${teamId} and h.user_id = m.user_id and h.field = m.field
+    left join sync.changes o on o.team_id = ${teamId} and o.user_id = m.user_id and o.state = 'open'
+    left join lateral (
+      select c.kind from sync.changes c
+      where c.team_id = ${teamId} and c.user_id = m.user_id and c.change_id > m.last_id and c.old ? m.field
+        and (c.kind in ('adopt', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> m.field = 'confirmed')
+      order by c.change_id desc limit 1
+    ) later on true
+    where m.old is distinct from m.new
+    order by m.user_id, m.field`.execute(db);
+  return rows.map(toMoved);
+}

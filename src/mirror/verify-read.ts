@@ -1,0 +1,141 @@
+/** The mirror as `musterd verify` compares it: read in one snapshot, and by statements of its own. */
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Id } from '../model/id.ts';
+import type { Database } from './database.ts';
+
+/** Anything that a column can hold and that is compared. */
+export type Cell = string | bigint | Date | null;
+
+export interface MirroredUser {
+  readonly id: Id;
+  /** The joined name. */
+  readonly name: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly role_id: Id | null;
+  readonly role: string | null;
+  readonly resolved: boolean;
+  readonly gone_at: Date | null;
+  readonly created_at: Date | null;
+  readonly updated_at: Date | null;
+  readonly user_created_at: Date | null;
+  readonly user_updated_at: Date | null;
+  readonly agreed: boolean;
+  /** Missed by complete passes since then, and not yet proven gone. */
+  readonly missing_since: Date | null;
+  /** By field: why a difference is to be expected. */
+  readonly expected: Readonly<Record<string, string>>;
+}
+
+/** A row of a listing: `columns` are those that follow the service. */
+export interface MirroredRow {
+  readonly id: Id;
+  readonly gone_at: Date | null;
+  readonly missing_since: Date | null;
+  readonly columns: Readonly<Record<string, Cell>>;
+}
+
+export interface MirrorSnapshot {
+  readonly team: { readonly name: string | null; readonly list_size: Id | null } | null;
+  readonly users: readonly MirroredUser[];
+  readonly tags: readonly MirroredRow[];
+  readonly contactFields: readonly MirroredRow[];
+  /** A run is under way: what it moves right now may show as a difference. */
+  readonly isRunning: boolean;
+}
+
+async function readUsers<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredUser[]> {
+  const { rows } = await sql<MirroredUser>`
+    select u.id, u.name, u.first_name, u.last_name, u.email, u.phone, u.role_id, u.role, u.resolved, u.gone_at,
+           u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.id is not null as agreed, a.missing_since,
+           p.pending || o.sent || h.held as expected
+    from mirror.users u
+    left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+    left join sync.absences a on a.team_id = u.team_id and a.resource = 'users' and a.id = u.id
+    cross join lateral (
+      select coalesce(jsonb_object_agg(f.field, 'pending edit'), '{}') as pending
+      from (values
+        ('name', (u.first_name, u.last_name) is distinct from (b.first_name, b.last_name)),
+        ('email', u.email is distinct from b.email),
+        ('phone', u.phone is distinct from b.phone),
+        ('role_id', u.role_id is distinct from b.role_id)
+      ) f (field, edited) where f.edited and b.id is not null
+    ) p
+    cross join lateral (
+      select coalesce(jsonb_object_agg(k.field, 'open push'), '{}') as sent
+      from sync.changes c cross join lateral jsonb_object_keys(c.new) k (field)
+      where c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
+    ) o
+    cross join lateral (
+      select coalesce(jsonb_object_agg(f.field, 'held: ' || f.reason), '{}') as held
+      from sync.held_fields f where f.team_id = u.team_id and f.user_id = u.id
+    ) h
+    where u.team_id = ${teamId} order by u.id`.execute(tx);
+  return rows;
+}
+
+async function readTags<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredRow[]> {
+  const { rows } = await sql<Omit<MirroredRow, 'columns'> & Record<string, Cell>>`
+    select t.id, t.gone_at, a.missing_since, t.tag, t.color, t.rev, t.created, t.updated from mirror.tags t
+    left join sync.absences a on a.team_id = t.team_id and a.resource = 'tags' and a.id = t.id
+    where t.team_id = ${teamId} order by t.id`.execute(tx);
+  return rows.map(({ id, gone_at, missing_since, ...columns }) => ({ id, gone_at, missing_since, columns }));
+}
+
+async function readContactFields<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredRow[]> {
+  const { rows } = await sql<Omit<MirroredRow, 'columns'> & Record<string, Cell>>`
+    select f.id, f.gone_at, a.missing_since, f.title, f.op, f.rev, f.tid, f.uid from mirror.contact_fields f
+    left join sync.absences a on a.team_id = f.team_id and a.resource = 'contact_fields' and a.id = f.id
+    where f.team_id = ${teamId} order by f.id`.execute(tx);
+  return rows.map(({ id, gone_at, missing_since, ...columns }) => ({ id, gone_at, missing_since, columns }));
+}
+
+/** One snapshot, in a transaction that could not write if it wanted to. */
+export async function readSnapshot<T>(db: Database<T>, team: string, teamId: Id): Promise<MirrorSnapshot> {
+  return db.transaction(
+    async (tx) => {
+      await sql`set transaction read only`.execute(tx);
+      const teams = await sql<{ name: string | null; list_size: Id | null }>`
+        select name, list_size from mirror.teams where team_id = ${teamId}`.execute(tx);
+      const leases = await sql<{ team: string }>`
+        select team from sync.leases where team = ${team} and expires_at > clock_timestamp()`.execute(tx);
+      return {
+        team: teams.rows[0] ?? null,
+        users: await readUsers(tx, teamId),
+        tags: await readTags(tx, teamId),
+        contactFields: await readContactFields(tx, teamId),
+        isRunning: leases.rows.length > 0,
+      };
+    },
+    { isolationLevel: 'repeatable read' },
+  );
+}
+
+/** Addresses to look a user up by. */
+export interface KnownAddress {
+  /** `null`: of `mirror.user_lookups`, whose users are not known. */
+  readonly id: Id | null;
+  readonly email: string | null;
+  readonly phone: string | null;
+}
+
+/** Those of users who are not gone, in the mirror and as last agreed on; and whatever was put into user_lookups. */
+export async function readKnownAddresses<T>(db: Kysely<T>, teamId: Id): Promise<readonly KnownAddress[]> {
+  const { rows } = await sql<KnownAddress>`
+    select id, email, phone from mirror.users where team_id = ${teamId} and gone_at is null
+    union
+    select b.id, b.email, b.phone from sync.user_base b join mirror.users u on u.team_id = b.team_id and u.id = b.id
+    where b.team_id = ${teamId} and u.gone_at is null
+    union
+    select h.user_id, case h.field when 'email' then h.service_value #>> '{}' end,
+           case h.field when 'phone' then h.service_value #>> '{}' end
+    from sync.held_fields h where h.team_id = ${teamId} and h.field in ('email', 'phone')
+    union
+    select c.user_id, c.new ->> 'email', c.new ->> 'phone' from sync.changes c
+    where c.team_id = ${teamId} and c.state = 'open'
+    union
+    select null, email, phone from mirror.user_lookups where team_id = ${teamId}`.execute(db);
+  return rows;
+}

@@ -1,0 +1,133 @@
+/** Turns one run around: the inverse of what it moved, as edits that the next run pushes through all guards. */
+import type { Config } from './config.ts';
+import { MusterdError } from './errors.ts';
+import type { Database } from './mirror/database.ts';
+import { editUsers, type UserEdit } from './mirror/edits.ts';
+import { fenced, takeLease } from './mirror/lease.ts';
+import { readTeamId } from './mirror/teams.ts';
+import { hasRun, type MovedField, readMovedFields } from './mirror/undo.ts';
+import type { FieldValue } from './model/change.ts';
+import type { Id } from './model/id.ts';
+import { canonicalName, joinName, type NamePair } from './model/name.ts';
+import { canonicalValue, type Field, sameBytes, type UserValues } from './model/user.ts';
+
+export interface Inverse {
+  readonly userId: Id;
+  readonly name: string;
+  readonly field: Field;
+  readonly from: FieldValue;
+  readonly to: FieldValue;
+}
+
+/** A field that the run moved and that stays as it is. */
+export interface LeftAlone {
+  readonly userId: Id;
+  readonly name: string;
+  readonly field: Field;
+  readonly reason: string;
+}
+
+export interface UndoPlan {
+  readonly runId: bigint;
+  readonly changes: readonly Inverse[];
+  readonly left: readonly LeftAlone[];
+}
+
+/** Whether two values of a field are the same to the service; of a name, half by half. */
+function same(field: Field, a: FieldValue, b: FieldValue): boolean {
+  if (field === 'name') {
+    const [one, two] = [a as NamePair, b as NamePair];
+    return (['first', 'last'] as const).every(
+      (half) => canonicalName(one[half]) === canonicalName(two[half]),
+    );
+  }
+  const form = (value: FieldValue) => canonicalValue(field, { [field]: value } as unknown as UserValues);
+  return form(a) === form(b);
+}
+
+/** Why the old value can not be written back, in words. The trigger on the mirror has the last word. */
+function unwritable(field: Field, value: FieldValue): string | undefined {
+  switch (field) {
+    case 'name':
+      return value === null || joinName(value as NamePair) === '' ? 'there was no name before' : undefined;
+    case 'email':
+      return typeof value === 'string' && /^\S+@\S+$/.test(value)
+        ? undefined
+        : 'unsupported: there was no email before, and the service gives no way to remove one';
+    case 'phone':
+      return value === null || (typeof value === 'string' && /^\+?[1-9][0-9]{1,14}$/.test(value))
+        ? undefined
+        : 'unsupported: the old phone number is not in E.164 form';
+    case 'roleId':
+      return value === null
+        ? 'unsupported: there was no role before, and the service gives no way to remove one'
+        : undefined;
+    default:
+      return field satisfies never;
+  }
+}
+
+/** Why what the run wrote is left as it is; `undefined`: it still stands, and can be turned around. */
+export function reasonToLeave(moved: MovedField): string | undefined {
+  const { field, kind, now, heldBecause, hasOpenIntent, movedLater } = moved;
+  if (now === undefined) return 'the user has gone';
+  if (kind === 'settle') return 'both sides had moved there by themselves';
+  if (heldBecause !== null) return `held: ${heldBecause}`;
+  if (hasOpenIntent) return 'the outcome of a push is not known yet';
+  if (!sameBytes(field, now.mirror, now.base)) return 'edited since';
+  if (!same(field, now.base[field], moved.new))
+    return movedLater === 'pull' || movedLater === 'adopt' ? 'changed on the service since' : 'edited since';
+  return unwritable(field, moved.old);
+}
+
+/** What turning this run around would do. Reads the mirror alone. @throws MusterdError `usage` for no run of the team */
+export async function planUndo(
+  db: Database<unknown>,
+  { team }: Config,
+  runId: bigint,
+): Promise<UndoPlan & { readonly edits: readonly UserEdit[]; readonly teamId: Id }> {
+  const teamId = await readTeamId(db.kysely, team);
+  if (teamId === null || !(await hasRun(db.kysely, team, runId))) {
+    throw new MusterdError('usage', `There is no run ${runId} of team "${team}"`, {
+      hint: 'report.runs lists them; "musterd changes" shows what each one moved.',
+    });
+  }
+  const changes: Inverse[] = [];
+  const left: LeftAlone[] = [];
+  const edits = new Map<Id, UserEdit>();
+  for (const moved of await readMovedFields(db.kysely, teamId, runId)) {
+    const { userId, name, field, now, old } = moved;
+    const reason = reasonToLeave(moved);
+    if (reason !== undefined || now === undefined) {
+      left.push({ userId, name, field, reason: reason ?? '' });
+      continue;
+    }
+    changes.push({ userId, name, field, from: now.mirror[field], to: old });
+    const values = { ...edits.get(userId)?.values, [field]: old };
+    edits.set(userId, { id: userId, expected: now.mirror, values });
+  }
+  return { runId, changes, left, edits: [...edits.values()], teamId };
+}
+
+/**
+ * Writes the inverse into the mirror, under the lease and in one transaction, as an edit of whoever asks.
+ * @returns what was done; who was edited in between is among those left alone
+ */
+export async function applyUndo(db: Database<unknown>, config: Config, runId: bigint): Promise<UndoPlan> {
+  const lease = await takeLease(db, config.team, config.lease);
+  try {
+    const { edits, teamId, ...plan } = await planUndo(db, config, runId);
+    const edited = await fenced(db, lease, (tx) => editUsers(tx, teamId, edits));
+    const missed = plan.changes.filter(({ userId }) => !edited.has(userId));
+    return {
+      runId,
+      changes: plan.changes.filter(({ userId }) => edited.has(userId)),
+      left: [
+        ...plan.left,
+        ...missed.map(({ userId, name, field }) => ({ userId, name, field, reason: 'being edited' })),
+      ],
+    };
+  } finally {
+    await lease.release();
+  }
+}

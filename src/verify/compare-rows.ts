@@ -1,0 +1,65 @@
+/** Rows of the read-only listings, and the team's own row: whatever differs is drift, since nobody edits them. */
+import type { Id } from '../model/id.ts';
+import type { Difference, Findings, OneSided, Resource, Value } from './difference.ts';
+
+export interface ServiceRow {
+  readonly id: Id;
+  readonly columns: Readonly<Record<string, Value>>;
+}
+
+export interface MirroredRow extends ServiceRow {
+  readonly gone_at: Date | null;
+  readonly missing_since: Date | null;
+}
+
+const nameOf = ({ columns }: ServiceRow) =>
+  String(columns['tag'] ?? columns['title'] ?? columns['name'] ?? '');
+
+function compareRow(resource: Resource, mirror: ServiceRow, service: ServiceRow): readonly Difference[] {
+  return Object.entries(service.columns).flatMap(([field, theirs]): Difference[] => {
+    const ours = mirror.columns[field] ?? null;
+    if (ours === theirs) return [];
+    const judged = { judgement: 'drift', because: null } as const;
+    return [
+      { resource, id: service.id, name: nameOf(service), field, mirror: ours, service: theirs, ...judged },
+    ];
+  });
+}
+
+/** @param complete whether the service's rows are all that there are */
+export function compareRows(
+  resource: Resource,
+  mirrored: readonly MirroredRow[],
+  rows: readonly ServiceRow[],
+  complete: boolean,
+): Findings {
+  const byId = new Map(mirrored.map((row) => [row.id, row]));
+  const shown = new Set(rows.map(({ id }) => id));
+  const differences: Difference[] = [];
+  const oneSided: OneSided[] = [];
+  for (const service of rows) {
+    const mirror = byId.get(service.id);
+    if (mirror !== undefined && mirror.gone_at === null) {
+      differences.push(...compareRow(resource, mirror, service));
+      continue;
+    }
+    const because =
+      mirror === undefined ? null : `the mirror calls it gone since ${mirror.gone_at?.toISOString()}`;
+    oneSided.push({
+      resource,
+      id: service.id,
+      name: nameOf(service),
+      side: 'service',
+      judgement: 'drift',
+      because,
+    });
+  }
+  for (const row of mirrored) {
+    if (!complete || row.gone_at !== null || shown.has(row.id)) continue;
+    const since = row.missing_since?.toISOString();
+    const because =
+      since === undefined ? null : `missed by complete runs since ${since}, and not yet proven gone`;
+    oneSided.push({ resource, id: row.id, name: nameOf(row), side: 'mirror', judgement: 'drift', because });
+  }
+  return { differences, oneSided };
+}

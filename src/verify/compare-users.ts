@@ -1,0 +1,197 @@
+/** Users of the two sides, field by field. */
+import type { Id } from '../model/id.ts';
+import { canonicalName, joinName } from '../model/name.ts';
+import type { TeamMember } from '../model/team.ts';
+import { canonicalServiceValue, canonicalValue, type Field, type ServiceUser } from '../model/user.ts';
+import type { Difference, Duplicate, Findings, OneSided, Value } from './difference.ts';
+
+/** A user as the mirror has it. */
+export interface MirroredUser {
+  readonly id: Id;
+  /** The joined name. */
+  readonly name: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly role_id: Id | null;
+  readonly role: string | null;
+  readonly resolved: boolean;
+  readonly gone_at: Date | null;
+  readonly created_at: Date | null;
+  readonly updated_at: Date | null;
+  readonly user_created_at: Date | null;
+  readonly user_updated_at: Date | null;
+  /** Whether both sides ever agreed on it. */
+  readonly agreed: boolean;
+  readonly missing_since: Date | null;
+  /** By field, such as `role_id`: the pending edit, open push or hold that explains a difference. */
+  readonly expected: Readonly<Record<string, string>>;
+}
+
+/** The service's half: `users` as answered by address or without a filter, `members` as the team lists them. */
+export interface ServiceUsers {
+  readonly users: ReadonlyMap<Id, ServiceUser>;
+  readonly members: readonly TeamMember[];
+  /** Both were read to their end. */
+  readonly complete: boolean;
+}
+
+type Found = Pick<Difference, 'field' | 'mirror' | 'service' | 'because'>;
+
+const writable: readonly (readonly [Field, string])[] = [
+  ['name', 'name'],
+  ['email', 'email'],
+  ['phone', 'phone'],
+  ['roleId', 'role_id'],
+];
+
+/** The writable fields, in canonical form; one that the service left out of its row says nothing. */
+function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly Found[] {
+  const name = { first: mirror.first_name, last: mirror.last_name };
+  const values = { name, email: mirror.email, phone: mirror.phone, roleId: mirror.role_id };
+  return writable.flatMap(([field, column]) => {
+    const said = canonicalServiceValue(field, service);
+    if (said === undefined || said === canonicalValue(field, values)) return [];
+    const ours = field === 'name' ? joinName(name) : values[field];
+    return [
+      {
+        field: column,
+        mirror: ours,
+        service: service[field] ?? null,
+        because: mirror.expected[column] ?? null,
+      },
+    ];
+  });
+}
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/;
+
+/** Equal to the millisecond: Postgres rounds what is finer. */
+function sameTime(mirror: Date | null, service: string | null): boolean {
+  const said = isoTime.test(service ?? '') ? Date.parse(service ?? '') : Number.NaN;
+  if (mirror === null || Number.isNaN(said)) return mirror === null && Number.isNaN(said);
+  return Math.abs(mirror.getTime() - said) <= 1;
+}
+
+/** The columns that only ever follow the service. */
+function compareObserved(
+  mirror: MirroredUser,
+  service: ServiceUser,
+  member: TeamMember | undefined,
+  differs: boolean,
+): readonly Found[] {
+  const found: Found[] = [];
+  const add = (field: string, ours: Value, theirs: Value) =>
+    found.push({ field, mirror: ours, service: theirs, because: null });
+  const times = [
+    ['created_at', mirror.created_at, service.createdAt, true],
+    ['user_created_at', mirror.user_created_at, service.userCreatedAt, true],
+    // Another difference in the row explains these two; they would only say it again.
+    ['updated_at', mirror.updated_at, service.updatedAt, !differs],
+    ['user_updated_at', mirror.user_updated_at, service.userUpdatedAt, !differs],
+  ] as const;
+  for (const [field, ours, theirs, wanted] of times) {
+    if (wanted && theirs !== undefined && !sameTime(ours, theirs)) add(field, ours, theirs);
+  }
+  const sameName = canonicalName(mirror.name) === canonicalName(service.name ?? '');
+  if (!differs && service.name !== undefined && !sameName) add('joined_name', mirror.name, service.name);
+  const role = member?.role ?? null;
+  if (role !== null && role !== mirror.role) {
+    const sameId = service.roleId === undefined || service.roleId === mirror.role_id;
+    const because = sameId ? 'the role is the same; its name follows with the next run' : null;
+    const explained = sameId || mirror.expected['role_id'] !== undefined;
+    const why = because ?? mirror.expected['role_id'] ?? null;
+    found.push({ field: 'role', mirror: mirror.role, service: role, because: explained ? why : null });
+  }
+  return found;
+}
+
+function compareUser(
+  mirror: MirroredUser,
+  service: ServiceUser | undefined,
+  member: TeamMember | undefined,
+): readonly Difference[] {
+  const shown = (service === undefined ? member?.name : service.name) ?? mirror.name;
+  const finish = ({ field, mirror: ours, service: theirs, because }: Found): Difference => ({
+    resource: 'users',
+    id: mirror.id,
+    name: shown,
+    field,
+    mirror: ours,
+    service: theirs,
+    judgement: because === null ? 'drift' : 'expected',
+    because,
+  });
+  const answered = service !== undefined;
+  if (mirror.resolved !== answered)
+    return [finish({ field: 'resolved', mirror: mirror.resolved, service: answered, because: null })];
+  if (service === undefined) return [];
+  const values = compareWritable(mirror, service);
+  const isOpen = Object.values(mirror.expected).includes('open push');
+  return [...values, ...compareObserved(mirror, service, member, values.length > 0 || isOpen)].map(finish);
+}
+
+/** Of a user whom the mirror has and neither of the service's listings shows. */
+function onlyInMirror({ id, name, agreed, expected, missing_since }: MirroredUser): OneSided {
+  const [held] = Object.values(expected);
+  const stranger = !agreed && held !== undefined;
+  const missing =
+    missing_since === null
+      ? null
+      : `missed by complete runs since ${missing_since.toISOString()}, and not yet proven gone`;
+  return {
+    resource: 'users',
+    id,
+    name,
+    side: 'mirror',
+    judgement: stranger ? 'expected' : 'drift',
+    because: stranger ? held : missing,
+  };
+}
+
+export function compareUsers(
+  mirrored: readonly MirroredUser[],
+  { users, members, complete }: ServiceUsers,
+): Findings {
+  const listed = new Map(members.map((member) => [member.id, member]));
+  const differences: Difference[] = [];
+  const oneSided: OneSided[] = [];
+  const byId = new Map(mirrored.map((user) => [user.id, user]));
+  for (const mirror of mirrored) {
+    if (mirror.gone_at !== null) continue;
+    const service = users.get(mirror.id);
+    const member = listed.get(mirror.id);
+    if (service !== undefined || member !== undefined) {
+      differences.push(...compareUser(mirror, service, member));
+    } else if (complete) oneSided.push(onlyInMirror(mirror));
+  }
+  for (const id of new Set([...users.keys(), ...listed.keys()])) {
+    const mirror = byId.get(id);
+    if (mirror !== undefined && mirror.gone_at === null) continue;
+    const name = users.get(id)?.name ?? listed.get(id)?.name ?? '';
+    const because =
+      mirror === undefined ? null : `the mirror calls it gone since ${mirror.gone_at?.toISOString()}`;
+    oneSided.push({ resource: 'users', id, name, side: 'service', judgement: 'drift', because });
+  }
+  return { differences, oneSided };
+}
+
+/** Addresses that two users of one side have. */
+export function findSharedAddresses(
+  side: Duplicate['side'],
+  users: Iterable<{ readonly id: Id; readonly email: string | null; readonly phone: string | null }>,
+): readonly Duplicate[] {
+  const owners = { email: new Map<string, Id[]>(), phone: new Map<string, Id[]>() };
+  for (const user of users) {
+    for (const field of ['email', 'phone'] as const) {
+      const value = canonicalValue(field, { email: user.email, phone: user.phone });
+      if (value !== '') owners[field].set(value, [...(owners[field].get(value) ?? []), user.id]);
+    }
+  }
+  return (['email', 'phone'] as const).flatMap((field) =>
+    [...owners[field]]
+      .filter(([, ids]) => ids.length > 1)
+      .map(([value, ids]): Duplicate => ({ resource: 'users', field, value, ids, side })),
+  );
+}

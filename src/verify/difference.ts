@@ -1,0 +1,45 @@
+/** What a comparison of the two sides can find. */
+import type { Id } from '../model/id.ts';
+
+export type Value = string | bigint | boolean | Date | null;
+
+export type Resource = 'team' | 'users' | 'tags' | 'contact_fields';
+
+/** `expected`: somebody's edit or a hold explains it. `drift`: nothing does. */
+export type Judgement = 'expected' | 'drift';
+
+/** One field of one row that is not the same on both sides. */
+export interface Difference {
+  readonly resource: Resource;
+  readonly id: Id;
+  readonly name: string;
+  readonly field: string;
+  readonly mirror: Value;
+  readonly service: Value;
+  readonly judgement: Judgement;
+  readonly because: string | null;
+}
+
+/** A row that only one side has. */
+export interface OneSided {
+  readonly resource: Resource;
+  readonly id: Id;
+  readonly name: string;
+  readonly side: 'mirror' | 'service';
+  readonly judgement: Judgement;
+  readonly because: string | null;
+}
+
+/** An address that several users of one side have, or an id that one answer repeats. No drift by itself. */
+export interface Duplicate {
+  readonly resource: string;
+  readonly field: 'id' | 'email' | 'phone';
+  readonly value: string;
+  readonly ids: readonly Id[];
+  readonly side: 'mirror' | 'service';
+}
+
+export interface Findings {
+  readonly differences: readonly Difference[];
+  readonly oneSided: readonly OneSided[];
+}

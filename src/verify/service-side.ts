@@ -1,0 +1,180 @@
+/**
+ * The service as `musterd verify` reads it: team members, users without a filter and then by address, and
+ * the listings, learned anew each time. Nothing here is shared with a run but the client.
+ */
+import { ServiceError } from '../errors.ts';
+import type { ContactField } from '../model/contact-field.ts';
+import type { Id } from '../model/id.ts';
+import { type Listing, type ListingMemory, nothingLearned, type RejectedRow } from '../model/listing.ts';
+import type { Tag } from '../model/tag.ts';
+import type { Team } from '../model/team.ts';
+import type { ServiceUser } from '../model/user.ts';
+
+interface UsersAnswer {
+  readonly users: readonly ServiceUser[];
+  readonly rejected: readonly RejectedRow[];
+}
+
+/** The reading methods of the client that are needed. */
+export interface ReadableService {
+  team(): Promise<Team>;
+  users(filter: {
+    readonly emails: readonly string[];
+    readonly phones: readonly string[];
+  }): Promise<UsersAnswer>;
+  tags(options: { readonly memory: ListingMemory; readonly size: number }): Promise<Listing<Tag>>;
+  contactFields(options: {
+    readonly memory: ListingMemory;
+    readonly size: number;
+  }): Promise<Listing<ContactField>>;
+}
+
+export interface ServiceAddress {
+  /** `null`: whoever answers. */
+  readonly id: Id | null;
+  readonly email: string | null;
+  readonly phone: string | null;
+}
+
+/** A part is `null` where it could not be read at all; then `unread` says why. */
+export interface ServiceSnapshot {
+  readonly team: Team;
+  readonly users: ReadonlyMap<Id, ServiceUser> | null;
+  readonly tags: readonly Tag[] | null;
+  readonly contactFields: readonly ContactField[] | null;
+  /** Parts read to their end: only of those can it be said what is not there. */
+  readonly complete: ReadonlySet<'users' | 'tags' | 'contact_fields'>;
+  /** What could not be read to its end, in words. */
+  readonly unread: readonly string[];
+  /** Ids that stand in one answer more than once. */
+  readonly repeated: readonly { readonly resource: string; readonly id: Id }[];
+}
+
+/** Addresses of one kind in one request. */
+const addressesAtOnce = 50;
+
+function isTurnedDown(error: unknown): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  const { status = 0 } = error;
+  return status >= 400 && status < 500 && status !== 401 && status !== 403 && status !== 429;
+}
+
+/** What all the answers of `users/get` came to. */
+function createCollected(teamId: Id) {
+  const users = new Map<Id, ServiceUser>();
+  const unread: string[] = [];
+  const repeated = new Set<Id>();
+  return {
+    users,
+    unread,
+    repeated,
+    take: (answer: UsersAnswer) => {
+      const inAnswer = new Set<Id>();
+      for (const user of answer.users) {
+        if (inAnswer.has(user.id)) repeated.add(user.id);
+        inAnswer.add(user.id);
+        if ((user.teamId ?? teamId) === teamId) users.set(user.id, user);
+        else unread.push(`users: ${user.id} is answered as of team ${user.teamId}`);
+      }
+      for (const { id, reason } of answer.rejected)
+        unread.push(`users: a row${id === null ? '' : ` (${id})`} could not be taken: ${reason}`);
+    },
+  };
+}
+
+type Collected = ReturnType<typeof createCollected>;
+
+/** Asks for these; where the service turns the request down, for each by itself, and for that one not at all. */
+async function ask(
+  service: ReadableService,
+  kind: 'emails' | 'phones',
+  values: readonly string[],
+  collected: Collected,
+): Promise<void> {
+  try {
+    collected.take(await service.users({ emails: [], phones: [], [kind]: values }));
+  } catch (error) {
+    if (!isTurnedDown(error)) throw error;
+    if (values.length > 1) for (const value of values) await ask(service, kind, [value], collected);
+  }
+}
+
+async function readUsers(
+  service: ReadableService,
+  team: Team,
+  addresses: readonly ServiceAddress[],
+): Promise<Collected> {
+  const collected = createCollected(team.id);
+  const { users } = collected;
+  try {
+    collected.take(await service.users({ emails: [], phones: [] }));
+  } catch (error) {
+    if (!isTurnedDown(error)) throw error;
+  }
+  const { members } = team;
+  const open = [...addresses, ...members].filter(({ id }) => id === null || !users.has(id));
+  for (const kind of ['emails', 'phones'] as const) {
+    const addressOf = ({ email, phone }: ServiceAddress) =>
+      kind === 'emails' ? (email?.trim() ?? '') : (phone ?? '').replace(/\D/g, '');
+    // Addresses of nobody in particular are asked for only while somebody is still to be found.
+    const someOpen = members.some(({ id }) => !users.has(id));
+    const wanted = open.filter(({ id }) => (id === null ? someOpen : !users.has(id)));
+    const values = [...new Set(wanted.map(addressOf))].filter((value) => value !== '');
+    for (let from = 0; from < values.length; from += addressesAtOnce)
+      await ask(service, kind, values.slice(from, from + addressesAtOnce), collected);
+  }
+  return collected;
+}
+
+/** A part that gets no answer costs the others nothing; refused credentials end it. */
+async function attempt<R>(part: string, unread: string[], work: () => Promise<R>): Promise<R | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === 'credentials') throw error;
+    unread.push(`${part}: ${error.message}`);
+    return null;
+  }
+}
+
+function noteListing<Row>(part: string, listing: Listing<Row> | null, unread: string[]): boolean {
+  if (listing?.status === 'incomplete') unread.push(`${part}: ${listing.because}`);
+  return listing?.status === 'complete';
+}
+
+export async function readService(
+  service: ReadableService,
+  team: Team,
+  addresses: readonly ServiceAddress[],
+  pageSize: number,
+): Promise<ServiceSnapshot> {
+  const unread: string[] = [];
+  const complete = new Set<'users' | 'tags' | 'contact_fields'>();
+  for (const { reason } of team.rejected) unread.push(`team: a member could not be taken: ${reason}`);
+  const listed = new Set<Id>();
+  const repeated: { resource: string; id: Id }[] = [];
+  for (const { id } of team.members) {
+    if (listed.has(id)) repeated.push({ resource: 'team members', id });
+    listed.add(id);
+  }
+  const users = await attempt('users', unread, () => readUsers(service, team, addresses));
+  if (users !== null) {
+    unread.push(...users.unread);
+    repeated.push(...users.repeated.values().map((id) => ({ resource: 'users', id })));
+    if (users.unread.length + team.rejected.length === 0) complete.add('users');
+  }
+  const options = { memory: nothingLearned, size: pageSize };
+  const tags = await attempt('tags', unread, () => service.tags(options));
+  if (noteListing('tags', tags, unread)) complete.add('tags');
+  const fields = await attempt('contact fields', unread, () => service.contactFields(options));
+  if (noteListing('contact fields', fields, unread)) complete.add('contact_fields');
+  return {
+    team,
+    users: users?.users ?? null,
+    tags: tags?.rows ?? null,
+    contactFields: fields?.rows ?? null,
+    complete,
+    unread,
+    repeated,
+  };
+}

@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createSchedule, type Schedule, validateSchedule } from '../../src/daemon/schedule.ts';
+
+describe('a schedule', () => {
+  let schedule: Schedule | undefined;
+  let ticks = 0;
+  const open = async () => {
+    ticks = 0;
+    schedule = await createSchedule('0 * * * *', 'UTC', () => {
+      ticks += 1;
+    });
+    return schedule;
+  };
+  beforeEach(() => {
+    vi.useFakeTimers();
+    vi.setSystemTime('2030-01-01T12:30:00Z');
+  });
+  afterEach(async () => {
+    await schedule?.close();
+    schedule = undefined;
+    vi.useRealTimers();
+  });
+
+  it('ticks at each time of the expression, and says when the next one is', async () => {
+    const { next } = await open();
+    expect(next()).toEqual(new Date('2030-01-01T13:00:00Z'));
+    await vi.advanceTimersByTimeAsync(29 * 60_000);
+    expect(ticks).toBe(0);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(ticks).toBe(1);
+    await vi.advanceTimersByTimeAsync(60 * 60_000);
+    expect(ticks).toBe(2);
+  });
+
+  it('answers a time that was slept through as soon as the process is awake', async () => {
+    const { next } = await open();
+    // The machine sleeps past 13:00: its clock goes on, and no timer fires meanwhile.
+    vi.setSystemTime('2030-01-01T13:10:00Z');
+    await vi.advanceTimersByTimeAsync(30 * 60_000);
+    expect(ticks).toBe(1);
+    expect(next()).toEqual(new Date('2030-01-01T14:00:00Z'));
+    await vi.advanceTimersByTimeAsync(20 * 60_000);
+    expect(ticks).toBe(2);
+  });
+
+  it('ticks no more once it is closed', async () => {
+    const { close } = await open();
+    await close();
+    await vi.advanceTimersByTimeAsync(3 * 60 * 60_000);
+    expect(ticks).toBe(0);
+  });
+});
+
+describe('validateSchedule', () => {
+  it('takes a cron expression in a time zone, and says in words what is wrong', () => {
+    expect(validateSchedule('*/15 * * * *', 'Europe/Berlin')).toBeUndefined();
+    expect(validateSchedule('often', 'UTC')).toMatch(/^"often" is no cron expression: ./);
+    expect(validateSchedule('0 * * * *', 'Mars/Base')).toBe('"Mars/Base" is no time zone');
+  });
+});

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readFilter, readSince } from '../../src/commands/changes.ts';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+describe('the filters of musterd changes', () => {
+  it.each([
+    ['30s', { seconds: 30 }],
+    ['5m', { seconds: 300 }],
+    ['2h', { seconds: 7200 }],
+    ['3d', { seconds: 259_200 }],
+    ['1w', { seconds: 604_800 }],
+    ['2026-03-01', { moment: '2026-03-01T00:00:00.000Z' }],
+    ['2026-03-01T09:00', { moment: '2026-03-01T09:00:00.000Z' }],
+    ['2026-03-01 09:00:30', { moment: '2026-03-01T09:00:30.000Z' }],
+    ['2026-03-01T09:00Z', { moment: '2026-03-01T09:00:00.000Z' }],
+    ['2026-03-01T09:00:00.5+02:00', { moment: '2026-03-01T07:00:00.500Z' }],
+  ])('takes --since %s', (text, expected) => {
+    expect(readSince(text)).toEqual(expected);
+  });
+
+  it.each(['', 'yesterday', '3', '3 d', '3y', '-2h', '2026-13-01', '2026-03-01T25:00', '9999999d'])(
+    'refuses --since %j',
+    (text) => {
+      expect(() => readSince(text)).toThrow('--since');
+    },
+  );
+
+  it.each([
+    [{ run: '0' }],
+    [{ run: 'last' }],
+    [{ run: '9223372036854775808' }],
+    [{ limit: '0' }],
+    [{ limit: '1.5' }],
+    [{ field: 'roleId' }],
+    [{ kind: 'undo' }],
+    [{ outcome: 'fine' }],
+    [{ kind: "push' or true --" }],
+  ])('refuses %j', (options) => {
+    expect(() => readFilter(options)).toThrow(`--${Object.keys(options)[0]}`);
+  });
+
+  it('selects the newest hundred of everything when nothing is asked', () => {
+    expect(readFilter({})).toEqual({
+      runId: null,
+      field: null,
+      kind: null,
+      outcome: null,
+      since: null,
+      limit: 100,
+    });
+  });
+});
+
+describe('musterd changes', () => {
+  let stage: Stage;
+  let pulled = { id: 0, email: '' };
+  let pushed = { id: 0, first: '', last: '' };
+  let gone = 0;
+  const musterd = (args: readonly string[]) =>
+    runMusterd(args, {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      MUSTERD__log__level: 'error',
+    });
+  const changes = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await musterd(['changes', '--json', ...args]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(stdout) as {
+      readonly changes: readonly Readonly<Record<string, unknown>>[];
+      readonly more: boolean;
+    };
+  };
+  const kindsOf = async (...args: readonly string[]) =>
+    (await changes(...args)).changes.map(({ kind, field }) => `${String(kind)} ${String(field)}`);
+
+  beforeAll(async () => {
+    stage = await createStage({ config: { absence: { confirmAfterMs: 0 } } });
+    await stage.run();
+    const users = stage.emulator.team.users().filter(({ email, phone }) => email !== null && phone !== null);
+    const [one, two, three] = users;
+    if (one === undefined || two === undefined || three === undefined) throw new Error('too few users');
+    pulled = { id: one.id, email: 'pulled@example.com' };
+    pushed = { id: two.id, first: 'Robin', last: 'Reed-Solomon' };
+    gone = three.id;
+    stage.emulator.team.editUser(one.id, { email: pulled.email });
+    await stage.sql(
+      `update mirror.users set first_name = 'Robin', last_name = 'Reed-Solomon', phone = '15550122' where id = ${two.id}`,
+    );
+    await stage.run();
+    stage.emulator.team.removeUser(gone);
+    stage.emulator.team.editUser(two.id, { email: 'service@example.com' });
+    await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${two.id}`);
+    await stage.run();
+    await stage.run();
+  });
+  afterAll(() => stage.close());
+
+  it('shows everything, newest last, up to the limit', async () => {
+    const all = await changes('--limit', '1000');
+    expect(all.more).toBe(false);
+    const ids = all.changes.map(({ change_id }) => Number(change_id));
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+    const [[count] = []] = await stage.sql(
+      `select (select count(*) from report.changes) + (select count(*) from sync.changes where new = '{}' and old = '{}')`,
+    );
+    expect(all.changes.length).toBe(Number(count));
+    const newest = await changes('--limit', '2');
+    expect(newest).toEqual({ changes: all.changes.slice(-2), more: true });
+    expect((await changes()).changes).toEqual(all.changes.slice(-100));
+  });
+
+  it('names a user by id, email, phone and name', async () => {
+    for (const name of [String(pushed.id), 'MIRROR@example.com', '+1 555 0122', 'robin reed-solomon']) {
+      expect(await kindsOf('--user', name, '--kind', 'push')).toEqual(['push name', 'push phone']);
+    }
+    const nobody = await musterd(['changes', '--user', 'nobody@example.com']);
+    expect(nobody.code).toBe(64);
+  });
+
+  it('filters by run, field, kind and outcome, alone and together', async () => {
+    expect(await kindsOf('--run', '2')).toEqual(['pull email', 'push name', 'push phone']);
+    expect(await kindsOf('--run', '2', '--field', 'phone')).toEqual(['push phone']);
+    expect(await kindsOf('--kind', 'pull')).toEqual(['pull email']);
+    expect(await kindsOf('--kind', 'hold')).toEqual(['hold email']);
+    expect(await kindsOf('--outcome', 'confirmed')).toEqual(['push name', 'push phone']);
+    expect(await kindsOf('--outcome', 'refused')).toEqual([]);
+    expect(await kindsOf('--user', pulled.email, '--field', 'email', '--kind', 'pull')).toEqual([
+      'pull email',
+    ]);
+  });
+
+  it('shows who was proven gone, though no field moved', async () => {
+    const { changes: rows } = await changes('--kind', 'tombstone');
+    expect(rows).toMatchObject([{ user_id: gone, field: null, run_id: 4 }]);
+  });
+
+  it('takes a stretch of time and a moment', async () => {
+    expect((await changes('--since', '1h', '--limit', '1000')).changes).toEqual(
+      (await changes('--limit', '1000')).changes,
+    );
+    expect((await changes('--since', '2999-01-01')).changes).toEqual([]);
+    await stage.sql(
+      `update sync.changes set opened_at = opened_at - interval '3 days', closed_at = closed_at - interval '3 days' where run_id <= 2`,
+    );
+    expect(await kindsOf('--since', '2d')).toEqual(['hold email', 'tombstone null']);
+    const moment = new Date(Date.now() - 2 * 86_400_000).toISOString();
+    expect(await kindsOf('--since', moment)).toEqual(['hold email', 'tombstone null']);
+  });
+
+  it('gives lines to a pipe, and says on stderr when there is more or nothing', async () => {
+    const some = await musterd(['changes', '--limit', '1', '--kind', 'push']);
+    expect(some.stdout.split('\n')[0]).toBe(
+      'when\trun\tuser\tname\tkind\tfield\tfrom\tto\toutcome\tX-Request-Id',
+    );
+    expect(some.stdout).toContain('\tpush\tphone\t');
+    expect(some.stdout).toContain('\t15550122\tconfirmed\t');
+    expect(some.stderr).toContain('--limit');
+    const none = await musterd(['changes', '--outcome', 'missing']);
+    expect(none).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('exits 64 for a filter that is none', async () => {
+    expect((await musterd(['changes', '--kind', 'nonsense'])).code).toBe(64);
+  });
+
+  it('is empty before the first run', async () => {
+    const fresh = await createStage();
+    try {
+      const { code, stdout } = await runMusterd(['changes', '--json'], { DATABASE_URL: fresh.url });
+      expect({ code, report: JSON.parse(stdout) as unknown }).toEqual({
+        code: 0,
+        report: { changes: [], more: false },
+      });
+    } finally {
+      await fresh.close();
+    }
+  });
+});

@@ -1,0 +1,329 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { runMusterd, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+/** Fields that wait for a person, and the ways out. */
+describe('held fields', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+  });
+  const musterd = (...args: readonly string[]) => runMusterd(args, environment());
+  const inJson = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await musterd(...args, '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
+  };
+  const aUser = () => {
+    const found = stage.emulator.team
+      .users()
+      .find(({ first, last, email, phone }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email && phone);
+    if (found === undefined) throw new Error('no such user');
+    return found;
+  };
+  /** One user whose email and name were changed on both sides, each to something else. */
+  const openConflict = async () => {
+    stage = await createStage();
+    await stage.run();
+    const user = aUser();
+    stage.emulator.team.editUser(user.id, {
+      email: 'Service@example.com',
+      first: 'Anne Marie',
+      last: 'Service',
+    });
+    await stage.sql(
+      `update mirror.users set email = 'mirror@example.com', first_name = 'Anne', last_name = 'Mirror' where id = ${user.id}`,
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 2 });
+    stage.emulator.clearRequests();
+    return user;
+  };
+  const values = async (table: 'mirror.users' | 'sync.user_base', id: number) =>
+    (await stage.sql(`select first_name, last_name, email from ${table} where id = ${id}`))[0];
+  const expectSilence = async () => {
+    stage.emulator.clearRequests();
+    const { outcome, waiting, counts } = await stage.run();
+    const { pulled = 0, pushed = 0, settled = 0, held = 0 } = counts;
+    expect({ outcome, waiting, pulled, pushed, settled, held }).toEqual({
+      outcome: 'complete',
+      waiting: 0,
+      pulled: 0,
+      pushed: 0,
+      settled: 0,
+      held: 0,
+    });
+    expect(stage.updates()).toEqual([]);
+  };
+
+  it('are listed with all three values', async () => {
+    const { id, first, last, email } = await openConflict();
+    const { held } = await inJson('held');
+    expect(held).toMatchObject([
+      {
+        user_id: id,
+        field: 'email',
+        reason: 'conflict',
+        base_value: email,
+        mirror_value: 'mirror@example.com',
+        service_value: 'Service@example.com',
+        until: null,
+      },
+      {
+        field: 'name',
+        base_value: { first, last },
+        mirror_value: { first: 'Anne', last: 'Mirror' },
+        service_value: 'Anne Marie Service',
+      },
+    ]);
+    expect(await inJson('held', String(id))).toEqual({ held });
+    const other = stage.emulator.team.users().find((user) => user.id !== id);
+    expect(await inJson('held', String(other?.id))).toEqual({ held: [] });
+    const { stdout } = await musterd('held', 'mirror@example.com');
+    expect(stdout).toContain('Anne | Mirror');
+  });
+
+  it('take the service’s value, bytes and all', async () => {
+    const { id } = await openConflict();
+    await inJson('resolve', String(id), 'email', '--take', 'service');
+    await inJson('resolve', String(id), 'name', '--take', 'service');
+    const service = ['Anne Marie', 'Service', 'Service@example.com'];
+    expect(await values('mirror.users', id)).toEqual(service);
+    expect(await values('sync.user_base', id)).toEqual(service);
+    expect(
+      await stage.sql(
+        `select c.kind, c.old, c.new, r.command from sync.changes c join sync.runs r using (run_id) where r.command = 'resolve' order by 1, c.change_id`,
+      ),
+    ).toEqual([
+      ['pull', '{"email":"mirror@example.com"}', '{"email":"Service@example.com"}', 'resolve'],
+      [
+        'pull',
+        '{"name":{"last":"Mirror","first":"Anne"}}',
+        '{"name":{"last":"Service","first":"Anne Marie"}}',
+        'resolve',
+      ],
+    ]);
+    await expectSilence();
+    expect(stage.emulator.team.user(id).email).toBe('Service@example.com');
+  });
+
+  it('take the mirror’s value, which the next run sends', async () => {
+    const { id } = await openConflict();
+    await inJson('resolve', String(id), 'email', '--take', 'mirror');
+    await inJson('resolve', 'mirror@example.com', 'name', '--take', 'mirror');
+    expect(await values('sync.user_base', id)).toEqual(['Anne Marie', 'Service', 'Service@example.com']);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    expect(stage.updates()).toEqual([
+      { id, first_name: 'Anne', last_name: 'Mirror', email: 'mirror@example.com' },
+    ]);
+    await expectSilence();
+  });
+
+  it('take a third value, judged as an editor’s edit is', async () => {
+    const { id } = await openConflict();
+    const before = await values('mirror.users', id);
+    const refused = await musterd('resolve', String(id), 'email', '--take', 'no address');
+    expect(refused.stderr).toContain('"no address" is not an email address');
+    expect(refused.code).toBe(64);
+    expect(await values('mirror.users', id)).toEqual(before);
+    expect(await inJson('resolve', String(id), 'name', '--take', 'Anne|van der Third')).toMatchObject({
+      mirror: { first: 'Anne', last: 'van der Third' },
+    });
+    await inJson('resolve', String(id), 'email', '--take', 'third@example.com');
+    expect(await stage.sql(`select name_split, edited_by <> '' from mirror.users where id = ${id}`)).toEqual([
+      ['known', 'true'],
+    ]);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    expect(stage.updates()).toEqual([
+      { id, first_name: 'Anne', last_name: 'van der Third', email: 'third@example.com' },
+    ]);
+    await expectSilence();
+  });
+
+  it('cut a name without a bar by the one rule', async () => {
+    const { id } = await openConflict();
+    expect(await inJson('resolve', String(id), 'name', '--take', 'Anne Marie Third')).toMatchObject({
+      mirror: { first: 'Anne Marie', last: 'Third' },
+    });
+  });
+
+  it('lose nothing when the service has moved on since', async () => {
+    const { id } = await openConflict();
+    stage.emulator.team.editUser(id, { email: 'newer@example.com' });
+    await inJson('resolve', String(id), 'email', '--take', 'mirror');
+    expect(await stage.run()).toMatchObject({ waiting: 2 });
+    expect(stage.updates()).toEqual([]);
+    expect(
+      await stage.sql(`select mirror_value, service_value from report.held where field = 'email'`),
+    ).toEqual([['mirror@example.com', 'newer@example.com']]);
+  });
+
+  it('pass the guard with what a person resolved, and with nothing else', async () => {
+    stage = await createStage({ config: { guard: { maxRoleChanges: 0 } } });
+    await stage.run();
+    const { id, roleId } = aUser();
+    const other = roleId === 4 ? 2 : 4;
+    await stage.sql(`update mirror.users set role_id = ${other} where id = ${id}`);
+    expect(await stage.run()).toMatchObject({ waiting: 1 });
+    expect(await stage.sql('select field, reason from report.held')).toEqual([['role_id', 'brake']]);
+    stage.emulator.clearRequests();
+    await inJson('resolve', String(id), 'role_id', '--take', 'mirror', '--reason', 'new duties');
+    expect(await stage.sql(`select state, reasons, decided_why, changes from sync.plans`)).toEqual([
+      [
+        'approved',
+        '["resolved"]',
+        'new duties',
+        JSON.stringify([
+          {
+            base: { role_id: roleId },
+            name: `${stage.emulator.team.user(id).first} ${stage.emulator.team.user(id).last}`,
+            patch: { role_id: other },
+            user_id: id,
+          },
+        ]),
+      ],
+    ]);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
+    expect(stage.updates()).toEqual([{ id, role_id: other }]);
+    await expectSilence();
+  });
+
+  it('are a usage error where there are none, or where the value was edited since', async () => {
+    const { id } = await openConflict();
+    for (const [field, take] of [
+      ['phone', 'mirror'],
+      ['nonsense', 'mirror'],
+      ['role_id', 'administrator'],
+      ['name', 'a|b|c'],
+    ] as const) {
+      const { code, stdout, stderr } = await musterd('resolve', String(id), field, '--take', take);
+      expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+      expect(stderr).toMatch(/musterd: /);
+    }
+    expect((await musterd('resolve', String(id), 'email')).code).toBe(64);
+    expect((await musterd('resolve', 'nobody@example.com', 'email', '--take', 'mirror')).code).toBe(64);
+    await stage.sql(`update mirror.users set email = 'later@example.com' where id = ${id}`);
+    const stale = await musterd('resolve', String(id), 'email', '--take', 'service');
+    expect(stale.stderr).toContain('edited since');
+    expect(stale.code).toBe(64);
+    expect(await values('mirror.users', id)).toContain('later@example.com');
+  });
+
+  it('are left alone by commands while a run is under way', async () => {
+    const { id } = await openConflict();
+    let reached = false;
+    let release: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
+      reached = true;
+      await gate;
+    });
+    const run = startMusterd(['reconcile'], environment());
+    await eventually('the run reads tags', () => reached);
+    expect((await musterd('resolve', String(id), 'email', '--take', 'service')).code).toBe(75);
+    expect((await musterd('hold', String(id), '--until', '2h', '--reason', 'a change')).code).toBe(75);
+    release();
+    unhook();
+    expect((await run.ended).code).toBe(3);
+    expect(await stage.sql('select count(*) from sync.held_fields')).toEqual([['2']]);
+  });
+
+  describe('that a person asked for', () => {
+    const openAsked = async (...args: readonly string[]) => {
+      stage = await createStage();
+      await stage.run();
+      const user = aUser();
+      const asked = await inJson('hold', String(user.id), ...args, '--reason', 'a court order');
+      stage.emulator.team.editUser(user.id, { phone: '15550123' });
+      await stage.sql(`update mirror.users set email = 'edited@example.com' where id = ${user.id}`);
+      stage.emulator.clearRequests();
+      return { ...user, asked };
+    };
+
+    it('block pull and push until they end, and neither after', async () => {
+      const { id, phone, email, asked } = await openAsked('--until', '3d');
+      expect(asked).toMatchObject({ held: ['name', 'email', 'phone', 'role_id'], left: [] });
+      expect((await stage.run()).outcome).toBe('complete');
+      expect(stage.updates()).toEqual([]);
+      expect(await stage.sql(`select phone from mirror.users where id = ${id}`)).toEqual([[phone]]);
+      expect(stage.emulator.team.user(id).email).toBe(email);
+      expect(
+        await stage.sql(
+          `select distinct reason, detail, run_id, until > now() + interval '2 days' from report.held`,
+        ),
+      ).toEqual([['asked', 'a court order', '', 'true']]);
+      await stage.sql(`update sync.held_fields set until = now() - interval '1 second'`);
+      expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pushed: 1, pulled: 1 } });
+      expect(await stage.sql(`select phone, email from mirror.users where id = ${id}`)).toEqual([
+        ['15550123', 'edited@example.com'],
+      ]);
+      expect(stage.emulator.team.user(id).email).toBe('edited@example.com');
+      await expectSilence();
+    });
+
+    it('hold one field, and let the others pass', async () => {
+      const { id, phone } = await openAsked('phone', '--until', '2099-01-01T00:00Z');
+      expect(await stage.run()).toMatchObject({ counts: { pushed: 1 } });
+      expect(await stage.sql(`select phone from mirror.users where id = ${id}`)).toEqual([[phone]]);
+      const { code, stdout } = await musterd('hold', String(id), 'phone', '--end');
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/phone\n$/);
+      expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pulled: 1 } });
+    });
+
+    it('can be given another end, and are not resolved', async () => {
+      const { id } = await openAsked('email', '--until', '2h');
+      await inJson('hold', String(id), 'email', '--until', '5d', '--reason', 'it takes longer');
+      expect(await stage.sql(`select detail, until > now() + interval '4 days' from report.held`)).toEqual([
+        ['it takes longer', 'true'],
+      ]);
+      const { code, stderr } = await musterd('resolve', String(id), 'email', '--take', 'service');
+      expect(stderr).toContain('--end');
+      expect(code).toBe(64);
+    });
+
+    it('leave a field alone that is held for another reason', async () => {
+      const { id } = await openConflict();
+      const { code, stdout, stderr } = await musterd(
+        'hold',
+        String(id),
+        '--until',
+        '2h',
+        '--reason',
+        'a change',
+      );
+      expect(code).toBe(0);
+      expect(stdout).toContain('phone, role_id');
+      expect(stderr).toContain('email is held already (conflict)');
+      expect(await stage.sql('select field, reason from report.held order by field')).toEqual([
+        ['email', 'conflict'],
+        ['name', 'conflict'],
+        ['phone', 'asked'],
+        ['role_id', 'asked'],
+      ]);
+      expect(await inJson('hold', String(id), '--end')).toMatchObject({ ended: ['phone', 'role_id'] });
+      expect(await stage.sql('select count(*) from sync.held_fields')).toEqual([['2']]);
+    });
+
+    it.each([
+      [[]],
+      [['--until', '2h']],
+      [['--reason', 'why']],
+      [['--until', 'tomorrow', '--reason', 'why']],
+      [['--until', '2001-01-01', '--reason', 'why']],
+      [['--end', '--until', '2h']],
+    ])('refuse %j', async (args) => {
+      stage = await createStage();
+      await stage.run();
+      const { code, stdout } = await musterd('hold', String(aUser().id), ...args);
+      expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+      expect(await stage.sql('select count(*) from sync.held_fields')).toEqual([['0']]);
+    });
+  });
+});

@@ -1,0 +1,239 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { runMusterd, startMusterd } from './run-musterd.ts';
+import { createStage, onService, type Stage } from './stage.ts';
+
+/** `musterd resync --adopt-service`: everything from the service; what was edited here waits. */
+describe('taking everything from the service', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  const environment = (env: Readonly<Record<string, string>> = {}) => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+    ...env,
+  });
+  const resync = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await runMusterd(
+      ['resync', '--adopt-service', '--json', ...args],
+      environment({ MUSTERD__log__level: 'error' }),
+    );
+    expect(stderr).toBe('');
+    return { code, ...(JSON.parse(stdout) as { changes: Readonly<Record<string, unknown>>[] }) };
+  };
+  const dump = () =>
+    stage.sql(
+      `select 'u', md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u union all
+       select 'b', md5(string_agg(b::text || b.xmin, ',' order by id)) from sync.user_base b union all
+       select 'r', count(*)::text from sync.runs union all
+       select 'c', count(*)::text from sync.changes union all
+       select 'h', md5(string_agg(h::text || h.xmin, ',')) from sync.held_fields h`,
+    );
+  const users = () =>
+    stage.emulator.team
+      .users()
+      .filter(({ first, last, email, phone }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email && phone);
+  const some = () => {
+    const [edited, both, moved] = users();
+    if (edited === undefined || both === undefined || moved === undefined) throw new Error('too few users');
+    return { edited, both, moved };
+  };
+  /** One user edited here, one on both sides, one on the service alone. */
+  const open = async () => {
+    stage = await createStage();
+    await stage.run();
+    const { edited, both, moved } = some();
+    await stage.sql(`update mirror.users set email = 'here@example.com' where id = ${edited.id}`);
+    await stage.sql(`update mirror.users set first_name = 'Here', last_name = 'Both' where id = ${both.id}`);
+    stage.emulator.team.editUser(both.id, { first: 'There', last: 'Both', phone: '15550101' });
+    stage.emulator.team.editUser(moved.id, { email: 'there@example.com' });
+    stage.emulator.clearRequests();
+    return { edited, both, moved };
+  };
+
+  it('asks which side is to be believed', async () => {
+    stage = await createStage();
+    const { code, stdout, stderr } = await runMusterd(['resync', '--apply'], environment());
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+    expect(stderr).toContain('--adopt-service');
+    expect(stderr).toContain('hold');
+  });
+
+  it('shows its plan first, and writes nothing of it', async () => {
+    const { edited, both, moved } = await open();
+    const before = await dump();
+    const plan = await resync();
+    expect(plan).toMatchObject({ code: 0, applied: false, run_id: null, complete: true });
+    expect(plan.changes.map(({ user_id, change, field }) => [user_id, change, field])).toEqual([
+      [edited.id, 'hold', 'email'],
+      [both.id, 'pull', 'phone'],
+      [both.id, 'hold', 'name'],
+      [moved.id, 'pull', 'email'],
+    ]);
+    expect(await dump()).toEqual(before);
+    expect(stage.updates()).toEqual([]);
+  });
+
+  it('takes what the service has, and holds what was edited here', async () => {
+    const { edited, both, moved } = await open();
+    expect(await resync('--apply')).toMatchObject({ code: 3, applied: true, waiting: 2 });
+    expect(stage.updates()).toEqual([]);
+    expect(
+      await stage.sql(
+        `select user_id, field, reason, detail like 'resync: %', mirror_value, service_value from report.held order by user_id`,
+      ),
+    ).toEqual([
+      [String(edited.id), 'email', 'conflict', 'true', 'here@example.com', edited.email],
+      [String(both.id), 'name', 'conflict', 'true', '{"last":"Both","first":"Here"}', 'There Both'],
+    ]);
+    expect(
+      await stage.sql(
+        `select id, phone, email from mirror.users where id in (${both.id}, ${moved.id}) order by id`,
+      ),
+    ).toEqual([
+      [String(both.id), '15550101', both.email],
+      [String(moved.id), moved.phone, 'there@example.com'],
+    ]);
+    expect(await stage.sql(`select email from mirror.users where id = ${edited.id}`)).toEqual([
+      ['here@example.com'],
+    ]);
+    const [[command, outcome] = []] = await stage.sql(
+      'select command, outcome from sync.runs order by run_id desc limit 1',
+    );
+    expect([command, outcome]).toEqual(['resync', 'complete']);
+    // The base of everybody is what the service says now.
+    const bases = await stage.sql(
+      `select id, concat_ws(' ', first_name, nullif(last_name, '')), email, phone, role_id from sync.user_base order by id`,
+    );
+    const service = [...onService(stage)].map(([id, [first, last, ...rest]]) => [
+      String(id),
+      [first, last].filter(Boolean).join(' '),
+      ...rest,
+    ]);
+    expect(bases).toEqual(service);
+    const held = await stage.sql('select * from sync.held_fields order by user_id');
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 2 });
+    expect(stage.updates()).toEqual([]);
+    expect(await stage.sql('select * from sync.held_fields order by user_id')).toEqual(held);
+  });
+
+  it('changes nothing the second time, and its holds can be resolved', async () => {
+    const { edited, both } = await open();
+    await resync('--apply');
+    const again = await resync('--apply');
+    expect(again).toMatchObject({ code: 3, changes: [], waiting: 2 });
+    await runMusterd(['resolve', String(edited.id), 'email', '--take', 'mirror'], environment());
+    await runMusterd(['resolve', String(both.id), 'name', '--take', 'service'], environment());
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
+    expect(stage.updates()).toEqual([{ id: edited.id, email: 'here@example.com' }]);
+    expect(await stage.sql(`select first_name from mirror.users where id = ${both.id}`)).toEqual([['There']]);
+  });
+
+  it('leaves what a person wants held, and what is held already, as it is', async () => {
+    const { edited, both } = await open();
+    await stage.run();
+    stage.emulator.clearRequests();
+    stage.emulator.team.editUser(edited.id, { phone: '15550102' });
+    await runMusterd(
+      ['hold', String(edited.id), 'phone', '--until', '2d', '--reason', 'a port'],
+      environment(),
+    );
+    const before = await stage.sql(
+      `select user_id, field, reason, detail from sync.held_fields order by user_id, field`,
+    );
+    expect(before).toHaveLength(2);
+    expect(await resync('--apply')).toMatchObject({ code: 3 });
+    expect(
+      await stage.sql(`select user_id, field, reason, detail from sync.held_fields order by user_id, field`),
+    ).toEqual(before);
+    expect(await stage.sql(`select phone from mirror.users where id = ${edited.id}`)).toEqual([
+      [edited.phone],
+    ]);
+    expect(await stage.sql(`select phone from mirror.users where id = ${both.id}`)).toEqual([['15550101']]);
+  });
+
+  /** A push that is killed before it has its effect: the intent stays open. */
+  const leaveAnIntentOpen = async () => {
+    stage = await createStage();
+    await stage.run();
+    const { edited } = some();
+    await stage.sql(`update mirror.users set email = 'here@example.com' where id = ${edited.id}`);
+    let reached = false;
+    let release: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const unhook = stage.emulator.before({ path: '/v1/users/update' }, async () => {
+      reached = true;
+      await gate;
+    });
+    const running = startMusterd(['reconcile'], environment());
+    await eventually('the update reaches the service', () => reached);
+    running.process.kill('SIGKILL');
+    await running.ended;
+    unhook();
+    stage.emulator.clearRequests();
+    return { edited, release };
+  };
+  const intents = () =>
+    stage.sql(`select state, outcome ->> 'email' from sync.changes where kind = 'push' order by change_id`);
+
+  it('reads an open push back, and neither it nor a later run sends it again', async () => {
+    const { edited } = await leaveAnIntentOpen();
+    expect(await resync()).toMatchObject({ open_pushes: 1 });
+    expect(await intents()).toEqual([['open', '']]);
+    // Not seen, and still within the quiet period: it may yet take effect.
+    expect(await resync('--apply')).toMatchObject({ code: 1, waiting: 1 });
+    expect(await stage.sql('select field, reason, mirror_value, service_value from report.held')).toEqual([
+      ['email', 'conflict', 'here@example.com', edited.email],
+    ]);
+    // The quiet period of these runs is over at once: what was not seen was not applied.
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
+    expect((await intents()).map(([state]) => state)).toEqual(['closed']);
+    expect(stage.updates()).toEqual([]);
+    expect(stage.emulator.team.user(edited.id).email).toBe(edited.email);
+  });
+
+  it('confirms an open push that took effect after all', async () => {
+    const { edited, release } = await leaveAnIntentOpen();
+    release();
+    await eventually(
+      'the update takes effect',
+      () => stage.emulator.team.user(edited.id).email === 'here@example.com',
+    );
+    stage.emulator.clearRequests();
+    expect(await resync('--apply')).toMatchObject({ code: 0, waiting: 0 });
+    expect(await intents()).toEqual([['closed', 'confirmed']]);
+    expect(stage.updates()).toEqual([]);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    expect(stage.updates()).toEqual([]);
+  });
+
+  it('exits 75 while a run is under way, and leaves the last success as it was', async () => {
+    await open();
+    const success = () =>
+      runMusterd(['status', '--json'], environment()).then(
+        ({ stdout }) => (JSON.parse(stdout) as { last_success: { run_id: number } }).last_success.run_id,
+      );
+    await resync('--apply');
+    expect(await success()).toBe(1);
+    let reached = false;
+    let release: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
+      reached = true;
+      await gate;
+    });
+    const run = startMusterd(['reconcile'], environment());
+    await eventually('the run reads tags', () => reached);
+    const { code } = await runMusterd(['resync', '--adopt-service', '--apply'], environment());
+    expect(code).toBe(75);
+    release();
+    unhook();
+    await run.ended;
+  });
+});

@@ -1,0 +1,86 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createStage, type Stage } from './stage.ts';
+
+/** A proxy that answers out of its cache, or a replica that lags. */
+describe('N25 A26 users who are shown older than before', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  /** A user whose email was old@… when the cache was filled, and is new@… since; both were mirrored. */
+  const openStale = async () => {
+    stage = await createStage();
+    const id = stage.emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
+    stage.emulator.team.editUser(id, { email: 'old@example.com' });
+    const bodies: string[] = [];
+    const unhook = stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => {
+      bodies.push(body);
+      return body;
+    });
+    await stage.run();
+    unhook();
+    stage.emulator.team.editUser(id, { email: 'new@example.com' });
+    await stage.run();
+    const replay = (from: number) => {
+      let reads = 0;
+      return stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => {
+        reads += 1;
+        return reads < from ? body : (bodies[0] ?? body);
+      });
+    };
+    return { id, replay };
+  };
+  const email = async (id: number) =>
+    (await stage.sql(`select email, updated_at from mirror.users where id = ${id}`))[0];
+
+  it('are ignored, counted, and taken again when they are shown as new as before', async () => {
+    const { id, replay } = await openStale();
+    const before = await email(id);
+    const unhook = replay(1);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { stale: 1 } });
+    const second = await stage.run();
+    expect(second.counts).not.toHaveProperty('pulled');
+    expect(second.warnings).toEqual([
+      '1 users are shown older than they were before, and are left as they are for now',
+    ]);
+    expect(await email(id)).toEqual(before);
+    expect(await stage.sql('select id, passes from sync.stale_rows')).toEqual([[String(id), '2']]);
+    unhook();
+    expect((await stage.run()).counts).not.toHaveProperty('stale');
+    expect(await stage.sql('select id from sync.stale_rows')).toEqual([]);
+    expect(await email(id)).toEqual(before);
+  });
+
+  it('are not pushed when the read right before the push is older', async () => {
+    const { id, replay } = await openStale();
+    await stage.sql(`update mirror.users set phone = '15550166' where id = ${id}`);
+    const unhook = replay(2);
+    expect(await stage.run()).toMatchObject({ counts: { stale: 1 } });
+    expect(stage.updates()).toEqual([]);
+    expect((await email(id))?.[0]).toBe('new@example.com');
+    unhook();
+    await stage.run();
+    expect(stage.updates()).toEqual([{ id, phone: '15550166' }]);
+  });
+
+  it('A27 are believed in the third pass, half an hour after the first', async () => {
+    const { id, replay } = await openStale();
+    replay(1);
+    for (const _ of [1, 2, 3]) expect((await stage.run()).counts).toMatchObject({ stale: 1 });
+    await stage.sql(`update sync.stale_rows set since = since - interval '30 min', passes = 1`);
+    expect((await stage.run()).counts).toMatchObject({ stale: 1 });
+    expect(await stage.run()).toMatchObject({ counts: { pulled: 1 } });
+    expect((await email(id))?.[0]).toBe('old@example.com');
+    expect(await stage.sql('select id from sync.stale_rows')).toEqual([]);
+    expect((await stage.run()).counts).not.toHaveProperty('stale');
+  });
+
+  it('are taken as they are where the service gives no versions', async () => {
+    const { id, replay } = await openStale();
+    replay(1);
+    stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
+      body.replaceAll(/"(user_)?updated_at":/g, '"$1touched":'),
+    );
+    expect(await stage.run()).toMatchObject({ counts: { pulled: 1 } });
+    expect((await email(id))?.[0]).toBe('old@example.com');
+  });
+});

@@ -1,0 +1,159 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+/** `musterd undo <run>`: the inverse of what a run moved, where it still stands. */
+describe('undoing a run', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+  });
+  const musterd = (...args: readonly string[]) => runMusterd(args, environment());
+  const undo = async (runId: bigint, ...args: readonly string[]) => {
+    const { code, stdout, stderr } = await musterd('undo', String(runId), '--json', ...args);
+    expect(stderr).toBe('');
+    return { code, ...(JSON.parse(stdout) as { changes: unknown[]; left: unknown[] }) };
+  };
+  const users = () =>
+    stage.emulator.team
+      .users()
+      .filter(({ first, last, email, phone }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email && phone);
+  const aUser = (index = 0) => {
+    const found = users()[index];
+    if (found === undefined) throw new Error('no such user');
+    return found;
+  };
+  const open = async () => {
+    stage = await createStage();
+    await stage.run();
+    return aUser();
+  };
+  const mirrored = async (id: number) =>
+    (await stage.sql(`select first_name, last_name, email, phone from mirror.users where id = ${id}`))[0];
+
+  it('shows what it would do, and writes nothing of it', async () => {
+    const { id, email } = await open();
+    await stage.sql(`update mirror.users set email = 'pushed@example.com' where id = ${id}`);
+    const { runId } = await stage.run();
+    const changes = [{ user_id: id, field: 'email', from: 'pushed@example.com', to: email }];
+    expect(await undo(runId, '--exit-code')).toMatchObject({ code: 2, applied: false, changes, left: [] });
+    expect(await undo(runId)).toMatchObject({ code: 0, changes });
+    expect(await mirrored(id)).toContain('pushed@example.com');
+    const { stdout, stderr } = await musterd('undo', String(runId));
+    expect(stdout).toContain(`pushed@example.com\t${email}`);
+    expect(stderr).toContain('--apply');
+  });
+
+  it('takes back pushes, names as pairs, through an ordinary run', async () => {
+    const { id, first, last, email, phone } = await open();
+    await stage.sql(
+      `update mirror.users set first_name = 'Robin', last_name = 'of Locksley', email = 'robin@example.com', phone = null where id = ${id}`,
+    );
+    const { runId } = await stage.run();
+    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Robin', last: 'of Locksley' });
+    expect(await undo(runId, '--apply')).toMatchObject({ code: 0, applied: true, left: [] });
+    expect(await mirrored(id)).toEqual([first, last, email, phone]);
+    expect(await stage.sql(`select edited_by <> '' from mirror.users where id = ${id}`)).toEqual([['true']]);
+    stage.emulator.clearRequests();
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 3 } });
+    expect(stage.updates()).toEqual([{ id, first_name: first, last_name: last, email, phone }]);
+    expect(stage.emulator.team.user(id)).toMatchObject({ first, last, email, phone });
+    expect(await undo(runId, '--exit-code')).toMatchObject({
+      code: 0,
+      changes: [],
+      left: [{ reason: 'edited since' }, { reason: 'edited since' }, { reason: 'edited since' }],
+    });
+  });
+
+  it('takes back a pull: the service gets its old value again', async () => {
+    const { id, email, first, last } = await open();
+    stage.emulator.team.editUser(id, { email: 'web@example.com', first: 'Web', last: 'Name' });
+    const { runId } = await stage.run();
+    expect(await mirrored(id)).toContain('web@example.com');
+    expect(await undo(runId, '--apply')).toMatchObject({
+      changes: [
+        { field: 'email', from: 'web@example.com', to: email },
+        { field: 'name', from: { first: 'Web', last: 'Name' }, to: { first, last } },
+      ],
+    });
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    expect(stage.emulator.team.user(id)).toMatchObject({ first, last, email });
+  });
+
+  it('takes back what `resolve` took from the service', async () => {
+    const { id } = await open();
+    stage.emulator.team.editUser(id, { email: 'service@example.com' });
+    await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${id}`);
+    await stage.run();
+    await musterd('resolve', String(id), 'email', '--take', 'service');
+    const [[runId = ''] = []] = await stage.sql(`select run_id from sync.runs where command = 'resolve'`);
+    expect(await undo(BigInt(runId), '--apply')).toMatchObject({
+      changes: [{ field: 'email', from: 'service@example.com', to: 'mirror@example.com' }],
+    });
+    await stage.run();
+    expect(stage.emulator.team.user(id).email).toBe('mirror@example.com');
+  });
+
+  it('leaves alone what no longer stands, and says why', async () => {
+    await open();
+    const [edited, pushed, moved, held, gone, empty, stays] = users().map(({ id }) => id);
+    const all = [edited, pushed, moved, held, gone, empty, stays];
+    expect(all).not.toContain(undefined);
+    stage.emulator.team.editUser(empty ?? 0, { email: 'before@example.com' });
+    await stage.run();
+    await stage.sql(
+      `update mirror.users set email = 'run' || id || '@example.com' where id in (${all.join(', ')})`,
+    );
+    const { runId } = await stage.run();
+    await stage.sql(`update mirror.users set email = 'pushed@example.com' where id = ${pushed}`);
+    stage.emulator.team.editUser(moved ?? 0, { email: 'moved@example.com' });
+    await stage.run();
+    await stage.sql(`update mirror.users set email = 'edited@example.com' where id = ${edited}`);
+    await stage.sql(
+      `insert into sync.held_fields (team_id, user_id, field, reason, until)
+       select team_id, id, 'email', 'asked', now() + interval '1 day' from mirror.users where id = ${held}`,
+    );
+    await stage.db.transaction(async (tx) => {
+      for (const text of [
+        `select set_config('musterd.writing', 'on', true)`,
+        `update mirror.users set gone_at = now() where id = ${gone}`,
+        `update sync.changes set old = '{"email": null}' where run_id = ${runId} and user_id = ${empty}`,
+      ])
+        await tx.executeQuery({
+          sql: text,
+          parameters: [],
+          query: { kind: 'RawNode', sqlFragments: [], parameters: [] },
+          queryId: { queryId: text },
+        });
+    });
+    const plan = await undo(runId, '--exit-code', '--apply');
+    expect(plan).toMatchObject({ code: 0, changes: [{ user_id: stays, field: 'email' }] });
+    const reasons = new Map(
+      (plan.left as { user_id: number; reason: string }[]).map(({ user_id, reason }) => [user_id, reason]),
+    );
+    expect(reasons).toEqual(
+      new Map([
+        [edited, 'edited since'],
+        [pushed, 'edited since'],
+        [moved, 'changed on the service since'],
+        [held, 'held: asked'],
+        [gone, 'the user has gone'],
+        [empty, expect.stringContaining('unsupported')],
+      ]),
+    );
+  });
+
+  it('has nothing to do for a first run, and knows no others', async () => {
+    await open();
+    expect(await undo(1n, '--exit-code', '--apply')).toMatchObject({ code: 0, changes: [], left: [] });
+    for (const run of ['99', 'last', '0']) {
+      const { code, stdout, stderr } = await musterd('undo', run, '--apply');
+      expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+      expect(stderr).toContain(run);
+    }
+  });
+});

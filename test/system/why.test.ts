@@ -1,0 +1,467 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Facts, nextStep } from '../../src/commands/explain-user.ts';
+import type { Presence, UserPlan, UserState } from '../../src/model/change.ts';
+import { readUserName } from '../../src/model/find.ts';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
+
+interface Field {
+  readonly field: string;
+  readonly base: unknown;
+  readonly mirror: unknown;
+  readonly service: unknown;
+  readonly rule: string | null;
+  readonly decision: string | null;
+  readonly because: string | null;
+  readonly held: Readonly<Record<string, unknown>> | null;
+}
+
+interface Why {
+  readonly user: Readonly<Record<string, unknown>>;
+  readonly service: Readonly<Record<string, unknown>>;
+  readonly presence: string | null;
+  readonly fields: readonly Field[];
+  readonly open_push: Readonly<Record<string, unknown>> | null;
+  readonly refused_plan: Readonly<Record<string, unknown>> | null;
+  readonly moves: readonly Readonly<Record<string, unknown>>[];
+  readonly next: string;
+}
+
+describe('a text that names a user', () => {
+  const nothing = { id: null, email: null, phone: null, name: null };
+  it.each([
+    ['41000001', { ...nothing, id: 41_000_001n, phone: '41000001' }],
+    [' 41000001 ', { ...nothing, id: 41_000_001n, phone: '41000001' }],
+    ['99999999999999999999', { ...nothing, phone: '99999999999999999999' }],
+    ['+1 (555) 0100', { ...nothing, phone: '15550100' }],
+    ['+15550100', { ...nothing, phone: '15550100' }],
+    ['Ada@Example.com', { ...nothing, email: 'ada@example.com' }],
+    ['  Ada   Lovelace ', { ...nothing, name: 'Ada Lovelace' }],
+    ['Ada @ Home', { ...nothing, name: 'Ada @ Home' }],
+    ['R2D2', { ...nothing, name: 'R2D2' }],
+    ['-', { ...nothing, name: '-' }],
+  ])('%j', (text, expected) => {
+    expect(readUserName(text)).toEqual(expected);
+  });
+});
+
+describe('what happens next', () => {
+  const plan = (presence: Presence, more: Partial<UserPlan> = {}): UserPlan => ({
+    id: 7n,
+    presence,
+    moves: [],
+    holds: [],
+    releases: [],
+    held: [],
+    patch: {},
+    write: null,
+    ...more,
+  });
+  const mirror = { name: { first: 'Anne', last: 'Berg' }, email: null, phone: null, roleId: 4n };
+  const state: UserState = {
+    id: 7n,
+    service: { id: 7n, raw: {} },
+    base: { ...mirror, joined: 'Anne Berg' },
+    mirror: { ...mirror, split: 'known', joined: 'Anne Berg', role: null, resolved: true, gone: false },
+    held: [],
+    hasOpenIntent: false,
+    missingForMs: undefined,
+    observedDiffers: false,
+  };
+  const facts = (given: Partial<Facts>): Facts => ({
+    plan: plan('merge'),
+    state,
+    open: null,
+    quietUntil: 'noon',
+    heldUntil: {},
+    refusedPlan: null,
+    absence: '600.0 s',
+    ...given,
+  });
+  const values = { base: null, mirror: null, service: null };
+  const push = { kind: 'push', field: 'email', ...values } as const;
+  const pull = { kind: 'pull', field: 'roleId', ...values } as const;
+  const conflict = { field: 'name', reason: 'conflict', detail: '', ...values, base: undefined } as const;
+  it.each<readonly [string, Partial<Facts>, string]>([
+    ['the service is away', { plan: undefined }, 'before the service answers'],
+    ['all is equal', {}, 'Nothing: both sides agree.'],
+    [
+      'a pull and a push',
+      { plan: plan('merge', { moves: [pull, push] }) },
+      'The next run pulls role_id and pushes email.',
+    ],
+    [
+      'a push that a refused plan holds',
+      { plan: plan('merge', { moves: [pull, push] }), refusedPlan: 'abc' },
+      'The next run pulls role_id; the push of email waits for "musterd approve abc".',
+    ],
+    ['a refused plan without a push', { refusedPlan: 'abc' }, 'Nothing: both sides agree.'],
+    ['a conflict', { plan: plan('merge', { holds: [conflict] }) }, 'The next run holds name.'],
+    [
+      'held fields',
+      { plan: plan('merge', { held: ['name', 'phone'] }), heldUntil: { phone: 'noon' } },
+      'Phone stays held until noon; name stays held until one of the two values changes or somebody decides.',
+    ],
+    [
+      'a hold that is over',
+      { plan: plan('merge', { releases: ['name'] }) },
+      'The next run ends the hold of name.',
+    ],
+    [
+      'a hold that is over with a push',
+      { plan: plan('merge', { moves: [push], releases: ['email'] }) },
+      'The next run pushes email.',
+    ],
+    ['a first sight', { plan: plan('adopt') }, 'The next run adopts the user from the service.'],
+    [
+      'a first sight in the team listing alone',
+      { plan: plan('adopt'), state: { ...state, service: undefined } },
+      'from the team listing',
+    ],
+    [
+      'a return',
+      { plan: plan('return') },
+      "The user is back: the next run adopts the service's values anew.",
+    ],
+    [
+      'a return with an edit',
+      { plan: plan('return', { holds: [conflict] }) },
+      'holds the earlier edit of name.',
+    ],
+    ['no lookup', { plan: plan('unresolved') }, 'musterd lookups add'],
+    ['no listing', { plan: plan('missing') }, '600.0 s apart'],
+    ['a stranger', { plan: plan('stranger') }, 'waits for a person'],
+    ['nobody', { plan: plan('forget') }, 'forgets'],
+    ['gone', { plan: plan('waiting') }, 'has left the team'],
+    [
+      'only in the ledger',
+      { plan: plan('waiting'), state: { ...state, mirror: undefined } },
+      'only the ledger',
+    ],
+    [
+      'an open push that shows',
+      { plan: plan('waiting'), open: { email: 'confirmed' } },
+      'confirms the push of email.',
+    ],
+    [
+      'an open push that may still come',
+      { plan: plan('waiting'), open: { email: 'confirmed', phone: 'unknown' } },
+      'confirms the push of email and waits for a sign of phone, which is given up as not applied after noon.',
+    ],
+    [
+      'an open push that never came',
+      { plan: plan('waiting'), open: { email: 'unanswered' } },
+      'gives up the push of email',
+    ],
+    [
+      'an open push gone wrong',
+      { plan: plan('waiting'), open: { email: 'changed' } },
+      'does not show what was sent as email',
+    ],
+  ])('%s', (_, given, expected) => {
+    expect(nextStep(facts(given))).toContain(expected);
+  });
+});
+
+describe('musterd why', () => {
+  let stage: Stage;
+  const open = async (options: StageOptions = {}) => {
+    stage = await createStage(options);
+    await stage.run();
+    stage.emulator.clearRequests();
+  };
+  afterEach(() => stage.close());
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+    MUSTERD__log__level: 'error',
+  });
+  const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    runMusterd(args, { ...environment(), ...env });
+  const why = async (who: string, env: Readonly<Record<string, string>> = {}) => {
+    const { code, stdout, stderr } = await musterd(['why', who, '--json'], env);
+    if (stdout === '') throw new Error(`exit ${code}: ${stderr}`);
+    return { code, report: JSON.parse(stdout) as Why };
+  };
+  const fieldOf = (report: Why, field: string) => {
+    const found = report.fields.find((candidate) => candidate.field === field);
+    if (found === undefined) throw new Error(`no ${field}`);
+    return found;
+  };
+  /** Somebody with an email, a phone and a name of two plain words that nobody else has. */
+  const subject = () => {
+    const users = stage.emulator.team.users();
+    const nameOf = ({ first, last }: (typeof users)[number]) => `${first} ${last}`;
+    const found = users.find(
+      (user) =>
+        user.email !== null &&
+        user.phone !== null &&
+        /^\p{Lu}\p{Ll}+$/u.test(user.first) &&
+        /^\p{Lu}\p{Ll}+$/u.test(user.last) &&
+        users.every(
+          (other) => other === user || (nameOf(other) !== nameOf(user) && other.email !== user.email),
+        ),
+    );
+    if (found === undefined) throw new Error('no such user');
+    return { ...found, email: found.email ?? '', phone: found.phone ?? '' };
+  };
+  /** All that a reading command must leave alone. */
+  const writes = () =>
+    stage.sql(
+      `select 'u', md5(string_agg(u::text || u.xmin, ',' order by id)) from mirror.users u union all
+       select 'b', md5(string_agg(b::text || b.xmin, ',' order by id)) from sync.user_base b union all
+       select 'c', md5(string_agg(c::text || c.xmin, ',' order by change_id)) from sync.changes c union all
+       select 'h', md5(string_agg(h::text || h.xmin, ',')) from sync.held_fields h union all
+       select 'r', md5(string_agg(r::text || r.xmin, ',')) from sync.runs r union all
+       select 'l', md5(string_agg(l::text || l.xmin, ',')) from sync.listings l union all
+       select 'p', (select count(*)::text from sync.leases)`,
+    );
+
+  it('finds a user by id, email, phone and name in any case, and says that both sides agree', async () => {
+    await open();
+    const { id, email, phone, first, last } = subject();
+    const names = [
+      String(id),
+      email.toUpperCase(),
+      `+${phone.replace(/\D/g, '')}`,
+      `${first}  ${last}`.toUpperCase(),
+    ];
+    for (const name of names) {
+      const { code, report } = await why(name);
+      expect(code).toBe(0);
+      expect(report.user).toMatchObject({ id, gone: false, resolved: true });
+      expect(report.presence).toBe('merge');
+      expect(report.fields.map(({ field, rule, decision }) => [field, rule, decision])).toEqual([
+        ['name', 'nothing', 'nothing'],
+        ['email', 'nothing', 'nothing'],
+        ['phone', 'nothing', 'nothing'],
+        ['role_id', 'nothing', 'nothing'],
+      ]);
+      expect(report.moves).toMatchObject(
+        ['adopt', 'adopt', 'adopt', 'adopt'].map((kind) => ({ kind, run_id: 1, user_id: id })),
+      );
+      expect(report.next).toBe('Nothing: both sides agree.');
+    }
+  });
+
+  it('lists those who answer to the same name, and asks for the id', async () => {
+    await open();
+    const twins = [1, 2].map((n) =>
+      stage.emulator.team.addUser({ first: 'Twin', last: 'Double', email: `twin${n}@example.com` }),
+    );
+    await stage.run();
+    const { code, stdout, stderr } = await musterd(['why', 'twin double']);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+    expect(stderr).toContain('2 users answer to "twin double"');
+    for (const { id, email } of twins) expect(stderr).toMatch(new RegExp(`${id} .*${email}`));
+    expect((await why(String(twins[1]?.id))).report.user['id']).toBe(twins[1]?.id);
+  });
+
+  it('exits 64 for nobody', async () => {
+    await open();
+    const { code, stdout, stderr } = await musterd(['why', 'Nobody At All']);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+    expect(stderr).toContain('No user answers to "Nobody At All"');
+  });
+
+  it('tells pull, push, settle and conflict apart before a run, and writes nothing', async () => {
+    await open();
+    const { id, email, roleId } = subject();
+    const role = [...stage.emulator.team.roles.keys()].find((other) => other !== roleId) ?? 0;
+    stage.emulator.team.editUser(id, { email: 'service@example.com', phone: '15550111', roleId: role });
+    await stage.sql(
+      `update mirror.users set email = 'mirror@example.com', role_id = ${role}, first_name = 'Robin', last_name = 'Reed' where id = ${id}`,
+    );
+    const before = await writes();
+    const { code, report } = await why(String(id));
+    expect(code).toBe(0);
+    expect(report.fields.map(({ field, rule, decision }) => [field, rule, decision])).toEqual([
+      ['name', 'push', 'push'],
+      ['email', 'conflict', 'hold'],
+      ['phone', 'pull', 'pull'],
+      ['role_id', 'settle', 'settle'],
+    ]);
+    expect(fieldOf(report, 'email')).toMatchObject({
+      base: email,
+      mirror: 'mirror@example.com',
+      service: 'service@example.com',
+      because: 'conflict: both sides changed it since they last agreed',
+      held: null,
+    });
+    expect(fieldOf(report, 'name').mirror).toEqual({ first: 'Robin', last: 'Reed' });
+    expect(report.next).toBe('The next run pulls phone, settles role_id, pushes name and holds email.');
+    expect(await writes()).toEqual(before);
+    expect(stage.updates()).toEqual([]);
+    const { stdout } = await musterd(['why', String(id)]);
+    expect(stdout).toContain('Next: The next run pulls phone');
+    expect(stdout).toContain('mirror@example.com\tservice@example.com\tconflict\thold');
+  });
+
+  it('shows both values of a held conflict, since when, and what ends it', async () => {
+    await open();
+    const { id } = subject();
+    stage.emulator.team.editUser(id, { email: 'service@example.com' });
+    await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${id}`);
+    const { runId } = await stage.run();
+    const { report } = await why('mirror@example.com');
+    expect(fieldOf(report, 'email')).toMatchObject({
+      rule: 'conflict',
+      decision: 'held',
+      mirror: 'mirror@example.com',
+      service: 'service@example.com',
+      held: {
+        reason: 'conflict',
+        run_id: Number(runId),
+        since: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+        until: null,
+        mirror_value: 'mirror@example.com',
+        service_value: 'service@example.com',
+      },
+    });
+    expect(report.moves.at(-1)).toMatchObject({ kind: 'hold', field: 'email', run_id: Number(runId) });
+    expect(report.next).toBe('Email stays held until one of the two values changes or somebody decides.');
+    const byPolicy = await why(String(id), { MUSTERD__policy__email: 'service-wins' });
+    expect(fieldOf(byPolicy.report, 'email').decision).toBe('held');
+  });
+
+  it('shows a hold that a person asked for with its end', async () => {
+    await open();
+    const { id } = subject();
+    await stage.sql(
+      `insert into sync.held_fields (team_id, user_id, field, reason, detail, until)
+       values (41, ${id}, 'phone', 'asked', 'on leave', clock_timestamp() + interval '1 day')`,
+    );
+    const { report } = await why(String(id));
+    expect(fieldOf(report, 'phone')).toMatchObject({
+      rule: 'nothing',
+      decision: 'held',
+      because: 'asked: on leave',
+      held: { reason: 'asked', run_id: null, until: expect.stringMatching(/Z$/) as string },
+    });
+    expect(report.next).toMatch(/^Phone stays held until \d{4}-.*Z\.$/);
+  });
+
+  it('names the run and the X-Request-Id of a push', async () => {
+    await open();
+    const { id } = subject();
+    await stage.sql(`update mirror.users set phone = '15550133' where id = ${id}`);
+    const { runId } = await stage.run();
+    const { report } = await why(String(id));
+    const [[requestId] = []] = await stage.sql(`select request_id from sync.changes where kind = 'push'`);
+    expect(requestId).toBeTruthy();
+    expect(report.moves.at(-1)).toMatchObject({
+      kind: 'push',
+      field: 'phone',
+      new_value: '15550133',
+      outcome: 'confirmed',
+      run_id: Number(runId),
+      request_id: requestId,
+    });
+  });
+
+  it('shows an open push, and what the next run finds out about it', async () => {
+    await open({ config: { push: { quietPeriodMs: 3_600_000 } } });
+    const { id } = subject();
+    const env = { MUSTERD__push__quietPeriodMs: '3600000' };
+    const clear = stage.emulator.addFault({
+      kind: 'status',
+      path: '/v1/users/update',
+      code: 503,
+      times: 'always',
+    });
+    await stage.sql(`update mirror.users set phone = '15550144' where id = ${id}`);
+    const { runId } = await stage.run();
+    clear();
+    const waiting = await why(String(id), env);
+    expect(waiting.report.presence).toBe('waiting');
+    expect(waiting.report.open_push).toMatchObject({
+      run_id: Number(runId),
+      sent: { phone: '15550144' },
+      shows: { phone: 'unknown' },
+    });
+    expect(waiting.report.next).toMatch(
+      /^The outcome of a push is not known: the next run reads the user back and waits for a sign of phone, which is given up as not applied after \d{4}-.*Z\.$/,
+    );
+    const late = await why(String(id), { MUSTERD__push__quietPeriodMs: '0' });
+    expect(late.report.next).toContain('gives up the push of phone as not applied');
+    stage.emulator.team.editUser(id, { phone: '15550144' });
+    expect((await why(String(id), env)).report.next).toContain('confirms the push of phone');
+  });
+
+  it('says that a push waits for a plan to be approved', async () => {
+    await open();
+    const { id } = subject();
+    await stage.sql(`update mirror.users set phone = '15550155' where id = ${id}`);
+    await stage.sql(
+      `insert into sync.plans (team_id, hash, reasons, changes, expires_at)
+       values (41, 'abcdef012345', '{too many}', '[{"user_id": ${id}}]', clock_timestamp() + interval '1 day')`,
+    );
+    const { report } = await why(String(id));
+    expect(report.refused_plan).toMatchObject({ hash: 'abcdef012345', reasons: ['too many'] });
+    expect(report.next).toBe('The push of phone waits for "musterd approve abcdef012345".');
+    const other = stage.emulator.team.users().find((user) => user.id !== id);
+    expect((await why(String(other?.id))).report.refused_plan).toBeNull();
+  });
+
+  it('without a service shows base and mirror, says so, and exits 1', async () => {
+    await open();
+    const { id, email } = subject();
+    await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${id}`);
+    const away = { MUSTERD_BASE_URL: 'http://127.0.0.1:9' };
+    const { code, report } = await why(String(id), away);
+    expect(code).toBe(1);
+    expect(report.service).toMatchObject({ reached: false, problem: expect.any(String) as string });
+    expect(fieldOf(report, 'email')).toMatchObject({
+      base: email,
+      mirror: 'mirror@example.com',
+      service: null,
+      rule: null,
+      decision: null,
+    });
+    const words = await musterd(['why', String(id)], away);
+    expect(words.stdout).toContain('The service could not be read');
+    expect((await musterd(['why', String(id)], { MUSTERD_SECRET_KEY: 'nobody-knows-this' })).code).toBe(77);
+  });
+
+  it('finds by all known addresses a user whom no request without a filter shows', async () => {
+    await open({ emulator: { variants: { 'unfiltered-users': 'none', 'member-extras': 'email-phone' } } });
+    const { id } = subject();
+    stage.emulator.setVariants({ 'member-extras': 'none' });
+    stage.emulator.team.editUser(id, { email: 'moved@example.com' });
+    const { report } = await why(String(id));
+    expect(fieldOf(report, 'email')).toMatchObject({ service: 'moved@example.com', decision: 'pull' });
+    stage.emulator.team.editUser(id, { phone: '15550166' });
+    const lost = await why(String(id));
+    expect(lost.report.presence).toBe('unresolved');
+    expect(lost.report.service).toMatchObject({ seen: false, listed: true });
+    expect(lost.report.next).toContain('musterd lookups add');
+    await stage.sql(`insert into mirror.user_lookups (team_id, email) values (41, 'moved@example.com')`);
+    expect(fieldOf((await why(String(id))).report, 'phone').service).toBe('15550166');
+  });
+
+  it('knows users that only one side has', async () => {
+    await open();
+    const { id } = subject();
+    const fresh = stage.emulator.team.addUser({ first: 'New', last: 'Comer', email: 'new@example.com' });
+    for (const name of ['new@example.com', String(fresh.id), 'new comer']) {
+      const { report } = await why(name);
+      expect(report).toMatchObject({ user: { id: fresh.id, gone: null }, presence: 'adopt', moves: [] });
+      expect(report.next).toBe('The next run adopts the user from the service.');
+    }
+    stage.emulator.team.removeUser(id);
+    const { report } = await why(String(id));
+    expect(report.presence).toBe('missing');
+    expect(report.next).toContain('called gone once');
+  });
+
+  it('exits 78 when the credentials are those of another team', async () => {
+    await open();
+    const other = await createStage({ emulator: { teamId: 99, users: 3 } });
+    try {
+      expect((await musterd(['why', '41000001'], other.emulator.environment)).code).toBe(78);
+    } finally {
+      await other.close();
+    }
+  });
+});
