@@ -112,7 +112,7 @@ comment on column sync.changes.state is 'open: a push whose outcome is not known
 comment on column sync.changes.base is 'By field: the value last agreed on before the change.';
 comment on column sync.changes.old is 'By field: the value that was replaced.';
 comment on column sync.changes.new is 'By field: the value that replaced it; for a push, what is sent.';
-comment on column sync.changes.outcome is 'By field of a push: confirmed, ineffective, changed, missing, refused, unsent or unknown.';
+comment on column sync.changes.outcome is 'By field of a push: confirmed, ineffective, changed, missing, refused, unsent, unanswered or unknown.';
 comment on column sync.changes.request_id is 'X-Request-Id of the answer.';
 comment on column sync.changes.opened_at is 'When the row was written.';
 comment on column sync.changes.sent_at is 'When the request began to leave; NULL if it never did.';

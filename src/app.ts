@@ -104,7 +104,11 @@ async function runUnderLease({ db, config, command, lease }: Run, watch: Watch):
       watch.onEvent?.(event);
     });
     const end = async (outcome: RunOutcome, reasons: readonly string[], waiting: number) => {
-      const { counts, requestIds } = findings;
+      const { requestIds, longestPushMs } = findings;
+      const counts = {
+        ...findings.counts,
+        ...(longestPushMs === null ? {} : { push_window_ms: longestPushMs }),
+      };
       await finishRun(db, runId, { outcome, reasons, counts, waiting, requests, requestIds });
       const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
       log.info({ outcome, counts, waiting, requests, durationMs }, 'run finished');

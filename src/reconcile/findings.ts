@@ -58,6 +58,10 @@ export interface Findings {
   /** Something that a person may want to know and that costs nothing. */
   warn(text: string): void;
   count(kind: CountKind, by?: number): void;
+  /** Takes note of one batch's window: from reading it again to its answer. */
+  pushWindow(windowMs: number): void;
+  /** The longest of them: for so long an edit elsewhere could be overwritten. `null`: nothing was pushed. */
+  readonly longestPushMs: number | null;
   event(event: RunEvent): void;
   requestId(requestId: string | null): void;
   readonly reasons: readonly string[];
@@ -72,6 +76,7 @@ export function createFindings(onEvent: (event: RunEvent) => void = () => {}): F
   const requestIds: string[] = [];
   const counts: Partial<Record<CountKind, number>> = {};
   let refusal: Refusal | null = null;
+  let longestPushMs: number | null = null;
   return {
     refuse: (refused) => {
       refusal = refused;
@@ -92,6 +97,12 @@ export function createFindings(onEvent: (event: RunEvent) => void = () => {}): F
     },
     count: (kind, by = 1) => {
       if (by !== 0) counts[kind] = (counts[kind] ?? 0) + by;
+    },
+    pushWindow: (windowMs) => {
+      longestPushMs = Math.max(longestPushMs ?? 0, windowMs);
+    },
+    get longestPushMs() {
+      return longestPushMs;
     },
     event: onEvent,
     requestId: (requestId) => {

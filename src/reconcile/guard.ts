@@ -26,7 +26,6 @@ import {
   fields,
   type ServiceUser,
   sameBytes,
-  type UserPatch,
   type UserValues,
 } from '../model/user.ts';
 import { canonicalBase } from './merge.ts';
@@ -67,13 +66,6 @@ export interface GuardVerdict {
   readonly waiting: readonly PlannedPush[];
 }
 
-function samePatch(a: UserPatch, b: UserPatch): boolean {
-  return fields.every((field) => {
-    if ((a[field] === undefined) !== (b[field] === undefined)) return false;
-    return a[field] === undefined || sameBytes(field, a as UserValues, b as UserValues);
-  });
-}
-
 /** What a plan would send, with the bases it rests on: the form in which it is shown and approved. */
 export function plannedPush({ id, moves, patch }: UserPlan, user: ServiceUser | undefined): PlannedPush {
   const base = Object.fromEntries(
@@ -82,11 +74,14 @@ export function plannedPush({ id, moves, patch }: UserPlan, user: ServiceUser | 
   return { userId: id, name: user?.name ?? '', base, patch };
 }
 
+/** Whether a person approved each field that the plan sends, with this value on this base. */
 function isApproved(plan: UserPlan, { history, users }: GuardView): boolean {
-  const planned = plannedPush(plan, users.get(plan.id));
-  return history.approved.some(
-    ({ userId, base, patch }) =>
-      userId === plan.id && samePatch(patch, planned.patch) && samePatch(base, planned.base),
+  const { base, patch } = plannedPush(plan, users.get(plan.id));
+  const mine = history.approved.filter(({ userId }) => userId === plan.id);
+  const same = (field: Field, a: Partial<UserValues>, b: Partial<UserValues>) =>
+    a[field] !== undefined && b[field] !== undefined && sameBytes(field, a as UserValues, b as UserValues);
+  return patchedFields(patch).every((field) =>
+    mine.some((approved) => same(field, approved.patch, patch) && same(field, approved.base, base)),
   );
 }
 

@@ -5,47 +5,12 @@
 import { MusterdError, ServiceError } from '../errors.ts';
 import type { FieldOutcomes, Intent } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
-import type { TeamMember } from '../model/team.ts';
 import type { ServiceUser, UserPatch, UserValues } from '../model/user.ts';
-import type { Findings } from './findings.ts';
-import type { Policy } from './policy.ts';
-import type { MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
-import { type Answered, resultOf } from './push-result.ts';
-import { isRefusal, readBack } from './roster.ts';
+import { type PushPlaces, type PushSettings, readBackIntents, record } from './push-record.ts';
+import type { Answered } from './push-result.ts';
+import { isRefusal } from './roster.ts';
 import { guardSend } from './send-guard.ts';
 import { judge, judgeLate, patchedFields } from './verdict.ts';
-
-export interface PushPlaces {
-  readonly service: ServicePort;
-  readonly mirror: MirrorPort & MirrorWriter;
-  readonly findings: Findings;
-  readonly members: ReadonlyMap<Id, TeamMember>;
-  readonly roles: ReadonlyMap<Id, string>;
-  /** As the service has just shown them, before anything is sent. */
-  readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** Users whose push a person approved. */
-  readonly approved: ReadonlySet<Id>;
-  /** Ms of a clock that never jumps. */
-  readonly monotonicMs: () => number;
-  /** By that clock: what was prepared may not leave later than this. */
-  readonly sendByMs: number;
-  /** Opened when an update did what it must not: no more is pushed in this run. */
-  readonly breaker: {
-    open: boolean;
-    /** Requests without an answer, in this run. */
-    unanswered: number;
-  };
-}
-
-export interface PushSettings {
-  readonly batchSize: number;
-  readonly quietPeriodMs: number;
-  /** How long after it was prepared a request may still leave. */
-  readonly sendDeadlineMs: number;
-  readonly policy: Policy;
-  /** A field pushed this often in a row to no effect is held. */
-  readonly maxTries: number;
-}
 
 /** What one request was answered with. */
 type Sent =
@@ -74,62 +39,6 @@ async function send(places: PushPlaces, patches: ReadonlyMap<Id, UserPatch>): Pr
     }
     const turnedAway = error.phase === 'not-sent' || [401, 429].includes(error.status ?? 0);
     return turnedAway ? { kind: 'unsent', error } : { kind: 'unknown', error };
-  }
-}
-
-/**
- * Old and new addresses: after a push of a new email, a lookup by the old one finds nothing. What the
- * service showed may be neither, where the mirror wins a conflict.
- */
-function addressesOf(intents: readonly Intent[]) {
-  return {
-    emails: intents.flatMap(({ base, before, sent }) => [base.email, before.email, sent.email ?? null]),
-    phones: intents.flatMap(({ base, before, sent }) => [base.phone, before.phone, sent.phone ?? null]),
-  };
-}
-
-export async function readBackIntents(
-  places: PushPlaces,
-  intents: readonly Intent[],
-): Promise<ReadonlyMap<Id, ServiceUser>> {
-  const ids = intents.map(({ userId }) => userId);
-  return readBack(places.service, addressesOf(intents), ids);
-}
-
-/** Writes the results down and says what they come to. */
-export async function record(
-  places: PushPlaces,
-  settings: PushSettings,
-  answered: readonly Answered[],
-): Promise<void> {
-  const { mirror, findings } = places;
-  if (answered.length === 0) return;
-  const tries = await mirror.countIneffective(answered.map(({ intent }) => intent));
-  const results = answered.map((answer) =>
-    resultOf({ ...answer, before: places.users.get(answer.intent.userId) }, tries, settings.maxTries),
-  );
-  const locked = new Set(await mirror.applyResults(results));
-  for (const { intent, outcomes, holds } of results) {
-    if (intent.sent.name === undefined && holds.some(({ field }) => field === 'name')) {
-      places.breaker.open = true;
-      findings.partial(
-        `an update of user ${intent.userId} changed a name that was not sent: pushing stopped`,
-      );
-    }
-    if (locked.has(intent.userId)) {
-      findings.partial(`user ${intent.userId} is being edited: the push is confirmed later`);
-      continue;
-    }
-    const all = Object.values(outcomes);
-    findings.count('pushed', all.filter((outcome) => outcome === 'confirmed').length);
-    findings.count('ineffective', all.filter((outcome) => outcome === 'ineffective').length);
-    findings.count('held', holds.length);
-    const open = all.filter((outcome) => outcome === 'unknown').length;
-    findings.count('unknown', open);
-    if (open > 0) findings.partial(`the outcome of a push to user ${intent.userId} is unknown`);
-    if (all.includes('ineffective') && holds.length === 0) {
-      findings.partial(`a push to user ${intent.userId} had no effect and will be tried again`);
-    }
   }
 }
 
@@ -166,6 +75,12 @@ async function readRefused(
   return judged.filter((answer) => !isSettled(answer)).map(({ intent }) => intent);
 }
 
+/** The result of an intent that was not sent after all. */
+function neverLeft(intent: Intent): Answered {
+  const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
+  return { intent, seen: null, outcomes, requestId: null };
+}
+
 /** A refused request is cut in two, by user and then by field, until the one bad value is found. */
 async function bisect(
   places: PushPlaces,
@@ -178,8 +93,14 @@ async function bisect(
     // One that is left over was refused in company only, so it is sent alone before it is held.
     const half = Math.max(1, Math.ceil(rest.length / 2));
     let anyTaken = rest.length < intents.length;
-    if (rest.length > 0 && (await sendIntents(places, settings, rest.slice(0, half)))) anyTaken = true;
     const waiting = rest.slice(half);
+    try {
+      if (rest.length > 0 && (await sendIntents(places, settings, rest.slice(0, half)))) anyTaken = true;
+    } catch (stop) {
+      // Turned away in the middle: the other half never left, and need not wait for the quiet period.
+      await record(places, settings, waiting.map(neverLeft));
+      throw stop;
+    }
     if (waiting.length === 0) return anyTaken;
     // Trying the first half took its time, and somebody may have edited the second meanwhile.
     const second = await readRefused(places, settings, waiting, error);
@@ -264,13 +185,7 @@ export async function sendIntents(
     case 'refused':
       return bisect(places, settings, intents, sent.error);
     case 'unsent': {
-      const outcomes = (intent: Intent) =>
-        Object.fromEntries(patchedFields(intent.sent).map((f) => [f, 'unsent' as const]));
-      await record(
-        places,
-        settings,
-        intents.map((intent) => ({ intent, seen: null, outcomes: outcomes(intent), requestId: null })),
-      );
+      await record(places, settings, intents.map(neverLeft));
       throw sent.error;
     }
     case 'unknown': {

@@ -13,8 +13,9 @@ import type { Hold, Intent, UserPlan } from '../model/change.ts';
 import { chunks } from './chunks.ts';
 import { warnOfStale } from './findings.ts';
 import { planUser } from './plan-user.ts';
+import { type PushPlaces, type PushSettings, readBackIntents, record } from './push-record.ts';
 import type { Answered } from './push-result.ts';
-import { type PushPlaces, type PushSettings, readBackIntents, record, sendIntents } from './push-send.ts';
+import { sendIntents } from './push-send.ts';
 import { readBack } from './roster.ts';
 import { isPassing } from './send-guard.ts';
 import { judgeLate, patchedFields } from './verdict.ts';
@@ -100,6 +101,7 @@ async function pushBatch(
     try {
       const taken = await sendIntents({ ...places, users, sendByMs }, settings, intents);
       const windowMs = Math.round(monotonicMs() - readAtMs);
+      findings.pushWindow(windowMs);
       findings.event({
         kind: 'push',
         users: intents.map(({ userId }) => userId),

@@ -22,8 +22,8 @@ describe('a schedule', () => {
   });
 
   it('ticks at each time of the expression, and says when the next one is', async () => {
-    const { next } = await open();
-    expect(next()).toEqual(new Date('2030-01-01T13:00:00Z'));
+    const opened = await open();
+    expect(opened.next()).toEqual(new Date('2030-01-01T13:00:00Z'));
     await vi.advanceTimersByTimeAsync(29 * 60_000);
     expect(ticks).toBe(0);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -33,19 +33,19 @@ describe('a schedule', () => {
   });
 
   it('answers a time that was slept through as soon as the process is awake', async () => {
-    const { next } = await open();
+    const opened = await open();
     // The machine sleeps past 13:00: its clock goes on, and no timer fires meanwhile.
     vi.setSystemTime('2030-01-01T13:10:00Z');
     await vi.advanceTimersByTimeAsync(30 * 60_000);
     expect(ticks).toBe(1);
-    expect(next()).toEqual(new Date('2030-01-01T14:00:00Z'));
+    expect(opened.next()).toEqual(new Date('2030-01-01T14:00:00Z'));
     await vi.advanceTimersByTimeAsync(20 * 60_000);
     expect(ticks).toBe(2);
   });
 
   it('ticks no more once it is closed', async () => {
-    const { close } = await open();
-    await close();
+    const opened = await open();
+    await opened.close();
     await vi.advanceTimersByTimeAsync(3 * 60 * 60_000);
     expect(ticks).toBe(0);
   });

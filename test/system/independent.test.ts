@@ -89,7 +89,7 @@ describe('a service with other choices', () => {
       ['102', 'Given2', 'moved@ind.example', '+447900999999'],
       ['9007199254740993', 'Plato', 'the.plato@ind.example', null],
     ]);
-    expect(service.updates).toEqual([
+    expect(service.updates.toSorted(byText)).toEqual([
       { id: '101', keys: ['first_name', 'id', 'last_name'] },
       { id: '102', keys: ['email', 'id'] },
       { id: '9007199254740993', keys: ['email', 'id'] },
