@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { servers } from '../support/servers.ts';
+import { createStage, type Stage } from '../system/stage.ts';
+
+describe.each(servers())('the roles for people on $name', (server) => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await createStage({ server, emulator: { users: 5, tags: 2, fields: 1 } });
+    await stage.run();
+  });
+  afterAll(() => stage.close());
+
+  /** Runs a statement as that role, in a transaction that is rolled back. */
+  const as = (role: string, statement: string) =>
+    runSqlText(stage.db, `begin; set local role ${role}; ${statement}; rollback`);
+
+  it.each([
+    ['musterd_reader', 'select * from mirror.users'],
+    ['musterd_reader', 'select * from report.pending'],
+    ['musterd_reader', 'select * from report.held'],
+    ['musterd_editor', 'select * from report.changes'],
+    ['musterd_editor', `update mirror.users set first_name = 'Robin', email = 'x' || id || '@example.com'`],
+    ['musterd_editor', `insert into mirror.user_lookups (team_id, email) values (41, 'a@example.com')`],
+  ])('%s may %s', async (role, statement) => {
+    await expect(as(role, statement)).resolves.toBeDefined();
+  });
+
+  it.each([
+    ['musterd_reader', `update mirror.users set first_name = 'Robin'`],
+    ['musterd_reader', 'select * from sync.user_base'],
+    ['musterd_editor', 'update sync.user_base set email = null'],
+    ['musterd_editor', 'delete from sync.changes'],
+    ['musterd_editor', 'select * from sync.changes'],
+    ['musterd_editor', 'update mirror.users set gone_at = null'],
+    ['musterd_editor', `update mirror.tags set tag = 'x'`],
+    ['musterd_editor', 'truncate mirror.users'],
+    ['musterd_editor', 'delete from mirror.users'],
+  ])('%s may not %s', async (role, statement) => {
+    await expect(as(role, statement)).rejects.toThrow(/permission denied/);
+    await runSqlText(stage.db, 'rollback').catch(() => {});
+  });
+});
