@@ -2,7 +2,14 @@
 import type { ServiceError } from '../errors.ts';
 import type { FieldOutcomes, Hold, HoldReason, Intent, IntentResult, Tries } from '../model/change.ts';
 import { joinName } from '../model/name.ts';
-import { type Field, type ServiceUser, serviceValue, type UserValues } from '../model/user.ts';
+import {
+  canonicalServiceValue,
+  canonicalValue,
+  type Field,
+  type ServiceUser,
+  serviceValue,
+  type UserValues,
+} from '../model/user.ts';
 import { takeValue } from './take-service.ts';
 import { nameWasTouched, patchedFields } from './verdict.ts';
 
@@ -59,7 +66,10 @@ function holdOf(
       const count = (tries?.[field] ?? 0) + 1;
       return count < maxTries
         ? undefined
-        : hold('ineffective', `pushed ${count} times to no effect or without an answer`);
+        : hold(
+            'ineffective',
+            `pushed ${count} times to no effect or without an answer${differenceOf(field, answered)}`,
+          );
     }
     case 'confirmed':
     case 'unsent':
@@ -69,6 +79,15 @@ function holdOf(
     default:
       return outcomes[field] satisfies never;
   }
+}
+
+/** Where what was sent and what is shown part, in the form in which they are compared. */
+function differenceOf(field: Field, { intent, seen }: Answered): string {
+  const shown = seen === null ? undefined : canonicalServiceValue(field, seen);
+  if (shown === undefined) return '';
+  const sent = canonicalValue(field, intent.sent as UserValues);
+  const at = [...sent].findIndex((character, index) => character !== [...shown][index]);
+  return `: sent "${sent}", shown "${shown}", different from character ${(at < 0 ? [...sent].length : at) + 1} on`;
 }
 
 function valueBefore(field: Field, { before }: Intent) {
