@@ -86,8 +86,9 @@ function differenceOf(field: Field, { intent, seen }: Answered): string {
   const shown = seen === null ? undefined : canonicalServiceValue(field, seen);
   if (shown === undefined) return '';
   const sent = canonicalValue(field, intent.sent as UserValues);
-  const at = [...sent].findIndex((character, index) => character !== [...shown][index]);
-  return `: sent "${sent}", shown "${shown}", different from character ${(at < 0 ? [...sent].length : at) + 1} on`;
+  const [one, other] = [Array.from(sent), Array.from(shown)];
+  const at = one.findIndex((character, index) => character !== other[index]);
+  return `: sent "${sent}", shown "${shown}", different from character ${(at < 0 ? one.length : at) + 1} on`;
 }
 
 function valueBefore(field: Field, { before }: Intent) {
