@@ -1,5 +1,5 @@
 /** Finds users by what a person knows of them. */
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { UserName } from '../model/find.ts';
 import type { Id } from '../model/id.ts';
 
@@ -33,11 +33,11 @@ export async function findUsers<T>(
         or exists (select from sync.changes c where c.team_id = ${teamId} and c.user_id = a.id)
       union all
       select u.id, 2 from mirror.users u, asked a where u.team_id = ${teamId} and (
-        ${sameEmail('u.email')} or ${samePhone('u.phone')} or ${sameName('u.name')}
-        or ${sameName("u.first_name || ' ' || u.last_name")})
+        ${sameEmail(sql.ref('u.email'))} or ${samePhone(sql.ref('u.phone'))} or ${sameName(sql.ref('u.name'))}
+        or ${sameName(sql`u.first_name || ' ' || u.last_name`)})
       union all
       select b.id, 3 from sync.user_base b, asked a where b.team_id = ${teamId} and (
-        ${sameEmail('b.email')} or ${samePhone('b.phone')} or ${sameName('b.name')})
+        ${sameEmail(sql.ref('b.email'))} or ${samePhone(sql.ref('b.phone'))} or ${sameName(sql.ref('b.name'))})
     ),
     found as (select id, min(rank) as rank from matches group by id)
     select f.id, coalesce(u.name, b.name, '') as name, coalesce(u.email, b.email) as email,
@@ -50,16 +50,16 @@ export async function findUsers<T>(
   return rows;
 }
 
-/** As `canonicalEmail` has it: ASCII letters alone change their case. The column is one of ours, never a person's text. */
-function sameEmail(column: string) {
-  return sql`lower(regexp_replace(${sql.raw(column)}, '^\\s+|\\s+$', '', 'g') collate "C") = a.email`;
+/** As `canonicalEmail` has it: ASCII letters alone change their case. */
+function sameEmail(text: RawBuilder<unknown>) {
+  return sql`lower(regexp_replace(${text}, '^\\s+|\\s+$', '', 'g') collate "C") = a.email`;
 }
 
-function samePhone(column: string) {
-  return sql`regexp_replace(${sql.raw(column)}, '[^0-9]', '', 'g') = a.phone`;
+function samePhone(text: RawBuilder<unknown>) {
+  return sql`regexp_replace(${text}, '[^0-9]', '', 'g') = a.phone`;
 }
 
 /** In any case, and as `canonicalName` has it. */
-function sameName(column: string) {
-  return sql`lower(btrim(regexp_replace(normalize(${sql.raw(column)}), '\\s+', ' ', 'g'))) = lower(a.name)`;
+function sameName(text: RawBuilder<unknown>) {
+  return sql`lower(btrim(regexp_replace(normalize(${text}), '\\s+', ' ', 'g'))) = lower(a.name)`;
 }
