@@ -73,7 +73,7 @@ comment on table sync.runs is 'One row per run.';
 comment on column sync.runs.run_id is 'Number of the run.';
 comment on column sync.runs.team is 'Name of the team in the configuration.';
 comment on column sync.runs.team_id is 'The service''s id of the team, once the run knew it.';
-comment on column sync.runs.command is 'The command that ran: reconcile or daemon.';
+comment on column sync.runs.command is 'The command that ran: reconcile, daemon, resolve or resync.';
 comment on column sync.runs.started_at is 'When it began.';
 comment on column sync.runs.finished_at is 'When it ended.';
 comment on column sync.runs.outcome is 'complete: every listing was read to its end and every outcome is known. partial: not so, see reasons. failed: an error ended it. refused: the guard refused the plan.';

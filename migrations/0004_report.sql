@@ -130,7 +130,7 @@ comment on view report.runs is 'All runs, with what each one moved.';
 comment on column report.runs.run_id is 'Number of the run.';
 comment on column report.runs.team is 'Name of the team in the configuration.';
 comment on column report.runs.team_id is 'The service''s id of the team.';
-comment on column report.runs.command is 'reconcile or daemon.';
+comment on column report.runs.command is 'reconcile, daemon, resolve or resync.';
 comment on column report.runs.started_at is 'When it began.';
 comment on column report.runs.finished_at is 'When it ended.';
 comment on column report.runs.duration is 'How long it took.';

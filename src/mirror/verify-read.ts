@@ -1,33 +1,11 @@
 /** The mirror as `musterd verify` compares it: read in one snapshot, and by statements of its own. */
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Id } from '../model/id.ts';
+import type { MirroredUser } from '../model/mirrored-user.ts';
 import type { Database } from './database.ts';
 
 /** Anything that a column can hold and that is compared. */
 export type Cell = string | bigint | Date | null;
-
-export interface MirroredUser {
-  readonly id: Id;
-  /** The joined name. */
-  readonly name: string;
-  readonly first_name: string;
-  readonly last_name: string;
-  readonly email: string | null;
-  readonly phone: string | null;
-  readonly role_id: Id | null;
-  readonly role: string | null;
-  readonly resolved: boolean;
-  readonly gone_at: Date | null;
-  readonly created_at: Date | null;
-  readonly updated_at: Date | null;
-  readonly user_created_at: Date | null;
-  readonly user_updated_at: Date | null;
-  readonly agreed: boolean;
-  /** Missed by complete passes since then, and not yet proven gone. */
-  readonly missing_since: Date | null;
-  /** By field: why a difference is to be expected. */
-  readonly expected: Readonly<Record<string, string>>;
-}
 
 /** A row of a listing: `columns` are those that follow the service. */
 export interface MirroredRow {

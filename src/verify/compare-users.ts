@@ -1,33 +1,10 @@
 /** Users of the two sides, field by field. */
 import type { Id } from '../model/id.ts';
+import type { MirroredUser } from '../model/mirrored-user.ts';
 import { canonicalName, joinName } from '../model/name.ts';
 import type { TeamMember } from '../model/team.ts';
 import { canonicalServiceValue, canonicalValue, type Field, type ServiceUser } from '../model/user.ts';
 import type { Difference, Duplicate, Findings, OneSided, Value } from './difference.ts';
-
-/** A user as the mirror has it. */
-export interface MirroredUser {
-  readonly id: Id;
-  /** The joined name. */
-  readonly name: string;
-  readonly first_name: string;
-  readonly last_name: string;
-  readonly email: string | null;
-  readonly phone: string | null;
-  readonly role_id: Id | null;
-  readonly role: string | null;
-  readonly resolved: boolean;
-  readonly gone_at: Date | null;
-  readonly created_at: Date | null;
-  readonly updated_at: Date | null;
-  readonly user_created_at: Date | null;
-  readonly user_updated_at: Date | null;
-  /** Whether both sides ever agreed on it. */
-  readonly agreed: boolean;
-  readonly missing_since: Date | null;
-  /** By field, such as `role_id`: the pending edit, open push or hold that explains a difference. */
-  readonly expected: Readonly<Record<string, string>>;
-}
 
 /** The service's half: `users` as answered by address or without a filter, `members` as the team lists them. */
 export interface ServiceUsers {

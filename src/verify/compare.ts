@@ -1,10 +1,11 @@
 /** Everything that the two sides have in common, side by side. Values in, values out. */
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
+import type { MirroredUser } from '../model/mirrored-user.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import { compareRows, type MirroredRow, type ServiceRow } from './compare-rows.ts';
-import { compareUsers, findSharedAddresses, type MirroredUser } from './compare-users.ts';
+import { compareUsers, findSharedAddresses } from './compare-users.ts';
 import type { Difference, Duplicate, OneSided } from './difference.ts';
 import type { ServiceSnapshot } from './service-side.ts';
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { MirroredUser } from '../../src/model/mirrored-user.ts';
 import { compareRows } from '../../src/verify/compare-rows.ts';
-import { compareUsers, findSharedAddresses, type MirroredUser } from '../../src/verify/compare-users.ts';
+import { compareUsers, findSharedAddresses } from '../../src/verify/compare-users.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
