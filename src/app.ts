@@ -25,12 +25,22 @@ export interface Watch {
   readonly onEvent?: (event: RunEvent) => void;
   /** A request to stop. */
   readonly signal?: AbortSignal;
+  /** How long to wait for another run of the team to end; not at all when left out. */
+  readonly waitMs?: number;
 }
 
 export function reconcileSettings(config: Config): ReconcileSettings {
-  const { push, pages, absence, policy, segments, guard, roles } = config;
-  const adminRoleIds = roles.admin.map(BigInt);
-  return { push, pageSize: pages.size, absence, policy, segments, guard: { ...guard, adminRoleIds } };
+  const { push, pages, absence, policy, segments, guard, roles, service } = config;
+  const filters = { tags: config.scope.tags, contact_fields: config.scope.contactFields };
+  return {
+    push,
+    pageSize: pages.size,
+    absence,
+    scope: { baseUrl: service.baseUrl ?? '', filters },
+    policy,
+    segments,
+    guard: { ...guard, adminRoleIds: roles.admin.map(BigInt) },
+  };
 }
 
 /** What a run came to. */
@@ -63,7 +73,9 @@ export async function runReconcile(
   watch: Watch,
 ): Promise<RunReport> {
   const log = watch.log.child({ team: config.team });
-  const lease = await takeLease(db, config.team, config.lease).catch((error: unknown) => {
+  const { ttlMs } = config.lease;
+  const { waitMs = 0, signal } = watch;
+  const lease = await takeLease(db, config.team, { ttlMs, waitMs, signal }).catch((error: unknown) => {
     log.warn({ err: error }, 'run not started');
     throw error;
   });

@@ -40,6 +40,11 @@ const paginationBody = z.strictObject({
   parent_id: z.int().optional(),
 });
 
+/** The fields of it that choose among the rows of a listing. */
+const listingFilter = paginationBody
+  .pick({ archived: true, assigned: true, filter: true, filters: true, parent_id: true })
+  .default({});
+
 const segment = z.strictObject({
   name: word.describe('Name under which the count is kept.'),
   body: paginationBody.default({}).describe('Pagination body of the question, such as {filter: vip}.'),
@@ -131,6 +136,12 @@ export const configSchema = z.strictObject({
       maxShare: numeric.pipe(z.number().min(0).max(0.5)).default(0.1).describe('Share of the rows present.'),
     })
     .prefault({}),
+  scope: z
+    .strictObject({
+      tags: listingFilter.describe('Which tags are mirrored, as a pagination body; empty: all.'),
+      contactFields: listingFilter.describe('Which contact fields are mirrored, likewise.'),
+    })
+    .prefault({}),
   policy: z
     .strictObject({
       name: conflictPolicy.default('hold').describe('When both sides changed the name.'),
@@ -168,6 +179,9 @@ export const configSchema = z.strictObject({
         .pipe(z.number().min(1_000))
         .default(60_000)
         .describe('How long a lease outlives its holder.'),
+      waitMs: milliseconds
+        .default(60_000)
+        .describe('How long approve, resolve, hold, undo and resync wait for a run under way.'),
     })
     .prefault({}),
   log: z

@@ -173,10 +173,10 @@ function createProgram(): Command {
     return command;
   };
   json(
-    add('reconcile', 'one complete run, both ways', async (context) =>
-      (await import('./commands/reconcile.ts')).reconcileCommand(context),
+    add('reconcile', 'one complete run, both ways', async (context, options) =>
+      (await import('./commands/reconcile.ts')).reconcileCommand(context, options),
     ),
-  );
+  ).option('--wait <seconds>', 'how long to wait for another run to end; else exit 75 at once');
   json(
     add('plan', 'what a run would do; writes nothing on either side', async (context, options) =>
       (await import('./commands/plan.ts')).planCommand(context, options),
@@ -222,12 +222,11 @@ function createProgram(): Command {
   return program;
 }
 
-/** A reader that has gone away is no reason to fail. */
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-}
+/** A reader that has gone away is no reason to fail, and neither are words that find no room. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+process.stderr.on('error', () => undefined);
 
 try {
   await createProgram().parseAsync();

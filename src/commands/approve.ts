@@ -1,6 +1,9 @@
+import type { Config } from '../config.ts';
 import { MusterdError } from '../errors.ts';
-import { fenced, takeLease } from '../mirror/lease.ts';
-import { readRefusedPlan, writeApproval, writeRefusedPlan } from '../mirror/plans.ts';
+import { approveAbsence, readWaitingAbsences, type WaitingAbsence } from '../mirror/absences.ts';
+import type { Database } from '../mirror/database.ts';
+import { underLease } from '../mirror/lease.ts';
+import { readRefusedPlan, type StoredPlan, writeApproval, writeRefusedPlan } from '../mirror/plans.ts';
 import { readTeamId } from '../mirror/teams.ts';
 import { writeHolds } from '../mirror/users-write.ts';
 import type { Hold } from '../model/change.ts';
@@ -76,7 +79,64 @@ function rejections(
   );
 }
 
+interface Place {
+  readonly context: Context;
+  readonly config: Config;
+  readonly db: Database<unknown>;
+  readonly teamId: Id;
+  readonly why: string;
+}
+
 /** Lets a refused plan pass, all of it or some of its users; it holds for these values only, for a day. */
+async function approvePlan(place: Place, plan: StoredPlan, options: ApproveOptions): Promise<void> {
+  const { context, config, db, teamId, why } = place;
+  const { approved, rejected, rest } = decide(plan.pushes, options);
+  await underLease(db, config, async (tx) => {
+    const remaining = rest.length === 0 ? null : { hash: hashOf(rest), reasons: plan.reasons, pushes: rest };
+    await writeRefusedPlan(tx, { teamId, runId: null }, remaining);
+    const reasons = plan.reasons;
+    if (approved.length > 0)
+      await writeApproval(tx, teamId, { hash: hashOf(approved), reasons, pushes: approved }, why);
+    await writeHolds(tx, { teamId, runId: null }, rejections(rejected, why));
+  });
+  if (context.json) {
+    printJson(context, { approved: approved.length, rejected: rejected.length, waiting: rest.length });
+    return;
+  }
+  printLine(
+    context.out,
+    `${plural(approved.length, 'user')} approved, ${rejected.length} rejected, ${rest.length} wait on`,
+  );
+  if (approved.length > 0)
+    printLine(context.out, 'The next run sends them, as long as neither side has changed.');
+}
+
+/** Agrees that rows are gone which no listing shows any more: these rows only, for a day. */
+async function approveWithheld(
+  place: Place,
+  absence: WaitingAbsence,
+  { only, reject }: ApproveOptions,
+): Promise<void> {
+  const { context, config, db, teamId, why } = place;
+  if (reject !== undefined)
+    throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
+  const chosen = parseIds(only, '--only');
+  const stranger = [...(chosen ?? [])].find((id) => !absence.ids.includes(id));
+  if (stranger !== undefined)
+    throw new MusterdError('usage', `${stranger} is not among the missing ${absence.resource}`);
+  const ids = chosen === null ? absence.ids : absence.ids.filter((id) => chosen.has(id));
+  await underLease(db, config, async (tx) => await approveAbsence(tx, teamId, { ...absence, ids }, why));
+  const waiting = absence.ids.length - ids.length;
+  if (context.json) {
+    printJson(context, { approved: ids.length, rejected: 0, waiting });
+    return;
+  }
+  const what = absence.resource.replace('_', ' ');
+  printLine(context.out, `${ids.length} missing ${what} approved, ${waiting} wait on`);
+  printLine(context.out, 'The next complete run calls them gone, if they are missing still.');
+}
+
+/** Lets pass what the guard stopped: a refused plan, or rows that too many of are missing. */
 export async function approveCommand(
   context: Context,
   options: ApproveOptions,
@@ -86,40 +146,22 @@ export async function approveCommand(
   if (why === '') throw new MusterdError('usage', '--reason is missing: say why this may pass');
   return withMirror(context, async ({ config, mirror: { db } }) => {
     await requireSchema(db);
+    const asked = hash.toLowerCase();
     const teamId = await readTeamId(db.kysely, config.team);
     const plan = teamId === null ? null : await readRefusedPlan(db.kysely, teamId);
-    if (teamId === null || plan === null || plan.hash !== hash.toLowerCase()) {
-      const hint =
-        plan === null
-          ? 'No plan waits. A plan expires after a day; "musterd plan" shows what would move now.'
-          : `The plan that waits is ${plan.hash}: look at it with "musterd plan".`;
-      throw new MusterdError('usage', `no plan ${hash} waits for an approval`, { hint });
-    }
-    const decision = decide(plan.pushes, options);
-    const { approved, rejected, rest } = decision;
-    const lease = await takeLease(db, config.team, config.lease);
-    try {
-      await fenced(db, lease, async (tx) => {
-        const remaining =
-          rest.length === 0 ? null : { hash: hashOf(rest), reasons: plan.reasons, pushes: rest };
-        await writeRefusedPlan(tx, { teamId, runId: null }, remaining);
-        const reasons = plan.reasons;
-        if (approved.length > 0)
-          await writeApproval(tx, teamId, { hash: hashOf(approved), reasons, pushes: approved }, why);
-        await writeHolds(tx, { teamId, runId: null }, rejections(rejected, why));
-      });
-    } finally {
-      await lease.release();
-    }
-    if (context.json)
-      printJson(context, { approved: approved.length, rejected: rejected.length, waiting: rest.length });
+    const absences = teamId === null ? [] : await readWaitingAbsences(db.kysely, teamId);
+    const absence = absences.find((one) => one.hash === asked);
+    if (teamId !== null && plan?.hash === asked)
+      await approvePlan({ context, config, db, teamId, why }, plan, options);
+    else if (teamId !== null && absence !== undefined)
+      await approveWithheld({ context, config, db, teamId, why }, absence, options);
     else {
-      printLine(
-        context.out,
-        `${plural(approved.length, 'user')} approved, ${rejected.length} rejected, ${rest.length} wait on`,
-      );
-      if (approved.length > 0)
-        printLine(context.out, 'The next run sends them, as long as neither side has changed.');
+      const waiting = [...(plan === null ? [] : [plan.hash]), ...absences.map((one) => one.hash)];
+      const hint =
+        waiting.length === 0
+          ? 'Nothing waits. A plan expires after a day; "musterd plan" shows what would move now.'
+          : `What waits: ${waiting.join(', ')}. Look at it with "musterd plan" and "musterd status".`;
+      throw new MusterdError('usage', `nothing waits for an approval under ${hash}`, { hint });
     }
     return exitCode.ok;
   });

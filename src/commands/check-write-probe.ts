@@ -29,7 +29,8 @@ export async function probeWrites(
   who: string,
   report: Report,
 ): Promise<void> {
-  const lease = db === undefined ? undefined : await takeLease(db, config.team, config.lease);
+  const lease =
+    db === undefined ? undefined : await takeLease(db, config.team, { ttlMs: config.lease.ttlMs });
   try {
     const subject = await findSubject(service, team, db, who);
     try {

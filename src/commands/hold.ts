@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
 import { type AskedHolds, askHolds, endAskedHolds, type HoldEnd } from '../mirror/held.ts';
-import { fenced, takeLease } from '../mirror/lease.ts';
+import { underLease } from '../mirror/lease.ts';
 import { fields } from '../model/user.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime } from './field-values.ts';
@@ -59,22 +59,17 @@ export async function holdCommand(
     const { config, mirror } = setup;
     const teamId = await requireTeamId(setup);
     const { id, name } = await requireUser(setup, teamId, who);
-    const lease = await takeLease(mirror.db, config.team, config.lease);
-    try {
-      if (wish === 'end') {
-        const ended = await fenced(mirror.db, lease, (tx) => endAskedHolds(tx, teamId, id, wanted));
-        if (context.json) printJson(context, { user_id: id, ended });
-        else if (ended.length === 0) printLine(context.err, `Nothing of ${name} was held on request.`);
-        else printLine(context.out, `No longer held of ${name}: ${ended.join(', ')}`);
-      } else {
-        const asked = await fenced(mirror.db, lease, (tx) =>
-          askHolds(tx, teamId, id, { fields: wanted, ...wish }),
-        );
-        if (context.json) printJson(context, { user_id: id, ...asked });
-        else printAsked(context, name, asked);
-      }
-    } finally {
-      await lease.release();
+    if (wish === 'end') {
+      const ended = await underLease(mirror.db, config, (tx) => endAskedHolds(tx, teamId, id, wanted));
+      if (context.json) printJson(context, { user_id: id, ended });
+      else if (ended.length === 0) printLine(context.err, `Nothing of ${name} was held on request.`);
+      else printLine(context.out, `No longer held of ${name}: ${ended.join(', ')}`);
+    } else {
+      const asked = await underLease(mirror.db, config, (tx) =>
+        askHolds(tx, teamId, id, { fields: wanted, ...wish }),
+      );
+      if (context.json) printJson(context, { user_id: id, ...asked });
+      else printAsked(context, name, asked);
     }
     return exitCode.ok;
   });

@@ -1,16 +1,31 @@
 import { type RunReport, runReconcile } from '../app.ts';
+import { MusterdError } from '../errors.ts';
 import { prepareSchema } from '../places.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { paint, plural, printable, printJson, printLine, seconds } from './output.ts';
 import { createProgress } from './progress.ts';
 import { withMirror } from './setup.ts';
 
+export interface ReconcileOptions {
+  /** Seconds. */
+  readonly wait?: string;
+}
+
+function readWait(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new MusterdError('usage', `--wait: "${text}" is no number of seconds`);
+  return Number(text) * 1000;
+}
+
 /** One complete two-way run. */
-export async function reconcileCommand(context: Context): Promise<ExitCode> {
+export async function reconcileCommand(
+  context: Context,
+  { wait = '0' }: ReconcileOptions = {},
+): Promise<ExitCode> {
+  const waitMs = readWait(wait);
   return withMirror(context, async ({ config, log, mirror }) => {
     await prepareSchema(mirror.db, config);
     const progress = createProgress(context);
-    const watch = { log, onEvent: progress.onEvent, signal: context.signal };
+    const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs };
     const report = await runReconcile(mirror.db, config, 'reconcile', watch).finally(progress.close);
     if (context.json) printJson(context, reportInJson(report));
     else printReport(context, report);

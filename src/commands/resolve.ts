@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
 import { editUsers } from '../mirror/edits.ts';
-import { fenced, takeLease } from '../mirror/lease.ts';
+import { underLease } from '../mirror/lease.ts';
 import { writeApproval } from '../mirror/plans.ts';
 import { recordStep } from '../mirror/runs.ts';
 import { readUserState } from '../mirror/users-read.ts';
@@ -181,16 +181,11 @@ export async function resolveCommand(
     const { config, mirror } = setup;
     const teamId = await requireTeamId(setup);
     const { id } = await requireUser(setup, teamId, who);
-    const lease = await takeLease(mirror.db, config.team, config.lease);
-    try {
-      const of = { teamId, team: config.team, id };
-      const done = await fenced(mirror.db, lease, (tx) => resolveHold(tx, of, field, take, why));
-      const values = { mirror: done.mirror, base: done.base };
-      if (context.json) printJson(context, { user_id: id, field: columnOf(field), ...values });
-      else printLine(context.out, inWords(id, done));
-    } finally {
-      await lease.release();
-    }
+    const of = { teamId, team: config.team, id };
+    const done = await underLease(mirror.db, config, (tx) => resolveHold(tx, of, field, take, why));
+    const values = { mirror: done.mirror, base: done.base };
+    if (context.json) printJson(context, { user_id: id, field: columnOf(field), ...values });
+    else printLine(context.out, inWords(id, done));
     return exitCode.ok;
   });
 }

@@ -29,6 +29,9 @@ function when(date: Date | null | undefined): string {
   return date === null || date === undefined ? 'never' : date.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
+const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number]) =>
+  `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash} --reason …`;
+
 function tally(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
   return parts.length === 0 ? 'none' : parts.join(', ');
@@ -64,6 +67,7 @@ function printStatus(context: Context, status: TeamStatus, psqlCommand: string |
     line(`contacts ${segment}`, `${count} at ${when(counted_at)}`);
   line('pending edits', tally(status.pending));
   line('held fields', tally(status.held));
+  for (const absence of status.withheld) line('not called gone', withheldLine(absence));
   if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);
   if (psqlCommand !== null) line('psql', psqlCommand);
 }

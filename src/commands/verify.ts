@@ -26,7 +26,7 @@ async function readAndCompare({ config, log, mirror }: Setup, signal: AbortSigna
     const team = await service.team();
     await checkTeam(mirror.db.kysely, config.team, team.id);
     const addresses = await readKnownAddresses(mirror.db.kysely, team.id);
-    const theirs = await readService(service, team, addresses, config.pages.size);
+    const theirs = await readService(service, team, addresses, config);
     return compare(await readSnapshot(mirror.db, config.team, team.id), theirs);
   } finally {
     await service.close();

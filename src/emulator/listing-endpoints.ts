@@ -26,7 +26,7 @@ export const listingEndpoints: readonly Endpoint[] = [
       response: contactField.array(),
     },
     (call, body) =>
-      answerPage(call, body, 'field-pages', { rows: call.team.fields }, (row) =>
+      answerPage(call, body, 'field-pages', { rows: call.team.fields, textOf: ({ title }) => title }, (row) =>
         encodeField(row, call.team.id, call.variants),
       ),
   ),
@@ -41,7 +41,7 @@ export const listingEndpoints: readonly Endpoint[] = [
       response: tag.array(),
     },
     (call, body) =>
-      answerPage(call, body, 'pages', { rows: call.team.tags, times }, (row) =>
+      answerPage(call, body, 'pages', { rows: call.team.tags, times, textOf: (row) => row.tag }, (row) =>
         encodeTag(row, call.team.id, call.variants),
       ),
   ),

@@ -9,6 +9,8 @@ export interface Listed<R> {
   readonly version: number;
   /** undefined for kinds that carry no timestamps: they are ordered by id, and no date moves them on. */
   readonly times?: { readonly created: (row: R) => Moment; readonly updated: (row: R) => Moment };
+  /** What the `filter` of a request is looked for in, whatever the case; where left out, it chooses nothing. */
+  readonly textOf?: (row: R) => string;
   /** Rows that this request is to see; all when left out. */
   readonly shown?: (id: number) => boolean;
 }
@@ -36,9 +38,11 @@ export function readPage<R extends { readonly id: number }>(
   const before = mode === 'ignored' || !request.date ? undefined : parseMoment(request.date);
   if (mode !== 'ignored' && request.date && before === undefined) return { refused: 'date is not RFC 3339' };
 
-  const { times, shown } = listed;
+  const { times, shown, textOf } = listed;
   let rows = sorted(listed, by, ascends(request.ascending, variants));
   if (shown !== undefined) rows = rows.filter((row) => shown(row.id));
+  const wanted = request.filter?.toLowerCase();
+  if (wanted && textOf !== undefined) rows = rows.filter((row) => textOf(row).toLowerCase().includes(wanted));
   if (before !== undefined && times !== undefined) {
     rows = rows.filter((row) => compareMoments(times.updated(row), before) < 0);
   }

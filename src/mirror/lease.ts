@@ -6,6 +6,7 @@
  * behind a PgBouncer in transaction mode as well.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Database } from './database.ts';
@@ -24,7 +25,14 @@ export interface Lease {
 export interface LeaseOptions {
   /** How long the lease outlives the last sign of life of its holder. */
   readonly ttlMs: number;
+  /** How long to wait for another run to end; not at all when left out. */
+  readonly waitMs?: number;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
 }
+
+/** How often a lease that somebody else has is asked for. */
+const askEveryMs = 250;
 
 interface Holder {
   readonly lease_id: string;
@@ -70,13 +78,22 @@ const held = (team: string, holder: Holder) => {
  * renewed a moment before stays the holder's.
  * @throws MusterdError `lease-held`
  */
-export async function takeLease<T>(db: Database<T>, team: string, { ttlMs }: LeaseOptions): Promise<Lease> {
+export async function takeLease<T>(
+  db: Database<T>,
+  team: string,
+  { ttlMs, waitMs = 0, signal }: LeaseOptions,
+): Promise<Lease> {
   const leaseId = randomUUID();
   const me = thisProcess();
+  const until = performance.now() + waitMs;
   for (;;) {
     const holder = await readHolder(db.kysely, team);
     const dead = holder !== undefined && holder.host === me.host && !isRunning(holder);
-    if (holder !== undefined && !holder.expired && !dead) throw held(team, holder);
+    if (holder !== undefined && !holder.expired && !dead) {
+      if (performance.now() >= until || signal?.aborted === true) throw held(team, holder);
+      await sleep(askEveryMs, undefined, { signal }).catch(() => {});
+      continue;
+    }
     const taken = await db.transaction((tx) =>
       sql`
         insert into sync.leases as l (team, lease_id, host, pid, process, taken_at, expires_at)
@@ -134,6 +151,23 @@ async function extend<T>(
     where team = ${team} and lease_id = ${leaseId} and ${only}
     returning set_config('musterd.writing', 'on', true)`.execute(db);
   return rows.length > 0;
+}
+
+/** What is done in one transaction, by a caller that knows nothing of the database. */
+export type Work<R> = (tx: Transaction<unknown>) => Promise<R>;
+
+/** One transaction under a lease of its own, for which it waits: no run is under way meanwhile. @throws MusterdError `lease-held` */
+export async function underLease<R>(
+  db: Database<unknown>,
+  { team, lease: options }: { readonly team: string; readonly lease: LeaseOptions },
+  work: Work<R>,
+): Promise<R> {
+  const lease = await takeLease(db, team, options);
+  try {
+    return await fenced(db, lease, work);
+  } finally {
+    await lease.release();
+  }
 }
 
 /**

@@ -1,19 +1,13 @@
 /** The read-only listings: published in one transaction, and only the rows that changed are written. */
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
-import type {
-  AbsenceDecision,
-  AbsentRow,
-  ListedResource,
-  MirroredResource,
-  RefreshResult,
-} from '../model/absence.ts';
+import type { AbsentRow, ListedResource, RefreshResult } from '../model/absence.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { type ListingMemory, nothingLearned, type RejectedRow } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
-import { type RunOf, writeLedger } from './users-write.ts';
+import type { RunOf } from './users-write.ts';
 
 /** How many rows one statement publishes. */
 const rowsPerStatement = 5000;
@@ -137,40 +131,6 @@ export async function publishListing<T, Row extends Ided>(
     delete from sync.absences a using unnest(${seen}::bigint[]) s (id)
     where a.team_id = ${teamId} and a.resource = ${of.resource} and a.id = s.id`.execute(tx);
   return { added, changed, absent, population: present };
-}
-
-/**
- * Counts a complete pass against the missing rows and calls the proven ones gone.
- * @returns those that an editor holds: they are missing still, and called gone by a later run
- */
-export async function applyAbsences<T>(
-  tx: Transaction<T>,
-  { teamId, runId }: RunOf,
-  resource: MirroredResource,
-  { missing, gone }: AbsenceDecision,
-): Promise<readonly Id[]> {
-  if (missing.length === 0) return [];
-  await sql`
-    insert into sync.absences as a (team_id, resource, id, missing_since)
-    select ${teamId}, ${resource}, m.id, clock_timestamp() from unnest(${missing}::bigint[]) m (id)
-    on conflict (team_id, resource, id) do update set passes = a.passes + 1`.execute(tx);
-  if (gone.length === 0) return [];
-  const table = sql.table(`mirror.${resource}`);
-  const free = await sql<{ id: Id }>`
-    select id from ${table} where team_id = ${teamId} and id = any (${gone}::bigint[]) and gone_at is null
-    order by id for update skip locked`.execute(tx);
-  const ids = free.rows.map(({ id }) => id);
-  await sql`
-    update ${table} set gone_at = clock_timestamp()
-    where team_id = ${teamId} and id = any (${ids}::bigint[])`.execute(tx);
-  await sql`
-    delete from sync.absences
-    where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
-  if (resource === 'users') {
-    const rows = ids.map((id) => ({ user_id: id, kind: 'tombstone', base: {}, old: {}, new: {} }));
-    await writeLedger(tx, { teamId, runId }, rows);
-  }
-  return gone.filter((id) => !ids.includes(id));
 }
 
 export async function readListingMemory<T>(

@@ -10,12 +10,12 @@ import type { RefusedPlan } from '../model/plan.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
+import { applyAbsences, readAbsenceGrounds } from './absences.ts';
 import { readAddresses, readLookups } from './addresses.ts';
 import type { Database } from './database.ts';
 import { applyResults, markSent, openIntents, readIntents } from './intents.ts';
 import { fenced, type Lease } from './lease.ts';
 import {
-  applyAbsences,
   compareListing,
   contactFieldTable,
   publishListing,
@@ -47,6 +47,7 @@ export function createMirrorReader<T>({ kysely }: Database<T>, teamId: Id) {
     readGuardHistory: () => readGuardHistory(kysely, teamId),
     readOverlap: (listed: readonly Id[]) => readOverlap(kysely, teamId, listed),
     readListingMemory: (resource: ListedResource) => readListingMemory(kysely, teamId, resource),
+    readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
     compareTags: (rows: readonly Tag[]) => compareListing(kysely, tagTable, teamId, rows),
     compareContactFields: (rows: readonly ContactField[]) =>
       compareListing(kysely, contactFieldTable, teamId, rows),

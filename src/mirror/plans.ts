@@ -3,7 +3,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { GuardHistory, PlannedPush, RefusedPlan } from '../model/plan.ts';
-import { fields, type UserPatch } from '../model/user.ts';
+import { type Field, fields, type UserPatch } from '../model/user.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 
@@ -51,21 +51,45 @@ export function pushesOf(rows: readonly PlanRow[]): readonly PlannedPush[] {
   }));
 }
 
+function without(push: PlannedPush, used: readonly Field[]): PlannedPush {
+  const patch = Object.fromEntries(
+    Object.entries(push.patch).filter(([field]) => !used.includes(field as Field)),
+  );
+  return { ...push, patch };
+}
+
+/** Fields whose approved push was confirmed since: an approval lets a value pass once. By plan and user. */
+async function readUsed<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlyMap<string, readonly Field[]>> {
+  const { rows } = await sql<{ plan_id: bigint; user_id: bigint; columns: readonly string[] }>`
+    select p.plan_id, c.user_id, array_agg(distinct f.key) as columns
+    from sync.plans p
+    join sync.changes c on c.team_id = p.team_id and c.kind = 'push' and c.approved and c.opened_at >= p.decided_at
+    cross join lateral jsonb_each_text(c.outcome) f
+    where p.team_id = ${teamId} and p.state = 'approved' and p.expires_at > clock_timestamp() and f.value = 'confirmed'
+    group by p.plan_id, c.user_id`.execute(db);
+  return new Map(
+    rows.map(({ plan_id, user_id, columns }) => [`${plan_id} ${user_id}`, columns.map(fieldOfSql)]),
+  );
+}
+
 export async function readGuardHistory<T>(db: Kysely<T>, teamId: Id): Promise<GuardHistory> {
   const pushed = await sql<{ user_id: bigint }>`
     select distinct user_id from sync.changes
     where team_id = ${teamId} and kind = 'push' and not approved and opened_at > clock_timestamp() - interval '24 hours'
       and not (state = 'closed' and outcome::text like '%"unsent"%')`.execute(db);
-  const plans = await sql<{ state: string; changes: readonly PlanRow[] }>`
-    select state, changes from sync.plans
+  const plans = await sql<{ plan_id: bigint; state: string; changes: readonly PlanRow[] }>`
+    select plan_id, state, changes from sync.plans
     where team_id = ${teamId} and state in ('refused', 'approved') and expires_at > clock_timestamp()`.execute(
     db,
   );
+  const used = await readUsed(db, teamId);
   return {
     pushedToday: new Set(pushed.rows.map(({ user_id }) => user_id)),
     approved: plans.rows
       .filter(({ state }) => state === 'approved')
-      .flatMap(({ changes }) => pushesOf(changes)),
+      .flatMap(({ plan_id, changes }) =>
+        pushesOf(changes).map((push) => without(push, used.get(`${plan_id} ${push.userId}`) ?? [])),
+      ),
     isWaiting: plans.rows.some(({ state }) => state === 'refused'),
   };
 }

@@ -1,6 +1,7 @@
 /** What `musterd status` shows of one team, read in a handful of statements. */
 import { type Kysely, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
+import { readWaitingAbsences, type WaitingAbsence } from './absences.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
 import { readTeamId } from './teams.ts';
 
@@ -18,6 +19,8 @@ export interface TeamStatus {
   /** Fields that wait for a person, by reason. */
   readonly held: Readonly<Record<string, number>>;
   readonly openPushes: number;
+  /** Missing rows that are not called gone before a person agrees. */
+  readonly withheld: readonly WaitingAbsence[];
   readonly counts: readonly { readonly segment: string; readonly counted_at: Date; readonly count: bigint }[];
 }
 
@@ -71,6 +74,7 @@ export async function readStatus<T>(db: Kysely<T>, team: string): Promise<TeamSt
       sql`select reason as word, count(*)::int as count from sync.held_fields where team_id = ${id} group by reason`,
     ),
     openPushes,
+    withheld: await readWaitingAbsences(db, id),
     counts: counts.rows,
   };
 }

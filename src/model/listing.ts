@@ -25,6 +25,15 @@ export interface ListingMemory {
 
 export const nothingLearned: ListingMemory = { firstPage: null, limit: null, pages: null, cursor: 'page' };
 
+/** Which rows of a listing are asked for: fields of the shared pagination body that choose among them. */
+export interface ListingFilter {
+  readonly archived?: boolean | undefined;
+  readonly assigned?: number | undefined;
+  readonly filter?: string | undefined;
+  readonly filters?: Readonly<Record<string, unknown>> | undefined;
+  readonly parent_id?: number | undefined;
+}
+
 interface ListingBase<Row> {
   /** Each id once. */
   readonly rows: readonly Row[];

@@ -1,7 +1,7 @@
 /** Carries out what was planned for the users, but for the pushes. */
 import type { UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
-import { type AbsenceSettings, judgeAbsences } from './absence.ts';
+import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './absence.ts';
 import { chunks } from './chunks.ts';
 import type { Findings } from './findings.ts';
 import type { Places, UsersPlan } from './plan-users.ts';
@@ -59,14 +59,18 @@ export async function applyUserAbsences(
   places: WritablePlaces,
   plan: UsersPlan,
   settings: AbsenceSettings,
+  scope: Scope,
 ): Promise<void> {
   const { mirror, findings } = places;
-  if (plan.absent.length === 0 || plan.roster.rejected.length + plan.roster.refusedLookups > 0) return;
+  if (plan.roster.rejected.length + plan.roster.refusedLookups > 0) return;
   const population = await mirror.countPresentUsers();
-  const { due, refused } = judgeAbsences(plan.absent, population, settings);
-  if (refused !== null) findings.partial(`users: ${refused}; none of them is called gone`);
-  const missing = plan.absent.map(({ id }) => id);
-  const held = await mirror.applyAbsences('users', { missing, gone: due });
+  const grounds = { ...(await mirror.readAbsenceGrounds('users')), scopeNow: scopeOf('users', scope) };
+  const { absent } = plan;
+  const { due, withheld } = judgeAbsences('users', { absent, population }, settings, grounds);
+  if (withheld !== null) findings.partial(sayWithheld('users', withheld));
+  const missing = absent.map(({ id }) => id);
+  const decision = { missing, gone: due, withheld, scope: grounds.scopeNow };
+  const held = await mirror.applyAbsences('users', decision);
   const gone = due.length - held.length;
   findings.count('missing', missing.length - gone);
   findings.count('gone', gone);

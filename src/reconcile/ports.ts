@@ -1,10 +1,16 @@
 /** What reconciling needs of the two places. `service/client.ts` fills the one, `mirror/mirror.ts` the other. */
-import type { AbsenceDecision, ListedResource, MirroredResource, RefreshResult } from '../model/absence.ts';
+import type {
+  AbsenceDecision,
+  AbsenceGrounds,
+  ListedResource,
+  MirroredResource,
+  RefreshResult,
+} from '../model/absence.ts';
 import type { Intent, IntentResult, Tries, UserPlan, UserState } from '../model/change.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import type { Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
+import type { Listing, ListingFilter, ListingMemory, RejectedRow } from '../model/listing.ts';
 import type { GuardHistory, RefusedPlan } from '../model/plan.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
@@ -32,6 +38,7 @@ export interface ListingOptions {
   readonly memory: ListingMemory;
   /** Rows asked for per page. */
   readonly size: number;
+  readonly filter: ListingFilter;
   /** Called after each page with the rows so far. */
   readonly onPage?: (rows: number) => void;
 }
@@ -71,6 +78,7 @@ export interface MirrorPort {
   /** How many of the listed users the mirror has, and how many users it has. */
   readOverlap(listed: readonly Id[]): Promise<{ readonly known: number; readonly population: number }>;
   readListingMemory(resource: ListedResource): Promise<ListingMemory>;
+  readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
   /** What a refresh would do; writes nothing. */
   compareTags(rows: readonly Tag[]): Promise<RefreshResult>;
   compareContactFields(rows: readonly ContactField[]): Promise<RefreshResult>;

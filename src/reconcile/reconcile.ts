@@ -13,7 +13,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Segment } from '../model/contact-count.ts';
 import type { Team } from '../model/team.ts';
-import type { AbsenceSettings } from './absence.ts';
+import type { AbsenceSettings, Scope } from './absence.ts';
 import { applyPulls, applyUserAbsences, countPlans, type WritablePlaces } from './apply-users.ts';
 import type { Findings } from './findings.ts';
 import { type GuardSettings, hashOf } from './guard.ts';
@@ -30,6 +30,7 @@ export interface ReconcileSettings {
   readonly push: { readonly batchSize: number; readonly quietPeriodMs: number; readonly maxTries: number };
   readonly pageSize: number;
   readonly absence: AbsenceSettings;
+  readonly scope: Scope;
   readonly guard: GuardSettings;
   readonly policy: Policy;
   readonly segments: readonly Segment[];
@@ -109,7 +110,7 @@ async function reconcileUsers(
   await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
   await applyPulls(places, users.plans);
-  await applyUserAbsences(places, users, settings.absence);
+  await applyUserAbsences(places, users, settings.absence, settings.scope);
   const pushes = users.plans.filter(({ patch }) => patchedFields(patch).length > 0);
   await pushEdits({ ...push, users: users.roster.users, roles: users.roles, approved }, pushSettings, pushes);
   return false;

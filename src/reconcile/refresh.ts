@@ -3,13 +3,13 @@
  * taken even if it is incomplete; only a complete one counts against a row that it does not show.
  */
 import { ServiceError } from '../errors.ts';
-import type { ListedResource, RefreshResult } from '../model/absence.ts';
+import type { AbsenceDecision, ListedResource, RefreshResult } from '../model/absence.ts';
 import type { ContactCount, Segment } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
-import { type AbsenceSettings, judgeAbsences } from './absence.ts';
+import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './absence.ts';
 import type { CountKind, Findings } from './findings.ts';
 import type { ListingOptions, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
@@ -43,6 +43,7 @@ export function listedContactFields(service: ServicePort, mirror: MirrorPort): R
 export interface RefreshSettings {
   readonly pageSize: number;
   readonly absence: AbsenceSettings;
+  readonly scope: Scope;
 }
 
 async function readListing<Row>(
@@ -53,7 +54,12 @@ async function readListing<Row>(
 ): Promise<Listing<Row>> {
   const memory = await mirror.readListingMemory(of.resource);
   const onPage = (done: number) => findings.event({ kind: 'progress', step: of.resource, done, total: null });
-  const listing = await of.list({ memory, size: settings.pageSize, onPage });
+  const listing = await of.list({
+    memory,
+    size: settings.pageSize,
+    filter: settings.scope.filters[of.resource] ?? {},
+    onPage,
+  });
   findings.count(`${of.resource}_read`, listing.rows.length);
   if (listing.status === 'incomplete') findings.partial(`${of.resource}: ${listing.because}`);
   return listing;
@@ -98,32 +104,38 @@ export async function refresh<Row>(
     await mirror.applyListingMemory(of.resource, listing.memory);
     return;
   }
-  const gone = await judgeMissing(of, result, settings.absence, findings);
+  const decision = await judgeMissing(of, result, mirror, settings, findings);
+  const { gone } = decision;
   // A row that is missing makes the learned numbering of the pages suspect: the next pass learns it anew.
   await mirror.applyListingMemory(
     of.resource,
     result.absent.length > gone.length ? nothingLearned : listing.memory,
   );
-  const missing = result.absent.map(({ id }) => id);
-  const held = await mirror.applyAbsences(of.resource, { missing, gone });
+  const held = await mirror.applyAbsences(of.resource, decision);
   findings.count(`${of.resource}_gone`, gone.length - held.length);
 }
 
 async function judgeMissing<Row>(
   of: Refreshable<Row>,
   result: RefreshResult,
-  settings: AbsenceSettings,
+  mirror: MirrorPort,
+  { absence, scope }: RefreshSettings,
   findings: Findings,
-): Promise<readonly Id[]> {
-  const { due, refused } = judgeAbsences(result.absent, result.population, settings);
-  if (refused !== null) findings.partial(`${of.resource}: ${refused}; none of them is called gone`);
-  if (of.exists === undefined) return due;
+): Promise<AbsenceDecision> {
+  const { resource, exists } = of;
+  const scopeNow = scopeOf(resource, scope);
+  const grounds = { ...(await mirror.readAbsenceGrounds(resource)), scopeNow };
+  const { due, withheld } = judgeAbsences(resource, result, absence, grounds);
+  if (withheld !== null) findings.partial(sayWithheld(resource, withheld));
+  const missing = result.absent.map(({ id }) => id);
+  const decision = { missing, withheld, scope: scopeNow };
+  if (exists === undefined) return { ...decision, gone: due };
   const gone: Id[] = [];
   for (const id of due) {
-    if (!(await of.exists(id))) gone.push(id);
-    else findings.warn(`${of.resource}: the listing leaves out ${id}, which is there, archived perhaps`);
+    if (!(await exists(id))) gone.push(id);
+    else findings.warn(`${resource}: the listing leaves out ${id}, which is there, archived perhaps`);
   }
-  return gone;
+  return { ...decision, gone };
 }
 
 /** One request per segment; a segment that cannot be counted costs the others nothing. */

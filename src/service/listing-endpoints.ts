@@ -2,7 +2,7 @@
 import type { PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import type { Listing, ListingMemory } from '../model/listing.ts';
+import type { Listing, ListingFilter, ListingMemory } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import { type MakeCall, nullIfMissing } from './call.ts';
 import { type Operation, operations } from './operation.ts';
@@ -21,11 +21,13 @@ export interface ListingOptions {
   readonly memory: ListingMemory;
   /** Rows asked for per page. */
   readonly size: number;
+  /** Sent with each page; everything when left out. */
+  readonly filter?: ListingFilter | undefined;
   /** Called after each page with the rows so far. */
   readonly onPage?: ((rows: number) => void) | undefined;
 }
 
-/** The listings take the shared pagination body (interface.md); only `limit`, `page` and `date` are sent. */
+/** The listings take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
 export interface ListingEndpoints {
   /** `POST /v1/tags` (interface.md, Endpoints; Tag): all pages. */
   tags(options: ListingOptions): Promise<Listing<Tag>>;
@@ -61,7 +63,8 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
       ...options,
       ...pages,
       ...(updatedOf === undefined ? {} : { updatedOf }),
-      fetchPage: async (body) => decodePage(await call({ operation, body }), resource, decode),
+      fetchPage: async (page) =>
+        decodePage(await call({ operation, body: { ...options.filter, ...page } }), resource, decode),
     });
   const one = async <Row extends { readonly id: Id }>(
     id: Id,

@@ -5,7 +5,13 @@
 import { ServiceError } from '../errors.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import { type Listing, type ListingMemory, nothingLearned, type RejectedRow } from '../model/listing.ts';
+import {
+  type Listing,
+  type ListingFilter,
+  type ListingMemory,
+  nothingLearned,
+  type RejectedRow,
+} from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
@@ -15,6 +21,12 @@ interface UsersAnswer {
   readonly rejected: readonly RejectedRow[];
 }
 
+interface ListingQuestion {
+  readonly memory: ListingMemory;
+  readonly size: number;
+  readonly filter: ListingFilter;
+}
+
 /** The reading methods of the client that are needed. */
 export interface ReadableService {
   team(): Promise<Team>;
@@ -22,11 +34,8 @@ export interface ReadableService {
     readonly emails: readonly string[];
     readonly phones: readonly string[];
   }): Promise<UsersAnswer>;
-  tags(options: { readonly memory: ListingMemory; readonly size: number }): Promise<Listing<Tag>>;
-  contactFields(options: {
-    readonly memory: ListingMemory;
-    readonly size: number;
-  }): Promise<Listing<ContactField>>;
+  tags(options: ListingQuestion): Promise<Listing<Tag>>;
+  contactFields(options: ListingQuestion): Promise<Listing<ContactField>>;
 }
 
 export interface ServiceAddress {
@@ -146,7 +155,13 @@ export async function readService(
   service: ReadableService,
   team: Team,
   addresses: readonly ServiceAddress[],
-  pageSize: number,
+  {
+    pages,
+    scope,
+  }: {
+    readonly pages: { readonly size: number };
+    readonly scope: Readonly<Record<'tags' | 'contactFields', ListingFilter>>;
+  },
 ): Promise<ServiceSnapshot> {
   const unread: string[] = [];
   const complete = new Set<'users' | 'tags' | 'contact_fields'>();
@@ -163,10 +178,12 @@ export async function readService(
     repeated.push(...users.repeated.values().map((id) => ({ resource: 'users', id })));
     if (users.unread.length + team.rejected.length === 0) complete.add('users');
   }
-  const options = { memory: nothingLearned, size: pageSize };
-  const tags = await attempt('tags', unread, () => service.tags(options));
+  const options = { memory: nothingLearned, size: pages.size };
+  const tags = await attempt('tags', unread, () => service.tags({ ...options, filter: scope.tags }));
   if (noteListing('tags', tags, unread)) complete.add('tags');
-  const fields = await attempt('contact fields', unread, () => service.contactFields(options));
+  const fields = await attempt('contact fields', unread, () =>
+    service.contactFields({ ...options, filter: scope.contactFields }),
+  );
   if (noteListing('contact fields', fields, unread)) complete.add('contact_fields');
   return {
     team,

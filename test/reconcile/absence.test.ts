@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { AbsentRow } from '../../src/model/absence.ts';
-import { judgeAbsences } from '../../src/reconcile/absence.ts';
+import { absenceHash, judgeAbsences as judge, scopeOf } from '../../src/reconcile/absence.ts';
 
 const settings = { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 };
 
 const absent = (count: number, missingForMs: number | undefined = 600_000): readonly AbsentRow[] =>
   Array.from({ length: count }, (_, i) => ({ id: BigInt(i + 1), missingForMs }));
+
+/** Nothing approved, the same settings as ever. */
+function judgeAbsences(missing: readonly AbsentRow[], population: number, by: typeof settings) {
+  const grounds = { approved: new Set<bigint>(), scope: 'same', scopeNow: 'same' };
+  const { due, withheld } = judge('tags', { absent: missing, population }, by, grounds);
+  return { due, refused: withheld?.reason ?? null };
+}
 
 type Judged = 'due' | 'all of them' | 'more than half' | 'more than the limit';
 
@@ -100,5 +107,69 @@ describe('judgeAbsences', () => {
     const first = [{ id: 1n, missingForMs: undefined }];
     expect(judgeAbsences(first, 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([]);
     expect(judgeAbsences(absent(1, 0), 100, { ...settings, confirmAfterMs: 0 }).due).toEqual([1n]);
+  });
+
+  it('counts approved rows against no limit, and wants the same proof of them', () => {
+    const grounds = { approved: new Set([1n, 2n, 3n, 4n]), scope: null, scopeNow: 'now' };
+    const all = absent(4);
+    expect(judge('tags', { absent: all, population: 4 }, settings, grounds)).toEqual({
+      due: [1n, 2n, 3n, 4n],
+      withheld: null,
+    });
+    const fresh = all.map(({ id }) => ({ id, missingForMs: undefined }));
+    expect(judge('tags', { absent: fresh, population: 4 }, settings, grounds).due).toEqual([]);
+    const more = judge('tags', { absent: absent(9), population: 20 }, settings, grounds);
+    expect(more.due).toEqual([1n, 2n, 3n, 4n]);
+    expect(more.withheld?.ids).toEqual([5n, 6n, 7n, 8n, 9n]);
+    expect(more.withheld?.reason).toContain('5 of 20 rows are missing, more than the limit of 3');
+  });
+
+  it('withholds whatever is missing after the settings have changed, were it one row', () => {
+    const grounds = { approved: new Set<bigint>(), scope: 'then', scopeNow: 'now' };
+    const one = { absent: absent(1), population: 100 };
+    const judgement = judge('tags', one, settings, grounds);
+    expect(judgement.due).toEqual([]);
+    expect(judgement.withheld).toEqual({
+      hash: absenceHash('tags', [1n]),
+      ids: [1n],
+      reason: '1 of 100 rows are missing, and the settings ask for something else than before',
+    });
+    expect(judge('tags', { absent: [], population: 100 }, settings, grounds).withheld).toBeNull();
+    expect(judge('tags', one, settings, { ...grounds, scope: null }).due).toEqual([1n]);
+    expect(judge('tags', one, settings, { ...grounds, approved: new Set([1n]) }).due).toEqual([1n]);
+  });
+});
+
+describe('scopeOf', () => {
+  const of = (baseUrl: string, tags: object) => scopeOf('tags', { baseUrl, filters: { tags } });
+  const plain = of('https://example.org', {});
+
+  it('is the same for what asks for the same', () => {
+    expect(of('https://EXAMPLE.org/', {})).toBe(plain);
+    expect(of('https://example.org', { archived: undefined })).toBe(plain);
+    expect(of('https://example.org', { filter: 'a', archived: true })).toBe(
+      of('https://example.org', { archived: true, filter: 'a' }),
+    );
+  });
+
+  it('is another one for another address or filter, and by resource', () => {
+    const others = [
+      of('https://example.com', {}),
+      of('https://example.org', { filter: 'a' }),
+      of('https://example.org', { filter: 'b' }),
+      of('https://example.org', { archived: false }),
+    ];
+    expect(new Set([plain, ...others]).size).toBe(5);
+    expect(scopeOf('users', { baseUrl: 'https://example.org', filters: { tags: { filter: 'a' } } })).toBe(
+      scopeOf('users', { baseUrl: 'https://example.org', filters: {} }),
+    );
+  });
+});
+
+describe('absenceHash', () => {
+  it('stands for the rows, in whatever order, and for the resource', () => {
+    expect(absenceHash('tags', [2n, 1n])).toBe(absenceHash('tags', [1n, 2n]));
+    expect(absenceHash('tags', [1n])).not.toBe(absenceHash('tags', [2n]));
+    expect(absenceHash('tags', [1n])).not.toBe(absenceHash('users', [1n]));
   });
 });

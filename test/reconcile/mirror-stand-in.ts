@@ -168,6 +168,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),
     readNameSafety: () => Promise.resolve(mirror.nameSafety),
     readGuardHistory: () => Promise.resolve({ pushedToday: new Set(), approved: [], isWaiting: false }),
+    readAbsenceGrounds: () => Promise.resolve({ scope: null, approved: new Set<bigint>() }),
     readOverlap: () => Promise.resolve({ known: 0, population: 0 }),
     applyRefusedPlan: () => Promise.resolve(),
     readDifferingUsers: (users) => Promise.resolve(users.map((user) => stateOf(mirror, user.id, user))),

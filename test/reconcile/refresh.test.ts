@@ -8,7 +8,11 @@ import { createServiceStandIn, refusal } from './service-stand-in.ts';
 
 const memory: ListingMemory = { firstPage: 1, limit: 50, pages: 2, cursor: 'page' };
 const learned: ListingMemory = { ...memory, pages: 3 };
-const settings = { pageSize: 100, absence: { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 } };
+const settings = {
+  pageSize: 100,
+  absence: { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 },
+  scope: { baseUrl: 'https://service.example', filters: {} },
+};
 
 interface StageOptions {
   readonly listing?: Partial<Pick<Listing<string>, 'rejected'>> & { readonly because?: string };
@@ -97,7 +101,7 @@ describe('refresh', () => {
       exists: () => Promise.resolve(false),
     });
     await run();
-    expect(told.absences).toEqual([{ missing: [7n, 8n], gone: [7n] }]);
+    expect(told.absences).toMatchObject([{ missing: [7n, 8n], gone: [7n], withheld: null }]);
     expect(findings).toMatchObject({ counts: { tags_gone: 1 }, reasons: [] });
     expect(told.memory).toEqual([nothingLearned]);
   });
@@ -108,7 +112,7 @@ describe('refresh', () => {
       exists: () => Promise.resolve(true),
     });
     await run();
-    expect(told.absences).toEqual([{ missing: [7n], gone: [] }]);
+    expect(told.absences).toMatchObject([{ missing: [7n], gone: [], withheld: null }]);
     expect(findings.reasons).toEqual([]);
     expect(findings.warnings).toEqual(['tags: the listing leaves out 7, which is there, archived perhaps']);
   });
@@ -127,7 +131,7 @@ describe('refresh', () => {
     await run();
     expect(told).toMatchObject({ absences: [{ missing: [7n, 8n], gone: [] }], memory: [nothingLearned] });
     expect(findings.reasons).toEqual([
-      'tags: 2 of 3 rows are missing, more than half; none of them is called gone',
+      'tags: 2 of 3 rows are missing, more than half; none of them is called gone before somebody says "musterd approve 16f68f62e497 --reason …"',
     ]);
   });
 

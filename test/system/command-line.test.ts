@@ -124,9 +124,13 @@ describe('the command line', () => {
     const second = await musterd(['reconcile']);
     expect(second.stderr).toContain('under way');
     expect(second.code).toBe(75);
+    expect((await musterd(['reconcile', '--wait', '1'])).code).toBe(75);
+    expect((await musterd(['reconcile', '--wait', 'long'])).code).toBe(64);
+    const patient = startMusterd(['reconcile', '--wait', '60'], environment());
     release();
     unhook();
     expect((await first.ended).code).toBe(0);
+    expect((await patient.ended).code).toBe(0);
   });
 
   it('asks for a migration where it must not make one', async () => {

@@ -19,13 +19,16 @@ const jsonSchema = JSON.parse(
 ) as JsonSchema;
 
 interface JsonSchema {
+  readonly description?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** All settings by their path, such as `push.batchSize`. */
+/** All settings by their path, such as `push.batchSize`; what says of itself what it is, is one setting. */
 function settingsOf({ properties = {} }: JsonSchema, prefix = ''): readonly string[] {
   return Object.entries(properties).flatMap(([name, inner]) =>
-    inner.properties === undefined ? [`${prefix}${name}`] : settingsOf(inner, `${prefix}${name}.`),
+    inner.properties === undefined || inner.description !== undefined
+      ? [`${prefix}${name}`]
+      : settingsOf(inner, `${prefix}${name}.`),
   );
 }
 

@@ -64,7 +64,6 @@ describe('the guard', () => {
     await stage.sql(
       'update mirror.users u set email = b.email from sync.user_base b where b.id = u.id and u.email <> b.email and b.email is not null',
     );
-    await stage.sql(`update mirror.users u set email = b.email from sync.user_base b where false`);
     const left = Number((await stage.sql('select count(*) from report.pending'))[0]?.[0]);
     expect(left).toBeLessThan(20);
     expect((await stage.run()).outcome).toBe('complete');
@@ -101,6 +100,27 @@ describe('the guard', () => {
     const { refusal } = await stage.run();
     await musterd(['approve', refusal?.hash ?? '', '--reason', 'as shown']);
     await stage.sql(`update mirror.users set email = 'other' || id || '@example.com'`);
+    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
+    expect(stage.updates()).toEqual([]);
+  });
+
+  it('lets an approved value pass once: the same edit later is asked about anew', async () => {
+    await open();
+    await edit('email is not null');
+    const { refusal } = await stage.run();
+    await musterd(['approve', refusal?.hash ?? '', '--reason', 'the new domain']);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete' });
+    const pushed = stage.emulator.team.users().filter(({ email }) => email !== null);
+    // Somebody takes all of it back on the service, and the very same statement is run again.
+    for (const { id } of pushed) {
+      const [[old = ''] = []] = await stage.sql(
+        `select old ->> 'email' from sync.changes where kind = 'push' and user_id = ${id}`,
+      );
+      stage.emulator.team.editUser(id, { email: old });
+    }
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pulled: pushed.length } });
+    stage.emulator.clearRequests();
+    await edit('email is not null');
     expect(await stage.run()).toMatchObject({ outcome: 'refused' });
     expect(stage.updates()).toEqual([]);
   });
