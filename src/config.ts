@@ -80,8 +80,25 @@ export const configSchema = z.strictObject({
     .prefault({}),
   schedule: z
     .strictObject({
-      users: text.default('*/5 * * * *').describe('When the daemon reconciles: cron, five or six fields.'),
+      users: text
+        .default('*/5 * * * *')
+        .describe('When the daemon reconciles the users: cron, five fields, or six with seconds first.'),
+      listings: text.default('0 * * * *').describe('When it refreshes tags and contact fields, likewise.'),
+      counts: text.default('*/15 * * * *').describe('When it counts contacts, likewise.'),
       timezone: text.default('UTC').describe('Zone of the schedule; any but UTC skips or repeats hours.'),
+    })
+    .prefault({}),
+  edits: z
+    .strictObject({
+      debounceMs: milliseconds
+        .default(1_000)
+        .describe('How long the daemon waits after an edit of the mirror for more of them.'),
+      everyMs: milliseconds
+        .default(5_000)
+        .describe("Least time between two pushes of a team's edits outside of the schedule."),
+      pollMs: positive
+        .default(30_000)
+        .describe('How often it looks for edits by itself, where a notification can be lost.'),
     })
     .prefault({}),
   push: z
@@ -177,7 +194,7 @@ export const configSchema = z.strictObject({
     .strictObject({
       ttlMs: whole
         .pipe(z.number().min(1_000))
-        .default(60_000)
+        .default(20_000)
         .describe('How long a lease outlives its holder.'),
       waitMs: milliseconds
         .default(60_000)
@@ -192,9 +209,37 @@ export const configSchema = z.strictObject({
         .describe('Least severe log line to write.'),
     })
     .prefault({}),
+  daemon: z
+    .strictObject({
+      queue: z
+        .enum(['process', 'postgres'])
+        .default('process')
+        .describe(
+          'process: this daemon does everything. postgres: all daemons on the database share the teams.',
+        ),
+      concurrency: positiveUpTo(64).default(4).describe('Teams that one daemon reconciles at once.'),
+    })
+    .prefault({}),
+  ping: z
+    .strictObject({
+      url: text.optional().describe('Called (GET) after each complete run of the users: a dead-man switch.'),
+    })
+    .prefault({}),
+  hooks: z
+    .strictObject({
+      token: secret
+        .pipe(z.string().min(16, 'at least 16 characters'))
+        .optional()
+        .describe('POST /hooks/<token> on the status server asks for a run of this team soon.'),
+    })
+    .prefault({}),
   status: z
     .strictObject({
-      port: whole.pipe(z.number().min(0).max(65_535)).default(0).describe('Port of the status page; 0: off.'),
+      port: whole
+        .pipe(z.number().min(0).max(65_535))
+        .default(0)
+        .describe('Port of the status server; 0: off.'),
+      host: text.default('127.0.0.1').describe('Address that the status server listens on.'),
     })
     .prefault({}),
 });
