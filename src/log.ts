@@ -30,8 +30,15 @@ export function createLog({ level, secrets = [], stream }: LogOptions): Log {
       serializers: { err: describeError },
       hooks: { streamWrite: blot },
     },
-    stream ?? destination({ fd: 2, sync: true }),
+    stream ?? createStderr(),
   );
+}
+
+/** A log that can not be written ends no run. What a full disk did not take is written once there is room. */
+function createStderr(): DestinationStream {
+  const stderr = destination({ fd: 2, sync: true });
+  stderr.on('error', () => undefined);
+  return stderr;
 }
 
 /** What is logged of an error: never the object, which may carry a connection or a header. */

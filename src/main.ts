@@ -224,7 +224,12 @@ function createProgram(): Command {
 
 /** A reader that has gone away is no reason to fail, and neither are words that find no room. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`musterd: the result could not be written: ${error.message}\n`);
+  process.exitCode = exitCode.partial;
+  process.on('exit', () => {
+    process.exitCode = exitCode.partial;
+  });
 });
 process.stderr.on('error', () => undefined);
 

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { takeLease } from '../../src/mirror/lease.ts';
+import { createMirror } from '../../src/mirror/mirror.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/** D8: one more row than a statement of Postgres can have parameters. */
+const many = 65_536;
+const numbers = Array.from({ length: many }, (_, index) => index + 1);
+
+describe('more rows than a statement has parameters', () => {
+  let database: TestDatabase<unknown>;
+  let mirror: ReturnType<typeof createMirror<unknown>>;
+  let release: () => Promise<void>;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const lease = await takeLease(database.db, 'large', { ttlMs: 60_000 });
+    release = () => lease.release();
+    const [[runId] = []] = await sql(
+      `insert into sync.runs (team, command) values ('large', 'reconcile') returning run_id`,
+    );
+    mirror = createMirror(database.db, lease, 41n, runId as bigint);
+  });
+  afterAll(async () => {
+    await release();
+    await database.close();
+  });
+  const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+
+  it('are published as tags in one transaction, and are no news the second time', async () => {
+    const tags = numbers.map((number) => ({
+      id: BigInt(number),
+      teamId: 41n,
+      tag: `tag ${number}`,
+      color: '#808080',
+      rev: 1n,
+      created: null,
+      updated: null,
+      raw: {},
+    }));
+    expect(await mirror.applyTags(tags)).toEqual({ added: many, changed: 0, absent: [], population: 0 });
+    expect(
+      await sql('select count(*), count(distinct xmin::text) as writers, max(id) from mirror.tags'),
+    ).toEqual([[BigInt(many), 1n, BigInt(many)]]);
+    expect(await mirror.applyTags(tags)).toMatchObject({ added: 0, changed: 0, absent: [] });
+    expect(await mirror.applyTags(tags.slice(1))).toMatchObject({ absent: [{ id: 1n }] });
+  });
+
+  it('are compared as users, and looked for by their ids', async () => {
+    const users = numbers.map(
+      (number): ServiceUser => ({
+        id: BigInt(number),
+        name: `Given${number} Family`,
+        email: `user${number}@example.com`,
+        phone: null,
+        roleId: 2n,
+        raw: {},
+      }),
+    );
+    expect(await mirror.readDifferingUsers(users, new Map())).toHaveLength(many);
+    const ids = users.map(({ id }) => id);
+    expect(await mirror.readUnseenUsers(ids, ids)).toEqual([]);
+    expect(await mirror.readAddresses(ids)).toEqual([]);
+  });
+
+  it('are kept as rejected', async () => {
+    const rows = numbers.map((number) => ({
+      resource: 'tags',
+      id: BigInt(number),
+      reason: 'a NUL',
+      excerpt: '',
+    }));
+    await mirror.applyRejectedRows('tags', rows);
+    expect(await sql('select count(*) from sync.rejected_rows')).toEqual([[BigInt(many)]]);
+  });
+});

@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { findBinaries } from '../../src/mirror/embedded-binaries.ts';
+import { identity, SERVER_ENVIRONMENT } from '../../src/mirror/embedded-cluster.ts';
+
+/** A server that the test itself stops, and as it likes. */
+export interface PostgresProcess {
+  readonly port: number;
+  /** SIGINT waits for writes, SIGQUIT for nothing. */
+  stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => {
+    probe.listen(0, '127.0.0.1', resolve);
+  });
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** For spawn: the account that a data directory belongs to. */
+export function ownerOf(data: string): { uid: number; gid: number } {
+  const { uid, gid } = statSync(join(data, 'PG_VERSION'));
+  return { uid, gid };
+}
+
+/** Starts the embedded programs on a data directory, as its owner; it does not wait until the server is ready. */
+export async function startPostgres(data: string): Promise<PostgresProcess> {
+  const port = await freePort();
+  const { bindir } = findBinaries(undefined, () => undefined);
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off'];
+  const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
+  const account = process.getuid?.() === 0 ? { name: 'owner', ...ownerOf(data) } : undefined;
+  const child: ChildProcess = spawn(join(bindir, 'postgres'), args, {
+    ...identity(account),
+    cwd: '/',
+    env: SERVER_ENVIRONMENT,
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'exit');
+  return {
+    port,
+    stop: async (signal) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(signal);
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runReconcile } from '../../src/app.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { createLog } from '../../src/log.ts';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { openEmbedded } from '../../src/mirror/embedded.ts';
+import { migrate } from '../../src/mirror/migrate.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { eventually } from '../support/eventually.ts';
+import { ownerOf, type PostgresProcess, startPostgres } from '../support/postgres-process.ts';
+import { runMusterd } from './run-musterd.ts';
+import { configFor, onService } from './stage.ts';
+
+/** One side of a pair of servers. */
+interface Side {
+  readonly server: PostgresProcess;
+  readonly url: string;
+  readonly db: Database<unknown>;
+  sql(text: string): Promise<readonly (readonly unknown[])[]>;
+}
+
+/** D10 D11: a primary, and a standby that is always a little behind. */
+describe('a mirror with a standby', () => {
+  let emulator: Emulator;
+  let primary: Side;
+  let standby: Side;
+  let users: readonly number[];
+  const root = mkdtempSync(join(tmpdir(), 'musterd-failover-'));
+  chmodSync(root, 0o755);
+  const silent = createLog({ level: 'silent' });
+  const reconcile = ({ db }: Side) =>
+    runReconcile(db, configFor(emulator.environment), 'reconcile', { log: silent });
+
+  const start = async (data: string, url: string): Promise<Side> => {
+    const server = await startPostgres(data);
+    const own = new URL(url);
+    own.port = String(server.port);
+    const db = createDatabase<unknown>({ url: own.href, applicationName: 'musterd test' });
+    const sql = async (text: string) => (await runSqlText(db, text)).rows;
+    await eventually('the server takes questions', () =>
+      sql('select 1').then(
+        () => true,
+        () => false,
+      ),
+    );
+    return { server, url: own.href, db, sql };
+  };
+
+  /** A mirror of a service, and a cold copy of it that follows from then on. */
+  beforeAll(async () => {
+    emulator = await createEmulator({ http: true, users: 30, tags: 3, fields: 2, ratePerMinute: 0 });
+    users = emulator.team.users().flatMap(({ id, email }) => (email === null ? [] : [id]));
+    const dataDir = join(root, 'primary');
+    const embedded = await openEmbedded({ dataDir });
+    await embedded.close();
+    const [data, copy] = [join(dataDir, 'cluster', 'data'), join(root, 'standby')];
+    expect(spawnSync('cp', ['-a', data, copy]).status).toBe(0);
+    primary = await start(data, embedded.url);
+    const { username, password } = new URL(embedded.url);
+    const conninfo = `host=127.0.0.1 port=${primary.server.port} user=${username} password=${password}`;
+    appendFileSync(join(copy, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo}'\n`);
+    writeFileSync(join(copy, 'standby.signal'), '');
+    const { uid, gid } = ownerOf(copy);
+    chownSync(join(copy, 'standby.signal'), uid, gid);
+    standby = await start(copy, embedded.url);
+    await migrate(primary.db);
+    expect(await reconcile(primary)).toMatchObject({ outcome: 'complete' });
+  });
+  afterAll(async () => {
+    for (const { db, server } of [standby, primary]) {
+      await db.close();
+      await server.stop('SIGQUIT');
+    }
+    await emulator.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  const caughtUp = () =>
+    eventually('the standby has all there is', async () => {
+      const [[position] = []] = await primary.sql('select pg_current_wal_lsn()::text as at');
+      const [[done] = []] = await standby.sql(
+        `select pg_last_wal_replay_lsn() >= '${String(position)}'::pg_lsn as done`,
+      );
+      return done === true;
+    });
+  const edit = (user: number | undefined, email: string) =>
+    primary.sql(`update mirror.users set email = '${email}' where id = ${user}`);
+
+  it('is not run on the standby, neither by a new process nor by one that was led there, and nothing is sent', async () => {
+    await edit(users[0], 'before@example.com');
+    await caughtUp();
+    emulator.clearRequests();
+    const { code, stderr } = await runMusterd(['reconcile'], {
+      ...emulator.environment,
+      DATABASE_URL: standby.url,
+    });
+    expect(stderr).toContain('takes no writes');
+    expect(code).toBe(1);
+    await expect(reconcile(standby)).rejects.toThrow(/read-only/);
+    expect(emulator.requests).toEqual([]);
+  });
+
+  it('reverts nothing on the service when the last commits are lost, and pulls what it has', async () => {
+    // Replicated: the edit of the first user, which was not pushed yet. Lost: all that follows.
+    await standby.sql(`alter system set primary_conninfo = ''`);
+    await standby.sql('select pg_reload_conf()');
+    await eventually('nothing is received any more', async () => {
+      const [[receivers] = []] = await standby.sql('select count(*) from pg_stat_wal_receiver');
+      return receivers === 0n;
+    });
+    await edit(users[1], 'pushed@example.com');
+    emulator.team.editUser(users[2] ?? 0, { email: 'there@example.com' });
+    emulator.clearRequests();
+    expect(await reconcile(primary)).toMatchObject({
+      outcome: 'complete',
+      counts: { pushed: 2, pulled: 1 },
+    });
+    await edit(users[3], 'lost@example.com');
+    await primary.server.stop('SIGQUIT');
+    expect(await standby.sql('select pg_promote()')).toEqual([[true]]);
+
+    const before = emulator.team.users();
+    const sent = emulator.requests.filter(({ path }) => path === '/v1/users/update').length;
+    expect(await standby.sql(`select email from mirror.users where id = ${users[1]}`)).not.toEqual([
+      ['pushed@example.com'],
+    ]);
+    for (const counts of [{ pulled: 2, settled: 1 }, {}])
+      expect(await reconcile(standby)).toMatchObject({ outcome: 'complete', waiting: 0, counts });
+    expect(emulator.requests.filter(({ path }) => path === '/v1/users/update')).toHaveLength(sent);
+    expect(emulator.team.users()).toEqual(before);
+    const rows = await standby.sql('select id, email from mirror.users');
+    expect(new Map(rows.map(([id, email]) => [Number(id), email ?? '']))).toEqual(
+      new Map([...onService({ emulator })].map(([id, [, , email]]) => [id, email])),
+    );
+    expect(
+      await standby.sql(
+        'select count(*) from mirror.users u join sync.user_base b using (team_id, id) where u.email is distinct from b.email',
+      ),
+    ).toEqual([[0n]]);
+  });
+});

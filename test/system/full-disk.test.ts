@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { type Embedded, openEmbedded } from '../../src/mirror/embedded.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runMusterd } from './run-musterd.ts';
+
+/** A folder on a file system of this size, or nothing where we may not mount one. */
+function mountSmall(megabytes: number): string | undefined {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'musterd-full-'));
+  const args = ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'musterd-test', folder];
+  if (spawnSync('mount', args, { stdio: 'ignore' }).status === 0) return folder;
+  rmSync(folder, { recursive: true });
+  return undefined;
+}
+
+function unmount(folder: string): void {
+  expect(spawnSync('umount', [folder]).status).toBe(0);
+  rmSync(folder, { recursive: true });
+}
+
+const disk = mountSmall(160);
+
+/** D9 */
+describe.skipIf(disk === undefined)(
+  'a mirror on a disk that is full (needs root, to mount a small one)',
+  () => {
+    let emulator: Emulator;
+    let embedded: Embedded;
+    let db: Database<unknown>;
+    const root = disk ?? '';
+    const ballast = join(root, 'ballast');
+    const sql = async (text: string) => (await runSqlText(db, text)).rows;
+    const reconcile = () =>
+      runMusterd(['reconcile', '--json'], {
+        ...emulator.environment,
+        DATABASE_URL: embedded.url,
+        MUSTERD__rate__perMinute: '100000',
+      });
+    const sent = () => emulator.requests.filter(({ path }) => path === '/v1/users/update').length;
+    const fill = () => {
+      const { bavail, bsize } = statfsSync(root);
+      writeFileSync(ballast, Buffer.alloc(Number(bavail) * Number(bsize)));
+      expect(statfsSync(root).bavail).toBe(0);
+    };
+
+    beforeAll(async () => {
+      emulator = await createEmulator({ http: true, users: 30, tags: 3, fields: 2, ratePerMinute: 0 });
+      embedded = await openEmbedded({ dataDir: join(root, 'mirror') });
+      db = createDatabase<unknown>({ url: embedded.url, applicationName: 'musterd test' });
+      expect((await reconcile()).code).toBe(0);
+    });
+    afterAll(async () => {
+      rmSync(ballast, { force: true });
+      await db.close();
+      await embedded.close();
+      await emulator.close();
+      unmount(root);
+    });
+
+    it('sends nothing that it can not write down before, and goes on by itself once there is room', async () => {
+      const id = emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
+      // Too long for a page, and for compression: to write it down takes room that a table does not have yet.
+      const first = randomBytes(20_000).toString('hex');
+      await sql(`update mirror.users set first_name = '${first}', last_name = 'Doe' where id = ${id}`);
+      emulator.clearRequests();
+      fill();
+      for (const _ of [1, 2]) {
+        const { code, stderr } = await reconcile();
+        expect(stderr).toMatch(/No space left on device/);
+        expect(code).toBe(1);
+      }
+      expect(emulator.requests.length).toBeGreaterThan(0);
+      expect(sent()).toBe(0);
+      expect(await sql(`select count(*) from sync.changes where kind = 'push'`)).toEqual([[0n]]);
+
+      rmSync(ballast);
+      expect((await reconcile()).code).toBe(0);
+      expect(sent()).toBe(1);
+      expect(emulator.team.user(id)).toMatchObject({ first, last: 'Doe' });
+      expect(await sql(`select state from sync.changes where kind = 'push'`)).toEqual([['closed']]);
+    });
+  },
+);
