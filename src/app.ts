@@ -9,15 +9,17 @@ import type { Database } from './mirror/database.ts';
 import { type Lease, takeLease } from './mirror/lease.ts';
 import { createMirror, createMirrorReader } from './mirror/mirror.ts';
 import { writeLesson } from './mirror/rate-limits.ts';
-import { beginRun, finishRun, noteTeam, type RunOutcome } from './mirror/runs.ts';
+import { beginRun, finishRun, noteTeam } from './mirror/runs.ts';
 import { checkTeam, pinTeam } from './mirror/teams.ts';
 import type { Id } from './model/id.ts';
+import { type RunGroup, type RunOutcome, scheduledGroups } from './model/run-group.ts';
 import type { Team } from './model/team.ts';
 import { createService, credentialUses, requireSchema, sharePace } from './places.ts';
 import { createFindings, type Findings, type RunEvent } from './reconcile/findings.ts';
 import type { UsersPlan } from './reconcile/plan-users.ts';
 import { type ListingsPlan, plan, type ReconcileSettings, reconcile } from './reconcile/reconcile.ts';
 import type { Client } from './service/client.ts';
+import type { ServiceEvent } from './service/event.ts';
 
 export interface Watch {
   readonly log: Log;
@@ -27,6 +29,10 @@ export interface Watch {
   readonly signal?: AbortSignal;
   /** How long to wait for another run of the team to end; not at all when left out. */
   readonly waitMs?: number;
+  /** What the run does; everything when left out. */
+  readonly groups?: readonly RunGroup[];
+  /** Told of each request, retry and pause. */
+  readonly onServiceEvent?: (event: ServiceEvent) => void;
 }
 
 export function reconcileSettings(config: Config): ReconcileSettings {
@@ -47,13 +53,16 @@ export function reconcileSettings(config: Config): ReconcileSettings {
 export interface RunReport {
   readonly team: { readonly id: Id; readonly name: string | null };
   readonly runId: bigint;
+  readonly groups: readonly RunGroup[];
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
   /** What the guard refused; pushes wait for an approval. */
   readonly refusal: Findings['refusal'];
   readonly counts: Findings['counts'];
-  /** Fields that wait for a person. */
+  /** Held fields that wait for a person. */
+  readonly held: number;
+  /** The same, and the users of a refused plan; at least 1 where anything was refused. */
   readonly waiting: number;
   readonly requests: number;
   readonly durationMs: number;
@@ -98,18 +107,20 @@ async function runUnderLease({ db, config, command, lease }: Run, watch: Watch):
   const startedMs = systemClock.monotonicMs();
   let requests = 0;
   let log = watch.log;
+  const { groups = scheduledGroups } = watch;
   const service = createService(config, 'read-write', {
     signal: watch.signal,
     pace: await sharePace(db, config),
-    onRequest: () => {
-      requests += 1;
+    onServiceEvent: (event) => {
+      if (event.kind === 'request') requests += 1;
+      watch.onServiceEvent?.(event);
     },
     get log() {
       return log;
     },
   });
   try {
-    const runId = await beginRun(db, config.team, command);
+    const runId = await beginRun(db, config.team, command, groups);
     log = log.child({ run: String(runId) });
     const findings = createFindings((event) => {
       logRunEvent(log, event);
@@ -125,21 +136,22 @@ async function runUnderLease({ db, config, command, lease }: Run, watch: Watch):
       const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
       log.info({ outcome, counts, waiting, requests, durationMs }, 'run finished');
       const { warnings, refusal } = findings;
-      return { runId, outcome, reasons, warnings, refusal, counts, waiting, requests, durationMs };
+      return { runId, groups, outcome, reasons, warnings, refusal, counts, waiting, requests, durationMs };
     };
     try {
-      log.info('run started');
+      log.info({ groups }, 'run started');
       const team = await service.team();
       await pinTeam(db, config.team, team.id);
       await noteTeam(db, runId, team.id);
       const mirror = createMirror(db, lease, team.id, runId);
       const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
-      await reconcile(places, team, reconcileSettings(config));
+      await reconcile(places, team, reconcileSettings(config), groups);
       const { refusal, reasons } = findings;
       const outcome = refusal?.stopped === true ? 'refused' : reasons.length === 0 ? 'complete' : 'partial';
-      const waiting = (await mirror.countHeldFields()) + (refusal?.users ?? 0);
+      const held = await mirror.countHeldFields();
+      const waiting = refusal === null ? held : Math.max(1, held + refusal.users);
       const report = await end(outcome, [...reasons, ...(refusal?.reasons ?? [])], waiting);
-      return { team: { id: team.id, name: team.name }, ...report };
+      return { team: { id: team.id, name: team.name }, ...report, held };
     } catch (error) {
       log.error({ err: error }, 'run failed');
       const stopped = error instanceof MusterdError && error.code === 'stopped';

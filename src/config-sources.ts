@@ -1,151 +1,203 @@
 /** Where settings come from: a YAML file, then the environment, which wins. Every complaint says where. */
-import { readFileSync } from 'node:fs';
-import { LineCounter, parseDocument } from 'yaml';
-import type { z } from 'zod';
-import { type Config, configSchema } from './config.ts';
+import { dirname } from 'node:path';
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import {
+  type Assignment,
+  type Complaint,
+  complain,
+  complaintsOf,
+  invalid,
+  inWords,
+  type Origins,
+} from './config/complaints.ts';
+import { readEnvironment, readText } from './config/environment.ts';
+import {
+  type Environment,
+  isSection,
+  mergeSettings,
+  type Path,
+  type RawSettings,
+  withoutEmpty,
+  withSetting,
+} from './config/raw-settings.ts';
+import { readSecretFiles, rivalsIn, settingOf, withoutRivals } from './config/secret-files.ts';
+import { substitute } from './config/substitute.ts';
+import { type Config, configSchema, teamSections } from './config.ts';
+import {
+  complaintsAboutTeams,
+  type FromFile,
+  namesOfTeams,
+  sharedCredentials,
+  strangersIn,
+} from './config-teams.ts';
 import { MusterdError } from './errors.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-type Path = readonly PropertyKey[];
-/** What a setting is called where it was set, by its path. */
-type Origins = Map<string, string>;
-
-/** Environment variables with a name of their own. Each can also end in `_FILE`. */
-const named: Readonly<Record<string, Path>> = {
-  DATABASE_URL: ['database', 'url'],
-  MUSTERD_DATA_DIR: ['database', 'dataDir'],
-  MUSTERD_BASE_URL: ['service', 'baseUrl'],
-  MUSTERD_SECRET_ID: ['service', 'secretId'],
-  MUSTERD_SECRET_KEY: ['service', 'secretKey'],
-  MUSTERD_NEXT_SECRET_ID: ['service', 'nextSecretId'],
-  MUSTERD_NEXT_SECRET_KEY: ['service', 'nextSecretKey'],
-  MUSTERD_API_KEY: ['service', 'apiKey'],
-  MUSTERD_CA_FILE: ['service', 'caFile'],
-};
-
-const prefix = 'MUSTERD__';
-
-function invalid(message: string, hint?: string): MusterdError {
-  return new MusterdError('configuration', message, hint === undefined ? {} : { hint });
+export interface Configuration {
+  /** In the order of the file. */
+  readonly teams: readonly [Config, ...(readonly Config[])];
+  /** The settings file, if there is one. */
+  readonly file: string | undefined;
+  /** What does not stop anything but should be seen to. */
+  readonly warnings: readonly string[];
 }
 
-function readText(path: string, what: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw invalid(`${what}: ${path} can not be read (${(error as NodeJS.ErrnoException).code})`);
-  }
+const keyOf = (key: unknown) => String(isScalar(key) ? key.value : key);
+
+function childAt(node: unknown, key: PropertyKey): unknown {
+  if (isMap(node)) return node.items.find((pair) => keyOf(pair.key) === String(key))?.value;
+  return isSeq(node) ? node.items[Number(key)] : undefined;
 }
 
-function setAt(target: Record<string, unknown>, path: Path, value: unknown): void {
-  const [first, ...rest] = path.map(String);
-  if (first === undefined) return;
-  if (rest.length === 0) {
-    target[first] = value;
-    return;
-  }
-  const next = typeof target[first] === 'object' && target[first] !== null ? target[first] : {};
-  target[first] = { ...next };
-  setAt(target[first] as Record<string, unknown>, rest, value);
+/** Puts the variables into all text values; keys stay as they are. */
+function fillIn(node: unknown, visit: (node: Node & { value: string }, path: Path) => void, path: Path = []) {
+  if (isMap(node)) for (const { key, value } of node.items) fillIn(value, visit, [...path, keyOf(key)]);
+  else if (isSeq(node)) for (const [at, inner] of node.items.entries()) fillIn(inner, visit, [...path, at]);
+  else if (isScalar(node) && typeof node.value === 'string') visit(node as Node & { value: string }, path);
 }
 
-/** Lists and objects are written as JSON; everything else is taken as it stands. */
-function parseValue(name: string, text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return text;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw invalid(`${name}: ${error instanceof Error ? error.message : 'no JSON'}`);
-  }
+/** Line and column of the deepest node that the path still leads to. */
+function createLocate(file: string, document: Document, lines: LineCounter): FromFile['locate'] {
+  return (path) => {
+    let place = file;
+    let node: unknown = document.contents;
+    for (const key of path) {
+      node = childAt(node, key);
+      const start = (node as Node | null | undefined)?.range?.[0];
+      if (start === undefined) break;
+      const { line, col } = lines.linePos(start);
+      place = `${file}:${line}:${col}`;
+    }
+    return place;
+  };
 }
 
-/** A section with everything commented out is no setting. */
-function withoutEmpty(settings: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
-}
-
-interface FromFile {
-  readonly settings: Record<string, unknown>;
-  readonly locate: (path: Path) => string;
-}
-
-function readConfigFile(path: string): FromFile {
+function readConfigFile(file: string, env: Environment): FromFile {
   const lines = new LineCounter();
-  const document = parseDocument(readText(path, 'The configuration'), {
+  const document = parseDocument(readText(file, 'The configuration'), {
     lineCounter: lines,
     prettyErrors: false,
   });
   const [broken] = document.errors;
   if (broken !== undefined) {
     const { line, col } = lines.linePos(broken.pos[0]);
-    throw invalid(`${path}:${line}:${col}: ${broken.message}`);
+    throw invalid(`${file}:${line}:${col}: ${broken.message}`);
   }
+  const locate = createLocate(file, document, lines);
+  const complaints: Complaint[] = [];
+  fillIn(document.contents, (scalar, path) => {
+    scalar.value = substitute(scalar.value, env, (message) => {
+      complaints.push({ where: locate(path), setting: path.map(String).join('.'), message });
+    });
+  });
+  if (complaints.length > 0) throw invalid(inWords(complaints).join('\n'));
   const settings: unknown = document.toJS() ?? {};
-  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
-    throw invalid(`${path}: a mapping of settings is expected`);
-  }
-  const locate = (at: Path): string => {
-    for (let depth = at.length; depth > 0; depth -= 1) {
-      const node = document.getIn(at.slice(0, depth), true) as { range?: readonly number[] } | undefined;
-      if (node?.range?.[0] !== undefined) {
-        const { line, col } = lines.linePos(node.range[0]);
-        return `${path}:${line}:${col}`;
-      }
-    }
-    return path;
-  };
-  return { settings: withoutEmpty(settings), locate };
+  if (!isSection(settings)) throw invalid(`${file}: a mapping of settings is expected`);
+  const teams = childAt(document.contents, 'teams');
+  const names = isMap(teams) ? teams.items.map(({ key }) => keyOf(key)) : [];
+  return { settings: withoutEmpty(settings), teams: names, locate };
 }
 
-function readEnvironment(env: Environment, settings: Record<string, unknown>, origins: Origins): void {
-  const set = (path: Path, value: unknown, name: string) => {
-    setAt(settings, path, value);
-    origins.set(path.join('.'), name);
-  };
-  for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || !name.startsWith(prefix)) continue;
-    set(name.slice(prefix.length).split('__'), parseValue(name, value), name);
-  }
-  for (const [name, path] of Object.entries(named)) {
-    const file = env[`${name}_FILE`];
-    if (file) set(path, readText(file, `${name}_FILE`).trim(), `${name}_FILE`);
-    else if (env[name]) set(path, env[name], name);
-  }
+interface Settled {
+  readonly config: Config | undefined;
+  readonly origins: Origins;
+  readonly complaints: readonly Complaint[];
+  readonly warnings: readonly Complaint[];
 }
 
-/** One complaint per unknown key, each where that key was set. */
-function complaintsOf(issue: z.core.$ZodIssue): readonly { readonly path: Path; readonly message: string }[] {
-  if (issue.code !== 'unrecognized_keys') return [issue];
-  return issue.keys.map((key) => ({ path: [...issue.path, key], message: 'there is no such setting' }));
-}
+const given = (assigned: readonly Assignment[]) =>
+  assigned.reduce<RawSettings>((all, { path, value }) => withSetting(all, path, value), {});
 
-function describeIssue(issue: z.core.$ZodIssue, origins: Origins, locate: (path: Path) => string): string {
-  const describe = ({ path, message }: { readonly path: Path; readonly message: string }) => {
-    const dotted = path.map(String).join('.');
-    const origin = [...origins].find(
-      ([at]) => at === dotted || at.startsWith(`${dotted}.`) || dotted.startsWith(`${at}.`),
-    )?.[1];
-    return `${origin ?? `${locate(path)}: ${dotted}`}: ${message}`;
-  };
-  return complaintsOf(issue).map(describe).join('\n');
+/** The settings of one team: the file's, its own above them, and the environment's above these. */
+function settleTeam(origins: Origins, folder: string, env: Environment): Settled {
+  const { team, common, own, assigned } = origins;
+  const written = mergeSettings(withoutRivals(common, own), own);
+  const merged = assigned.reduce(
+    (below, { path, value }) =>
+      withSetting(withoutRivals(below, given([{ path, value, name: '' }])), path, value),
+    team === undefined ? written : { ...written, team },
+  );
+  const secrets = readSecretFiles(merged, origins, { folder, env });
+  const parsed = configSchema.safeParse(secrets.settings);
+  const issues = (parsed.error?.issues ?? []).flatMap((issue) =>
+    complaintsOf({ ...issue, path: [...settingOf(issue.path, merged)] }, origins),
+  );
+  // What one source says twice; what stands in two of them is decided by their order.
+  const [general, special] = [true, false].map((forAll) =>
+    given(assigned.filter((one) => (one.team === undefined) === forAll)),
+  );
+  const rivals = [common, own, general ?? {}, special ?? {}].flatMap(rivalsIn);
+  const complaints = [
+    ...rivals.map(({ path, message }) => complain(origins, path, message)),
+    ...secrets.complaints,
+    ...issues,
+  ];
+  return { config: parsed.data, origins, complaints, warnings: secrets.warnings };
 }
 
 /**
- * @param file the YAML file, if any
+ * @param file the YAML file, if any; otherwise the one that MUSTERD_CONFIG names
  * @throws MusterdError `configuration`, with file, line and column or the variable's name
  */
-export function loadConfig(file: string | undefined, env: Environment): Config {
+export function loadConfiguration(file: string | undefined, env: Environment): Configuration {
   const path = file ?? (env['MUSTERD_CONFIG'] || undefined);
-  const from = path === undefined ? { settings: {}, locate: () => 'settings' } : readConfigFile(path);
-  const settings = structuredClone(from.settings);
-  const origins: Origins = new Map();
-  readEnvironment(env, settings, origins);
-  const parsed = configSchema.safeParse(settings);
-  if (!parsed.success) {
-    throw invalid(
-      parsed.error.issues.map((issue) => describeIssue(issue, origins, from.locate)).join('\n'),
-      'README.md lists all settings.',
-    );
-  }
-  return parsed.data;
+  const from: FromFile =
+    path === undefined ? { settings: {}, teams: [], locate: () => 'settings' } : readConfigFile(path, env);
+  const { teams: sections, ...common } = from.settings;
+  const assigned = readEnvironment(env);
+  const general = assigned.filter(({ path: [first] }) => first !== 'teams');
+  const names = namesOfTeams(from.teams, assigned);
+  const settled = (names.length === 0 ? [undefined] : names).map((team) => {
+    const section = team !== undefined && isSection(sections) ? sections[team] : {};
+    const own = isSection(section) ? withoutEmpty(section) : {};
+    const special = assigned
+      .filter(({ path: [first, name] }) => first === 'teams' && name === team)
+      .map((one) => ({ ...one, path: one.path.slice(2), team }));
+    const set = [...general, ...special];
+    const origins = { team, teamSections, common, own, assigned: set, locate: from.locate };
+    return settleTeam(origins, path === undefined ? '.' : dirname(path), env);
+  });
+  const complaints = [
+    ...complaintsAboutTeams(from, assigned, names),
+    ...settled.flatMap(({ origins }) => strangersIn(origins)),
+    ...settled.flatMap((one) => one.complaints),
+    ...sharedCredentials(settled),
+  ];
+  const [first, ...others] = settled.flatMap(({ config }) => (config === undefined ? [] : [config]));
+  if (complaints.length > 0 || first === undefined)
+    throw invalid(inWords(complaints).join('\n'), 'README.md lists all settings.');
+  return { teams: [first, ...others], file: path, warnings: inWords(settled.flatMap((one) => one.warnings)) };
+}
+
+/** Those of the teams that are asked for: all, or the one of this name. @throws MusterdError `usage` */
+export function selectTeam(configuration: Configuration, name: string | undefined): Configuration {
+  if (name === undefined) return configuration;
+  const found = configuration.teams.find(({ team }) => team === name);
+  if (found !== undefined) return { ...configuration, teams: [found] };
+  throw new MusterdError('usage', `There is no team "${name}" in the configuration`, {
+    hint: `There is: ${configuration.teams.map(({ team }) => team).join(', ')}.`,
+  });
+}
+
+/** The only team. @throws MusterdError `usage` where there are several */
+export function onlyTeam({ teams }: Configuration): Config {
+  const [config, ...others] = teams;
+  if (others.length === 0) return config;
+  throw new MusterdError('usage', `There are several teams: ${teams.map(({ team }) => team).join(', ')}`, {
+    hint: 'Say which one with --team.',
+  });
+}
+
+/** The team that is asked for by name or by MUSTERD_TEAM. */
+export function teamAsked(env: Environment, name?: string): string | undefined {
+  return name ?? (env['MUSTERD_TEAM'] || undefined);
+}
+
+/**
+ * The settings of one team.
+ *
+ * @param team its name; may be left out where there is one team only
+ * @throws MusterdError `configuration`; `usage` where it is not clear which team is meant
+ */
+export function loadConfig(file: string | undefined, env: Environment, team?: string): Config {
+  return onlyTeam(selectTeam(loadConfiguration(file, env), teamAsked(env, team)));
 }

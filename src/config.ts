@@ -3,47 +3,21 @@
  * from a YAML file and from the environment, which wins; `config-sources.ts` brings the two together.
  */
 import { z } from 'zod';
-
-const conflictPolicy = z.enum(['hold', 'service-wins', 'mirror-wins']);
-/** In the environment numbers are text; nothing else passes for one, and least of all nothing. */
-const numeric = z.union([
-  z.number(),
-  z
-    .string()
-    .regex(/^-?\d+(\.\d+)?$/, 'a number is expected')
-    .transform(Number),
-]);
-const whole = numeric.pipe(z.number().int());
-const milliseconds = whole.pipe(z.number().min(0));
-const share = numeric.pipe(z.number().min(0).max(1));
-const positive = whole.pipe(z.number().min(1));
-const positiveUpTo = (most: number) => whole.pipe(z.number().min(1).max(most));
-/** A number would lose its leading zeros and, past 2^53, its last digits. */
-const secret = z.string('text is expected: write it in quotes').trim().min(1);
-const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')]);
-const text = z.string().trim().min(1);
-/** A person writes numbers and words alike. */
-const word = z.union([text, z.number().transform(String)]);
-
-/** interface.md, Shared pagination body; what it does not name is not sent. */
-const paginationBody = z.strictObject({
-  archived: z.boolean().optional(),
-  ascending: z.boolean().optional(),
-  assigned: z.int().optional(),
-  date: z.string().optional(),
-  filter: z.string().optional(),
-  filters: z.record(z.string(), z.unknown()).optional(),
-  id: z.int().optional(),
-  limit: z.int().optional(),
-  order: z.string().optional(),
-  page: z.int().optional(),
-  parent_id: z.int().optional(),
-});
-
-/** The fields of it that choose among the rows of a listing. */
-const listingFilter = paginationBody
-  .pick({ archived: true, assigned: true, filter: true, filters: true, parent_id: true })
-  .default({});
+import {
+  conflictPolicy,
+  flag,
+  listingFilter,
+  milliseconds,
+  numeric,
+  paginationBody,
+  positive,
+  positiveUpTo,
+  secret,
+  share,
+  text,
+  whole,
+  word,
+} from './config/values.ts';
 
 const segment = z.strictObject({
   name: word.describe('Name under which the count is kept.'),
@@ -55,6 +29,7 @@ export const configSchema = z.strictObject({
   database: z
     .strictObject({
       url: text.optional().describe('Postgres 15 or newer; absent: an embedded server. DATABASE_URL.'),
+      urlFile: text.optional().describe('File that holds the url.'),
       dataDir: text.optional().describe('Where the embedded server keeps its files.'),
       migrate: flag
         .default(true)
@@ -67,12 +42,15 @@ export const configSchema = z.strictObject({
       secretId: secret.optional().describe('Secret ID of the API Secret. MUSTERD_SECRET_ID.'),
       secretKey: secret
         .optional()
-        .describe('Secret Key of the API Secret. MUSTERD_SECRET_KEY, better MUSTERD_SECRET_KEY_FILE.'),
+        .describe('Secret Key of the API Secret. MUSTERD_SECRET_KEY, better in a file.'),
+      secretKeyFile: text.optional().describe('File that holds the secretKey.'),
       nextSecretId: secret
         .optional()
         .describe('The second API Secret while rotating. MUSTERD_NEXT_SECRET_ID.'),
       nextSecretKey: secret.optional().describe('Its key. MUSTERD_NEXT_SECRET_KEY.'),
+      nextSecretKeyFile: text.optional().describe('File that holds the nextSecretKey.'),
       apiKey: secret.optional().describe('Legacy team API key, planned for deprecation. MUSTERD_API_KEY.'),
+      apiKeyFile: text.optional().describe('File that holds the apiKey.'),
       caFile: text
         .optional()
         .describe('PEM file of authorities to trust besides the usual ones. MUSTERD_CA_FILE.'),
@@ -231,6 +209,7 @@ export const configSchema = z.strictObject({
         .pipe(z.string().min(16, 'at least 16 characters'))
         .optional()
         .describe('POST /hooks/<token> on the status server asks for a run of this team soon.'),
+      tokenFile: text.optional().describe('File that holds the token.'),
     })
     .prefault({}),
   status: z
@@ -244,4 +223,19 @@ export const configSchema = z.strictObject({
     .prefault({}),
 });
 
+/** What can differ from team to team. The rest is of the process: its database, its status server, its log. */
+const teamSchema = configSchema.omit({ team: true, database: true, log: true, daemon: true, status: true });
+
+/** The sections that can stand under the name of a team. */
+export const teamSections: ReadonlySet<string> = new Set(Object.keys(teamSchema.shape));
+
+/** What may stand in a file: the settings of all teams, and those that differ for some. */
+export const fileSchema = configSchema.extend({
+  teams: z
+    .record(z.string(), teamSchema)
+    .optional()
+    .describe('Teams by name, each with the settings in which it differs from the rest of the file.'),
+});
+
+/** The settings of one team. */
 export type Config = z.output<typeof configSchema>;

@@ -10,7 +10,8 @@ export type Log = Logger;
 
 export interface LogOptions {
   readonly level: string;
-  readonly secrets?: readonly Secret[];
+  /** Looked at anew for each line: there may be more by then. */
+  readonly secrets?: readonly Pick<Secret, 'reveal'>[];
   /** stderr by default. */
   readonly stream?: DestinationStream;
 }
@@ -18,9 +19,12 @@ export interface LogOptions {
 const token = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g;
 
 export function createLog({ level, secrets = [], stream }: LogOptions): Log {
-  const hidden = secrets.map((secret) => secret.reveal()).filter((value) => value.length >= 4);
   const blot = (line: string) =>
-    hidden.reduce((text, value) => text.replaceAll(value, '[secret]'), line).replace(token, '[token]');
+    secrets
+      .map((secret) => secret.reveal())
+      .filter((value) => value.length >= 4)
+      .reduce((text, value) => text.replaceAll(value, '[secret]'), line)
+      .replace(token, '[token]');
   return pino(
     {
       level,

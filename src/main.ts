@@ -7,7 +7,6 @@ import { addHoldingCommands } from './commands/holding-commands.ts';
 import { addReadingCommands } from './commands/reading-commands.ts';
 import { type ErrorCode, MusterdError, ServiceError } from './errors.ts';
 import { createLog } from './log.ts';
-import { createSecret } from './secret.ts';
 import { listenForStop } from './stop.ts';
 
 const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
@@ -33,36 +32,44 @@ function version(): string {
   return (manifest as { version: string }).version;
 }
 
-function explain(error: unknown): void {
+/** @param who the team that it is about, where there are several */
+function explain(error: unknown, who?: string): void {
+  const start = who === undefined ? 'musterd' : `musterd: ${who}`;
   const write = (text: string) => process.stderr.write(`${text}\n`);
   if (!(error instanceof Error)) {
-    write(`musterd: ${String(error)}`);
+    write(`${start}: ${String(error)}`);
     return;
   }
   if (!(error instanceof MusterdError)) {
-    write(`musterd: something that should not happen did: ${error.stack ?? error.message}`);
+    write(`${start}: something that should not happen did: ${error.stack ?? error.message}`);
     return;
   }
-  write(`musterd: ${error.message}`);
+  write(`${start}: ${error.message}`);
   if (error instanceof ServiceError && error.requestId !== undefined)
     write(`  X-Request-Id: ${error.requestId}`);
   if (error.hint !== undefined) write(`  ${error.hint}`);
 }
 
+function exitCodeOf(error: unknown): ExitCode {
+  return error instanceof MusterdError ? exitCodes[error.code] : exitCode.partial;
+}
+
 function createContext(program: Command, options: Record<string, unknown>, signal: AbortSignal): Context {
-  const global = program.opts<{ config?: string }>();
+  const global = program.opts<{ config?: string; team?: string }>();
   return {
     env: process.env,
+    version: version(),
     out: process.stdout,
     err: process.stderr,
     signal,
     configFile: global.config,
+    team: global.team,
     json: options['json'] === true,
-    createLog: (level, fallback, secrets) =>
-      createLog({
-        level: level ?? fallback,
-        secrets: secrets.map((secret) => createSecret(secret.reveal())),
-      }),
+    explain: (team, error) => {
+      explain(error, team);
+      return exitCodeOf(error);
+    },
+    createLog: (level, fallback, secrets) => createLog({ level: level ?? fallback, secrets }),
   };
 }
 
@@ -71,11 +78,14 @@ function wire(program: Command, command: Command, action: Action): void {
   command.action(async (...given: unknown[]) => {
     const options = command.opts();
     const args = given.slice(0, -2).flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
-    const stop = listenForStop(new MusterdError('stopped', 'Asked to stop'), () =>
-      process.exit(exitCode.partial),
-    );
+    const stop = listenForStop({
+      reason: new MusterdError('stopped', 'Asked to stop'),
+      leaveAtOnce: () => process.exit(exitCode.partial),
+      onCrash: explain,
+    });
     try {
-      process.exitCode = await action(createContext(program, options, stop.signal), options, args);
+      const code = await action(createContext(program, options, stop.signal), options, args);
+      process.exitCode = stop.crashed ? exitCode.partial : code;
     } finally {
       stop.close();
     }
@@ -164,6 +174,7 @@ function createProgram(): Command {
     )
     .version(version())
     .option('--config <file>', 'settings, YAML (or MUSTERD_CONFIG)')
+    .option('--team <name>', 'one team of several (or MUSTERD_TEAM)')
     .showHelpAfterError('(musterd --help lists what there is)')
     .exitOverride();
   const json = (command: Command) => command.option('--json', 'JSON instead of words');
@@ -213,7 +224,11 @@ function createProgram(): Command {
   addHoldingCommands<Command>(add, json);
   addEmulatorOptions(
     add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
-      (await import('./commands/emulator.ts')).emulatorCommand(context, options),
+      // Its --team is the id of a team; the option of that name for all commands takes it away.
+      (await import('./commands/emulator.ts')).emulatorCommand(context, {
+        ...options,
+        team: context.team ?? options['team'],
+      }),
     ),
   );
   add('demo', 'the whole story on a service and a mirror of its own', async (context, options) =>
@@ -239,6 +254,6 @@ try {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? exitCode.ok : exitCode.usage;
   else {
     explain(error);
-    process.exitCode = error instanceof MusterdError ? exitCodes[error.code] : exitCode.partial;
+    process.exitCode = exitCodeOf(error);
   }
 }

@@ -6,10 +6,10 @@ import { MusterdError } from './errors.ts';
 import type { Log } from './log.ts';
 import { logServiceEvent } from './log-events.ts';
 import type { CredentialUse } from './mirror/credentials.ts';
-import { checkServer, createDatabase, type Database } from './mirror/database.ts';
+import { checkServer, createDatabase, type Database, type DatabaseOptions } from './mirror/database.ts';
 import { openEmbedded } from './mirror/embedded.ts';
 import { migrate, pendingMigrations } from './mirror/migrate.ts';
-import { createSharedPace, readLesson } from './mirror/rate-limits.ts';
+import { createSharedPace, readLesson, type SharedPaceSettings } from './mirror/rate-limits.ts';
 import { createSecret, type Secret } from './secret.ts';
 import { type Client, createClient } from './service/client.ts';
 import type { ServiceEvent } from './service/event.ts';
@@ -18,18 +18,28 @@ import type { CredentialName } from './service/token.ts';
 
 export interface Mirror {
   readonly db: Database<unknown>;
+  /** postgres://…, with the password. */
+  readonly url: string;
   /** Of an embedded server that stays up without us; `null` otherwise. */
   readonly psqlCommand: string | null;
   close(): Promise<void>;
 }
 
+export type MirrorOptions = Pick<DatabaseOptions, 'onQuery'>;
+
 /** Connects to the mirror, or starts the embedded one. Nothing is migrated. */
-export async function openMirror({ database }: Config, onProgress: (step: string) => void): Promise<Mirror> {
+export async function openMirror(
+  { database }: Config,
+  onProgress: (step: string) => void,
+  { onQuery }: MirrorOptions = {},
+): Promise<Mirror> {
   const embedded =
     database.url === undefined ? await openEmbedded({ dataDir: database.dataDir, onProgress }) : undefined;
+  const url = embedded?.url ?? database.url ?? '';
   const db = createDatabase<unknown>({
-    url: embedded?.url ?? database.url ?? '',
+    url,
     applicationName: 'musterd',
+    onQuery,
   });
   const close = async () => {
     await db.close();
@@ -41,7 +51,7 @@ export async function openMirror({ database }: Config, onProgress: (step: string
     await close();
     throw error;
   }
-  return { db, psqlCommand: embedded?.attached === true ? embedded.psqlCommand : null, close };
+  return { db, url, psqlCommand: embedded?.attached === true ? embedded.psqlCommand : null, close };
 }
 
 /** Brings the schema up to date, or, where that is switched off, insists that it is. */
@@ -60,10 +70,10 @@ export async function requireSchema(db: Database<unknown>): Promise<void> {
   });
 }
 
-export function secretsOf({ service }: Config): readonly Secret[] {
-  return [service.secretKey, service.nextSecretKey, service.apiKey].flatMap((value) =>
-    value === undefined ? [] : [createSecret(value)],
-  );
+/** What may stand in no log. */
+export function secretsOf({ service, hooks, ping }: Config): readonly Secret[] {
+  const values = [service.secretKey, service.nextSecretKey, service.apiKey, hooks.token, ping.url];
+  return values.flatMap((value) => (value === undefined ? [] : [createSecret(value)]));
 }
 
 /** An id without its key, or a key without its id, is a mistake that must not go unnoticed. */
@@ -82,8 +92,18 @@ function requireWhole(
 
 function credentialsOf({ service }: Config) {
   const { secretId, secretKey, nextSecretId, nextSecretKey, apiKey } = service;
-  requireWhole('MUSTERD_SECRET_ID', secretId, 'MUSTERD_SECRET_KEY', secretKey);
-  requireWhole('MUSTERD_NEXT_SECRET_ID', nextSecretId, 'MUSTERD_NEXT_SECRET_KEY', nextSecretKey);
+  requireWhole(
+    'service.secretId (MUSTERD_SECRET_ID)',
+    secretId,
+    'service.secretKey (MUSTERD_SECRET_KEY)',
+    secretKey,
+  );
+  requireWhole(
+    'service.nextSecretId (MUSTERD_NEXT_SECRET_ID)',
+    nextSecretId,
+    'service.nextSecretKey (MUSTERD_NEXT_SECRET_KEY)',
+    nextSecretKey,
+  );
   if (secretId !== undefined && secretKey !== undefined) {
     const next =
       nextSecretId !== undefined && nextSecretKey !== undefined
@@ -94,7 +114,7 @@ function credentialsOf({ service }: Config) {
   if (apiKey !== undefined) return { apiKey: createSecret(apiKey) };
   throw new MusterdError(
     'configuration',
-    'No credentials: MUSTERD_SECRET_ID and MUSTERD_SECRET_KEY are not set',
+    'No credentials: service.secretId and service.secretKey (MUSTERD_SECRET_ID, MUSTERD_SECRET_KEY) are not set',
     {
       hint: 'An API Secret is made in the web app under Settings > Integrations > API.',
     },
@@ -135,8 +155,8 @@ export interface ServiceOptions {
   readonly log: Log;
   /** A request to stop. */
   readonly signal?: AbortSignal | undefined;
-  /** Told of each request that came to an end. */
-  readonly onRequest?: () => void;
+  /** Told of each request, retry and pause. */
+  readonly onServiceEvent?: ((event: ServiceEvent) => void) | undefined;
   /** What other processes on this database have to say about the pace. */
   readonly pace?: Pick<RateSettings, 'reserve' | 'announcePause' | 'learned'>;
 }
@@ -147,15 +167,15 @@ export function createService(
   mode: 'read-only' | 'read-write',
   options: ServiceOptions,
 ): Client {
-  const { signal, onRequest, pace = {} } = options;
+  const { signal, pace = {} } = options;
   const { baseUrl, caFile } = config.service;
   if (baseUrl === undefined) {
-    throw new MusterdError('configuration', 'No service: MUSTERD_BASE_URL is not set', {
+    throw new MusterdError('configuration', 'No service: service.baseUrl (MUSTERD_BASE_URL) is not set', {
       hint: 'Set it to the address of the service, or try "musterd demo" first.',
     });
   }
   const onEvent = (event: ServiceEvent) => {
-    if (event.kind === 'request') onRequest?.();
+    options.onServiceEvent?.(event);
     logServiceEvent(options.log, event);
   };
   return createClient({
@@ -177,14 +197,19 @@ const sharedMargin = 0.99;
 /** A burst counts against what refills: a larger one would leave less of the limit for the long run. */
 const largestSharedBurst = 12;
 
+/** What all processes on a database together may send for a team. */
+export function sharedPaceSettings({ rate }: Config): SharedPaceSettings {
+  return {
+    perMinute: rate.perMinute * rate.share * sharedMargin,
+    burst: Math.min(rate.burst, largestSharedBurst),
+  };
+}
+
 /** The team's pace, shared through the database by every process that is allowed to write there. */
 export async function sharePace(
   db: Database<unknown>,
-  { team, rate }: Config,
+  config: Config,
 ): Promise<Pick<RateSettings, 'reserve' | 'announcePause' | 'learned'>> {
-  const pace = createSharedPace(db, team, {
-    perMinute: rate.perMinute * rate.share * sharedMargin,
-    burst: Math.min(rate.burst, largestSharedBurst),
-  });
-  return { ...pace, learned: await readLesson(db, team) };
+  const pace = createSharedPace(db, config.team, sharedPaceSettings(config));
+  return { ...pace, learned: await readLesson(db, config.team) };
 }

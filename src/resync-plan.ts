@@ -96,7 +96,9 @@ function takeFromService(
  * Base and mirror become what the service says; an edit that has not reached the service stays in the
  * mirror, and waits for a person. What was held before, or is held on request, stays as it is.
  */
-export function planResyncOf(state: UserState, member: TeamMember | undefined, policy: Policy): UserPlan {
+export function planResyncOf(read: UserState, member: TeamMember | undefined, policy: Policy): UserPlan {
+  // A person asked to believe the service, so an older version is as good as a newer one.
+  const state: UserState = { ...read, stale: false };
   const { mirror, base, service } = state;
   const isMerge = service !== undefined && mirror !== undefined && !mirror.gone && !state.hasOpenIntent;
   if (isMerge) {

@@ -14,6 +14,7 @@ import type { Team } from './model/team.ts';
 import { createService, requireSchema, sharePace } from './places.ts';
 import { applyPulls } from './reconcile/apply-users.ts';
 import { createFindings, type Findings } from './reconcile/findings.ts';
+import { checkOverlap, keepResolved, noteRoster } from './reconcile/plan-users.ts';
 import type { MirrorPort } from './reconcile/ports.ts';
 import { settleIntents } from './reconcile/push.ts';
 import { type Roster, readRoster } from './reconcile/roster.ts';
@@ -47,16 +48,16 @@ async function planTeam(
 ): Promise<Omit<ResyncReport, 'run'>> {
   findings.event({ kind: 'step', step: 'users' });
   const roster = await readRoster(service, mirror, team, findings);
-  const { users, members, rejected } = roster;
-  findings.count('users_read', users.size);
-  if (rejected.length > 0) findings.partial(`users: ${rejected.length} rows could not be taken`);
+  const { users, members } = roster;
+  noteRoster(roster, findings);
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
   const differing = await mirror.readDifferingUsers([...users.values()], roles);
   const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
   const states = [...differing, ...unseen].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const plans = states.map((state) => planResyncOf(state, members.get(state.id), config.policy));
+  const planned = states.map((state) => planResyncOf(state, members.get(state.id), config.policy));
+  const plans = keepResolved(planned, states, await mirror.countPresentUsers(), findings);
   const openPushes = (await mirror.readIntents()).length;
   return { team, roster, plans, findings, openPushes };
 }
@@ -69,6 +70,7 @@ export async function planResync(db: Database<unknown>, config: Config, watch: W
     const team = await service.team();
     await checkTeam(db.kysely, config.team, team.id);
     const mirror = createMirrorReader(db, team.id);
+    await checkOverlap(mirror, team);
     const findings = createLoggedFindings(watch);
     return { ...(await planTeam(service, mirror, team, config, findings)), run: null };
   } finally {
@@ -87,11 +89,11 @@ async function runUnderLease(
   const service = createService(config, 'read-only', {
     ...watch,
     pace: await sharePace(db, config),
-    onRequest: () => {
-      requests += 1;
+    onServiceEvent: ({ kind }) => {
+      if (kind === 'request') requests += 1;
     },
   });
-  const runId = await beginRun(db, config.team, 'resync');
+  const runId = await beginRun(db, config.team, 'resync', []);
   const findings = createLoggedFindings({ ...watch, log: watch.log.child({ run: String(runId) }) });
   const end = async (error: Error | undefined, waiting: number) => {
     const { counts, requestIds } = findings;
@@ -104,9 +106,10 @@ async function runUnderLease(
     await pinTeam(db, config.team, team.id);
     await noteTeam(db, runId, team.id);
     const mirror = createMirror(db, lease, team.id, runId);
+    await checkOverlap(mirror, team);
     const settings = reconcileSettings(config);
     const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
-    const nothing = { users: new Map(), roles: new Map(), approved: new Set<bigint>(), sendByMs: 0 };
+    const nothing = { users: new Map(), roles: new Map(), approved: new Map(), sendByMs: 0 };
     const members = new Map(team.members.map((member) => [member.id, member]));
     const breaker = { open: false, unanswered: 0 };
     await settleIntents(
@@ -133,7 +136,7 @@ async function runUnderLease(
 export async function runResync(db: Database<unknown>, config: Config, watch: Watch): Promise<ResyncReport> {
   await requireSchema(db);
   const log = watch.log.child({ team: config.team });
-  const lease = await takeLease(db, config.team, config.lease);
+  const lease = await takeLease(db, config.team, { ...config.lease, signal: watch.signal });
   try {
     return await runUnderLease(db, config, lease, { ...watch, log });
   } finally {

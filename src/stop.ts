@@ -1,29 +1,57 @@
-/** SIGTERM and SIGINT: the first asks for an orderly end, the second ends at once. */
+/**
+ * SIGTERM and SIGINT: the first asks for an orderly end, the second ends at once. An error that nobody
+ * caught asks for an orderly end as well, so that the lease is given back, and makes it a failure.
+ */
 
 export interface Stop {
-  /** Aborted with the first signal. */
+  /** Aborted with the first signal, or with the first error that nobody caught. */
   readonly signal: AbortSignal;
+  /** Whether there was such an error. */
+  readonly crashed: boolean;
   /** Stops listening. */
   close(): void;
 }
 
-/**
- * @param reason what waiting work is rejected with
- * @param leaveAtOnce called at the second signal
- */
-export function listenForStop(reason: Error, leaveAtOnce: () => void): Stop {
+export interface StopOptions {
+  /** What waiting work is rejected with. */
+  readonly reason: Error;
+  /** Called at the second signal, and when an orderly end takes too long after a crash. */
+  readonly leaveAtOnce: () => void;
+  /** Told of an error that nobody caught. */
+  readonly onCrash: (error: unknown) => void;
+}
+
+/** Ms for an orderly end after a crash. */
+const crashGraceMs = 20_000;
+
+export function listenForStop({ reason, leaveAtOnce, onCrash }: StopOptions): Stop {
   const controller = new AbortController();
+  let crashed = false;
   const onSignal = () => {
     if (controller.signal.aborted) leaveAtOnce();
     else controller.abort(reason);
   };
+  const onError = (error: unknown) => {
+    onCrash(error);
+    if (crashed) return;
+    crashed = true;
+    setTimeout(leaveAtOnce, crashGraceMs).unref();
+    controller.abort(reason);
+  };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  process.on('uncaughtException', onError);
+  process.on('unhandledRejection', onError);
   return {
     signal: controller.signal,
+    get crashed() {
+      return crashed;
+    },
     close: () => {
       process.off('SIGTERM', onSignal);
       process.off('SIGINT', onSignal);
+      process.off('uncaughtException', onError);
+      process.off('unhandledRejection', onError);
     },
   };
 }

@@ -8,7 +8,7 @@ import { readTeamId } from './mirror/teams.ts';
 import { hasRun, type MovedField, readMovedFields } from './mirror/undo.ts';
 import type { FieldValue } from './model/change.ts';
 import type { Id } from './model/id.ts';
-import { canonicalName, joinName, type NamePair } from './model/name.ts';
+import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from './model/name.ts';
 import { canonicalValue, type Field, sameBytes, type UserValues } from './model/user.ts';
 
 export interface Inverse {
@@ -67,6 +67,13 @@ function unwritable(field: Field, value: FieldValue): string | undefined {
   }
 }
 
+/** Whether the halves of the old name are where musterd cut a longer one in two, and nobody ever wrote them. */
+function isGuess({ field, old, oldWasWritten }: MovedField): boolean {
+  if (field !== 'name' || old === null || oldWasWritten) return false;
+  const joined = joinName(old as NamePair);
+  return countWords(joined) > 2 && samePair(old as NamePair, splitName(joined));
+}
+
 /** Why what the run wrote is left as it is; `undefined`: it still stands, and can be turned around. */
 export function reasonToLeave(moved: MovedField): string | undefined {
   const { field, kind, now, heldBecause, hasOpenIntent, movedLater } = moved;
@@ -75,8 +82,12 @@ export function reasonToLeave(moved: MovedField): string | undefined {
   if (heldBecause !== null) return `held: ${heldBecause}`;
   if (hasOpenIntent) return 'the outcome of a push is not known yet';
   if (!sameBytes(field, now.mirror, now.base)) return 'edited since';
+  const isService = movedLater === 'pull' || movedLater === 'adopt';
   if (!same(field, now.base[field], moved.new))
-    return movedLater === 'pull' || movedLater === 'adopt' ? 'changed on the service since' : 'edited since';
+    return isService ? 'changed on the service since' : 'edited since';
+  // The same value, and somebody else's: whoever set it again meant it to stay.
+  if (movedLater !== null) return isService ? 'set again on the service since' : 'set again since';
+  if (isGuess(moved)) return 'where its first name ends is a guess: set first_name and last_name by hand';
   return unwritable(field, moved.old);
 }
 

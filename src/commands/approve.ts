@@ -9,9 +9,9 @@ import { writeHolds } from '../mirror/users-write.ts';
 import type { Hold } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { PlannedPush } from '../model/plan.ts';
-import { fields } from '../model/user.ts';
 import { requireSchema } from '../places.ts';
-import { hashOf } from '../reconcile/guard.ts';
+import { hashOf, shownIn } from '../reconcile/planned-push.ts';
+import { patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { plural, printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
@@ -26,7 +26,7 @@ export interface ApproveOptions {
 interface Decision {
   readonly approved: readonly PlannedPush[];
   readonly rejected: readonly PlannedPush[];
-  /** Neither: they wait on, in a plan of their own. */
+  /** Neither: they wait on, in a plan of their own, until somebody decides about them too. */
   readonly rest: readonly PlannedPush[];
 }
 
@@ -52,7 +52,9 @@ export function decide(pushes: readonly PlannedPush[], options: ApproveOptions):
   return {
     approved: pushes.filter(isApproved),
     rejected: pushes.filter(({ userId }) => reject.has(userId)),
-    rest: pushes.filter((push) => !isApproved(push) && !reject.has(push.userId)),
+    rest: pushes
+      .filter((push) => !isApproved(push) && !reject.has(push.userId))
+      .map((push) => ({ ...push, left: patchedFields(push.patch) })),
   };
 }
 
@@ -61,21 +63,18 @@ function rejections(
   pushes: readonly PlannedPush[],
   why: string,
 ): readonly { readonly id: Id; readonly hold: Hold }[] {
-  return pushes.flatMap(({ userId, base, patch, name }) =>
-    fields
-      .filter((field) => patch[field] !== undefined)
-      .map((field) => {
-        const service = field === 'name' ? name : (base[field] as Exclude<Hold['service'], undefined>);
-        const hold: Hold = {
-          field,
-          reason: 'brake',
-          base: base[field],
-          mirror: patch[field],
-          service,
-          detail: `rejected: ${why}`,
-        };
-        return { id: userId, hold };
-      }),
+  return pushes.flatMap((push) =>
+    patchedFields(push.patch).map((field) => {
+      const hold: Hold = {
+        field,
+        reason: 'brake',
+        base: push.base[field],
+        mirror: push.patch[field],
+        service: shownIn(push, field),
+        detail: `rejected: ${why}`,
+      };
+      return { id: push.userId, hold };
+    }),
   );
 }
 
@@ -87,26 +86,45 @@ interface Place {
   readonly why: string;
 }
 
+/** What a run has replaced since it was looked at is not decided about: nobody has seen what waits now. */
+const changedMeanwhile = (hash: string) =>
+  new MusterdError('usage', `${hash} no longer waits for an approval: something else took its place`, {
+    hint: 'Nothing was decided. Look at what waits now with "musterd plan" and "musterd status".',
+  });
+
 /** Lets a refused plan pass, all of it or some of its users; it holds for these values only, for a day. */
 async function approvePlan(place: Place, plan: StoredPlan, options: ApproveOptions): Promise<void> {
   const { context, config, db, teamId, why } = place;
+  const { reasons, hash } = plan;
+  if (plan.pushes.length === 0) {
+    throw new MusterdError('usage', `There is nothing to approve in ${hash}`, {
+      hint: `It was refused, and pushes nothing: ${reasons.join('; ')}`,
+    });
+  }
   const { approved, rejected, rest } = decide(plan.pushes, options);
-  await underLease(db, config, async (tx) => {
-    const remaining = rest.length === 0 ? null : { hash: hashOf(rest), reasons: plan.reasons, pushes: rest };
+  const kept = await underLease(db, config, async (tx) => {
+    const now = await readRefusedPlan(tx, teamId);
+    if (now?.plan_id !== plan.plan_id) throw changedMeanwhile(hash);
+    const remaining = rest.length === 0 ? null : { hash: hashOf(rest), reasons, pushes: rest };
     await writeRefusedPlan(tx, { teamId, runId: null }, remaining);
-    const reasons = plan.reasons;
-    if (approved.length > 0)
-      await writeApproval(tx, teamId, { hash: hashOf(approved), reasons, pushes: approved }, why);
-    await writeHolds(tx, { teamId, runId: null }, rejections(rejected, why));
+    const approval = { hash: hashOf(approved), reasons, pushes: approved, passesBrakes: false, why };
+    if (approved.length > 0) await writeApproval(tx, teamId, approval);
+    return writeHolds(tx, { teamId, runId: null }, rejections(rejected, why));
   });
   if (context.json) {
-    printJson(context, { approved: approved.length, rejected: rejected.length, waiting: rest.length });
+    const counts = { approved: approved.length, rejected: rejected.length, waiting: rest.length };
+    printJson(context, { ...counts, held_on_request: kept });
     return;
   }
   printLine(
     context.out,
     `${plural(approved.length, 'user')} approved, ${rejected.length} rejected, ${rest.length} wait on`,
   );
+  if (kept > 0)
+    printLine(
+      context.out,
+      `Left as they are, held on request: ${plural(kept, 'field')}. Reject them when that ends.`,
+    );
   if (approved.length > 0)
     printLine(context.out, 'The next run sends them, as long as neither side has changed.');
 }
@@ -125,7 +143,11 @@ async function approveWithheld(
   if (stranger !== undefined)
     throw new MusterdError('usage', `${stranger} is not among the missing ${absence.resource}`);
   const ids = chosen === null ? absence.ids : absence.ids.filter((id) => chosen.has(id));
-  await underLease(db, config, async (tx) => await approveAbsence(tx, teamId, { ...absence, ids }, why));
+  await underLease(db, config, async (tx) => {
+    const now = await readWaitingAbsences(tx, teamId);
+    if (now.every((one) => one.absence_id !== absence.absence_id)) throw changedMeanwhile(absence.hash);
+    await approveAbsence(tx, teamId, { ...absence, ids }, why);
+  });
   const waiting = absence.ids.length - ids.length;
   if (context.json) {
     printJson(context, { approved: ids.length, rejected: 0, waiting });

@@ -1,5 +1,6 @@
-import { loadConfig } from '../config-sources.ts';
+import type { Config } from '../config.ts';
 import { MusterdError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { Database } from '../mirror/database.ts';
 import { writeProbes } from '../mirror/probes.ts';
 import { createService, openMirror, sharePace } from '../places.ts';
@@ -27,7 +28,7 @@ export async function checkCommand(
   try {
     const ready = mirror !== undefined && (await checkDatabase(mirror.db, report));
     const db = ready ? mirror.db : undefined;
-    const code = await checkService(context, report, db, options.writeProbe);
+    const code = await checkService({ context, config, log }, report, db, options.writeProbe);
     if (db !== undefined) await writeProbes(db, config.team, report.probes);
     show(context, report);
     log.debug({ findings: report.findings.length }, 'checked');
@@ -40,13 +41,11 @@ export async function checkCommand(
 
 /** The service's half; it goes as far as the credentials allow. */
 async function checkService(
-  context: Context,
+  { context, config, log }: { readonly context: Context; readonly config: Config; readonly log: Log },
   report: Report,
   db: Database<unknown> | undefined,
   writeProbe: string | undefined,
 ): Promise<ExitCode> {
-  const config = loadConfig(context.configFile, context.env);
-  const { log } = readSettings(context);
   const pace = db === undefined ? {} : await sharePace(db, config);
   const mode = writeProbe === undefined ? 'read-only' : 'read-write';
   const service = createService(config, mode, { log, signal: context.signal, pace });

@@ -23,6 +23,8 @@ export interface Stream {
 
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Of musterd. */
+  readonly version: string;
   /** Data. */
   readonly out: Stream;
   /** Everything else. */
@@ -31,8 +33,12 @@ export interface Context {
   readonly signal: AbortSignal;
   /** The settings file named on the command line. */
   readonly configFile: string | undefined;
+  /** The team named on the command line. */
+  readonly team: string | undefined;
   /** Machine-readable data on stdout instead of words. */
   readonly json: boolean;
+  /** Says on stderr what ended the work for one team of several. @returns the exit code of that */
+  explain(team: string, error: unknown): ExitCode;
   /** Made once the settings are known. */
   createLog(
     level: string | undefined,

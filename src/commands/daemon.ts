@@ -1,44 +1,70 @@
-import { isFinal, runReconcile } from '../app.ts';
-import { runLoop } from '../daemon/loop.ts';
-import { validateSchedule } from '../daemon/schedule.ts';
-import { MusterdError } from '../errors.ts';
+import { compareConfigurations } from '../config-compare.ts';
+import type { Configuration } from '../config-sources.ts';
+import { createOutlook, type Outlook } from '../outlook.ts';
 import { prepareSchema } from '../places.ts';
+import { checkTeams, serve } from '../serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { withMirror } from './setup.ts';
+import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 
 /**
  * Reconciles now and at each time of the schedule, until somebody asks it to stop. A run that fails is
- * logged, and the next one tries again; only what no repetition will mend ends the daemon, and only at its
- * first run, where a person is still looking.
+ * logged, and the next one tries again; only what no repetition will mend ends the daemon, and only at the
+ * first run of its only team, where a person is still looking. SIGHUP reads the settings anew.
  */
 export async function daemonCommand(context: Context): Promise<ExitCode> {
-  return withMirror(context, async ({ config, log, mirror }) => {
-    const { users: expression, timezone } = config.schedule;
-    const complaint = validateSchedule(expression, timezone);
-    if (complaint !== undefined) throw new MusterdError('configuration', `schedule.users: ${complaint}`);
-    const applied = await prepareSchema(mirror.db, config);
-    log.info({ schedule: expression, timezone, migrations: applied }, 'daemon started');
-    let first = true;
-    let fatal: unknown;
-    const ended = new AbortController();
-    const run = async () => {
-      try {
-        await runReconcile(mirror.db, config, 'daemon', { log, signal: context.signal });
-      } catch (error) {
-        if (first && isFinal(error)) {
-          fatal = error;
-          ended.abort();
-        } else if (!(error instanceof MusterdError)) {
-          // What nobody foresaw ends a run, not the daemon: the next run may well go through.
-          log.error({ err: error }, 'run failed unexpectedly');
-        }
-      }
-      first = false;
-    };
-    const signal = AbortSignal.any([context.signal, ended.signal]);
-    await runLoop({ expression, timezone, run, signal, onWait: (next) => log.debug({ next }, 'waiting') });
-    if (fatal !== undefined) throw fatal;
+  let onQuery: (ms: number) => void = () => {};
+  const work = async (setup: SetupOfTeams) => {
+    const { configuration, log, mirror } = setup;
+    const { teams } = configuration;
+    checkTeams(teams);
+    const applied = await prepareSchema(mirror.db, teams[0]);
+    const { env, signal, version } = context;
+    const outlook = await createOutlook({ mirror, configs: teams, log, env, version });
+    ({ onQuery } = outlook);
+    try {
+      const { watch, port } = outlook;
+      const serving = await serve({ mirror, configs: teams, log, signal, watch });
+      const onHangUp = followHangUps(setup, outlook, (next) => serving.reload(next));
+      process.on('SIGHUP', onHangUp);
+      signal.addEventListener('abort', () => void outlook.notify.stopping(), { once: true });
+      await outlook.ready(serving.hint);
+      log.info({ teams: teams.map(({ team }) => team), migrations: applied, port }, 'daemon started');
+      await serving.ended.finally(() => process.off('SIGHUP', onHangUp));
+    } finally {
+      await outlook.close();
+    }
     log.info('daemon stopped');
     return exitCode.ok;
-  });
+  };
+  return withMirrorOf(context, work, { onQuery: (ms) => onQuery(ms) });
+}
+
+/** What is done at SIGHUP, one after the other: settings that are no good change nothing. */
+function followHangUps(
+  { configuration, reread, log }: SetupOfTeams,
+  { reload: reloadOutlook, notify }: Outlook,
+  reload: (configs: Configuration['teams']) => Promise<void>,
+): () => void {
+  let now = configuration;
+  const follow = async () => {
+    await notify.reloading();
+    try {
+      const next = reread();
+      const { needsRestart, ...change } = compareConfigurations(now, next);
+      checkTeams(next.teams);
+      await reloadOutlook(next.teams);
+      await reload(next.teams);
+      now = next;
+      log.info(change, 'settings read anew');
+      if (needsRestart.length > 0)
+        log.warn({ settings: needsRestart }, 'these settings count from the next start on');
+    } catch (error) {
+      log.error({ err: error }, 'settings not taken: the old ones stay');
+    }
+    await notify.ready();
+  };
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(follow);
+  };
 }

@@ -1,13 +1,13 @@
 /** `musterd demo`: the whole story, on a service and a mirror that exist for as long as it runs. */
 import { type PlanReport, type RunReport, runPlan, runReconcile } from '../app.ts';
 import { type Config, configSchema } from '../config.ts';
-import { runLoop } from '../daemon/loop.ts';
 import { createEmulator, type Emulator } from '../emulator/emulator.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { createDatabase, type Database } from '../mirror/database.ts';
 import { type Embedded, openEmbedded } from '../mirror/embedded.ts';
 import { migrate } from '../mirror/migrate.ts';
+import { serve } from '../serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { differencesOf, editsOf, readRows, type SqlEdit } from './demo-data.ts';
 import { paint, printLine, printTable } from './output.ts';
@@ -158,7 +158,7 @@ function whatNext({ context, embedded }: Stage, serving: boolean): void {
   printLine(context.out, paint(context, 'bold', 'What to try next'));
   const ideas = serving
     ? [
-        `Edit the mirror; the loop carries it over within 10 seconds:`,
+        `Edit the mirror; a moment later it is on the service, and what changes there is here within 10 seconds:`,
         `  ${embedded.psqlCommand}`,
         `  update mirror.users set first_name = 'Robin' where id = (select min(id) from mirror.users);`,
         'Press Ctrl+C to end; nothing is left behind.',
@@ -172,20 +172,19 @@ function whatNext({ context, embedded }: Stage, serving: boolean): void {
 }
 
 /** Keeps the service, the mirror and the loop going until somebody asks to stop. */
-async function serve(stage: Stage): Promise<void> {
-  const { db, config, log, context } = stage;
-  const { users: expression, timezone } = config.schedule;
-  const run = async () => {
-    try {
-      const report = await runReconcile(db, config, 'daemon', { log, signal: context.signal });
-      const { pulled = 0, pushed = 0, held = 0 } = report.counts;
-      if (pulled + pushed + held > 0) printReport(context, report);
-    } catch (error) {
-      if (!(error instanceof MusterdError)) throw error;
-      if (error.code !== 'stopped') printLine(context.err, error.message);
-    }
+async function keepServing({ db, embedded, config, log, context }: Stage): Promise<void> {
+  const onRun = (_: Config, report: RunReport) => {
+    const { pulled = 0, pushed = 0, held = 0 } = report.counts;
+    if (pulled + pushed + held > 0) printReport(context, report);
   };
-  await runLoop({ expression, timezone, run, signal: context.signal });
+  const onFailure = (_: Config, __: unknown, error: unknown) => {
+    if (!(error instanceof MusterdError)) throw error;
+    if (error.code !== 'stopped') printLine(context.err, error.message);
+  };
+  const mirror = { db, url: embedded.url };
+  const watch = { onRun, onFailure };
+  const { ended } = await serve({ mirror, configs: [config], log, signal: context.signal, watch });
+  await ended;
 }
 
 export async function demoCommand(
@@ -195,7 +194,7 @@ export async function demoCommand(
   return onStage(context, async (stage) => {
     const equal = await tell(stage);
     whatNext(stage, options.serve === true);
-    if (options.serve === true && !context.signal.aborted) await serve(stage);
+    if (options.serve === true && !context.signal.aborted) await keepServing(stage);
     return equal ? exitCode.ok : exitCode.partial;
   });
 }

@@ -88,8 +88,8 @@ export interface Facts {
   readonly quietUntil: string;
   /** Ends of the holds that a person asked for, in words, by field. */
   readonly heldUntil: Readonly<Partial<Record<Field, string>>>;
-  /** Of a refused plan that holds this user's pushes. */
-  readonly refusedPlan: string | null;
+  /** A refused plan that waits for a person, with pushes of this user in it or not. */
+  readonly refusedPlan: { readonly hash: string; readonly hasUser: boolean } | null;
   /** For how long a user must have been missing, in words. */
   readonly absence: string;
 }
@@ -124,12 +124,23 @@ export function nextStep(facts: Facts): string {
     case 'forget':
       return 'Nobody has this user any more but the bookkeeping, which the next run forgets.';
     case 'waiting':
+      if (facts.state.stale === true)
+        return 'The service shows the user older than before, as a cache or a replica that lags does: nothing is pulled or pushed until it shows a newer row, or has shown this one in three runs over half an hour.';
       return facts.state.mirror === undefined
         ? 'Nothing happens: only the ledger knows this user.'
         : 'The user has left the team: the row stays as it is unless they come back.';
     default:
       return plan.presence satisfies never;
   }
+}
+
+function waitingPush(
+  pushes: readonly string[],
+  { hash, hasUser }: NonNullable<Facts['refusedPlan']>,
+): string {
+  return hasUser
+    ? `the push of ${list(pushes)} waits for "musterd approve ${hash}"`
+    : `the push of ${list(pushes)} waits as well, for as long as plan ${hash} is beyond the limits, unless it was approved`;
 }
 
 function afterMerge({ moves, holds, held, releases }: UserPlan, facts: Facts): string {
@@ -139,10 +150,10 @@ function afterMerge({ moves, holds, held, releases }: UserPlan, facts: Facts): s
     names.length === 0 ? [] : [`${verb} ${list(names)}`];
   const refused = facts.refusedPlan;
   const pushes = moved('push');
+  const goes = pushes.length > 0 && refused === null;
   const acts = [
     ...does('pulls', moved('pull')),
     ...does('settles', moved('settle')),
-    ...does('pushes', refused === null ? pushes : []),
     ...does(
       'holds',
       holds.map(({ field }) => columnOf(field)),
@@ -151,14 +162,14 @@ function afterMerge({ moves, holds, held, releases }: UserPlan, facts: Facts): s
       'ends the hold of',
       releases.filter((field) => moves.every((move) => move.field !== field)).map(columnOf),
     ),
+    // Last, so that the sentence can say of it alone that a guard may stop it.
+    ...does('pushes', refused === null ? pushes : []),
   ];
   const asked = held.filter((field) => facts.heldUntil[field] !== undefined);
   const others = held.filter((field) => !asked.includes(field));
   const parts = [
-    ...(acts.length === 0 ? [] : [`the next run ${list(acts)}`]),
-    ...(refused === null || pushes.length === 0
-      ? []
-      : [`the push of ${list(pushes)} waits for "musterd approve ${refused}"`]),
+    ...(acts.length === 0 ? [] : [`the next run ${list(acts)}${goes ? ', unless a guard stops it' : ''}`]),
+    ...(refused === null || pushes.length === 0 ? [] : [waitingPush(pushes, refused)]),
     ...asked.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
     ...(others.length === 0
       ? []

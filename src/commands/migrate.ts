@@ -1,11 +1,11 @@
 import { migrate } from '../mirror/migrate.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
-import { withMirror } from './setup.ts';
+import { withMirrorOf } from './setup.ts';
 
 /** Brings the schema up to date. */
 export async function migrateCommand(context: Context): Promise<ExitCode> {
-  return withMirror(context, async ({ mirror }) => {
+  return withMirrorOf(context, async ({ mirror }) => {
     const { applied } = await migrate(mirror.db);
     if (context.json) printJson(context, { applied });
     else if (applied.length === 0) printLine(context.out, 'The schema is up to date.');

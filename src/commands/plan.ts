@@ -2,8 +2,9 @@ import { type PlanReport, runPlan } from '../app.ts';
 import type { UserPlan } from '../model/change.ts';
 import { joinName, type NamePair } from '../model/name.ts';
 import type { PlannedPush } from '../model/plan.ts';
-import { type Field, fields } from '../model/user.ts';
-import { hashOf } from '../reconcile/guard.ts';
+import type { Field } from '../model/user.ts';
+import { hashOf, shownIn } from '../reconcile/planned-push.ts';
+import { patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { plural, printable, printJson, printLine, printTable } from './output.ts';
 import { createProgress } from './progress.ts';
@@ -60,19 +61,22 @@ export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   return changes.toSorted((a, b) => (a.user_id < b.user_id ? -1 : a.user_id > b.user_id ? 1 : 0));
 }
 
-function refusedChanges({ userId, name, base, patch }: PlannedPush): readonly PlannedChange[] {
-  return fields
-    .filter((field) => patch[field] !== undefined)
-    .map((field) => ({
-      user_id: userId,
-      name,
-      change: 'refused',
-      field: column(field),
-      base: base[field] ?? null,
-      mirror: patch[field] ?? null,
-      service: field === 'name' ? name : (base[field] ?? null),
-      reason: 'waits for an approval',
-    }));
+function refusedChanges(push: PlannedPush): readonly PlannedChange[] {
+  return patchedFields(push.patch).map((field) => ({
+    user_id: push.userId,
+    name: push.name,
+    change: 'refused',
+    field: column(field),
+    base: push.base[field] ?? null,
+    mirror: push.patch[field] ?? null,
+    service: shownIn(push, field) ?? null,
+    reason: 'waits for an approval',
+  }));
+}
+
+/** What "musterd approve" is given; `null`: there is nothing to approve. */
+function hashOfWaiting({ users }: PlanReport): string | null {
+  return users.verdict.waiting.length === 0 ? null : hashOf(users.verdict.waiting);
 }
 
 /** What the pushes of a plan cost: each batch is read again before it is sent, at the pace of the interface's limit. */
@@ -135,7 +139,7 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     warnings: findings.warnings,
     users: { read: users.roster.users.size, unresolved: users.roster.unresolved.length },
     refused: users.verdict.refused,
-    hash: hashOf(users.verdict.waiting),
+    hash: hashOfWaiting(report),
     cost: costOf(report),
     changes,
     listings,
@@ -199,14 +203,11 @@ export function printPlan(
   for (const warning of findings.warnings) printLine(context.out, `note: ${printable(warning)}`);
 }
 
-function printRefusal(context: Pick<Context, 'out'>, { users }: PlanReport): void {
-  const { refused, waiting } = users.verdict;
-  if (refused.length === 0) return;
-  for (const reason of refused) printLine(context.out, `refused: ${printable(reason)}`);
-  printLine(
-    context.out,
-    `A run keeps this plan as ${hashOf(waiting)}; then: musterd approve ${hashOf(waiting)} --reason …`,
-  );
+function printRefusal(context: Pick<Context, 'out'>, report: PlanReport): void {
+  const hash = hashOfWaiting(report);
+  for (const reason of report.users.verdict.refused) printLine(context.out, `refused: ${printable(reason)}`);
+  if (hash !== null)
+    printLine(context.out, `A run keeps this plan as ${hash}; then: musterd approve ${hash} --reason …`);
 }
 
 const cell = (text: string) => printable(text).replace(/[\\|`*_<>]/g, '\\$&');
@@ -223,7 +224,8 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
   );
   if (users.verdict.refused.length > 0) {
     line('');
-    line(`**Refused by the guard** (plan \`${hashOf(users.verdict.waiting)}\`):`);
+    const hash = hashOfWaiting(report);
+    line(`**Refused by the guard**${hash === null ? '' : ` (plan \`${hash}\`)`}:`);
     for (const reason of users.verdict.refused) line(`- ${cell(reason)}`);
   }
   for (const [id, of] of Map.groupBy(changes, ({ user_id }) => user_id)) {

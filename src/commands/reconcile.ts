@@ -1,10 +1,12 @@
 import { type RunReport, runReconcile } from '../app.ts';
+import type { Config } from '../config.ts';
 import { MusterdError } from '../errors.ts';
 import { prepareSchema } from '../places.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { eachTeam } from './each-team.ts';
 import { paint, plural, printable, printJson, printLine, seconds } from './output.ts';
 import { createProgress } from './progress.ts';
-import { withMirror } from './setup.ts';
+import { withMirrorOf } from './setup.ts';
 
 export interface ReconcileOptions {
   /** Seconds. */
@@ -16,17 +18,24 @@ function readWait(text: string): number {
   return Number(text) * 1000;
 }
 
-/** One complete two-way run. */
+/** One complete two-way run of each team. */
 export async function reconcileCommand(
   context: Context,
   { wait = '0' }: ReconcileOptions = {},
 ): Promise<ExitCode> {
   const waitMs = readWait(wait);
-  return withMirror(context, async ({ config, log, mirror }) => {
+  return withMirrorOf(context, async ({ configuration: { teams }, log, mirror }) => {
+    const [config, ...others] = teams;
     await prepareSchema(mirror.db, config);
-    const progress = createProgress(context);
-    const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs };
-    const report = await runReconcile(mirror.db, config, 'reconcile', watch).finally(progress.close);
+    const work = async (team: Config) => {
+      const progress = createProgress(context);
+      const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs };
+      return runReconcile(mirror.db, team, 'reconcile', watch).finally(progress.close);
+    };
+    const print = (report: RunReport) => printReport(context, report);
+    if (others.length > 0)
+      return eachTeam(context, teams, { work, print, inJson: reportInJson, codeOf: exitCodeOf });
+    const report = await work(config);
     if (context.json) printJson(context, reportInJson(report));
     else printReport(context, report);
     return exitCodeOf(report);
@@ -40,12 +49,14 @@ export function exitCodeOf({ outcome, waiting }: Pick<RunReport, 'outcome' | 'wa
 }
 
 function reportInJson({ runId, durationMs, refusal, ...report }: RunReport): object {
-  return { ...report, run_id: runId, refused_plan: refusal?.hash ?? null, duration_ms: durationMs };
+  const plan = refusal === null || refusal.users === 0 ? null : refusal.hash;
+  return { ...report, run_id: runId, refused_plan: plan, duration_ms: durationMs };
 }
 
 /** The short summary at the end of a run. */
 export function printReport(context: Pick<Context, 'out'>, report: RunReport): void {
-  const { team, runId, outcome, reasons, warnings, counts, waiting, requests, durationMs } = report;
+  const { team, runId, outcome, warnings, counts, held, requests, durationMs, refusal } = report;
+  const reasons = report.reasons.filter((reason) => refusal?.reasons.includes(reason) !== true);
   const of = (...kinds: (keyof typeof counts)[]) => kinds.reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
   const line = (what: string, ...parts: readonly (readonly [number, string])[]) => {
     const shown = parts
@@ -92,26 +103,29 @@ export function printReport(context: Pick<Context, 'out'>, report: RunReport): v
     printLine(context.out, `  ${paint(context, 'yellow', 'not complete:')} ${printable(reason)}`);
   for (const warning of warnings)
     printLine(context.out, `  ${paint(context, 'yellow', 'note:')} ${printable(warning)}`);
-  if (report.refusal !== null) printRefusal(context, report.refusal);
-  if (waiting > 0) {
+  if (refusal !== null) printRefusal(context, refusal);
+  if (held > 0) {
     printLine(
       context.out,
-      `  ${paint(context, 'yellow', plural(waiting, 'field waits', 'fields wait'))} for a person: see report.held`,
+      `  ${paint(context, 'yellow', plural(held, 'field waits', 'fields wait'))} for a person: see report.held`,
     );
   }
 }
 
 function printRefusal(
   context: Pick<Context, 'out'>,
-  { hash, users, stopped }: NonNullable<RunReport['refusal']>,
+  { hash, reasons, users, stopped }: NonNullable<RunReport['refusal']>,
 ): void {
+  const line = (text: string) => printLine(context.out, `  ${text}`);
   const what = stopped ? 'nothing was written on either side' : 'everything else was carried out';
-  printLine(
-    context.out,
-    `  ${paint(context, 'yellow', 'refused by the guard:')} pushes to ${plural(users, 'user')} wait; ${what}`,
-  );
-  printLine(
-    context.out,
-    `  Look at them with "musterd plan", then "musterd approve ${hash} --reason …", all or with --only or --reject`,
+  for (const reason of reasons)
+    line(`${paint(context, 'yellow', 'refused by the guard:')} ${printable(reason)}`);
+  if (users === 0) {
+    line(`No push waits for an approval; ${what}`);
+    return;
+  }
+  line(`Pushes to ${plural(users, 'user')} wait in a plan; ${what}`);
+  line(
+    `Look at them with "musterd plan", then "musterd approve ${hash} --reason …", all or with --only or --reject`,
   );
 }

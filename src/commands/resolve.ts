@@ -10,8 +10,8 @@ import { type Id, maxId } from '../model/id.ts';
 import { type NamePair, samePair, splitName } from '../model/name.ts';
 import type { PlannedPush } from '../model/plan.ts';
 import { type BaseUser, type Field, type ServiceUser, sameBytes, type UserPatch } from '../model/user.ts';
-import { hashOf } from '../reconcile/guard.ts';
 import { holdStands } from '../reconcile/plan-field.ts';
+import { hashOf } from '../reconcile/planned-push.ts';
 import { takeValue } from '../reconcile/take-service.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showValue } from './field-values.ts';
@@ -162,7 +162,8 @@ async function resolveHold(
       base: { [field]: agreed[field] },
       patch: { [field]: value },
     };
-    await writeApproval(tx, teamId, { hash: hashOf([push]), reasons: ['resolved'], pushes: [push] }, why);
+    const approval = { hash: hashOf([push]), reasons: ['resolved'], pushes: [push] };
+    await writeApproval(tx, teamId, { ...approval, passesBrakes: true, why });
   }
   return { ...result, mirror: value };
 }

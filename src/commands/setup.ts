@@ -1,8 +1,8 @@
 /** What most commands begin with: settings, log, mirror; closed again whatever happens. */
 import type { Config } from '../config.ts';
-import { loadConfig } from '../config-sources.ts';
+import { type Configuration, loadConfiguration, onlyTeam, selectTeam, teamAsked } from '../config-sources.ts';
 import type { Log } from '../log.ts';
-import { type Mirror, openMirror, secretsOf } from '../places.ts';
+import { type Mirror, type MirrorOptions, openMirror, secretsOf } from '../places.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
@@ -12,20 +12,76 @@ export interface Setup {
   readonly mirror: Mirror;
 }
 
-export function readSettings(context: Context): { readonly config: Config; readonly log: Log } {
-  const config = loadConfig(context.configFile, context.env);
-  const fallback = context.err.isTTY === true ? 'warn' : 'info';
-  return { config, log: context.createLog(config.log.level, fallback, secretsOf(config)) };
+interface Read {
+  /** All teams, or the one that was asked for. */
+  readonly configuration: Configuration;
+  readonly log: Log;
+  /** Reads the settings anew, and lets the log know of new secrets. @throws MusterdError `configuration` */
+  readonly reread: () => Configuration;
 }
 
-export async function withMirror<R>(context: Context, work: (setup: Setup) => Promise<R>): Promise<R> {
-  const { config, log } = readSettings(context);
-  const mirror = await openMirror(config, (step) => {
+export interface SetupOfTeams extends Read {
+  readonly mirror: Mirror;
+}
+
+/** @throws MusterdError `configuration`; `usage` for a team that is not there */
+export function readConfiguration(context: Context): Read {
+  const read = () =>
+    selectTeam(loadConfiguration(context.configFile, context.env), teamAsked(context.env, context.team));
+  const configuration = read();
+  const fallback = context.err.isTTY === true ? 'warn' : 'info';
+  const [{ log: settings }] = configuration.teams;
+  const secrets = configuration.teams.flatMap(secretsOf);
+  const log = context.createLog(settings.level, fallback, secrets);
+  const warn = ({ warnings }: Configuration) => {
+    for (const warning of warnings) log.warn(warning);
+  };
+  warn(configuration);
+  const reread = () => {
+    const next = read();
+    secrets.push(...next.teams.flatMap(secretsOf));
+    warn(next);
+    return next;
+  };
+  return { configuration, log, reread };
+}
+
+/** @throws MusterdError `usage` where there are several teams and none of them is named */
+export function readSettings(context: Context): { readonly config: Config; readonly log: Log } {
+  const { configuration, log } = readConfiguration(context);
+  return { config: onlyTeam(configuration), log };
+}
+
+async function withOpenMirror<R>(
+  context: Context,
+  config: Config,
+  work: (mirror: Mirror) => Promise<R>,
+  options: MirrorOptions = {},
+): Promise<R> {
+  const onProgress = (step: string) => {
     if (context.err.isTTY === true) printLine(context.err, `${step} …`);
-  });
+  };
+  const mirror = await openMirror(config, onProgress, options);
   try {
-    return await work({ config, log, mirror });
+    return await work(mirror);
   } finally {
     await mirror.close();
   }
+}
+
+/** For what is done for one team. */
+export async function withMirror<R>(context: Context, work: (setup: Setup) => Promise<R>): Promise<R> {
+  const { config, log } = readSettings(context);
+  return withOpenMirror(context, config, async (mirror) => work({ config, log, mirror }));
+}
+
+/** For what is done for all teams, unless one of them is asked for. They share one database. */
+export async function withMirrorOf<R>(
+  context: Context,
+  work: (setup: SetupOfTeams) => Promise<R>,
+  options: MirrorOptions = {},
+): Promise<R> {
+  const read = readConfiguration(context);
+  const [any] = read.configuration.teams;
+  return withOpenMirror(context, any, async (mirror) => work({ ...read, mirror }), options);
 }

@@ -1,6 +1,6 @@
 /** How `musterd why` shows what it found out. */
 import type { LedgerRow } from '../mirror/ledger.ts';
-import type { HeldSince, OpenPush, WaitingPlan } from '../mirror/why-read.ts';
+import type { HeldSince, LastEdit, OpenPush, WaitingPlan } from '../mirror/why-read.ts';
 import type { FieldOutcomes, Presence, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { joinName } from '../model/name.ts';
@@ -16,6 +16,8 @@ import type { Sight } from './why-sight.ts';
 export interface Explanation {
   readonly id: Id;
   readonly state: UserState;
+  /** `null`: nobody has edited the row here. */
+  readonly edit: LastEdit | null;
   readonly sight: Sight;
   readonly presence: Presence | null;
   readonly fields: readonly FieldExplanation[];
@@ -39,7 +41,8 @@ export function showExplanation(context: Context, explanation: Explanation): voi
 }
 
 function inJson(explanation: Explanation): object {
-  const { id, state, sight, presence, held, openPush, openOutcomes, refusedPlan, moves, next } = explanation;
+  const { id, state, edit, sight, presence, held, openPush, openOutcomes, refusedPlan, moves, next } =
+    explanation;
   const outcomes = Object.entries(openOutcomes ?? {});
   return {
     user: {
@@ -48,15 +51,18 @@ function inJson(explanation: Explanation): object {
       name_split: state.mirror?.split ?? null,
       resolved: state.mirror?.resolved ?? null,
       gone: state.mirror?.gone ?? null,
+      edited_at: edit?.at ?? null,
+      edited_by: edit?.by ?? null,
     },
     service: sight.reached
       ? {
           reached: true,
           seen: sight.service !== undefined,
           listed: sight.member !== undefined,
+          older: state.stale === true,
           problem: null,
         }
-      : { reached: false, seen: null, listed: null, problem: sight.error.message },
+      : { reached: false, seen: null, listed: null, older: null, problem: sight.error.message },
     presence,
     fields: explanation.fields.map(({ field, base, mirror, service, rule, decision, because }) => ({
       field: columnOf(field),
@@ -89,7 +95,12 @@ function inJson(explanation: Explanation): object {
     refused_plan:
       refusedPlan === null
         ? null
-        : { hash: refusedPlan.hash, made_at: refusedPlan.madeAt, reasons: refusedPlan.reasons },
+        : {
+            hash: refusedPlan.hash,
+            has_user: refusedPlan.hasUser,
+            made_at: refusedPlan.madeAt,
+            reasons: refusedPlan.reasons,
+          },
     moves,
     next,
   };
@@ -110,7 +121,7 @@ function heldInJson(held: Explanation['held'][number] | undefined): object | nul
 }
 
 function print(context: Context, explanation: Explanation): void {
-  const { id, state, sight, held, openPush, refusedPlan, moves, next } = explanation;
+  const { id, state, edit, sight, held, openPush, refusedPlan, moves, next } = explanation;
   const line = (text: string) => printLine(context.out, printable(text));
   const marks = [
     ...(state.mirror === undefined ? ['not in the mirror'] : []),
@@ -119,8 +130,10 @@ function print(context: Context, explanation: Explanation): void {
     ...(state.mirror?.split === 'guessed' ? ['the halves of the name are a guess'] : []),
     ...(sight.reached && sight.service === undefined ? ['not answered by the service'] : []),
     ...(sight.reached && sight.member === undefined ? ['not listed by the team'] : []),
+    ...(state.stale === true ? ['shown older than before'] : []),
   ];
   line(`User ${id} "${nameOf(state)}"${marks.length === 0 ? '' : `: ${marks.join(', ')}`}`);
+  if (edit !== null) line(`Last edited here at ${showTime(edit.at)} by ${edit.by}`);
   if (!sight.reached) line(`The service could not be read: ${sight.error.message}`);
   printTable(
     context,
@@ -147,7 +160,7 @@ function print(context: Context, explanation: Explanation): void {
   }
   if (refusedPlan !== null)
     line(
-      `A guard refused a plan with this user in it: ${refusedPlan.hash}, ${refusedPlan.reasons.join('; ')}`,
+      `A guard refused a plan ${refusedPlan.hasUser ? 'with' : 'without'} this user in it: ${refusedPlan.hash}, ${refusedPlan.reasons.join('; ')}`,
     );
   if (moves.length > 0) printTable(context, ledgerHead, moves.map(ledgerCells));
   printLine(context.out, `${paint(context, 'bold', 'Next:')} ${printable(next)}`);

@@ -2,22 +2,36 @@ import { readStatus, type TeamStatus } from '../mirror/status.ts';
 import { requireSchema } from '../places.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { plural, printable, printJson, printLine } from './output.ts';
-import { withMirror } from './setup.ts';
+import { withMirrorOf } from './setup.ts';
 
 /** How the mirror stands, read from the mirror alone. */
 export async function statusCommand(context: Context): Promise<ExitCode> {
-  return withMirror(context, async ({ config, mirror }) => {
+  return withMirrorOf(context, async ({ configuration: { teams }, mirror }) => {
     await requireSchema(mirror.db);
-    const status = await readStatus(mirror.db.kysely, config.team);
-    if (context.json) printJson(context, statusInJson(status));
-    else printStatus(context, status, mirror.psqlCommand);
+    const all: TeamStatus[] = [];
+    for (const { team } of teams) all.push(await readStatus(mirror.db.kysely, team));
+    if (context.json) {
+      const [first, ...others] = all.map(statusInJson);
+      printJson(context, others.length === 0 ? first : [first, ...others]);
+      return exitCode.ok;
+    }
+    for (const [at, status] of all.entries()) {
+      if (at > 0) printLine(context.out, '');
+      printStatus(context, status, at === all.length - 1 ? mirror.psqlCommand : null);
+    }
     return exitCode.ok;
   });
 }
 
-function statusInJson({ teamId, lastAttempt, lastSuccess, openPushes, ...rest }: TeamStatus): object {
+function planInJson({ hash, reasons, pushes, expires_at }: NonNullable<TeamStatus['waitingPlan']>): object {
+  return { hash, reasons, users: pushes.length, expires_at };
+}
+
+function statusInJson(status: TeamStatus): object {
+  const { teamId, lastAttempt, lastSuccess, openPushes, waitingPlan, ...rest } = status;
   return {
     ...rest,
+    waiting_plan: waitingPlan === null ? null : planInJson(waitingPlan),
     team_id: teamId,
     last_attempt: lastAttempt,
     last_success: lastSuccess,
@@ -31,6 +45,20 @@ function when(date: Date | null | undefined): string {
 
 const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number]) =>
   `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash} --reason …`;
+
+/** What the guard refused, and what to do about it. */
+function planLines({
+  hash,
+  reasons,
+  pushes,
+  expires_at,
+}: NonNullable<TeamStatus['waitingPlan']>): readonly string[] {
+  const way =
+    pushes.length === 0
+      ? 'nothing of it is to be approved'
+      : `pushes to ${plural(pushes.length, 'user')} wait until ${when(expires_at)}; musterd approve ${hash} --reason …`;
+  return [way, ...reasons];
+}
 
 function tally(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
@@ -67,6 +95,8 @@ function printStatus(context: Context, status: TeamStatus, psqlCommand: string |
     line(`contacts ${segment}`, `${count} at ${when(counted_at)}`);
   line('pending edits', tally(status.pending));
   line('held fields', tally(status.held));
+  const refused = status.waitingPlan === null ? [] : planLines(status.waitingPlan);
+  for (const [index, text] of refused.entries()) line(index === 0 ? 'refused plan' : '', text);
   for (const absence of status.withheld) line('not called gone', withheldLine(absence));
   if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);
   if (psqlCommand !== null) line('psql', psqlCommand);

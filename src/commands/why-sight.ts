@@ -8,6 +8,7 @@ import { canonicalName } from '../model/name.ts';
 import type { Team, TeamMember } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import { createService } from '../places.ts';
+import { checkOverlap } from '../reconcile/plan-users.ts';
 import { readBack } from '../reconcile/roster.ts';
 import type { Client } from '../service/client.ts';
 import { theOnly } from './find-user.ts';
@@ -39,9 +40,10 @@ export async function lookAtService(setup: Setup, signal: AbortSignal, wanted: W
   try {
     const team = await service.team();
     await checkTeam(mirror.db.kysely, config.team, team.id);
+    const reader = createMirrorReader(mirror.db, team.id);
+    await checkOverlap(reader, team);
     const id = wanted.known ?? (await findOnService(service, team, wanted));
     const member = team.members.find((candidate) => candidate.id === id);
-    const reader = createMirrorReader(mirror.db, team.id);
     const seen = id === undefined ? undefined : await readUser(service, reader, { id, member, wanted });
     return { reached: true, teamId: team.id, id, service: seen, member };
   } catch (error) {

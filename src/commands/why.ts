@@ -2,14 +2,14 @@ import { systemClock } from '../clock.ts';
 import { findUsers } from '../mirror/find-user.ts';
 import { readLedger } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/teams.ts';
-import { readUserState } from '../mirror/users-read.ts';
-import { readHeldSince, readOpenPush, readWaitingPlan } from '../mirror/why-read.ts';
+import { readDifferingUsers, readUserState } from '../mirror/users-read.ts';
+import { readHeldSince, readLastEdit, readOpenPush, readWaitingPlan } from '../mirror/why-read.ts';
 import type { UserState } from '../model/change.ts';
 import { readUserName } from '../model/find.ts';
 import type { Id } from '../model/id.ts';
 import { requireSchema } from '../places.ts';
 import { planUser } from '../reconcile/plan-user.ts';
-import { judgeLate } from '../reconcile/verdict.ts';
+import { judgeLate, patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { explainFields, nextStep } from './explain-user.ts';
 import { showTime } from './field-values.ts';
@@ -42,16 +42,28 @@ export async function whyCommand(context: Context, who: string): Promise<ExitCod
   });
 }
 
+/** One user as all three sides have it; whether the service shows it older than before is told by both rows. */
+async function readState({ mirror }: Setup, teamId: Id, id: Id, sight: Sight): Promise<UserState> {
+  const { kysely } = mirror.db;
+  const state = await readUserState(kysely, teamId, id);
+  if (!sight.reached || sight.service === undefined) return state;
+  const { service, member } = sight;
+  const role = member?.role ?? null;
+  const roles = new Map(role === null ? [] : [[id, role]]);
+  const [differing] = await readDifferingUsers(kysely, teamId, [service], roles);
+  return { ...state, service, stale: differing?.stale === true };
+}
+
 async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<Explanation> {
   const { config, mirror } = setup;
   const { kysely } = mirror.db;
-  const read = await readUserState(kysely, teamId, id);
-  const service = sight.reached ? sight.service : undefined;
-  const state: UserState = { ...read, service };
+  const state = await readState(setup, teamId, id, sight);
   const plan = sight.reached ? planUser(state, sight.member, config.policy) : undefined;
   const held = await readHeldSince(kysely, teamId, id);
   const openPush = await readOpenPush(kysely, teamId, id);
-  const refusedPlan = await readWaitingPlan(kysely, teamId, id);
+  const waiting = await readWaitingPlan(kysely, teamId, id);
+  const pushes = plan !== undefined && patchedFields(plan.patch).length > 0;
+  const refusedPlan = waiting?.hasUser === true || pushes ? waiting : null;
   const all = { userId: id, runId: null, field: null, kind: null, outcome: null, since: null };
   const moves = await readLedger(kysely, teamId, { ...all, limit: shownMoves });
   const { quietPeriodMs } = config.push;
@@ -61,7 +73,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<
       : judgeLate(
           openPush.intent.sent,
           openPush.intent.before,
-          service ?? null,
+          sight.service ?? null,
           openPush.intent.ageMs >= quietPeriodMs,
         );
   const next = nextStep({
@@ -74,10 +86,11 @@ async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<
     heldUntil: Object.fromEntries(
       held.flatMap(({ field, until }) => (until === null ? [] : [[field, showTime(until)]])),
     ),
-    refusedPlan: refusedPlan?.hash ?? null,
+    refusedPlan,
     absence: seconds(config.absence.confirmAfterMs),
   });
   const fields = explainFields(state, plan, config.policy);
   const presence = plan?.presence ?? null;
-  return { id, state, sight, presence, fields, held, openPush, openOutcomes, refusedPlan, moves, next };
+  const edit = await readLastEdit(kysely, teamId, id);
+  return { id, state, edit, sight, presence, fields, held, openPush, openOutcomes, refusedPlan, moves, next };
 }

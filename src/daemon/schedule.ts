@@ -1,9 +1,11 @@
 /** When to run: a cron expression, as a hint. The only home of node-cron. */
-import { createTask, validateDetailed } from 'node-cron';
+import { createTask, parse, validateDetailed } from 'node-cron';
 
 export interface Schedule {
   /** When it fires next. */
   next(): Date | null;
+  /** The next times. */
+  upcoming(count: number): readonly Date[];
   close(): Promise<void>;
 }
 
@@ -15,10 +17,12 @@ export function validateSchedule(expression: string, timezone: string): string |
   }
   try {
     new Intl.DateTimeFormat('en', { timeZone: timezone });
-    return undefined;
   } catch {
     return `"${timezone}" is no time zone`;
   }
+  return longestGapMs(expression, timezone) === Number.POSITIVE_INFINITY
+    ? `"${expression}" is a time that never comes`
+    : undefined;
 }
 
 /** Calls `onTick` at each time of the expression; it must not throw. */
@@ -34,8 +38,65 @@ export async function createSchedule(
   await task.start();
   return {
     next: () => task.getNextRun(),
+    upcoming: (count) => task.getNextRuns(count),
     close: async () => {
       await task.destroy();
     },
   };
+}
+
+/** Days with a fire that are looked at: a year and a bit, for schedules that rest in some months. */
+const daysAhead = 400;
+const dayMs = 86_400_000;
+
+/** The times that a part of the clock shows, in ms. */
+interface Times {
+  readonly first: number;
+  readonly last: number;
+  /** Between two of them that follow each other. */
+  readonly longest: number;
+}
+
+/** All `inner` times within each of `values`, which are `unitMs` long. */
+function spread(values: readonly number[], unitMs: number, inner: Times): Times {
+  const sorted = values.toSorted((a, b) => a - b);
+  const gaps = sorted
+    .slice(1)
+    .map((value, i) => (value - (sorted[i] ?? value)) * unitMs + inner.first - inner.last);
+  return {
+    first: (sorted[0] ?? 0) * unitMs + inner.first,
+    last: (sorted.at(-1) ?? 0) * unitMs + inner.last,
+    longest: Math.max(inner.longest, ...gaps),
+  };
+}
+
+/**
+ * The longest time between two fires: of `0-59/5 9-17 * * 1-5` a weekend. Within a day it is reckoned, from
+ * day to day it is looked up among the coming ones, so that any number of fires a day costs the same. The
+ * hours that a zone other than UTC skips or repeats are not counted in. `Infinity`: it never fires.
+ */
+export function longestGapMs(expression: string, timezone: string): number {
+  const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(expression);
+  const instant = { first: 0, last: 0, longest: 0 };
+  const day = spread(hour, 3_600_000, spread(minute, 60_000, spread(second, 1_000, instant)));
+  const everyDay = dayOfMonth.length === 31 && month.length === 12 && dayOfWeek.length === 7;
+  const once = [second[0], minute[0], hour[0], dayOfMonth, month, dayOfWeek].join(' ');
+  const nights = everyDay ? dayMs : longestPauseMs(once, timezone);
+  return Math.max(1_000, day.longest, nights + day.first - day.last);
+}
+
+/** Between two days of a schedule with one fire a day. */
+function longestPauseMs(daily: string, timezone: string): number {
+  const task = createTask(daily, () => {}, { timezone });
+  try {
+    const times = task.getNextRuns(daysAhead).map((fire) => fire.getTime());
+    // Whole days: the hour that a change of the clock adds or takes is not the schedule's.
+    return Math.max(
+      ...times.slice(1).map((time, i) => Math.round((time - (times[i] ?? time)) / dayMs) * dayMs),
+    );
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  } finally {
+    void task.destroy();
+  }
 }

@@ -35,6 +35,8 @@ export interface DatabaseOptions {
   readonly queryTimeoutMs?: number;
   /** Told of connections that broke while nobody used them, or beneath a statement. */
   readonly onConnectionError?: (error: Error) => void;
+  /** Told how long each statement took, whether it succeeded or not. Must not throw. */
+  readonly onQuery?: ((ms: number) => void) | undefined;
 }
 
 export interface TransactionOptions {
@@ -74,7 +76,11 @@ export function createDatabase<Tables>(options: DatabaseOptions): Database<Table
     queryTimeoutMs,
     onConnectionError: options.onConnectionError,
   });
-  const kysely = new Kysely<Tables>({ dialect: createDialect(new PostgresDialect({ pool })) });
+  const { onQuery } = options;
+  const kysely = new Kysely<Tables>({
+    dialect: createDialect(new PostgresDialect({ pool })),
+    ...(onQuery === undefined ? {} : { log: ({ queryDurationMillis }) => onQuery(queryDurationMillis) }),
+  });
   return {
     kysely,
     transaction: async (work, own = {}) => {

@@ -1,12 +1,13 @@
 /** Intents: pushes that are written down before they are sent, and closed when their outcome is known. */
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { stored } from '../model/canonical.ts';
 import type { Intent, IntentResult, UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
 import type { BaseUser, Field, UserPatch } from '../model/user.ts';
 import { patchInSql } from './patch-in-sql.ts';
-import { noteTouchedName } from './push-history.ts';
+import { noteKeptName, noteTouchedName } from './push-history.ts';
 import { isOlder } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
@@ -70,7 +71,7 @@ function shownBefore({ moves, write, patch }: UserPlan): Readonly<Record<string,
   return Object.fromEntries(
     pushed.map(({ field, base, service }) => {
       if (service === undefined) return [sqlField(field), base ?? null];
-      if (field !== 'name') return [sqlField(field), service];
+      if (field !== 'name') return [sqlField(field), typeof service === 'string' ? stored(service) : service];
       const pair = (base ?? write?.base.name) as NamePair | undefined;
       const joined = typeof service === 'string' ? service : '';
       const same = pair !== undefined && joinName(pair) === canonicalName(joined);
@@ -186,6 +187,11 @@ async function closeLost<T>(
   return new Set(rows.map(({ user_id }) => user_id));
 }
 
+/** Whether an update had its effect and the name is there to be seen; an answer without a name tells nothing. */
+function showsName({ outcomes, seen }: IntentResult): boolean {
+  return Object.values(outcomes).includes('confirmed') && canonicalName(seen?.name ?? '') !== '';
+}
+
 /**
  * Takes the service's own values for what is confirmed: into the base always, into the mirror where it
  * still holds what was sent (a later edit stays, and is pushed next).
@@ -251,9 +257,9 @@ export async function applyResults<T>(
     run,
     applied.flatMap(({ intent, holds }) => holds.map((hold) => ({ id: intent.userId, hold }))),
   );
-  const touched = applied.some(
-    ({ intent, holds }) => intent.sent.name === undefined && holds.some(({ field }) => field === 'name'),
-  );
-  if (touched) await noteTouchedName(tx, teamId);
+  const nameless = applied.filter(({ intent }) => intent.sent.name === undefined);
+  if (nameless.some(({ holds }) => holds.some(({ field }) => field === 'name')))
+    await noteTouchedName(tx, teamId);
+  else if (nameless.some(showsName)) await noteKeptName(tx, teamId);
   return ids.filter((id) => !free.has(id) && !lost.has(id));
 }

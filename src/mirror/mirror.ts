@@ -30,7 +30,13 @@ import { countIneffective, readNameSafety, readUnanswered } from './push-history
 import { noteStale } from './stale.ts';
 import { countHeldFields } from './status.ts';
 import { writeTeam } from './teams.ts';
-import { countPresentUsers, readDifferingUsers, readUnseenUsers } from './users-read.ts';
+import {
+  countPresentUsers,
+  readDifferingUsers,
+  readEditedUsers,
+  readPresentUsers,
+  readUnseenUsers,
+} from './users-read.ts';
 import { applyUsers, forgetUsers } from './users-write.ts';
 
 /** The reading half: whatever is committed. */
@@ -40,9 +46,11 @@ export function createMirrorReader<T>({ kysely }: Database<T>, teamId: Id) {
       readDifferingUsers(kysely, teamId, users, roles),
     readUnseenUsers: (seen: readonly Id[], listed: readonly Id[]) =>
       readUnseenUsers(kysely, teamId, seen, listed),
+    readEditedUsers: () => readEditedUsers(kysely, teamId),
     readAddresses: (ids: readonly Id[]) => readAddresses(kysely, teamId, ids),
     readLookups: () => readLookups(kysely, teamId),
     countPresentUsers: () => countPresentUsers(kysely, teamId),
+    readPresentUsers: () => readPresentUsers(kysely, teamId),
     readIntents: () => readIntents(kysely, teamId),
     readGuardHistory: () => readGuardHistory(kysely, teamId),
     readOverlap: (listed: readonly Id[]) => readOverlap(kysely, teamId, listed),

@@ -3,7 +3,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { GuardHistory, PlannedPush, RefusedPlan } from '../model/plan.ts';
-import { type Field, fields, type UserPatch } from '../model/user.ts';
+import { type Field, fields, type ServiceValue, type UserPatch } from '../model/user.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 
@@ -15,39 +15,56 @@ export interface PlanRow {
   readonly user_id: number | bigint;
   readonly name: string;
   readonly base: Readonly<Record<string, unknown>>;
+  readonly service?: Readonly<Record<string, unknown>>;
   readonly patch: Readonly<Record<string, unknown>>;
+  readonly left?: readonly string[];
 }
 
-function inSql(patch: UserPatch): Readonly<Record<string, unknown>> {
+type Values = Readonly<Partial<Record<Field, unknown>>>;
+
+function inSql(patch: Values): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     fields.filter((field) => patch[field] !== undefined).map((field) => [sqlField(field), patch[field]]),
   );
 }
 
+/** No name is no pair of halves: such a row stands for nothing. */
 function fromSql(values: Readonly<Record<string, unknown>>): UserPatch {
+  const known = Object.entries(values).filter(([column, value]) => column !== 'name' || value !== null);
   return Object.fromEntries(
-    Object.entries(values).map(([column, value]) => [
-      fieldOfSql(column),
-      valueFromJson(fieldOfSql(column), value),
-    ]),
+    known.map(([column, value]) => [fieldOfSql(column), valueFromJson(fieldOfSql(column), value)]),
+  );
+}
+
+/** What the service says is stored as it came: of a name, the joined one. */
+function serviceFromSql(values: Readonly<Record<string, unknown>>): NonNullable<PlannedPush['service']> {
+  return Object.fromEntries(
+    Object.entries(values).map(([column, value]) => {
+      const field = fieldOfSql(column);
+      return [field, (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue];
+    }),
   );
 }
 
 export function planRows(pushes: readonly PlannedPush[]): readonly object[] {
-  return pushes.map(({ userId, name, base, patch }) => ({
+  return pushes.map(({ userId, name, base, service, patch, left }) => ({
     user_id: userId,
     name,
     base: inSql(base),
+    ...(service === undefined ? {} : { service: inSql(service) }),
     patch: inSql(patch),
+    ...(left === undefined || left.length === 0 ? {} : { left: left.map(sqlField) }),
   }));
 }
 
 export function pushesOf(rows: readonly PlanRow[]): readonly PlannedPush[] {
-  return rows.map(({ user_id, name, base, patch }) => ({
+  return rows.map(({ user_id, name, base, service, patch, left }) => ({
     userId: BigInt(user_id),
     name,
     base: fromSql(base),
+    ...(service === undefined ? {} : { service: serviceFromSql(service) }),
     patch: fromSql(patch),
+    ...(left === undefined ? {} : { left: left.map(fieldOfSql) }),
   }));
 }
 
@@ -58,39 +75,57 @@ function without(push: PlannedPush, used: readonly Field[]): PlannedPush {
   return { ...push, patch };
 }
 
-/** Fields whose approved push was confirmed since: an approval lets a value pass once. By plan and user. */
+/** Fields whose approved value was confirmed since: an approval lets a value pass once. By plan and user. */
 async function readUsed<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlyMap<string, readonly Field[]>> {
   const { rows } = await sql<{ plan_id: bigint; user_id: bigint; columns: readonly string[] }>`
     select p.plan_id, c.user_id, array_agg(distinct f.key) as columns
     from sync.plans p
-    join sync.changes c on c.team_id = p.team_id and c.kind = 'push' and c.approved and c.opened_at >= p.decided_at
+    cross join lateral jsonb_to_recordset(p.changes) as r (user_id bigint, patch jsonb)
+    join sync.changes c on c.team_id = p.team_id and c.user_id = r.user_id and c.kind = 'push' and c.opened_at >= p.decided_at
     cross join lateral jsonb_each_text(c.outcome) f
-    where p.team_id = ${teamId} and p.state = 'approved' and p.expires_at > clock_timestamp() and f.value = 'confirmed'
+    where p.team_id = ${teamId} and p.state = 'approved' and p.expires_at > clock_timestamp()
+      and f.value = 'confirmed' and c.new -> f.key = r.patch -> f.key
     group by p.plan_id, c.user_id`.execute(db);
   return new Map(
     rows.map(({ plan_id, user_id, columns }) => [`${plan_id} ${user_id}`, columns.map(fieldOfSql)]),
   );
 }
 
-export async function readGuardHistory<T>(db: Kysely<T>, teamId: Id): Promise<GuardHistory> {
-  const pushed = await sql<{ user_id: bigint }>`
-    select distinct user_id from sync.changes
+/** A push of which no field ever left does not count for the day; one of which a part did does. */
+async function readPushedToday<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlySet<Id>> {
+  const { rows } = await sql<{ user_id: bigint }>`
+    select distinct user_id from sync.changes c
     where team_id = ${teamId} and kind = 'push' and not approved and opened_at > clock_timestamp() - interval '24 hours'
-      and not (state = 'closed' and outcome::text like '%"unsent"%')`.execute(db);
-  const plans = await sql<{ plan_id: bigint; state: string; changes: readonly PlanRow[] }>`
-    select plan_id, state, changes from sync.plans
+      and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`.execute(
+    db,
+  );
+  return new Set(rows.map(({ user_id }) => user_id));
+}
+
+export async function readGuardHistory<T>(db: Kysely<T>, teamId: Id): Promise<GuardHistory> {
+  const { rows } = await sql<{
+    plan_id: bigint;
+    state: string;
+    passes_brakes: boolean;
+    changes: readonly PlanRow[];
+  }>`
+    select plan_id, state, passes_brakes, changes from sync.plans
     where team_id = ${teamId} and state in ('refused', 'approved') and expires_at > clock_timestamp()`.execute(
     db,
   );
   const used = await readUsed(db, teamId);
-  return {
-    pushedToday: new Set(pushed.rows.map(({ user_id }) => user_id)),
-    approved: plans.rows
-      .filter(({ state }) => state === 'approved')
+  const decided = (isResolved: boolean) =>
+    rows
+      .filter(({ state, passes_brakes }) => state === 'approved' && passes_brakes === isResolved)
       .flatMap(({ plan_id, changes }) =>
         pushesOf(changes).map((push) => without(push, used.get(`${plan_id} ${push.userId}`) ?? [])),
-      ),
-    isWaiting: plans.rows.some(({ state }) => state === 'refused'),
+      );
+  const refused = rows.find(({ state }) => state === 'refused');
+  return {
+    pushedToday: await readPushedToday(db, teamId),
+    approved: decided(false),
+    resolved: decided(true),
+    waiting: refused === undefined ? null : pushesOf(refused.changes),
   };
 }
 
@@ -109,7 +144,8 @@ export async function writeRefusedPlan<T>(
     insert into sync.plans (team_id, run_id, hash, reasons, changes, expires_at)
     values (${teamId}, ${runId}::bigint, ${plan.hash}, ${plan.reasons}::text[], ${toJson(planRows(plan.pushes))}::jsonb,
             clock_timestamp() + ${planLifetime})
-    on conflict (team_id) where state = 'refused' do nothing`.execute(tx);
+    on conflict (team_id) where state = 'refused' do update set changes = excluded.changes
+      where plans.changes <> excluded.changes`.execute(tx);
 }
 
 export interface StoredPlan {
@@ -132,16 +168,22 @@ export async function readRefusedPlan<T>(db: Kysely<T>, teamId: Id): Promise<Sto
   return { ...rest, pushes: pushesOf(changes) };
 }
 
+/** What a person agreed to; only what was decided field by field passes the brakes. */
+export interface Approval extends RefusedPlan {
+  readonly passesBrakes: boolean;
+  readonly why: string;
+}
+
 /** Writes an approval down; it counts for these rows with these values, for a day. */
 export async function writeApproval<T>(
   tx: Transaction<T>,
   teamId: Id,
-  plan: Pick<RefusedPlan, 'hash' | 'reasons' | 'pushes'>,
-  why: string,
+  { hash, reasons, pushes, passesBrakes, why }: Approval,
 ): Promise<void> {
   await sql`
-    insert into sync.plans (team_id, hash, state, reasons, changes, expires_at, decided_at, decided_by, decided_why)
-    values (${teamId}, ${plan.hash}, 'approved', ${plan.reasons}::text[], ${toJson(planRows(plan.pushes))}::jsonb,
+    insert into sync.plans
+      (team_id, hash, state, reasons, changes, passes_brakes, expires_at, decided_at, decided_by, decided_why)
+    values (${teamId}, ${hash}, 'approved', ${reasons}::text[], ${toJson(planRows(pushes))}::jsonb, ${passesBrakes},
             clock_timestamp() + ${planLifetime}, clock_timestamp(), session_user, ${why})`.execute(tx);
 }
 

@@ -7,7 +7,10 @@ import type { Field } from '../model/user.ts';
 import { patchInSql } from './patch-in-sql.ts';
 import { fieldOfSql } from './users-read.ts';
 
-/** How often each of these very values was pushed before to no effect, by user and field. */
+/**
+ * How often each of these very values was pushed before to no effect, by user and field, since a push of
+ * that field last had one.
+ */
 export async function countIneffective<T>(
   db: Kysely<T>,
   teamId: Id,
@@ -24,6 +27,10 @@ export async function countIneffective<T>(
     join sync.changes c on c.team_id = ${teamId} and c.user_id = s.id and c.kind = 'push' and c.change_id < s.change_id
     cross join lateral jsonb_each(s.sent) as f (key, value)
     where c.new -> f.key = f.value and c.outcome ->> f.key in ('ineffective', 'missing', 'unanswered')
+      and not exists (
+        select from sync.changes k where k.team_id = ${teamId} and k.user_id = c.user_id and k.kind = 'push'
+          and k.change_id > c.change_id and k.change_id < s.change_id and k.outcome ->> f.key = 'confirmed'
+      )
     group by c.user_id, f.key`.execute(db);
   const tries = new Map<Id, Partial<Record<Field, number>>>();
   for (const { user_id, field, count } of rows) {
@@ -47,7 +54,7 @@ export async function readUnanswered<T>(
   return new Set(rows.map(({ user_id }) => user_id));
 }
 
-/** What `musterd check --write-probe` asks, and what a push that touched a name answers as well. */
+/** What `musterd check --write-probe` asks, and what a push without a name answers as well. */
 export const keepsNameProbe = 'an email alone keeps the name';
 
 /** Kept for good: the name is set right again some day, and the deployment is what it was all the same. */
@@ -60,17 +67,20 @@ export async function noteTouchedName<T>(tx: Transaction<T>, teamId: Id): Promis
   );
 }
 
-/**
- * Whether an update without a name leaves the name alone on this deployment, as far as it was seen: by
- * whatever was noted of it last, or else by the ledger.
- */
+/** Whoever was seen with a name after an update without one; whatever was noted before stays. */
+export async function noteKeptName<T>(tx: Transaction<T>, teamId: Id): Promise<void> {
+  await sql`
+    insert into sync.probes (team, probe, answer)
+    select team, ${keepsNameProbe}, '{"keeps_name": true}' from sync.teams where team_id = ${teamId}
+    on conflict (team, probe) do nothing`.execute(tx);
+}
+
+/** Whether an update without a name leaves the name alone on this deployment, as far as it was seen. */
 export async function readNameSafety<T>(db: Kysely<T>, teamId: Id): Promise<'kept' | 'touched' | 'unknown'> {
   const { rows } = await sql<{ safety: 'kept' | 'touched' | 'unknown' }>`
     select case
       when p.answer = '{"keeps_name": false}' then 'touched'
-      when p.answer = '{"keeps_name": true}'
-        or exists (select from sync.changes where team_id = ${teamId} and kind = 'push' and state = 'closed'
-                     and not new ? 'name' and outcome::text like '%"confirmed"%') then 'kept'
+      when p.answer = '{"keeps_name": true}' then 'kept'
       else 'unknown' end as safety
     from sync.teams t
     left join sync.probes p on p.team = t.team and p.probe = ${keepsNameProbe}

@@ -24,9 +24,17 @@ export interface SharedPace {
 const longestPauseMs = 15 * 60_000;
 
 /** Any 60 s hold at most `perMinute`: the burst, and what refills meanwhile. */
-export function createSharedPace<T>(db: Database<T>, team: string, settings: SharedPaceSettings): SharedPace {
+export function bucketOf(settings: SharedPaceSettings): {
+  readonly burst: number;
+  /** In which one request refills. */
+  readonly periodMs: number;
+} {
   const burst = Math.max(1, Math.min(settings.burst, Math.floor(settings.perMinute / 4)));
-  const periodMs = 60_000 / (settings.perMinute - burst);
+  return { burst, periodMs: 60_000 / (settings.perMinute - burst) };
+}
+
+export function createSharedPace<T>(db: Database<T>, team: string, settings: SharedPaceSettings): SharedPace {
+  const { burst, periodMs } = bucketOf(settings);
   const latest = sql`clock_timestamp() + ${longestPauseMs + burst * periodMs} * interval '1 ms'`;
   return {
     reserve: async (calls) => {

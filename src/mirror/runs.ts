@@ -1,9 +1,9 @@
 /** The record of runs. */
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Id } from '../model/id.ts';
+import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import type { Database } from './database.ts';
-
-export type RunOutcome = 'complete' | 'partial' | 'failed' | 'refused';
+import { noteBegin, noteEnd } from './due.ts';
 
 export interface FinishedRun {
   readonly outcome: RunOutcome;
@@ -16,16 +16,24 @@ export interface FinishedRun {
 }
 
 /** Begins a run under the lease; a run that its process did not finish is closed as failed. */
-export async function beginRun<T>(db: Database<T>, team: string, command: string): Promise<bigint> {
+export async function beginRun<T>(
+  db: Database<T>,
+  team: string,
+  command: string,
+  groups: readonly RunGroup[],
+): Promise<bigint> {
   return db.transaction(async (tx) => {
     await sql`
       update sync.runs set outcome = 'failed', finished_at = clock_timestamp(),
         reasons = reasons || array['the process ended before the run did']
       where team = ${team} and outcome = 'running'`.execute(tx);
     const { rows } = await sql<{ run_id: bigint }>`
-      insert into sync.runs (team, command) values (${team}, ${command}) returning run_id`.execute(tx);
+      insert into sync.runs (team, command, groups) values (${team}, ${command}, ${groups}::text[]) returning run_id`.execute(
+      tx,
+    );
     const [row] = rows;
     if (row === undefined) throw new Error('insert into sync.runs returned no row');
+    await noteBegin(tx, team, groups);
     return row.run_id;
   });
 }
@@ -34,12 +42,16 @@ export async function noteTeam<T>(db: Database<T>, runId: bigint, teamId: Id): P
   await sql`update sync.runs set team_id = ${teamId} where run_id = ${runId}`.execute(db.kysely);
 }
 
+/** Nothing is noted of a run that another one has closed already. */
 export async function finishRun<T>(db: Database<T>, runId: bigint, run: FinishedRun): Promise<void> {
-  await sql`
-    update sync.runs set finished_at = clock_timestamp(), outcome = ${run.outcome}, reasons = ${run.reasons}::text[],
-      counts = ${JSON.stringify(run.counts)}::jsonb, waiting = ${run.waiting}, requests = ${run.requests},
-      request_ids = ${run.requestIds}::text[]
-    where run_id = ${runId} and outcome = 'running'`.execute(db.kysely);
+  await db.transaction(async (tx) => {
+    const { rows } = await sql<{ team: string; groups: RunGroup[] }>`
+      update sync.runs set finished_at = clock_timestamp(), outcome = ${run.outcome}, reasons = ${run.reasons}::text[],
+        counts = ${JSON.stringify(run.counts)}::jsonb, waiting = ${run.waiting}, requests = ${run.requests},
+        request_ids = ${run.requestIds}::text[]
+      where run_id = ${runId} and outcome = 'running' returning team, groups`.execute(tx);
+    for (const { team, groups } of rows) await noteEnd(tx, team, groups, run.outcome);
+  });
 }
 
 /** Records a step that a person took and that is over with its transaction, so that the ledger can name it. */
@@ -77,7 +89,7 @@ export async function readLastRuns<T>(
   const newest = async (onlyComplete: boolean) => {
     const { rows } = await sql<RunRow>`
       select run_id, command, started_at, finished_at, outcome, reasons, counts, waiting, requests from sync.runs
-      where team = ${team} and command in ('reconcile', 'daemon') and (not ${onlyComplete} or outcome = 'complete')
+      where team = ${team} and command in ('reconcile', 'daemon') and 'users' = any (groups) and (not ${onlyComplete} or outcome = 'complete')
       order by run_id desc limit 1`.execute(db);
     return rows[0] ?? null;
   };

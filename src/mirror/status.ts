@@ -2,6 +2,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { readWaitingAbsences, type WaitingAbsence } from './absences.ts';
+import { readRefusedPlan, type StoredPlan } from './plans.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
 import { readTeamId } from './teams.ts';
 
@@ -19,6 +20,8 @@ export interface TeamStatus {
   /** Fields that wait for a person, by reason. */
   readonly held: Readonly<Record<string, number>>;
   readonly openPushes: number;
+  /** The plan that the guard refused and that waits for a person, if any. */
+  readonly waitingPlan: StoredPlan | null;
   /** Missing rows that are not called gone before a person agrees. */
   readonly withheld: readonly WaitingAbsence[];
   readonly counts: readonly { readonly segment: string; readonly counted_at: Date; readonly count: bigint }[];
@@ -74,6 +77,7 @@ export async function readStatus<T>(db: Kysely<T>, team: string): Promise<TeamSt
       sql`select reason as word, count(*)::int as count from sync.held_fields where team_id = ${id} group by reason`,
     ),
     openPushes,
+    waitingPlan: await readRefusedPlan(db, id),
     withheld: await readWaitingAbsences(db, id),
     counts: counts.rows,
   };

@@ -19,6 +19,8 @@ export interface MovedField {
   readonly now: { readonly mirror: MirrorUser; readonly base: BaseUser } | undefined;
   readonly heldBecause: HoldReason | null;
   readonly hasOpenIntent: boolean;
+  /** Somebody had written the old value here: an edit that the run replaced, or one that a push had carried. */
+  readonly oldWasWritten: boolean;
   /** How the field was moved last by a later run, if it was. */
   readonly movedLater: 'adopt' | 'pull' | 'push' | 'settle' | null;
 }
@@ -45,6 +47,7 @@ interface MovedRow {
   readonly base_role_id: bigint | null;
   readonly held_because: HoldReason | null;
   readonly has_open_intent: boolean;
+  readonly old_was_written: boolean;
   readonly moved_later: MovedField['movedLater'];
 }
 
@@ -69,11 +72,13 @@ function toMoved(row: MovedRow): MovedField {
     name: row.name,
     field,
     kind: row.kind,
-    old: valueFromJson(field, row.old),
+    // The ledger may have the service's own way of writing that there is none.
+    old: row.old === '' ? null : valueFromJson(field, row.old),
     new: valueFromJson(field, row.new),
     now: row.present ? { mirror, base } : undefined,
     heldBecause: row.held_because,
     hasOpenIntent: row.has_open_intent,
+    oldWasWritten: row.old_was_written,
     movedLater: row.moved_later,
   };
 }
@@ -95,9 +100,10 @@ export async function readMovedFields<T>(
 ): Promise<readonly MovedField[]> {
   const { rows } = await sql<MovedRow>`
     with moved as (
-      select c.user_id, f.field, max(c.change_id) as last_id,
+      select c.user_id, f.field, min(c.change_id) as first_id, max(c.change_id) as last_id,
         (array_agg(c.kind order by c.change_id desc))[1] as kind,
         (array_agg(c.old -> f.field order by c.change_id))[1] as old,
+        (array_agg(c.kind <> 'push' and c.base -> f.field <> c.old -> f.field order by c.change_id))[1] as was_edit,
         (array_agg(c.new -> f.field order by c.change_id desc))[1] as new
       from sync.changes c
       cross join lateral jsonb_object_keys(c.old) as f (field)
@@ -110,12 +116,19 @@ export async function readMovedFields<T>(
       coalesce(u.name, b.name, '') as name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id,
       b.name as base_name, b.first_name as base_first_name, b.last_name as base_last_name, b.email as base_email,
       b.phone as base_phone, b.role_id as base_role_id, h.reason as held_because,
-      o.change_id is not null as has_open_intent, later.kind as moved_later
+      o.change_id is not null as has_open_intent, coalesce(m.was_edit, false) or coalesce(earlier.kind = 'push', false) as old_was_written,
+      later.kind as moved_later
     from moved m
     left join mirror.users u on u.team_id = ${teamId} and u.id = m.user_id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = m.user_id
     left join sync.held_fields h on h.team_id = ${teamId} and h.user_id = m.user_id and h.field = m.field
     left join sync.changes o on o.team_id = ${teamId} and o.user_id = m.user_id and o.state = 'open'
+    left join lateral (
+      select c.kind from sync.changes c
+      where c.team_id = ${teamId} and c.user_id = m.user_id and c.change_id < m.first_id and c.new ? m.field
+        and (c.kind in ('adopt', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> m.field = 'confirmed')
+      order by c.change_id desc limit 1
+    ) earlier on true
     left join lateral (
       select c.kind from sync.changes c
       where c.team_id = ${teamId} and c.user_id = m.user_id and c.change_id > m.last_id and c.old ? m.field

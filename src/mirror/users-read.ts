@@ -4,6 +4,7 @@ import type { Hold, HoldReason, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { NamePair, NameSplit } from '../model/name.ts';
+import type { PresentUser } from '../model/plan.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { isOlder, isToBeBelieved } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
@@ -232,10 +233,38 @@ export async function readUserState<T>(db: Kysely<T>, teamId: Id, id: Id): Promi
   return toState(row, undefined);
 }
 
+/** Users, not gone, in whom the mirror differs from the base. */
+export async function readEditedUsers<T>(db: Kysely<T>, teamId: Id): Promise<readonly Id[]> {
+  const { rows } = await sql<{ id: Id }>`
+    select u.id from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+    where u.team_id = ${teamId} and u.gone_at is null
+      and (u.first_name, u.last_name, u.email, u.phone, u.role_id)
+          is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
+    order by u.id`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
 export async function countPresentUsers<T>(db: Kysely<T>, teamId: Id): Promise<number> {
   const { rows } = await sql<{ count: bigint }>`
     select count(*) as count from mirror.users where team_id = ${teamId} and gone_at is null`.execute(db);
   return Number(rows[0]?.count ?? 0n);
+}
+
+/** Everybody who is not gone, with the values last agreed on; of whoever has none, with the mirror's. */
+export async function readPresentUsers<T>(db: Kysely<T>, teamId: Id): Promise<readonly PresentUser[]> {
+  const { rows } = await sql<{
+    id: bigint;
+    email: string | null;
+    phone: string | null;
+    role_id: bigint | null;
+  }>`
+    select u.id, case when b.id is null then u.email else b.email end as email,
+      case when b.id is null then u.phone else b.phone end as phone,
+      case when b.id is null then u.role_id else b.role_id end as role_id
+    from mirror.users u
+    left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+    where u.team_id = ${teamId} and u.gone_at is null`.execute(db);
+  return rows.map(({ role_id: roleId, ...rest }) => ({ ...rest, roleId }));
 }
 
 /** The halves of a user's name as the mirror has them. */

@@ -167,12 +167,16 @@ export async function writeLedger<T>(
       as s (user_id bigint, kind text, base jsonb, old jsonb, new jsonb)`.execute(tx);
 }
 
+/** A hold that a person asked for stands until its end: nothing ends it early or takes its place. */
+const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
+
+/** @returns how many fields were left as they are, since a person asked for their hold */
 export async function writeHolds<T>(
   tx: Transaction<T>,
   { teamId, runId }: Pick<RunOf, 'teamId'> & { readonly runId: bigint | null },
   held: readonly { readonly id: Id; readonly hold: Hold }[],
-): Promise<void> {
-  if (held.length === 0) return;
+): Promise<number> {
+  if (held.length === 0) return 0;
   const rows = held.map(({ id, hold }) => ({
     user_id: id,
     field: sqlField(hold.field),
@@ -182,14 +186,18 @@ export async function writeHolds<T>(
     service_value: hold.service,
     detail: hold.detail,
   }));
-  await sql`
-    insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, run_id)
+  const { rows: written } = await sql`
+    insert into sync.held_fields as h
+      (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, run_id)
     select ${teamId}, user_id, field, reason, base_value, mirror_value, service_value, detail, ${runId}::bigint
     from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, reason text, base_value jsonb,
       mirror_value jsonb, service_value jsonb, detail text)
     on conflict (team_id, user_id, field) do update set reason = excluded.reason, base_value = excluded.base_value,
       mirror_value = excluded.mirror_value, service_value = excluded.service_value, detail = excluded.detail,
-      since = clock_timestamp(), until = null, run_id = excluded.run_id`.execute(tx);
+      since = clock_timestamp(), until = null, run_id = excluded.run_id
+      where not (${isAskedFor})
+    returning h.user_id`.execute(tx);
+  return rows.length - written.length;
 }
 
 async function endHolds<T>(tx: Transaction<T>, { teamId }: RunOf, plans: readonly UserPlan[]): Promise<void> {
@@ -199,7 +207,9 @@ async function endHolds<T>(tx: Transaction<T>, { teamId }: RunOf, plans: readonl
   if (ended.length === 0) return;
   await sql`
     delete from sync.held_fields h using jsonb_to_recordset(${toJson(ended)}::jsonb) as s (user_id bigint, field text)
-    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field`.execute(tx);
+    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field and not (${isAskedFor})`.execute(
+    tx,
+  );
 }
 
 /** Whoever was seen is no longer missing. */
@@ -230,12 +240,12 @@ export async function applyUsers<T>(
   const rows = applied.flatMap(({ write }) => (write === null ? [] : [stageWrite(write)]));
   if (rows.length > 0) await writeRows(tx, run, toJson(rows));
   await writeLedger(tx, run, applied.flatMap(ledgerOf));
+  await endHolds(tx, run, applied);
   await writeHolds(
     tx,
     run,
     applied.flatMap(({ id, holds }) => holds.map((hold) => ({ id, hold }))),
   );
-  await endHolds(tx, run, applied);
   await endAbsences(tx, run, applied);
   const shown = applied.filter(({ presence }) => ['adopt', 'return', 'merge'].includes(presence));
   await endStale(

@@ -43,19 +43,34 @@ export async function readOpenPush<T>(db: Kysely<T>, teamId: Id, id: Id): Promis
   return row === undefined || intent === undefined ? null : { ...row, intent };
 }
 
-/** A refused plan with pushes of this user in it, if one waits for a person. */
+/** A refused plan that waits for a person; other pushes of the team may wait with it. */
 export interface WaitingPlan {
   readonly hash: string;
+  /** Whether pushes of the user in question are in it. */
+  readonly hasUser: boolean;
   readonly madeAt: Date;
   readonly reasons: readonly string[];
 }
 
 export async function readWaitingPlan<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<WaitingPlan | null> {
   const { rows } = await sql<WaitingPlan>`
-    select hash, made_at as "madeAt", reasons from sync.plans
+    select hash, made_at as "madeAt", reasons,
+      jsonb_path_exists(changes, '$[*] ? (@.user_id == $id)', jsonb_build_object('id', ${id}::bigint)) as "hasUser"
+    from sync.plans
     where team_id = ${teamId} and state = 'refused' and expires_at > clock_timestamp()
-      and jsonb_path_exists(changes, '$[*] ? (@.user_id == $id)', jsonb_build_object('id', ${id}::bigint))`.execute(
-    db,
-  );
+    order by "hasUser" desc, made_at desc limit 1`.execute(db);
+  return rows[0] ?? null;
+}
+
+/** Who edited the mirror's row last, and when. */
+export interface LastEdit {
+  readonly at: Date;
+  readonly by: string;
+}
+
+export async function readLastEdit<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<LastEdit | null> {
+  const { rows } = await sql<LastEdit>`
+    select edited_at as at, coalesce(edited_by, '') as by from mirror.users
+    where team_id = ${teamId} and id = ${id} and edited_at is not null`.execute(db);
   return rows[0] ?? null;
 }

@@ -1,6 +1,11 @@
 /** Canonical forms: anything is compared with the service in these, and stored as it came. */
 import type { Id } from './id.ts';
 
+/** An empty text of the service is no value: it is stored as NULL. */
+export function stored(text: string | null | undefined): string | null {
+  return text === undefined || text === null || text.trim() === '' ? null : text;
+}
+
 /** ASCII letters in lower case and no white space around; other letters keep their case, as mail servers may. */
 export function canonicalEmail(email: string | null): string {
   return (email ?? '').trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase());

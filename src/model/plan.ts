@@ -1,13 +1,20 @@
 import type { Id } from './id.ts';
-import type { UserPatch, UserValues } from './user.ts';
+import type { Field, ServiceValue, UserPatch, UserValues } from './user.ts';
 
-/** One user of a plan that a person looks at: what would be sent, and on which values of the service. */
+/** One user of a plan that a person looks at: what would be sent, and on which values of both sides. */
 export interface PlannedPush {
   readonly userId: Id;
   readonly name: string;
   /** What both sides last agreed on, for the fields that are sent. */
   readonly base: Partial<UserValues>;
+  /**
+   * What the service showed of them. A field that is not here had the base's value: the service left it out,
+   * or the plan was stored by a version that knew no better.
+   */
+  readonly service?: Readonly<Partial<Record<Field, ServiceValue>>>;
   readonly patch: UserPatch;
+  /** Fields that wait for a person for as long as the plan lives, however few they are by then. */
+  readonly left?: readonly Field[];
 }
 
 /** Pushes that the guard refused, kept for a person to look at. */
@@ -22,8 +29,18 @@ export interface RefusedPlan {
 export interface GuardHistory {
   /** Users pushed to in the last 24 h without an approval. */
   readonly pushedToday: ReadonlySet<Id>;
-  /** What a person approved and may still be sent. */
+  /** What a person approved of a refused plan and may still be sent: it passes the limits, and no brake. */
   readonly approved: readonly PlannedPush[];
-  /** A refused plan waits for a person: the first refusal has been told. */
-  readonly isWaiting: boolean;
+  /** What a person decided field by field: it passes the brakes as well. */
+  readonly resolved: readonly PlannedPush[];
+  /** The rows of the refused plan that waits for a person; `null`: none does. */
+  readonly waiting: readonly PlannedPush[] | null;
+}
+
+/** A user who is in the mirror and not gone, with the values last agreed on. */
+export interface PresentUser {
+  readonly id: Id;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly roleId: Id | null;
 }

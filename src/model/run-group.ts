@@ -8,6 +8,9 @@ export type RunGroup = 'users' | 'listings' | 'counts' | 'edits';
 export const scheduledGroups = ['users', 'listings', 'counts'] as const satisfies readonly RunGroup[];
 export type ScheduledGroup = (typeof scheduledGroups)[number];
 
+/** complete: every listing was read to its end and every outcome is known. refused: the guard refused the plan. */
+export type RunOutcome = 'complete' | 'partial' | 'failed' | 'refused';
+
 /** How a group of one team stands, by the database's clock. */
 export interface Standing {
   readonly team: string;

@@ -14,11 +14,14 @@ export interface WritablePlaces extends Places {
 /** Rows written per transaction: small enough to leave editors in peace, large enough for one statement. */
 const usersPerTransaction = 5000;
 
-/** Writes what the service changed; an editor who holds a row is left alone, and the row waits for the next run. */
+/**
+ * Writes what the service changed; an editor who holds a row is left alone, and the row waits for the next run.
+ * @returns the users who wait
+ */
 export async function applyPulls(
   { mirror, findings }: WritablePlaces,
   plans: readonly UserPlan[],
-): Promise<void> {
+): Promise<ReadonlySet<Id>> {
   const todo = plans.filter(
     ({ write, holds, releases, presence }) =>
       write !== null ||
@@ -43,6 +46,7 @@ export async function applyPulls(
     plans.filter(({ id }) => !deferred.has(id)),
     findings,
   );
+  return deferred;
 }
 
 export function countPlans(plans: readonly UserPlan[], findings: Findings): void {

@@ -7,28 +7,37 @@
  * | pushes to more than `maxSharePerDay` in a day, over all runs| the plan is refused       |
  * | pushes to every user                                        | the plan is refused       |
  * | more than `maxDrift` of the rows lack a field they had      | the plan is refused       |
- * | more than `maxRoleChanges` role changes                     | those fields are held     |
- * | an email or phone that another user has, or is to get       | those fields are held     |
- * | no administrator would be left                              | those fields are held     |
+ * | a row that a person left waiting                            | it waits on               |
+ * | a brake (`brakes.ts`)                                       | that field is held        |
  *
  * Shares apply from `minPopulation` users on. Only pushes count: adopting, pulling and settling never do.
- * A push that a person approved, with these very values on these very bases, passes and does not count.
+ * What becomes of each field that would be pushed:
+ *
+ * | braked | resolved | approved | refused or left | the field                             |
+ * |--------|----------|----------|-----------------|---------------------------------------|
+ * | yes    | no       | ·        | ·               | is held, and is no part of the plan   |
+ * | ·      | yes      | ·        | ·               | is sent, and does not count           |
+ * | no     | no       | yes      | ·               | is sent, and does not count           |
+ * | no     | no       | no       | yes             | waits in the plan                     |
+ * | no     | no       | no       | no              | is sent                               |
+ *
+ * Resolved and approved is what a person agreed to with these very values. Of a refused plan, some of whose
+ * fields are held, the rest waits even where it is below the limits by itself.
  */
-import { createHash } from 'node:crypto';
 import type { Hold, UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
-import { toJson } from '../model/json.ts';
 import type { GuardHistory, PlannedPush } from '../model/plan.ts';
+import { type Field, fields } from '../model/user.ts';
 import {
-  canonicalServiceValue,
-  canonicalValue,
-  type Field,
-  fields,
-  type ServiceUser,
-  sameBytes,
-  type UserValues,
-} from '../model/user.ts';
+  type Brakes,
+  joinBrakes,
+  lastAdministrators,
+  type Population,
+  sharedAddresses,
+  tooManyRoles,
+} from './brakes.ts';
 import { canonicalBase } from './merge.ts';
+import { fieldsAmong, onlyFields, plannedPush, samePush, withoutPushes } from './planned-push.ts';
 import { patchedFields } from './verdict.ts';
 
 export interface GuardSettings {
@@ -44,58 +53,105 @@ export interface GuardSettings {
   readonly adminRoleIds: readonly Id[];
 }
 
-export interface GuardView {
+export interface GuardView extends Population {
   readonly states: readonly UserState[];
   /** Every plan of the run; those with a patch are pushes. */
   readonly plans: readonly UserPlan[];
-  /** Everybody whom the service shows. */
-  readonly users: ReadonlyMap<Id, ServiceUser>;
   /** Users present in the mirror. */
   readonly population: number;
   readonly history: GuardHistory;
 }
 
 export interface GuardVerdict {
-  /** Why most of this may not be sent; empty if it may. */
+  /** Why some of this may not be sent; empty if all of it may. */
   readonly refused: readonly string[];
+  /** Whether the run ends here: a person has not yet been told of most of what waits. */
+  readonly stopped: boolean;
   /** All plans; their patches hold what may be sent now, and their holds what a brake stopped. */
   readonly plans: readonly UserPlan[];
-  /** Users whose push a person approved. */
-  readonly approved: ReadonlySet<Id>;
+  /** What a person let pass, by user. */
+  readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** What waits for an approval. */
   readonly waiting: readonly PlannedPush[];
 }
 
-/** What a plan would send, with the bases it rests on: the form in which it is shown and approved. */
-export function plannedPush({ id, moves, patch }: UserPlan, user: ServiceUser | undefined): PlannedPush {
-  const base = Object.fromEntries(
-    moves.filter(({ kind }) => kind === 'push').map((move) => [move.field, move.base ?? null]),
-  );
-  return { userId: id, name: user?.name ?? '', base, patch };
+/** A plan that pushes, and what people have said of its fields. */
+interface Standing {
+  readonly plan: UserPlan;
+  readonly push: PlannedPush;
+  readonly resolved: readonly Field[];
+  /** Approved or resolved. */
+  readonly approved: readonly Field[];
+  /** Left waiting when a person decided about others. */
+  readonly left: readonly Field[];
 }
 
-/** Whether a person approved each field that the plan sends, with this value on this base. */
-function isApproved(plan: UserPlan, { history, users }: GuardView): boolean {
-  const { base, patch } = plannedPush(plan, users.get(plan.id));
-  const mine = history.approved.filter(({ userId }) => userId === plan.id);
-  const same = (field: Field, a: Partial<UserValues>, b: Partial<UserValues>) =>
-    a[field] !== undefined && b[field] !== undefined && sameBytes(field, a as UserValues, b as UserValues);
-  return patchedFields(patch).every((field) =>
-    mine.some((approved) => same(field, approved.patch, patch) && same(field, approved.base, base)),
+export const isPush = ({ patch }: UserPlan): boolean => patchedFields(patch).length > 0;
+
+function standingsOf({ plans, history, users }: GuardView): readonly Standing[] {
+  const [resolved, approved, waiting] = [history.resolved, history.approved, history.waiting ?? []].map(
+    byUser,
   );
+  return plans.filter(isPush).map((plan) => {
+    const push = plannedPush(plan, users.get(plan.id)?.name ?? '');
+    const of = (rows: ReadonlyMap<Id, readonly PlannedPush[]> | undefined) => rows?.get(plan.id) ?? [];
+    const passed = fieldsAmong(push, [...of(resolved), ...of(approved)]);
+    const left = patchedFields(push.patch).filter(
+      (field) =>
+        !passed.includes(field) &&
+        of(waiting).some((row) => row.left?.includes(field) === true && samePush(field, push, row)),
+    );
+    return { plan, push, resolved: fieldsAmong(push, of(resolved)), approved: passed, left };
+  });
+}
+
+/**
+ * Left rows of users who say nothing of them in this run: nobody answered for the user, an earlier push is
+ * not settled, or somebody holds the field. They wait on.
+ */
+function carriedOf({ plans, users, history }: GuardView): readonly PlannedPush[] {
+  const planned = new Map(plans.map((plan) => [plan.id, plan]));
+  return (history.waiting ?? []).flatMap((row): readonly PlannedPush[] => {
+    const plan = planned.get(row.userId);
+    const isSilent =
+      plan === undefined ? !users.has(row.userId) : !['merge', 'return'].includes(plan.presence);
+    const of = (row.left ?? []).filter((field) => isSilent || plan?.held.includes(field) === true);
+    return of.length === 0 ? [] : [onlyFields(row, of)];
+  });
+}
+
+/** One row per user; two of one user hold different fields. */
+function joinRows(rows: readonly PlannedPush[]): readonly PlannedPush[] {
+  const joined = new Map<Id, PlannedPush>();
+  for (const row of rows) {
+    const one = joined.get(row.userId);
+    const both = (key: 'base' | 'service' | 'patch') => ({ ...one?.[key], ...row[key] });
+    const [base, service, patch] = [both('base'), both('service'), both('patch')] as const;
+    const left = [...(one?.left ?? []), ...(row.left ?? [])];
+    joined.set(row.userId, { ...row, base, service, patch, left } as PlannedPush);
+  }
+  return [...joined.values()];
+}
+
+function byUser(rows: readonly PlannedPush[]): ReadonlyMap<Id, readonly PlannedPush[]> {
+  return Map.groupBy(rows, ({ userId }) => userId);
+}
+
+/** So many users may be pushed to in one run. */
+function massLimit(population: number, { maxRows, maxShare, minPopulation }: GuardSettings): number {
+  return population >= minPopulation ? Math.max(maxRows, Math.floor(population * maxShare)) : maxRows;
 }
 
 function massChange(
-  pushes: readonly UserPlan[],
-  view: GuardView,
+  pushed: readonly Id[],
+  { population, history }: GuardView,
   settings: GuardSettings,
 ): readonly string[] {
-  const { population, history } = view;
-  const { maxRows, maxShare, maxSharePerDay, minPopulation } = settings;
-  const count = pushes.length;
+  const { maxSharePerDay, minPopulation } = settings;
+  const count = pushed.length;
   const large = population >= minPopulation;
-  const limit = large ? Math.max(maxRows, Math.floor(population * maxShare)) : maxRows;
-  const today = new Set([...history.pushedToday, ...pushes.map(({ id }) => id)]).size;
+  const limit = massLimit(population, settings);
+  const today = new Set([...history.pushedToday, ...pushed]).size;
   return [
     count > limit
       ? `${count} of ${population} users would be pushed, more than the limit of ${limit}`
@@ -126,113 +182,108 @@ function schemaDrift(
   });
 }
 
-function braked(plan: UserPlan, field: Field, detail: string): Hold | undefined {
-  const move = plan.moves.find((one) => one.kind === 'push' && one.field === field);
-  if (move === undefined) return undefined;
-  return { field, reason: 'brake', base: move.base, mirror: move.mirror, service: move.service, detail };
+/** So many held fields are named in a refusal. */
+const namedBrakes = 3;
+
+/** What a refusal says of fields that no approval of the plan lets pass. */
+function sayBraked(brakes: Brakes): readonly string[] {
+  const all = [...brakes].flatMap(([id, holds]) =>
+    holds.map(({ field, detail }) => `${field === 'roleId' ? 'role_id' : field} of ${id}: ${detail}`),
+  );
+  if (all.length === 0) return [];
+  const named = all.slice(0, namedBrakes).join('; ');
+  const more = all.length > namedBrakes ? `; and ${all.length - namedBrakes} more` : '';
+  return [`fields to be held on their own, and no part of the plan: ${named}${more}`];
 }
 
-/** Emails and phones that would be two people's. */
-function sharedAddresses(
-  pushes: readonly UserPlan[],
-  { users }: GuardView,
-): ReadonlyMap<Id, readonly Hold[]> {
-  const holds = new Map<Id, Hold[]>();
-  for (const field of ['email', 'phone'] as const) {
-    const owners = new Map<string, Set<Id>>();
-    const own = (value: string | undefined, id: Id) => {
-      if (value) owners.set(value, (owners.get(value) ?? new Set()).add(id));
-    };
-    for (const user of users.values()) own(canonicalServiceValue(field, user), user.id);
-    for (const { id, patch } of pushes) {
-      if (patch[field] !== undefined) own(canonicalValue(field, patch as UserValues), id);
-    }
-    for (const plan of pushes) {
-      if (plan.patch[field] === undefined) continue;
-      const others = [...(owners.get(canonicalValue(field, plan.patch as UserValues)) ?? [])].filter(
-        (id) => id !== plan.id,
-      );
-      const hold =
-        others.length === 0
-          ? undefined
-          : braked(plan, field, `user ${others[0]} has or is to get the same ${field}`);
-      if (hold !== undefined) holds.set(plan.id, [...(holds.get(plan.id) ?? []), hold]);
-    }
-  }
-  return holds;
+function sayLeft(standings: readonly Standing[], carried: readonly PlannedPush[]): readonly string[] {
+  const now = standings.filter(({ left }) => left.length > 0).map(({ plan }) => plan.id);
+  const { size } = new Set([...now, ...carried.map(({ userId }) => userId)]);
+  return size === 0 ? [] : [`${size} users of an earlier plan wait for a decision`];
 }
 
-/** Role changes that are too many, or that would leave nobody in charge. */
-function roleBrakes(
-  pushes: readonly UserPlan[],
+const fieldsOf = (holds: readonly Hold[] | undefined): readonly Field[] =>
+  (holds ?? []).map(({ field }) => field);
+
+/** The brakes on all pushes; a promotion that is not sent now leaves nobody in charge. */
+function brakesOn(
+  standings: readonly Standing[],
+  waits: (standing: Standing, field: Field) => boolean,
   view: GuardView,
   settings: GuardSettings,
-): ReadonlyMap<Id, Hold> {
-  const changes = pushes.filter(({ patch }) => patch.roleId !== undefined);
-  const isAdmin = (roleId: unknown) => settings.adminRoleIds.some((admin) => admin === roleId);
-  const after = new Map([...view.users.values()].map((user) => [user.id, user.roleId ?? null]));
-  const hadAdmins = [...after.values()].some(isAdmin);
-  for (const { id, patch } of changes) after.set(id, patch.roleId ?? null);
-  const lost = hadAdmins && ![...after.values()].some(isAdmin);
-  const tooMany = changes.length > settings.maxRoleChanges;
-  return new Map(
-    changes.flatMap((plan) => {
-      const user = view.users.get(plan.id);
-      const detail = tooMany
-        ? `${changes.length} roles would change in one run, more than ${settings.maxRoleChanges}`
-        : lost && isAdmin(user?.roleId)
-          ? 'no administrator would be left'
-          : undefined;
-      const hold = detail === undefined ? undefined : braked(plan, 'roleId', detail);
-      return hold === undefined ? [] : [[plan.id, hold] as const];
-    }),
-  );
+): Brakes {
+  const early = joinBrakes([
+    sharedAddresses(standings, view),
+    tooManyRoles(standings, settings.maxRoleChanges),
+  ]);
+  const changing = standings.filter(({ plan }) => !fieldsOf(early.get(plan.id)).includes('roleId'));
+  const sent = new Set(changing.filter((standing) => !waits(standing, 'roleId')).map(({ plan }) => plan.id));
+  const admins = lastAdministrators(changing, view, settings.adminRoleIds, ({ id }) => sent.has(id));
+  return joinBrakes([early, admins]);
 }
 
-/** The plan without the pushes of these fields. */
-function without(plan: UserPlan, held: readonly Field[]): UserPlan {
-  const patch = Object.fromEntries(
-    Object.entries(plan.patch).filter(([field]) => !held.includes(field as Field)),
-  );
-  const moves = plan.moves.filter(({ kind, field }) => kind !== 'push' || !held.includes(field));
-  return { ...plan, patch, moves };
+function applyVerdict(plan: UserPlan, brakes: readonly Hold[], waiting: readonly Field[]): UserPlan {
+  const braked = fieldsOf(brakes);
+  return {
+    ...withoutPushes(plan, [...braked, ...waiting]),
+    holds: [...plan.holds, ...brakes],
+    releases: plan.releases.filter((field) => !braked.includes(field)),
+  };
 }
 
 export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
-  const isPush = ({ patch }: UserPlan) => patchedFields(patch).length > 0;
-  const approved = new Set(
-    view.plans.filter((plan) => isPush(plan) && isApproved(plan, view)).map(({ id }) => id),
+  const standings = standingsOf(view);
+  const counted = standings.filter(({ push, approved, left }) =>
+    patchedFields(push.patch).some((field) => !approved.includes(field) && !left.includes(field)),
   );
-  const rest = view.plans.filter((plan) => isPush(plan) && !approved.has(plan.id));
-  const refused = [...massChange(rest, view, settings), ...schemaDrift(view, settings)];
-  if (refused.length > 0) {
-    const waiting = rest.map((plan) => plannedPush(plan, view.users.get(plan.id)));
-    const plans = view.plans.map((plan) => (approved.has(plan.id) ? plan : without(plan, fields)));
-    return { refused, plans, approved, waiting };
-  }
-  const addresses = sharedAddresses(rest, view);
-  const roles = roleBrakes(rest, view, settings);
-  const plans = view.plans.map((plan) => {
-    const role = roles.get(plan.id);
-    const brakes = [...(addresses.get(plan.id) ?? []), ...(role === undefined ? [] : [role])];
-    if (brakes.length === 0) return plan;
-    return {
-      ...without(
-        plan,
-        brakes.map(({ field }) => field),
-      ),
-      holds: [...plan.holds, ...brakes],
-    };
+  const tooMuch = [
+    ...massChange(
+      counted.map(({ plan }) => plan.id),
+      view,
+      settings,
+    ),
+    ...schemaDrift(view, settings),
+  ];
+  const isRefused = tooMuch.length > 0;
+  const waits = ({ approved, left }: Standing, field: Field) =>
+    !approved.includes(field) && (isRefused || left.includes(field));
+  const brakes = brakesOn(standings, waits, view, settings);
+  const waitingFields = new Map(
+    standings.map((standing): readonly [Id, readonly Field[]] => {
+      const braked = fieldsOf(brakes.get(standing.plan.id));
+      const open = patchedFields(standing.push.patch).filter((field) => !braked.includes(field));
+      return [standing.plan.id, open.filter((field) => waits(standing, field))];
+    }),
+  );
+  const keepAll = isRefused && brakes.size > 0;
+  const rows = standings.map(({ plan, push, left }): PlannedPush => {
+    const of = waitingFields.get(plan.id) ?? [];
+    return { ...onlyFields(push, of), left: keepAll ? of : of.filter((field) => left.includes(field)) };
   });
-  return { refused: [], plans, approved, waiting: [] };
+  const carried = carriedOf(view);
+  const waiting = joinRows([...rows.filter(({ patch }) => patchedFields(patch).length > 0), ...carried]);
+  const refused = [...tooMuch, ...sayLeft(standings, carried), ...(isRefused ? sayBraked(brakes) : [])];
+  return {
+    refused,
+    stopped: isRefused && isNews(waiting, view, settings),
+    plans: view.plans.map((plan) =>
+      applyVerdict(plan, brakes.get(plan.id) ?? [], waitingFields.get(plan.id) ?? []),
+    ),
+    approved: new Map(standings.map(({ plan, approved }) => [plan.id, approved])),
+    waiting,
+  };
 }
 
-/** Stands for these rows with these values: any other row, value or base makes another hash. */
-export function hashOf(pushes: readonly PlannedPush[]): string {
-  const sorted = pushes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
-  const rows = sorted.map(({ userId, base, patch }) => [
-    userId,
-    fields.map((field) => [base[field] ?? null, patch[field] ?? null]),
-  ]);
-  return createHash('sha256').update(toJson(rows)).digest('hex').slice(0, 12);
+/** Whether nothing waited before, or more users are new in the plan, or with other values, than a run may push to. */
+function isNews(
+  waiting: readonly PlannedPush[],
+  { history, population }: GuardView,
+  settings: GuardSettings,
+): boolean {
+  const { waiting: before } = history;
+  if (before === null) return true;
+  const known = byUser(before);
+  const isKnown = (push: PlannedPush) =>
+    fieldsAmong(push, known.get(push.userId) ?? []).length === patchedFields(push.patch).length;
+  return waiting.filter((push) => !isKnown(push)).length > massLimit(population, settings);
 }

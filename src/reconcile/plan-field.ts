@@ -1,4 +1,6 @@
 /** What one run makes of one field of one user. */
+
+import { stored } from '../model/canonical.ts';
 import type { Hold, Move, UserState } from '../model/change.ts';
 import { countWords, joinName, type NamePair } from '../model/name.ts';
 import {
@@ -13,7 +15,7 @@ import {
 } from '../model/user.ts';
 import { mergeField } from './merge.ts';
 import { applyPolicy, type Policy } from './policy.ts';
-import { adoptValues, stored } from './take-service.ts';
+import { adoptValues } from './take-service.ts';
 
 /** Whether a held field's two values are still those with which it was held. */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {

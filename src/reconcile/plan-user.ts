@@ -79,8 +79,18 @@ function holdOfGone(field: Field, mirror: MirrorUser, value: FieldValue): Hold {
   return { field, reason: 'gone', base: value, mirror: mirror[field], service, detail };
 }
 
+function pick(values: UserValues, of: readonly Field[]): Partial<UserValues> {
+  return Object.fromEntries(of.map((field) => [field, values[field]]));
+}
+
 function heldFields({ held }: UserState): readonly Field[] {
   return fields.filter((field) => held.some((hold) => hold.field === field));
+}
+
+/** Fields whose hold a person asked for and whose end lies ahead: they stay as they are, whatever comes or goes. */
+function askedFields({ held }: UserState): readonly Field[] {
+  const asked = held.filter(({ reason, endsInMs }) => reason === 'asked' && (endsInMs ?? 0) > 0);
+  return fields.filter((field) => asked.some((hold) => hold.field === field));
 }
 
 /** Base as the service has it anew; what the service leaves out stays as it was last agreed on. */
@@ -91,7 +101,8 @@ function agreeAnew(service: ServiceUser, base: BaseUser): BaseUser {
 
 /**
  * Back again: base is the service's anew; an edit that was pending is kept, and held. Base never takes the
- * edit itself, not even where it can not be seen in what the service says.
+ * edit itself, not even where it can not be seen in what the service says. A field that a person asked to
+ * hold stays on both sides as it was.
  */
 function planReturn(
   state: UserState,
@@ -101,38 +112,54 @@ function planReturn(
 ): UserPlan {
   const adopted = adoptValues(service, mirror);
   const agreed = state.base === undefined ? adopted.base : agreeAnew(service, state.base);
+  const asked = askedFields(state);
   const edited = fields.filter((field) => {
     const verdict = mergeField(field, state.base, mirror, service);
-    return (verdict === 'push' || verdict === 'conflict') && !sameBytes(field, mirror, agreed);
+    return (
+      (verdict === 'push' || verdict === 'conflict') &&
+      !sameBytes(field, mirror, agreed) &&
+      !asked.includes(field)
+    );
   });
-  const of = (values: UserValues) => Object.fromEntries(edited.map((field) => [field, values[field]]));
-  const base = { ...adopted.base, ...of(agreed), joined: agreed.joined };
-  const split = edited.includes('name') ? mirror.split : adopted.mirror.split;
+  const kept = [...edited, ...asked];
+  const before = state.base ?? adopted.base;
+  const joined = asked.includes('name') ? before.joined : agreed.joined;
+  const base = { ...adopted.base, ...pick(agreed, edited), ...pick(before, asked), joined };
+  const split = kept.includes('name') ? mirror.split : adopted.mirror.split;
   const holds = edited.map((field) => holdOfGone(field, mirror, base[field]));
-  const after = { ...adopted.mirror, ...of(mirror), split };
+  const after = { ...adopted.mirror, ...pick(mirror, kept), split };
   const observed = observe(service, role, base.joined);
   return {
     ...nothing,
     id: state.id,
     presence: 'return',
     holds,
-    releases: heldFields(state).filter((field) => !edited.includes(field)),
+    releases: heldFields(state).filter((field) => !kept.includes(field)),
+    held: asked,
     write: { id: state.id, expected: mirror, mirror: after, base, observed },
   };
 }
 
-/** First sight, or the row was lost here: then what was last agreed on fills in what the service leaves out. */
+/**
+ * First sight, or the row was lost here: then what was last agreed on fills in what the service leaves out,
+ * and what a person asked to hold.
+ */
 function planAdopt(state: UserState, service: ServiceUser, role: string | null): UserPlan {
   const known = state.base;
+  const asked = askedFields(state);
   const adopted = adoptValues(service, known === undefined ? undefined : { ...known, split: 'guessed' });
-  const base = known === undefined ? adopted.base : agreeAnew(service, known);
+  const agreed = known === undefined ? adopted.base : agreeAnew(service, known);
+  const kept = pick(known ?? agreed, asked);
+  const joined = asked.includes('name') ? (known ?? agreed).joined : agreed.joined;
+  const base = { ...agreed, ...kept, joined };
   const observed = observe(service, role, base.joined);
   return {
     ...nothing,
     id: state.id,
     presence: 'adopt',
-    releases: heldFields(state),
-    write: { id: state.id, expected: null, mirror: adopted.mirror, base, observed },
+    releases: heldFields(state).filter((field) => !asked.includes(field)),
+    held: asked,
+    write: { id: state.id, expected: null, mirror: { ...adopted.mirror, ...kept }, base, observed },
   };
 }
 
@@ -162,7 +189,12 @@ function planUnresolved(state: UserState, member: TeamMember): UserPlan {
   // Without a base nothing was ever agreed on, and the listing says too little to start one.
   const agreed = state.base;
   if (agreed === undefined) return { ...nothing, id: state.id, presence: 'unresolved' };
-  const follow = neverResolved(agreed) && member.name !== null && samePair(agreed.name, mirror.name);
+  const asked = askedFields(state);
+  const follow =
+    neverResolved(agreed) &&
+    member.name !== null &&
+    samePair(agreed.name, mirror.name) &&
+    !asked.includes('name');
   const renamed = follow && agreed.joined !== joined;
   const cut = renamed && joinName(mirror.name) !== canonicalName(joined);
   const name = cut ? splitName(joined) : mirror.name;
@@ -170,7 +202,9 @@ function planUnresolved(state: UserState, member: TeamMember): UserPlan {
   const same = !mirror.resolved && !mirror.gone && !renamed && role === mirror.role;
   const holds = !mirror.gone
     ? []
-    : editedFields(mirror, agreed).map((field): Hold => holdOfGone(field, mirror, agreed[field]));
+    : editedFields(mirror, agreed)
+        .filter((field) => !asked.includes(field))
+        .map((field): Hold => holdOfGone(field, mirror, agreed[field]));
   const write: UserWrite = {
     id: state.id,
     expected: mirror,

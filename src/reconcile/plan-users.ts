@@ -5,7 +5,7 @@ import type { UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
 import { type Findings, warnOfStale } from './findings.ts';
-import { type GuardSettings, type GuardVerdict, guard } from './guard.ts';
+import { type GuardSettings, type GuardVerdict, type GuardView, guard, isPush } from './guard.ts';
 import { planUser } from './plan-user.ts';
 import type { Policy } from './policy.ts';
 import type { MirrorPort, ServicePort } from './ports.ts';
@@ -29,12 +29,10 @@ export interface UsersPlan {
   /** Shown older than they were before. */
   readonly stale: readonly Id[];
   readonly verdict: GuardVerdict;
-  /** An earlier refusal waits for a person: this run goes on without the pushes. */
-  readonly refusedBefore: boolean;
 }
 
 /** Credentials of another team, or a listing of other people: nothing more is read. */
-async function checkOverlap(mirror: MirrorPort, team: Team): Promise<void> {
+export async function checkOverlap(mirror: Pick<MirrorPort, 'readOverlap'>, team: Team): Promise<void> {
   const listed = team.members.map(({ id }) => id);
   const { known, population } = await mirror.readOverlap(listed);
   const smaller = Math.min(listed.length, population);
@@ -48,15 +46,8 @@ async function checkOverlap(mirror: MirrorPort, team: Team): Promise<void> {
   );
 }
 
-export async function planUsers(
-  { service, mirror, findings }: Places,
-  team: Team,
-  settings: { readonly policy: Policy; readonly guard: GuardSettings },
-): Promise<UsersPlan> {
-  findings.event({ kind: 'step', step: 'users' });
-  await checkOverlap(mirror, team);
-  const roster = await readRoster(service, mirror, team, findings);
-  const { users, members, rejected, unresolved } = roster;
+/** What the roster as a whole says of this pass. */
+export function noteRoster({ users, members, rejected, unresolved }: Roster, findings: Findings): void {
   findings.count('users_read', users.size);
   findings.count('users_unresolved', unresolved.length);
   if (rejected.length > 0) findings.partial(`users: ${rejected.length} rows could not be taken`);
@@ -69,13 +60,25 @@ export async function planUsers(
       `${unresolved.length} members are answered by no lookup; add addresses with "musterd lookups add" or in mirror.user_lookups`,
     );
   }
+}
+
+export async function planUsers(
+  { service, mirror, findings }: Places,
+  team: Team,
+  settings: { readonly policy: Policy; readonly guard: GuardSettings },
+): Promise<UsersPlan> {
+  findings.event({ kind: 'step', step: 'users' });
+  await checkOverlap(mirror, team);
+  const roster = await readRoster(service, mirror, team, findings);
+  const { users, members, unresolved } = roster;
+  noteRoster(roster, findings);
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
   const differing = await mirror.readDifferingUsers([...users.values()], roles);
   const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
-  const known = new Set(unseen.map(({ id }) => id));
-  const strangers = unresolved.filter((id) => !known.has(id)).map(unknownUser);
+  const unseenIds = new Set(unseen.map(({ id }) => id));
+  const strangers = unresolved.filter((id) => !unseenIds.has(id)).map(unknownUser);
   const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const planned = states.map((state) => planUser(state, members.get(state.id), settings.policy));
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
@@ -86,13 +89,31 @@ export async function planUsers(
   const absent = unseen
     .filter(({ id }) => missing.has(id))
     .map(({ id, missingForMs }) => ({ id, missingForMs }));
+  const verdict = await judge(mirror, { states, plans, users, members, population }, settings.guard);
+  return { roster, roles, plans: verdict.plans, absent, stale, verdict };
+}
+
+/** What the guard says of these plans. */
+export async function judge(
+  mirror: MirrorPort,
+  view: Omit<GuardView, 'history' | 'present' | 'open'>,
+  settings: GuardSettings,
+): Promise<GuardVerdict> {
   const history = await mirror.readGuardHistory();
-  const verdict = guard({ states, plans, users, population, history }, settings.guard);
-  return { roster, roles, plans: verdict.plans, absent, stale, verdict, refusedBefore: history.isWaiting };
+  return guard({ ...view, history, ...(await readKnown(mirror, view.plans)) }, settings);
+}
+
+/** What the guard has to know of those who do not differ: asked for only where something would be pushed. */
+async function readKnown(
+  mirror: MirrorPort,
+  plans: readonly UserPlan[],
+): Promise<Pick<GuardView, 'present' | 'open'>> {
+  if (!plans.some(isPush)) return { present: [], open: [] };
+  return { present: await mirror.readPresentUsers(), open: await mirror.readIntents() };
 }
 
 /** Many users at once whom no lookup answers any more: that is the lookup's doing, and nothing is noted of it. */
-function keepResolved(
+export function keepResolved(
   plans: readonly UserPlan[],
   states: readonly UserState[],
   population: number,

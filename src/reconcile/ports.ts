@@ -11,7 +11,7 @@ import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing, ListingFilter, ListingMemory, RejectedRow } from '../model/listing.ts';
-import type { GuardHistory, RefusedPlan } from '../model/plan.ts';
+import type { GuardHistory, PresentUser, RefusedPlan } from '../model/plan.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
@@ -68,11 +68,15 @@ export interface MirrorPort {
   ): Promise<readonly UserState[]>;
   /** Users in mirror or base, not gone, whom `seen` does not hold, and members among them that are gone. */
   readUnseenUsers(seen: readonly Id[], listed: readonly Id[]): Promise<readonly UserState[]>;
+  /** Users, not gone, in whom the mirror differs from the base. */
+  readEditedUsers(): Promise<readonly Id[]>;
   /** Every address by which these users can be looked up: mirror's, base's, held and sent ones. */
   readAddresses(ids: readonly Id[]): Promise<readonly Addresses[]>;
   /** `mirror.user_lookups`. */
   readLookups(): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }>;
   countPresentUsers(): Promise<number>;
+  /** Everybody who is not gone, with the values last agreed on. */
+  readPresentUsers(): Promise<readonly PresentUser[]>;
   readIntents(): Promise<readonly Intent[]>;
   readGuardHistory(): Promise<GuardHistory>;
   /** How many of the listed users the mirror has, and how many users it has. */
@@ -100,7 +104,10 @@ export interface MirrorWriter {
   noteStale(ids: readonly Id[]): Promise<void>;
   /** Drops the bookkeeping of users who are nowhere any more. */
   forgetUsers(ids: readonly Id[]): Promise<void>;
-  /** Writes down what is about to be sent; whoever was edited meanwhile or has an open intent is left out. */
+  /**
+   * Writes down what is about to be sent; whoever was edited meanwhile or has an open intent is left out.
+   * @param approved users of whom a person let pass all that is sent
+   */
   openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<readonly Intent[]>;
   /** Keeps a refused plan for a person to look at, in place of an earlier one; `null`: nothing waits any more. */
   applyRefusedPlan(plan: RefusedPlan | null): Promise<void>;

@@ -2,7 +2,7 @@
 import type { Intent } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { TeamMember } from '../model/team.ts';
-import type { ServiceUser } from '../model/user.ts';
+import type { Field, ServiceUser } from '../model/user.ts';
 import type { Findings } from './findings.ts';
 import type { Policy } from './policy.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
@@ -17,8 +17,8 @@ export interface PushPlaces {
   readonly roles: ReadonlyMap<Id, string>;
   /** As the service has just shown them, before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** Users whose push a person approved. */
-  readonly approved: ReadonlySet<Id>;
+  /** What a person let pass, by user. */
+  readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** Ms of a clock that never jumps. */
   readonly monotonicMs: () => number;
   /** By that clock: what was prepared may not leave later than this. */
@@ -91,6 +91,10 @@ export async function record(
     const open = all.filter((outcome) => outcome === 'unknown').length;
     findings.count('unknown', open);
     if (open > 0) findings.partial(`the outcome of a push to user ${intent.userId} is unknown`);
+    if (all.includes('missing'))
+      findings.partial(
+        `what was pushed to user ${intent.userId} is not shown: nobody knows whether it had its effect`,
+      );
     if (all.includes('ineffective') && holds.length === 0) {
       findings.partial(`a push to user ${intent.userId} had no effect and will be tried again`);
     }

@@ -2,7 +2,8 @@
  * Carries edits to the service, at most `batchSize` users a request:
  *
  * 1. read the users again and merge anew: the interface has no compare-and-set, so the window between
- *    this read and the answer is all that is left to chance;
+ *    this read and the answer is all that is left to chance. What differs by now from what the guard let
+ *    pass waits for the next run;
  * 2. write down what will be sent (an open intent per user), and only then send it;
  * 3. match the answer by id and field; base moves on confirmation only;
  * 4. whatever stays unknown keeps its intent open, and the next run reads it back.
@@ -12,7 +13,9 @@
 import type { Hold, Intent, UserPlan } from '../model/change.ts';
 import { chunks } from './chunks.ts';
 import { warnOfStale } from './findings.ts';
+import { isPush } from './guard.ts';
 import { planUser } from './plan-user.ts';
+import { onlyGuarded } from './planned-push.ts';
 import { type PushPlaces, type PushSettings, readBackIntents, record } from './push-record.ts';
 import type { Answered } from './push-result.ts';
 import { sendIntents } from './push-send.ts';
@@ -20,7 +23,10 @@ import { readBack } from './roster.ts';
 import { isPassing } from './send-guard.ts';
 import { judgeLate, patchedFields } from './verdict.ts';
 
-/** Reads the users again, merges anew, and writes down what is still to be sent. */
+/**
+ * Reads the users again, merges anew, and writes down what is still to be sent: nothing but what the guard
+ * has let pass.
+ */
 async function prepare(
   places: PushPlaces,
   settings: PushSettings,
@@ -39,14 +45,20 @@ async function prepare(
     findings.partial(`${ids.length - users.length} users could not be read again before a push`);
   const states = await mirror.readDifferingUsers(users, places.roles);
   warnOfStale(findings, states.filter(({ stale }) => stale === true).length);
-  const plans = states.map((state) => planUser(state, places.members.get(state.id), settings.policy));
+  const guarded = new Map(batch.map((plan) => [plan.id, plan]));
+  const plans = states.flatMap((state): readonly UserPlan[] => {
+    const seenByGuard = guarded.get(state.id);
+    if (seenByGuard === undefined) return [];
+    return [onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard)];
+  });
   const locked = new Set(await mirror.applyUsers(plans));
   const holds: readonly Hold[] = plans.flatMap(({ holds: of }) => of);
   findings.count('held', holds.length);
-  const intents = await mirror.openIntents(
-    plans.filter(({ id, patch }) => patchedFields(patch).length > 0 && !locked.has(id)),
-    places.approved,
+  const sent = plans.filter((plan) => isPush(plan) && !locked.has(plan.id));
+  const approved = sent.filter(({ id, patch }) =>
+    patchedFields(patch).every((field) => places.approved.get(id)?.includes(field) === true),
   );
+  const intents = await mirror.openIntents(sent, new Set(approved.map(({ id }) => id)));
   return { intents, users: seen };
 }
 

@@ -12,16 +12,18 @@
  */
 import { ServiceError } from '../errors.ts';
 import type { Segment } from '../model/contact-count.ts';
+import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import type { AbsenceSettings, Scope } from './absence.ts';
 import { applyPulls, applyUserAbsences, countPlans, type WritablePlaces } from './apply-users.ts';
 import type { Findings } from './findings.ts';
-import { type GuardSettings, hashOf } from './guard.ts';
-import { type Places, planUsers, type UsersPlan } from './plan-users.ts';
+import { type GuardSettings, isPush } from './guard.ts';
+import { planEdited } from './plan-edited.ts';
+import { checkOverlap, type Places, planUsers, type UsersPlan } from './plan-users.ts';
+import { hashOf } from './planned-push.ts';
 import type { Policy } from './policy.ts';
 import { pushEdits, settleIntents } from './push.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
-import { patchedFields } from './verdict.ts';
 
 /** Ms after it was prepared in which an update must leave; well below the time that a lease lasts. */
 const sendDeadlineMs = 5_000;
@@ -79,11 +81,12 @@ export async function plan(
   return { users, listings };
 }
 
-/** Whatever is reconciled with the users of a team. @returns whether the guard stopped the run */
+/** Whatever is reconciled with the users of a team, or with those who were edited. @returns whether the guard stopped the run */
 async function reconcileUsers(
   places: WritablePlaces,
   team: Team,
   settings: ReconcileSettings,
+  who: 'everybody' | 'edited',
 ): Promise<boolean> {
   const { mirror, findings } = places;
   const members = new Map(team.members.map((member) => [member.id, member]));
@@ -93,41 +96,35 @@ async function reconcileUsers(
     members,
     users: new Map(),
     roles: new Map(),
-    approved: new Set<bigint>(),
+    approved: new Map(),
     sendByMs: Number.NEGATIVE_INFINITY,
     breaker: { open: false, unanswered: 0 },
   };
+  await checkOverlap(mirror, team);
   await settleIntents(push, pushSettings);
-  const users = await planUsers(places, team, settings);
-  const { refused, waiting, approved } = users.verdict;
+  const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings);
+  const { refused, waiting, approved, stopped } = users.verdict;
   const hash = hashOf(waiting);
   await mirror.applyRefusedPlan(refused.length === 0 ? null : { hash, reasons: refused, pushes: waiting });
   if (refused.length > 0) {
-    findings.refuse({ hash, reasons: refused, users: waiting.length, stopped: !users.refusedBefore });
-    if (!users.refusedBefore) return true;
+    findings.refuse({ hash, reasons: refused, users: waiting.length, stopped });
+    if (stopped) return true;
   }
   await mirror.applyTeam(team);
-  await mirror.applyRejectedRows('users', users.roster.rejected);
+  if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
-  await applyPulls(places, users.plans);
-  await applyUserAbsences(places, users, settings.absence, settings.scope);
-  const pushes = users.plans.filter(({ patch }) => patchedFields(patch).length > 0);
+  const deferred = await applyPulls(places, users.plans);
+  if (who === 'everybody') await applyUserAbsences(places, users, settings.absence, settings.scope);
+  // Nothing of a deferred user was written, and neither were the holds of what must not be sent.
+  const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   await pushEdits({ ...push, users: users.roster.users, roles: users.roles, approved }, pushSettings, pushes);
   return false;
 }
 
-/** One complete two-way run for one team. What it found stands in `places.findings`. */
-export async function reconcile(
-  places: WritablePlaces,
-  team: Team,
+async function refreshListings(
+  { service, mirror, findings }: WritablePlaces,
   settings: ReconcileSettings,
 ): Promise<void> {
-  const { service, mirror, findings } = places;
-  let stopped = false;
-  await attempt(findings, 'users', async () => {
-    stopped = await reconcileUsers(places, team, settings);
-  });
-  if (stopped) return;
   await attempt(findings, 'tags', () =>
     refresh(listedTags(service, mirror), (rows) => mirror.applyTags(rows), mirror, settings, findings),
   );
@@ -140,5 +137,27 @@ export async function reconcile(
       findings,
     ),
   );
-  await mirror.applyContactCounts(await countContacts(service, settings.segments, findings));
+}
+
+/**
+ * One two-way run for one team; a complete one does all groups. What it found stands in `places.findings`.
+ * A refused plan ends it.
+ */
+export async function reconcile(
+  places: WritablePlaces,
+  team: Team,
+  settings: ReconcileSettings,
+  groups: readonly RunGroup[] = scheduledGroups,
+): Promise<void> {
+  const { service, mirror, findings } = places;
+  let stopped = false;
+  if (groups.includes('users') || groups.includes('edits'))
+    await attempt(findings, 'users', async () => {
+      const who = groups.includes('users') ? 'everybody' : 'edited';
+      stopped = await reconcileUsers(places, team, settings, who);
+    });
+  if (stopped) return;
+  if (groups.includes('listings')) await refreshListings(places, settings);
+  if (groups.includes('counts'))
+    await mirror.applyContactCounts(await countContacts(service, settings.segments, findings));
 }

@@ -1,12 +1,9 @@
 /** What the service says, in the form in which mirror and base store it. */
+
+import { stored } from '../model/canonical.ts';
 import type { FieldValue, ObservedUser } from '../model/change.ts';
 import { canonicalName, joinName, samePair, splitName } from '../model/name.ts';
 import type { BaseUser, Field, MirrorUser, ServiceUser, UserValues } from '../model/user.ts';
-
-/** An empty text of the service is no value: it is stored as NULL. */
-export function stored(text: string | null | undefined): string | null {
-  return text === undefined || text === null || text.trim() === '' ? null : text;
-}
 
 /** The service's value of one field as it is stored; a field that the service left out is the fallback's. */
 export function takeValue<F extends Field>(

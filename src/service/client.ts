@@ -29,8 +29,10 @@ export interface ClientOptions {
   /** A listing of more pages than this is not read further. */
   readonly maxPages?: number;
   readonly clock: Clock;
-  /** A request to stop: ends waits and refuses further sends, and lets what is in flight finish. */
+  /** A request to stop: ends waits and refuses further sends, and lets what is in flight finish, for a while. */
   readonly signal?: AbortSignal | undefined;
+  /** Ms for which a request in flight is waited for after that. */
+  readonly graceMs?: number;
   readonly onEvent?: OnEvent | undefined;
   /** 0 to 1, for jitter. */
   readonly random?: () => number;
@@ -55,6 +57,8 @@ export interface Client
 }
 
 const defaultMaxPages = 10_000;
+/** With what is written down after it, an orderly end takes less than 20 s. */
+const defaultGraceMs = 15_000;
 
 /** Settings that are only sensible within bounds are checked here, whoever gives them. */
 function checkSettings(http: HttpSettings, rate: RateSettings): void {
@@ -85,6 +89,12 @@ export function createClient(options: ClientOptions): Client {
   const rate = createRate(rateSettings, clock, { signal, random });
   const http = createHttp(checkBaseUrl(options.baseUrl), options.mode, httpSettings);
   const { concurrency } = httpSettings;
+  const graceMs = options.graceMs ?? defaultGraceMs;
+  let grace: NodeJS.Timeout | undefined;
+  const onStop = () => {
+    grace = setTimeout(() => http.cut(), graceMs).unref();
+  };
+  signal?.addEventListener('abort', onStop, { once: true });
   const retry = { ...defaultRetrySettings, ...options.retry };
   const call = createCall({ http, tokens, rate, skew, clock, concurrency, retry, random, signal, onEvent });
   const pages = { parallel: concurrency, maxPages: options.maxPages ?? defaultMaxPages };
@@ -100,6 +110,10 @@ export function createClient(options: ClientOptions): Client {
     ...createCredentialCheck(call, tokens),
     rateLesson: () => rate.learned(),
     clockOffsetMs: () => skew.offsetMs(),
-    close: () => http.close(),
+    close: async () => {
+      await http.close();
+      signal?.removeEventListener('abort', onStop);
+      clearTimeout(grace);
+    },
   };
 }

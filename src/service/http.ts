@@ -48,6 +48,8 @@ export interface Http {
   exchange(request: HttpRequest): Promise<Outcome>;
   /** Waits for what is in flight, at most until its deadline. */
   close(): Promise<void>;
+  /** Gives up what is in flight: whether it had an effect is not known. */
+  cut(): void;
 }
 
 const maxErrorBytes = 65_536;
@@ -107,6 +109,10 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
     close: () => {
       closing ??= pool.close();
       return closing;
+    },
+    cut: () => {
+      const cut = pool.destroy();
+      closing ??= cut;
     },
   };
 }

@@ -56,5 +56,6 @@ describe('validateSchedule', () => {
     expect(validateSchedule('*/15 * * * *', 'Europe/Berlin')).toBeUndefined();
     expect(validateSchedule('often', 'UTC')).toMatch(/^"often" is no cron expression: ./);
     expect(validateSchedule('0 * * * *', 'Mars/Base')).toBe('"Mars/Base" is no time zone');
+    expect(validateSchedule('0 0 5 * 1#2', 'UTC')).toBe('"0 0 5 * 1#2" is a time that never comes');
   });
 });

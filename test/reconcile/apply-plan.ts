@@ -13,9 +13,10 @@ function withHolds(held: readonly Hold[], holds: readonly Hold[]): readonly Hold
   return [...held.filter(({ field }) => !replaced.has(field)), ...holds.map(storedHold)];
 }
 
-/** Holds are written first and ended last, as in `applyUsers`. */
+/** Holds are ended before new ones are written, as in `applyUsers`. */
 export function applyPlan(state: UserState, { write, holds, releases }: UserPlan): UserState {
-  const held = withHolds(state.held, holds).filter(({ field }) => !releases.includes(field));
+  const stay = state.held.filter(({ field }) => !releases.includes(field));
+  const held = withHolds(stay, holds);
   if (write === null) return { ...state, held };
   const { observed, mirror, base } = write;
   return {

@@ -120,14 +120,17 @@ function applyResults(mirror: MirrorStandIn, results: readonly IntentResult[]): 
 
 function countIneffective(mirror: MirrorStandIn, { userId, sent }: Intent): Tries {
   const tries: Partial<Record<Field, number>> = {};
+  const mine = mirror.results.filter(({ intent }) => intent.userId === userId);
   for (const field of patchedFields(sent)) {
-    tries[field] = mirror.results.filter(
-      ({ intent, outcomes }) =>
-        intent.userId === userId &&
-        ['ineffective', 'missing', 'unanswered'].includes(outcomes[field] ?? '') &&
-        canonicalValue(field, { ...intent.base, ...intent.sent }) ===
-          canonicalValue(field, { ...intent.base, ...sent }),
-    ).length;
+    const confirmed = mine.findLastIndex(({ outcomes }) => outcomes[field] === 'confirmed');
+    tries[field] = mine
+      .slice(confirmed + 1)
+      .filter(
+        ({ intent, outcomes }) =>
+          ['ineffective', 'missing', 'unanswered'].includes(outcomes[field] ?? '') &&
+          canonicalValue(field, { ...intent.base, ...intent.sent }) ===
+            canonicalValue(field, { ...intent.base, ...sent }),
+      ).length;
   }
   return tries;
 }
@@ -167,7 +170,10 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     },
     readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),
     readNameSafety: () => Promise.resolve(mirror.nameSafety),
-    readGuardHistory: () => Promise.resolve({ pushedToday: new Set(), approved: [], isWaiting: false }),
+    readGuardHistory: () =>
+      Promise.resolve({ pushedToday: new Set(), approved: [], resolved: [], waiting: null }),
+    readPresentUsers: () => Promise.resolve([]),
+    readEditedUsers: () => Promise.resolve([...mirror.states.keys()]),
     readAbsenceGrounds: () => Promise.resolve({ scope: null, approved: new Set<bigint>() }),
     readOverlap: () => Promise.resolve({ known: 0, population: 0 }),
     applyRefusedPlan: () => Promise.resolve(),

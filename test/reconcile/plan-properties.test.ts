@@ -1,6 +1,7 @@
 /** What holds of every plan, whatever is known of the user. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { stored } from '../../src/model/canonical.ts';
 import type { UserPlan, UserState } from '../../src/model/change.ts';
 import { canonicalName, countWords, joinName, samePair, splitName } from '../../src/model/name.ts';
 import { type BaseUser, type Field, fields, type MirrorUser, sameBytes } from '../../src/model/user.ts';
@@ -9,7 +10,6 @@ import { planField } from '../../src/reconcile/plan-field.ts';
 import { planUser } from '../../src/reconcile/plan-user.ts';
 import { holdAll } from '../../src/reconcile/policy.ts';
 import { resultOf } from '../../src/reconcile/push-result.ts';
-import { stored } from '../../src/reconcile/take-service.ts';
 import { judge, patchedFields } from '../../src/reconcile/verdict.ts';
 import { applyPlan, applyResult, makeIntent, takePatch } from './apply-plan.ts';
 import { anyMember, anyPolicy, anyState } from './states.ts';

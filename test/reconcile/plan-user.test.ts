@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { UserPlan, UserState } from '../../src/model/change.ts';
+import type { Hold, UserPlan, UserState } from '../../src/model/change.ts';
 import { type Field, fields, type UserValues } from '../../src/model/user.ts';
 import { planUser } from '../../src/reconcile/plan-user.ts';
 import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
@@ -267,6 +267,49 @@ describe('a user who is back', () => {
       write: { mirror: { email: 'robin@example.com' }, base: { email: 'anne@example.com' } },
     });
     expect(merge(applyPlan(state, plan))).toMatchObject({ holds: [], write: null });
+  });
+});
+
+describe('a hold that somebody asked for', () => {
+  const asked = (field: Field, endsInMs: number): Hold => ({
+    field,
+    reason: 'asked',
+    base: base[field],
+    mirror: base[field],
+    service: field === 'name' ? base.joined : base[field],
+    detail: '',
+    endsInMs,
+  });
+
+  it.each(fields)('on %s of a user who is back stays, and leaves both sides as they were', (field) => {
+    const held = [asked(field, 1)];
+    for (const mirror of [{}, { [field]: otherValues[field] }]) {
+      const plan = merge(makeState({ mirror: { ...mirror, gone: true }, service: otherShown, held }));
+      expect(plan).toMatchObject({ presence: 'return', holds: [], releases: [], held: [field] });
+      expect(plan.write?.mirror[field]).toEqual({ ...base, ...mirror }[field]);
+      for (const other of fields)
+        expect(plan.write?.base[other]).toEqual(other === field ? base[other] : otherValues[other]);
+      expect(plan.write?.base.joined).toBe(field === 'name' ? base.joined : otherShown.name);
+    }
+  });
+
+  it('ends with the return once its time is over', () => {
+    const held = [asked('phone', 0)];
+    const plan = merge(makeState({ mirror: { gone: true }, service: otherShown, held }));
+    expect(plan).toMatchObject({ releases: ['phone'], held: [], write: { mirror: { phone: '15550177' } } });
+  });
+
+  it('is not replaced where the user is only listed again', () => {
+    const mirror = { phone: '15550177', email: 'robin@example.com', gone: true };
+    const plan = merge(makeState({ mirror, service: null, held: [asked('phone', 1)] }));
+    expect(plan.holds.map(({ field }) => field)).toEqual(['email']);
+  });
+
+  it.each(fields)('on %s of a row that was lost keeps what was agreed on', (field) => {
+    const plan = merge(makeState({ mirror: null, service: otherShown, held: [asked(field, 1)] }));
+    expect(plan).toMatchObject({ presence: 'adopt', releases: [], held: [field] });
+    for (const other of fields)
+      expect(plan.write?.mirror[other]).toEqual(other === field ? base[other] : otherValues[other]);
   });
 });
 

@@ -460,6 +460,14 @@ describe('in flight', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test('a stop gives a request up that is not answered in a while, and says that nobody knows', async () => {
+    const stop = new AbortController();
+    const { client, server } = await openPair(() => stop.abort(), { signal: stop.signal, graceMs: 50 });
+    const patches = new Map([[1n, { email: 'a@example.com' }]]);
+    await expect(client.updateUsers(patches)).rejects.toMatchObject({ code: 'service', phase: 'sent' });
+    expect(server.requests).toHaveLength(1);
+  });
+
   test('a stop between two tries ends the call', async () => {
     const stop = new AbortController();
     const { client, server } = await openPair(

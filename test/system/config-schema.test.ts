@@ -5,23 +5,44 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { exitCode } from '../../src/commands/context.ts';
-import { configSchema } from '../../src/config.ts';
-import { loadConfig } from '../../src/config-sources.ts';
+import { configSchema, fileSchema, teamSections } from '../../src/config.ts';
+import { loadConfig, loadConfiguration } from '../../src/config-sources.ts';
 import { runMusterd } from './run-musterd.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const schemaFile = join(root, 'config/musterd.schema.json');
 const exampleFile = join(root, 'config/musterd.example.yaml');
 
-/** As editors read it: what may stand in the file. */
-const jsonSchema = JSON.parse(
-  JSON.stringify(z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' })),
-) as JsonSchema;
-
 interface JsonSchema {
+  readonly $ref?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: JsonSchema | false;
 }
+
+/** As the code has it: what may stand in the file. */
+const written = JSON.parse(
+  JSON.stringify(z.toJSONSchema(fileSchema, { io: 'input', target: 'draft-7' })),
+) as JsonSchema;
+const { teams, ...common } = written.properties ?? {};
+const ofTeams = teams?.additionalProperties === false ? undefined : teams?.additionalProperties;
+
+/** As editors read it: the sections of a team are those of the top level, and stand there alone. */
+const jsonSchema: JsonSchema = {
+  ...written,
+  properties: {
+    ...common,
+    teams: {
+      ...teams,
+      additionalProperties: {
+        ...ofTeams,
+        properties: Object.fromEntries(
+          Object.keys(ofTeams?.properties ?? {}).map((name) => [name, { $ref: `#/properties/${name}` }]),
+        ),
+      },
+    },
+  },
+};
 
 /** All settings by their path, such as `push.batchSize`; what says of itself what it is, is one setting. */
 function settingsOf({ properties = {} }: JsonSchema, prefix = ''): readonly string[] {
@@ -39,6 +60,8 @@ function valueAt(settings: unknown, path: string): unknown {
 }
 
 const settings = settingsOf(jsonSchema);
+/** Settings that a file can hold. */
+const secretFiles = settings.filter((path) => settings.includes(`${path}File`));
 const defaults = configSchema.parse({});
 
 /** The cells of the first table below a heading of the README, without its head and without backticks. */
@@ -59,6 +82,21 @@ describe('config/musterd.schema.json', () => {
   it('is what the schema in the code says (UPDATE_SCHEMA=1 writes it; format it then)', () => {
     if (process.env['UPDATE_SCHEMA']) writeFileSync(schemaFile, `${JSON.stringify(jsonSchema, null, 2)}\n`);
     expect(JSON.parse(readFileSync(schemaFile, 'utf8'))).toEqual(jsonSchema);
+  });
+
+  it('has the same settings for a team as for all teams, but for what is of the process', () => {
+    const properties = ofTeams?.properties ?? {};
+    expect(Object.entries(properties)).toEqual(
+      Object.entries(common).filter(([name]) => Object.hasOwn(properties, name)),
+    );
+    expect(Object.keys(properties)).toEqual([...teamSections]);
+    expect(Object.keys(common).filter((name) => !teamSections.has(name))).toEqual([
+      'team',
+      'database',
+      'log',
+      'daemon',
+      'status',
+    ]);
   });
 
   it('says of every setting what it is', () => {
@@ -83,11 +121,41 @@ describe('config/musterd.example.yaml', () => {
     expect(loadConfig(exampleFile, {})).toEqual(defaults);
   });
 
-  it('has every setting, also those without a default', () => {
+  const loadText = (text: string) => {
     const file = join(folder, 'complete.yaml');
-    writeFileSync(file, complete);
-    const loaded = loadConfig(file, {});
-    expect(settings.filter((path) => valueAt(loaded, path) === undefined)).toEqual([]);
+    writeFileSync(file, text);
+    return loadConfiguration(file, {}).teams;
+  };
+  const severalTeams = /^teams:\n(?: +.*\n)+/m;
+
+  it('has every setting, also those without a default', () => {
+    const [loaded] = loadText(complete.replace(severalTeams, ''));
+    const missing = settings.filter((path) => valueAt(loaded, path) === undefined);
+    expect(missing).toEqual([...secretFiles.map((path) => `${path}File`), 'teams']);
+  });
+
+  it('has every secret in a file as well, instead', () => {
+    const inFiles = secretFiles.reduce(
+      (text, path) => {
+        const name = path.split('.')[1] ?? '';
+        const both = new RegExp(`^ *${name}: .*\n(?: *# .*\n)*( *)#+(${name}File: )(.*)$`, 'm');
+        return text.replace(both, (_, indent: string, key: string, file: string) => {
+          writeFileSync(join(folder, file), 'a secret of sixteen', { mode: 0o600 });
+          return indent + key + file;
+        });
+      },
+      complete.replace(severalTeams, ''),
+    );
+    const [loaded] = loadText(inFiles);
+    for (const path of secretFiles) expect(valueAt(loaded, path)).toBe('a secret of sixteen');
+    expect(settings.filter((path) => valueAt(loaded, path) === undefined)).toEqual(['teams']);
+  });
+
+  it('has teams, instead of one', () => {
+    const loaded = loadText(complete.replace(/^team: .*\n/m, ''));
+    expect(loaded).toMatchObject([
+      { team: 'north', service: { secretId: 'the Secret ID of the north' }, push: { batchSize: 10 } },
+    ]);
   });
 
   it('names the schema for editors', () => {
@@ -96,6 +164,24 @@ describe('config/musterd.example.yaml', () => {
 });
 
 describe('README.md', () => {
+  it('has an example of several teams that can be loaded', () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const [, yaml = ''] = /### Several teams\n\n```yaml\n([^`]*)```/.exec(readme) ?? [];
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-readme-'));
+    try {
+      writeFileSync(join(folder, 'teams.yaml'), yaml);
+      writeFileSync(join(folder, 'database-url'), 'postgres://musterd@db.example.net/musterd\n');
+      writeFileSync(join(folder, 'north-key'), 'the key of the north\n');
+      const environment = { SOUTH_ID: 'south', SOUTH_KEY: 'the key of the south' };
+      expect(loadConfiguration(join(folder, 'teams.yaml'), environment).teams).toMatchObject([
+        { team: 'north', service: { secretKey: 'the key of the north' }, rate: { share: 0.5 } },
+        { team: 'south', service: { secretKey: 'the key of the south' }, rate: { share: 1 } },
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   const rows = tableBelow('Configuration');
 
   it('has every setting in its table, and no other', () => {

@@ -39,7 +39,9 @@ const musterd = async (args: readonly string[], environment: Readonly<Record<str
   });
 
 test('holds what runs, and no source, test or setting of ours', () => {
-  expect(packed).toEqual(expect.arrayContaining(['package.json', 'dist/main.js', 'config/musterd.service']));
+  const config = ['musterd.service', 'grafana-dashboard.json', 'prometheus-alerts.yaml'];
+  const wanted = ['package.json', 'dist/main.js', ...config.map((name) => `config/${name}`)];
+  expect(packed).toEqual(expect.arrayContaining(wanted));
   expect(packed.filter((path) => path.startsWith('migrations/')).length).toBeGreaterThan(0);
   expect(packed.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))).toEqual([]);
   expect(packed.filter((path) => /^(src|test|docs|\.)/.test(path))).toEqual([]);

@@ -130,6 +130,75 @@ describe('taking everything from the service', () => {
     expect(await stage.sql(`select first_name from mirror.users where id = ${both.id}`)).toEqual([['There']]);
   });
 
+  it('believes a service that went back to older versions, and holds the edits of those users too', async () => {
+    stage = await createStage();
+    const { edited } = some();
+    const bodies: string[] = [];
+    const unhook = stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => {
+      bodies.push(body);
+      return body;
+    });
+    await stage.run();
+    unhook();
+    stage.emulator.team.editUser(edited.id, { email: 'newer@example.com' });
+    await stage.run();
+    stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => bodies[0] ?? body);
+    await stage.sql(`update mirror.users set phone = '15550188' where id = ${edited.id}`);
+    stage.emulator.clearRequests();
+    const plan = await resync();
+    expect(plan.changes.map(({ user_id, change, field }) => [user_id, change, field])).toEqual([
+      [edited.id, 'pull', 'email'],
+      [edited.id, 'hold', 'phone'],
+    ]);
+    expect(await resync('--apply')).toMatchObject({ code: 3, waiting: 1 });
+    expect(await stage.sql(`select email, phone from mirror.users where id = ${edited.id}`)).toEqual([
+      [edited.email, '15550188'],
+    ]);
+    const report = await stage.run();
+    expect(report).toMatchObject({ outcome: 'complete', waiting: 1 });
+    expect(report.counts).not.toHaveProperty('stale');
+    expect(stage.updates()).toEqual([]);
+  });
+
+  it('exits 78 for other people under the same team id, and takes none of them', async () => {
+    await open();
+    for (const { id } of stage.emulator.team.users()) stage.emulator.team.removeUser(id);
+    for (let i = 0; i < 10; i += 1)
+      stage.emulator.team.addUser({ id: 900_000 + i, first: `X${i}`, email: `x${i}@example.com` });
+    const rows = 'select md5(string_agg(u::text || u.xmin, id::text order by id)) from mirror.users u';
+    const before = await stage.sql(rows);
+    for (const apply of [[], ['--apply']]) {
+      const { code, stdout, stderr } = await runMusterd(
+        ['resync', '--adopt-service', '--json', ...apply],
+        environment(),
+      );
+      expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+      expect(stderr).toContain('two different teams');
+    }
+    expect(await stage.sql(rows)).toEqual(before);
+    expect(await stage.sql('select outcome from sync.runs order by run_id desc limit 1')).toEqual([
+      ['failed'],
+    ]);
+  });
+
+  it('is partial when no lookup answers any more, and notes nothing of it', async () => {
+    await open();
+    stage.emulator.addFault({ kind: 'empty', path: '/v1/users/get', times: 'always' });
+    const resolved = () => stage.sql('select resolved, count(*) from mirror.users group by 1');
+    const before = await resolved();
+    const plan = await resync();
+    expect(plan).toMatchObject({
+      code: 1,
+      complete: false,
+      reasons: ['users: no lookup answers any more for 30 of 30 users'],
+    });
+    expect(await resync('--apply')).toMatchObject({ code: 1, complete: false });
+    expect(await resolved()).toEqual(before);
+    expect(await stage.sql('select outcome from sync.runs order by run_id desc limit 1')).toEqual([
+      ['partial'],
+    ]);
+  });
+
   it('leaves what a person wants held, and what is held already, as it is', async () => {
     const { edited, both } = await open();
     await stage.run();
@@ -230,7 +299,10 @@ describe('taking everything from the service', () => {
     });
     const run = startMusterd(['reconcile'], environment());
     await eventually('the run reads tags', () => reached);
-    const { code } = await runMusterd(['resync', '--adopt-service', '--apply'], environment());
+    const { code } = await runMusterd(
+      ['resync', '--adopt-service', '--apply'],
+      environment({ MUSTERD__lease__waitMs: '0' }),
+    );
     expect(code).toBe(75);
     release();
     unhook();

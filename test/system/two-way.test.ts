@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { canonicalName } from '../../src/model/name.ts';
 import { byText } from '../support/by-text.ts';
 import { servers } from '../support/servers.ts';
 import { createStage, onService, type Stage, type StageOptions } from './stage.ts';
@@ -175,6 +176,82 @@ describe.each(servers())('two-way runs on $name', (server) => {
     expect(
       await stage.sql(`select old_value from report.changes where kind = 'pull' and field = 'email'`),
     ).toEqual([['mirror@example.com']]);
+  });
+
+  it('counts tries to no effect in a row only: one that had an effect starts anew', async () => {
+    await open();
+    await stage.run();
+    const { id, email } = twoWordUser();
+    const edit = () => stage.sql(`update mirror.users set email = 'a@example.com' where id = ${id}`);
+    const skip = () =>
+      stage.emulator.addFault({
+        kind: 'partial-apply',
+        path: '/v1/users/update',
+        keep: 100,
+        skip: 'email',
+        times: 'always',
+      });
+    await edit();
+    const end = skip();
+    for (const _ of [1, 2]) expect(await stage.run()).toMatchObject({ counts: { ineffective: 1 } });
+    end();
+    expect(await stage.run()).toMatchObject({ counts: { pushed: 1 } });
+    stage.emulator.team.editUser(id, { email: email ?? '' });
+    await stage.run();
+    await edit();
+    skip();
+    for (const _ of [1, 2])
+      expect(await stage.run()).toMatchObject({ counts: { ineffective: 1 }, waiting: 0 });
+    expect(await stage.run()).toMatchObject({ counts: { ineffective: 1 }, waiting: 1 });
+    expect(await stage.sql('select detail from sync.held_fields')).toEqual([
+      [expect.stringContaining('pushed 3 times to no effect') as string],
+    ]);
+  });
+
+  it('takes an answer without a name for no evidence that names are kept', async () => {
+    await open();
+    await stage.run();
+    const users = stage.emulator.team.users().filter(({ email, first }) => email !== null && first !== '');
+    const requests = async (from: number) => {
+      const ids = users.slice(from, from + 2).map(({ id }) => id);
+      await stage.sql(
+        `update mirror.users set email = 'new' || id || '@example.com' where id in (${ids.join(', ')})`,
+      );
+      stage.emulator.clearRequests();
+      await stage.run();
+      return stage.emulator.requests
+        .filter(({ path }) => path === '/v1/users/update')
+        .map(({ body }) => (body as { users: unknown[] }).users.length);
+    };
+    const unhook = stage.emulator.rewrite({ path: '/v1/users/update', times: 'always' }, (body) =>
+      body.replaceAll(/"name":"[^"]*",/g, ''),
+    );
+    expect(await requests(0)).toEqual([1, 1]);
+    unhook();
+    expect(await requests(2)).toEqual([1, 1]);
+    expect(await requests(4)).toEqual([2]);
+  });
+
+  it('refuses a name of nothing but white space, whatever kind of it', async () => {
+    await open();
+    await stage.run();
+    const { id, first, last } = twoWordUser();
+    // Of all code points, those that the model's names are cut at.
+    const spaces = Array.from({ length: 0xffff }, (_, code) => String.fromCharCode(code + 1)).filter(
+      (character) => canonicalName(`a${character}b`) === 'a b',
+    );
+    expect(spaces).toContain('\u00a0');
+    for (const space of spaces) {
+      const name = `\\${space.charCodeAt(0).toString(16).padStart(4, '0')}`;
+      for (const halves of [`U&'${name}', ''`, `'', U&'${name}'`, `U&'${name}${name}', U&'${name}'`])
+        await expect(
+          stage.sql(`update mirror.users set (first_name, last_name) = (${halves}) where id = ${id}`),
+        ).rejects.toThrow('needs a first name or a last name');
+    }
+    expect(await stage.sql(`select first_name, last_name from mirror.users where id = ${id}`)).toEqual([
+      [first, last],
+    ]);
+    await stage.sql(`update mirror.users set first_name = U&'\\00a0Robin' where id = ${id}`);
   });
 
   it('settles what both sides changed to the same value', async () => {

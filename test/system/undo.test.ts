@@ -147,6 +147,70 @@ describe('undoing a run', () => {
     );
   });
 
+  it('clears a phone that was not there before', async () => {
+    await open();
+    const id = stage.emulator.team.users().find(({ phone }) => phone === null)?.id ?? 0;
+    await stage.sql(`update mirror.users set phone = '15550177' where id = ${id}`);
+    const { runId } = await stage.run();
+    const changes = [{ user_id: id, field: 'phone', from: '15550177', to: null }];
+    expect(await undo(runId)).toMatchObject({ changes, left: [] });
+    expect(await stage.sql(`select old from sync.changes where run_id = ${runId}`)).toEqual([
+      ['{"phone":null}'],
+    ]);
+    // As it was written down before.
+    await stage.sql(`update sync.changes set old = '{"phone": ""}' where run_id = ${runId}`);
+    expect(await undo(runId, '--apply')).toMatchObject({ changes, left: [] });
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
+    expect(stage.emulator.team.user(id).phone).toBeNull();
+  });
+
+  it.each(['pulled', 'pushed'])('leaves a name that was %s over a guess of its halves', async (how) => {
+    const { id } = await open();
+    stage.emulator.team.editUser(id, { first: 'Anne', last: 'Marie Berg' });
+    await stage.run();
+    if (how === 'pulled') stage.emulator.team.editUser(id, { first: 'Web', last: 'Name' });
+    else await stage.sql(`update mirror.users set first_name = 'Web', last_name = 'Name' where id = ${id}`);
+    const { runId } = await stage.run();
+    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Web', last: 'Name' });
+    expect(await undo(runId, '--apply')).toMatchObject({
+      changes: [],
+      left: [{ user_id: id, field: 'name', reason: expect.stringContaining('is a guess') }],
+    });
+    await stage.run();
+    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Web', last: 'Name' });
+  });
+
+  it('takes a long name back where its halves were sent from here', async () => {
+    const { id } = await open();
+    const halves = `first_name = 'Anne Marie', last_name = 'Berg'`;
+    await stage.sql(`update mirror.users set ${halves} where id = ${id}`);
+    await stage.run();
+    stage.emulator.team.editUser(id, { first: 'Web', last: 'Name' });
+    const { runId } = await stage.run();
+    expect(await undo(runId, '--apply')).toMatchObject({ changes: [{ field: 'name' }], left: [] });
+    await stage.run();
+    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Anne Marie', last: 'Berg' });
+  });
+
+  it('leaves what somebody else has set to the same value since', async () => {
+    const { id } = await open();
+    await stage.sql(`update mirror.users set email = 'same@example.com' where id = ${id}`);
+    const { runId } = await stage.run();
+    for (const email of ['web@example.com', 'same@example.com']) {
+      stage.emulator.team.editUser(id, { email });
+      await stage.run();
+    }
+    expect(await undo(runId)).toMatchObject({
+      changes: [],
+      left: [{ user_id: id, field: 'email', reason: 'set again on the service since' }],
+    });
+    for (const email of ['here@example.com', 'pushed@example.com', 'here@example.com']) {
+      await stage.sql(`update mirror.users set email = '${email}' where id = ${id}`);
+      await stage.run();
+    }
+    expect(await undo(runId + 3n)).toMatchObject({ changes: [], left: [{ reason: 'set again since' }] });
+  });
+
   it('has nothing to do for a first run, and knows no others', async () => {
     await open();
     expect(await undo(1n, '--exit-code', '--apply')).toMatchObject({ code: 0, changes: [], left: [] });

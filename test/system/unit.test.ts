@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/config-sources.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 
 const text = readFileSync(join(ROOT, 'config', 'musterd.service'), 'utf8');
@@ -20,18 +21,44 @@ test('systemd is told which ends are final, and how long an orderly end takes', 
   expect(settings.get('KillMode')).toBe('mixed');
 });
 
-test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)(
-  'systemd understands it, and finds it tight',
-  () => {
-    using folder = temporaryFolder();
-    const file = join(folder.path, 'musterd.service');
-    // The program has to exist on the machine that checks.
-    writeFileSync(file, text.replace('/usr/bin/node', process.execPath));
-    const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
-    expect(verified.stderr.split('\n').filter((line) => line.includes('musterd'))).toEqual([]);
-    const rated = spawnSync('systemd-analyze', ['security', '--offline=yes', '--threshold=20', file], {
-      encoding: 'utf8',
-    });
-    expect(rated.status, rated.stdout).toBe(0);
-  },
-);
+test('systemd is told by musterd how it stands, and starts it anew when it no longer works', () => {
+  expect(settings.get('Type')).toBe('notify');
+  // systemd-notify speaks, which is a child of musterd.
+  expect(settings.get('NotifyAccess')).toBe('all');
+  expect(settings.get('WatchdogSec')).toBe('3min');
+  expect(settings.get('WatchdogSignal')).toBe('SIGTERM');
+  expect(settings.get('Restart')).toBe('on-failure');
+  expect(settings.get('ExecReload')).toBe('/bin/kill -HUP $MAINPID');
+});
+
+const examples = text.replaceAll(/^#(LoadCredential|Environment)=/gm, '$1=');
+
+test('the examples of credentials name what they load, and settings that musterd reads', () => {
+  const loaded = [...examples.matchAll(/^LoadCredential=([\w-]+):/gm)].map(([, name]) => name);
+  const used = [...examples.matchAll(/^Environment=(\w+)_FILE=%d\/([\w-]+)$/gm)];
+  expect(used.length).toBeGreaterThan(0);
+  expect(loaded).toEqual(expect.arrayContaining(used.map(([, , name]) => name)));
+  using folder = temporaryFolder();
+  for (const [, name = '', file = ''] of used) {
+    const path = join(folder.path, file);
+    writeFileSync(path, `word-of-${file}`);
+    expect(JSON.stringify(loadConfig(undefined, { [`${name}_FILE`]: path }))).toContain(`word-of-${file}`);
+  }
+});
+
+test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0).each([
+  ['as it is', text],
+  ['with its examples', examples],
+])('systemd understands it %s, and finds it tight', (_, unit) => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'musterd.service');
+  // The programs have to exist on the machine that checks.
+  const programs = unit.replace('/usr/bin/node', process.execPath).replace('/bin/kill', process.execPath);
+  writeFileSync(file, programs);
+  const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
+  expect(verified.stderr.split('\n').filter((line) => line.includes('musterd'))).toEqual([]);
+  const rated = spawnSync('systemd-analyze', ['security', '--offline=yes', '--threshold=20', file], {
+    encoding: 'utf8',
+  });
+  expect(rated.status, rated.stdout).toBe(0);
+});

@@ -79,6 +79,7 @@ describe('what happens next', () => {
     ...given,
   });
   const values = { base: null, mirror: null, service: null };
+  const refused = { hash: 'abc', hasUser: true };
   const push = { kind: 'push', field: 'email', ...values } as const;
   const pull = { kind: 'pull', field: 'roleId', ...values } as const;
   const conflict = { field: 'name', reason: 'conflict', detail: '', ...values, base: undefined } as const;
@@ -88,14 +89,19 @@ describe('what happens next', () => {
     [
       'a pull and a push',
       { plan: plan('merge', { moves: [pull, push] }) },
-      'The next run pulls role_id and pushes email.',
+      'The next run pulls role_id and pushes email, unless a guard stops it.',
     ],
     [
       'a push that a refused plan holds',
-      { plan: plan('merge', { moves: [pull, push] }), refusedPlan: 'abc' },
+      { plan: plan('merge', { moves: [pull, push] }), refusedPlan: refused },
       'The next run pulls role_id; the push of email waits for "musterd approve abc".',
     ],
-    ['a refused plan without a push', { refusedPlan: 'abc' }, 'Nothing: both sides agree.'],
+    [
+      'a push outside the refused plan',
+      { plan: plan('merge', { moves: [push] }), refusedPlan: { ...refused, hasUser: false } },
+      'The push of email waits as well, for as long as plan abc is beyond the limits, unless it was approved.',
+    ],
+    ['a refused plan without a push', { refusedPlan: refused }, 'Nothing: both sides agree.'],
     ['a conflict', { plan: plan('merge', { holds: [conflict] }) }, 'The next run holds name.'],
     [
       'held fields',
@@ -110,7 +116,7 @@ describe('what happens next', () => {
     [
       'a hold that is over with a push',
       { plan: plan('merge', { moves: [push], releases: ['email'] }) },
-      'The next run pushes email.',
+      'The next run pushes email, unless a guard stops it.',
     ],
     ['a first sight', { plan: plan('adopt') }, 'The next run adopts the user from the service.'],
     [
@@ -133,6 +139,11 @@ describe('what happens next', () => {
     ['a stranger', { plan: plan('stranger') }, 'waits for a person'],
     ['nobody', { plan: plan('forget') }, 'forgets'],
     ['gone', { plan: plan('waiting') }, 'has left the team'],
+    [
+      'shown older than before',
+      { plan: plan('waiting'), state: { ...state, stale: true } },
+      'The service shows the user older than before',
+    ],
     [
       'only in the ledger',
       { plan: plan('waiting'), state: { ...state, mirror: undefined } },
@@ -290,7 +301,9 @@ describe('musterd why', () => {
       held: null,
     });
     expect(fieldOf(report, 'name').mirror).toEqual({ first: 'Robin', last: 'Reed' });
-    expect(report.next).toBe('The next run pulls phone, settles role_id, pushes name and holds email.');
+    expect(report.next).toBe(
+      'The next run pulls phone, settles role_id, holds email and pushes name, unless a guard stops it.',
+    );
     expect(await writes()).toEqual(before);
     expect(stage.updates()).toEqual([]);
     const { stdout } = await musterd(['why', String(id)]);
@@ -404,6 +417,73 @@ describe('musterd why', () => {
     expect((await why(String(other?.id))).report.refused_plan).toBeNull();
   });
 
+  it('says that a push outside the plan that waits does not go either', async () => {
+    await open();
+    const { id } = subject();
+    await stage.sql(`update mirror.users set phone = '15550155' where id = ${id}`);
+    await stage.sql(
+      `insert into sync.plans (team_id, hash, reasons, changes, expires_at)
+       values (41, 'abcdef012345', '{too many}', '[{"user_id": 1}]', clock_timestamp() + interval '1 day')`,
+    );
+    const { report } = await why(String(id));
+    expect(report.refused_plan).toMatchObject({ hash: 'abcdef012345', has_user: false });
+    expect(report.next).toBe(
+      'The push of phone waits as well, for as long as plan abcdef012345 is beyond the limits, unless it was approved.',
+    );
+    const { stdout } = await musterd(['why', String(id)]);
+    expect(stdout).toContain('A guard refused a plan without this user in it: abcdef012345');
+  });
+
+  it('says that a guard may stop a push, such as that of the last administrator', async () => {
+    await open();
+    const admins = stage.emulator.team.users().filter(({ roleId }) => roleId === 1);
+    for (const { id } of admins.slice(1)) stage.emulator.team.editUser(id, { roleId: 4 });
+    await stage.run();
+    const { id = 0 } = admins[0] ?? {};
+    await stage.sql(`update mirror.users set role_id = 4 where id = ${id}`);
+    const { report } = await why(String(id));
+    expect(report.next).toBe('The next run pushes role_id, unless a guard stops it.');
+  });
+
+  it('says who is shown older than before, and that nothing of them moves', async () => {
+    stage = await createStage();
+    const { id } = subject();
+    const bodies: string[] = [];
+    const unhook = stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => {
+      bodies.push(body);
+      return body;
+    });
+    await stage.run();
+    unhook();
+    expect((await why(String(id))).report.service).toMatchObject({ older: false });
+    stage.emulator.team.editUser(id, { email: 'newer@example.com' });
+    await stage.run();
+    stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => bodies[0] ?? body);
+    await stage.sql(`update mirror.users set phone = '15550188' where id = ${id}`);
+    const { report } = await why(String(id));
+    expect(report).toMatchObject({ presence: 'waiting', service: { older: true } });
+    expect(report.fields.map(({ decision }) => decision)).toEqual(['wait', 'wait', 'wait', 'wait']);
+    expect(report.next).toContain('older than before');
+    const run = await stage.run();
+    expect(run.counts).toMatchObject({ stale: 1 });
+    expect(run.counts).not.toHaveProperty('pulled');
+    expect((await musterd(['why', String(id)])).stdout).toContain('shown older than before');
+  });
+
+  it('shows who edited the row last, and when', async () => {
+    await open();
+    const { id } = subject();
+    expect((await why(String(id))).report.user).toMatchObject({ edited_at: null, edited_by: null });
+    await stage.sql(`update mirror.users set phone = '15550155' where id = ${id}`);
+    const [[who = ''] = []] = await stage.sql(`select edited_by from mirror.users where id = ${id}`);
+    expect(who).not.toBe('');
+    const { user } = (await why(String(id))).report;
+    expect(user).toMatchObject({ edited_at: expect.stringMatching(/Z$/) as string, edited_by: who });
+    const { stdout } = await musterd(['why', String(id)]);
+    const second = String(user['edited_at']).replace(/\.\d+Z$/, 'Z');
+    expect(stdout).toContain(`Last edited here at ${second} by ${who}`);
+  });
+
   it('without a service shows base and mirror, says so, and exits 1', async () => {
     await open();
     const { id, email } = subject();
@@ -462,6 +542,19 @@ describe('musterd why', () => {
       expect((await musterd(['why', '41000001'], other.emulator.environment)).code).toBe(78);
     } finally {
       await other.close();
+    }
+  });
+
+  it('exits 78 for other people under the same team id', async () => {
+    await open();
+    const known = stage.emulator.team.users()[0]?.id ?? 0;
+    for (const { id } of stage.emulator.team.users()) stage.emulator.team.removeUser(id);
+    for (let i = 0; i < 10; i += 1)
+      stage.emulator.team.addUser({ id: 900_000 + i, first: `X${i}`, email: `x${i}@example.com` });
+    for (const who of ['900001', 'x1@example.com', String(known)]) {
+      const { code, stdout, stderr } = await musterd(['why', who]);
+      expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+      expect(stderr).toContain('two different teams');
     }
   });
 });

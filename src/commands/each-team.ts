@@ -1,0 +1,73 @@
+/** The same for one team after the other, as `musterd reconcile` does where the file names several. */
+import type { Config } from '../config.ts';
+import { MusterdError } from '../errors.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { printJson, printLine } from './output.ts';
+
+/** The gravest first. What was not done at all comes before what was done and waits for a person. */
+const gravity: readonly ExitCode[] = [
+  exitCode.configuration,
+  exitCode.credentials,
+  exitCode.usage,
+  exitCode.partial,
+  exitCode.busy,
+  exitCode.refused,
+  exitCode.waiting,
+  exitCode.changes,
+  exitCode.ok,
+];
+
+export function gravest(codes: readonly ExitCode[]): ExitCode {
+  return gravity.find((code) => codes.includes(code)) ?? exitCode.ok;
+}
+
+export interface TeamWork<R> {
+  readonly work: (config: Config) => Promise<R>;
+  readonly print: (result: R) => void;
+  readonly inJson: (result: R) => object;
+  readonly codeOf: (result: R) => ExitCode;
+}
+
+function errorInJson(error: unknown): object {
+  const code = error instanceof MusterdError ? error.code : 'unexpected';
+  return { code, message: error instanceof Error ? error.message : String(error) };
+}
+
+/**
+ * What ends one team's work does not end that of the others, but for a request to stop.
+ *
+ * @returns the gravest of their exit codes
+ */
+export async function eachTeam<R>(
+  context: Context,
+  teams: readonly Config[],
+  { work, print, inJson, codeOf }: TeamWork<R>,
+): Promise<ExitCode> {
+  const ends: { readonly code: ExitCode; readonly json: object }[] = [];
+  for (const config of teams) {
+    const { team: name } = config;
+    if (context.signal.aborted) {
+      const error = errorInJson(context.signal.reason);
+      ends.push({ code: exitCode.partial, json: { name, exit_code: exitCode.partial, error } });
+      if (!context.json) printLine(context.out, `${name}: not begun`);
+      continue;
+    }
+    try {
+      const result = await work(config);
+      const code = codeOf(result);
+      ends.push({ code, json: { name, exit_code: code, ...inJson(result) } });
+      if (context.json) continue;
+      printLine(context.out, `${name}:`);
+      print(result);
+    } catch (error) {
+      const code = context.explain(name, error);
+      ends.push({ code, json: { name, exit_code: code, error: errorInJson(error) } });
+    }
+  }
+  if (context.json)
+    printJson(
+      context,
+      ends.map(({ json }) => json),
+    );
+  return gravest(ends.map(({ code }) => code));
+}

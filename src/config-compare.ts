@@ -1,0 +1,50 @@
+/** What differs between two readings of the settings, as after SIGHUP. */
+import { isDeepStrictEqual } from 'node:util';
+import { type Config, teamSections } from './config.ts';
+
+export interface ConfigurationChange {
+  /** Names of teams. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Teams in both readings with other settings of their own; what all teams share does not count. */
+  readonly changed: readonly string[];
+  /** Settings of the process that differ, such as `database.url`: they count from its next start on. */
+  readonly needsRestart: readonly string[];
+}
+
+interface Teams {
+  readonly teams: readonly [Config, ...(readonly Config[])];
+}
+
+function ownOf(config: Config): object {
+  return Object.fromEntries(Object.entries(config).filter(([section]) => teamSections.has(section)));
+}
+
+/** What all teams share: database, daemon, status server, log. */
+function sharedOf([config]: Teams['teams']): ReadonlyMap<string, unknown> {
+  const sections = Object.entries(config).filter(([name]) => name !== 'team' && !teamSections.has(name));
+  return new Map(
+    sections.flatMap(([section, values]) =>
+      Object.entries(values).map(([key, value]) => [`${section}.${key}`, value] as const),
+    ),
+  );
+}
+
+export function compareConfigurations(before: Teams, after: Teams): ConfigurationChange {
+  const earlier = new Map(before.teams.map((config) => [config.team, config]));
+  const later = new Map(after.teams.map((config) => [config.team, config]));
+  const names = [...later.keys()];
+  const shared = [sharedOf(before.teams), sharedOf(after.teams)] as const;
+  const settings = new Set(shared.flatMap((one) => [...one.keys()]));
+  return {
+    added: names.filter((name) => !earlier.has(name)),
+    removed: [...earlier.keys()].filter((name) => !later.has(name)),
+    changed: after.teams.flatMap((config) => {
+      const old = earlier.get(config.team);
+      return old === undefined || isDeepStrictEqual(ownOf(old), ownOf(config)) ? [] : [config.team];
+    }),
+    needsRestart: [...settings].filter(
+      (name) => !isDeepStrictEqual(shared[0].get(name), shared[1].get(name)),
+    ),
+  };
+}

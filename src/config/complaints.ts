@@ -1,0 +1,94 @@
+/** What is wrong with the settings, and where it was written. */
+import type { z } from 'zod';
+import { MusterdError } from '../errors.ts';
+import { isSection, type Path, type RawSettings } from './raw-settings.ts';
+
+/** One value of the environment. */
+export interface Assignment {
+  readonly path: Path;
+  readonly value: unknown;
+  /** The variable that holds it, or that names its file. */
+  readonly name: string;
+  /** Set for one team alone. */
+  readonly team?: string | undefined;
+}
+
+export interface Complaint {
+  /** A place in the file, or the name of a variable. */
+  readonly where: string;
+  /** What stands there, with dots; a variable's name says it itself. */
+  readonly setting?: string;
+  /** The team that it is about, where the file names teams. */
+  readonly team?: string | undefined;
+  readonly message: string;
+}
+
+/** Where the settings of one team come from. */
+export interface Origins {
+  /** As it is called under `teams`; `undefined` where the file names none. */
+  readonly team: string | undefined;
+  /** What the file says at its top level, and below the name of the team. */
+  readonly common: RawSettings;
+  readonly own: RawSettings;
+  /** The sections that can differ from team to team. */
+  readonly teamSections: ReadonlySet<string>;
+  /** What the environment says; the last one counts. */
+  readonly assigned: readonly Assignment[];
+  /** Line and column of a path of the file, or of what is nearest to it. */
+  readonly locate: (path: Path) => string;
+}
+
+export function invalid(message: string, hint?: string): MusterdError {
+  return new MusterdError('configuration', message, hint === undefined ? {} : { hint });
+}
+
+const dotted = (path: Path) => path.map(String).join('.');
+
+/** Whether what counts at a path stands below the team's name. Lists and scalars replace what is common. */
+function isOwn(own: unknown, common: unknown, path: Path): boolean {
+  const [first, ...rest] = path.map(String);
+  if (first === undefined || !isSection(own)) return true;
+  const under = isSection(common) && Object.hasOwn(common, first) ? common[first] : undefined;
+  if (!Object.hasOwn(own, first)) return under === undefined;
+  return isOwn(own[first], under, rest);
+}
+
+/** A complaint about a setting of one team, wherever that setting comes from. */
+export function complain(
+  { team, teamSections, common, own, assigned, locate }: Origins,
+  path: Path,
+  message: string,
+): Complaint {
+  const asked = dotted(path);
+  const variable = assigned.findLast(({ path: set }) => {
+    const at = dotted(set);
+    return at === asked || at.startsWith(`${asked}.`) || asked.startsWith(`${at}.`);
+  });
+  if (variable !== undefined) return { where: variable.name, message };
+  if (team !== undefined && isOwn(own, common, path))
+    return { where: locate(['teams', team, ...path]), setting: asked, team, message };
+  const inherits = teamSections.has(String(path[0]));
+  return { where: locate(path), setting: asked, team: inherits ? team : undefined, message };
+}
+
+/** One complaint per unknown key, each where that key was set. */
+export function complaintsOf(issue: z.core.$ZodIssue, origins: Origins): readonly Complaint[] {
+  if (issue.code !== 'unrecognized_keys') return [complain(origins, issue.path, issue.message)];
+  return issue.keys.map((key) => complain(origins, [...issue.path, key], 'there is no such setting'));
+}
+
+/** A line for each; what several teams inherit from one place is said once. */
+export function inWords(complaints: readonly Complaint[]): readonly string[] {
+  const groups = Map.groupBy(complaints, ({ where, setting, message }) =>
+    JSON.stringify([where, setting, message]),
+  );
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const { where, setting, team, message } = first;
+    if (setting === undefined) return [`${where}: ${message}`];
+    const name = team === undefined ? setting : `teams.${team}.${setting}`;
+    const more = others.filter((other) => other.team !== team).length;
+    const inherited = more === 0 ? '' : ` (and of ${more === 1 ? 'another team' : `${more} other teams`})`;
+    return [`${where}: ${name}${inherited}: ${message}`];
+  });
+}

@@ -1,0 +1,116 @@
+/** Secrets that a setting does not hold itself but names the file of. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, relative, resolve } from 'node:path';
+import { type Complaint, complain, type Origins } from './complaints.ts';
+import {
+  type Environment,
+  hasSetting,
+  isSection,
+  type Path,
+  type RawSettings,
+  withoutSetting,
+  withSetting,
+} from './raw-settings.ts';
+
+interface Pair {
+  readonly value: Path;
+  /** The setting that names its file. */
+  readonly file: Path;
+}
+
+const pairs: readonly Pair[] = [
+  ['database', 'url'],
+  ['service', 'secretKey'],
+  ['service', 'nextSecretKey'],
+  ['service', 'apiKey'],
+  ['hooks', 'token'],
+].map(([section = '', key = '']) => ({ value: [section, key], file: [section, `${key}File`] }));
+
+/** Whoever sets a value or its file sets the other one aside, too, where it was set before. */
+export function withoutRivals(below: RawSettings, above: RawSettings): RawSettings {
+  return pairs.reduce(
+    (settings, { value, file }) =>
+      hasSetting(above, value) || hasSetting(above, file)
+        ? withoutSetting(withoutSetting(settings, value), file)
+        : settings,
+    below,
+  );
+}
+
+/** Values that one source gives in two ways, by the setting that names the file. */
+export function rivalsIn(
+  settings: RawSettings,
+): readonly { readonly path: Path; readonly message: string }[] {
+  return pairs
+    .filter(({ value, file }) => hasSetting(settings, value) && hasSetting(settings, file))
+    .map(({ value, file }) => ({
+      path: file,
+      message: `${value.join('.')} is set as well: give one of the two`,
+    }));
+}
+
+/** A path that is about a value which came from a file is about the setting that names the file. */
+export function settingOf(path: Path, settings: RawSettings): Path {
+  const pair = pairs.find(({ value }) => value.every((key, at) => key === path[at]));
+  return pair !== undefined && hasSetting(settings, pair.file) ? pair.file : path;
+}
+
+export interface SecretPlaces {
+  /** The folder that a relative path begins at. */
+  readonly folder: string;
+  readonly env: Environment;
+}
+
+/** systemd's `LoadCredential=` puts files there, for this unit alone; else they lie beside the settings. */
+function lookUp(name: string, { folder, env }: SecretPlaces): string {
+  const credentials = env['CREDENTIALS_DIRECTORY'];
+  if (isAbsolute(name)) return name;
+  const given = credentials ? resolve(credentials, name) : undefined;
+  return given !== undefined && existsSync(given) ? given : resolve(folder, name);
+}
+
+/** systemd hands them over as root's, with mode 0440, in a mount that nobody else can see into. */
+function isFromSystemd(path: string, { env }: SecretPlaces): boolean {
+  const credentials = env['CREDENTIALS_DIRECTORY'];
+  return credentials ? relative(resolve(credentials), dirname(path)) === '' : false;
+}
+
+/** The mode of a file that others than its owner can read. */
+function openMode(path: string): string | undefined {
+  const { mode } = statSync(path);
+  return process.platform !== 'win32' && (mode & 0o044) !== 0 ? (mode & 0o777).toString(8) : undefined;
+}
+
+export interface WithSecrets {
+  readonly settings: RawSettings;
+  readonly complaints: readonly Complaint[];
+  /** Of the same kind, but no reason to stop. */
+  readonly warnings: readonly Complaint[];
+}
+
+/** Reads the files that the settings name; what is in them is trimmed. */
+export function readSecretFiles(settings: RawSettings, origins: Origins, places: SecretPlaces): WithSecrets {
+  const complaints: Complaint[] = [];
+  const warnings: Complaint[] = [];
+  let complete = settings;
+  for (const { value, file } of pairs) {
+    const [section = '', key = ''] = file.map(String);
+    const inner = settings[section];
+    const name = isSection(inner) ? inner[key] : undefined;
+    if (typeof name !== 'string' || name.trim() === '') continue;
+    const path = lookUp(name.trim(), places);
+    try {
+      const held = readFileSync(path, 'utf8').trim();
+      if (held === '') complaints.push(complain(origins, file, `${path} is empty`));
+      else complete = withSetting(complete, value, held);
+      const mode = isFromSystemd(path, places) ? undefined : openMode(path);
+      if (mode === undefined) continue;
+      const message = `${path} can be read by others than its owner (mode ${mode}); "chmod 600" ends that`;
+      warnings.push(complain(origins, file, message));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      complaints.push(complain(origins, file, `${path} can not be read (${code})`));
+    }
+  }
+  return { settings: complete, complaints, warnings };
+}

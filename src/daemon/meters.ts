@@ -1,0 +1,90 @@
+/** Every metric of musterd: its name, its labels, its words. None carries more than names of teams. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export const prefix = 'musterd_';
+
+const seconds = (...bounds: readonly number[]) => [...bounds];
+/** From a statement of a primary key to one that is given up. */
+const briefly = seconds(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90);
+const waits = seconds(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900);
+const runs = seconds(0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600);
+
+export function createMeters() {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
+    new Counter({ name: `${prefix}${name}`, help, labelNames, registers });
+  const gauge = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
+    new Gauge({ name: `${prefix}${name}`, help, labelNames, registers });
+  const histogram = <T extends string>(name: string, help: string, buckets: number[], ...labelNames: T[]) =>
+    new Histogram({ name: `${prefix}${name}`, help, buckets, labelNames, registers });
+  collectDefaultMetrics({ register: registry, prefix });
+  return {
+    registry,
+    runs: counter('runs_total', 'Runs that ended, by what they did and how.', 'team', 'groups', 'outcome'),
+    runDuration: histogram('run_duration_seconds', 'How long runs took.', runs, 'team'),
+    changes: counter('changes_total', 'What runs did, by kind.', 'team', 'kind'),
+    requests: counter(
+      'requests_total',
+      'Requests to the service, by status; not-sent and no-answer where there is none.',
+      'team',
+      'operation',
+      'status',
+    ),
+    throttled: counter('throttled_total', 'Pauses after the service said 429.', 'team'),
+    limiterWait: histogram('limiter_wait_seconds', 'What calls waited for the rate limit.', waits),
+    requestDuration: histogram('request_duration_seconds', 'How long requests took.', waits, 'operation'),
+    pushWindow: histogram(
+      'push_window_seconds',
+      'From reading users again to the answer of their update: so long could an edit elsewhere be overwritten.',
+      waits,
+    ),
+    query: histogram('database_seconds', 'How long statements took.', briefly),
+    lastAttempt: gauge(
+      'last_attempt_timestamp_seconds',
+      'When the last run of this group began, by any process.',
+      'team',
+      'group',
+    ),
+    lastSuccess: gauge(
+      'last_success_timestamp_seconds',
+      'When the last complete run of this group ended, by any process.',
+      'team',
+      'group',
+    ),
+    failures: gauge('failures_in_a_row', 'Runs of this group in a row that failed.', 'team', 'group'),
+    fresh: gauge('fresh', '1: every group had a complete run within three intervals. 0: stale.', 'team'),
+    held: gauge(
+      'held_fields',
+      'Fields that are held; all but those asked for wait for a person.',
+      'team',
+      'reason',
+    ),
+    tokens: gauge('rate_tokens_left', 'Requests that may leave at once, all processes together.', 'team'),
+    databaseUp: gauge('database_up', '1: the database answered this scrape.'),
+    build: gauge('build_info', 'Always 1.', 'version', 'node'),
+  };
+}
+
+export type Meters = ReturnType<typeof createMeters>;
+
+/** What has a `team` label and is counted here: it has to end with the team. */
+export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Promise<unknown> {
+  const { runs: ended, runDuration, changes, requests, throttled } = meters;
+  const keep = async <T extends string>(metric: {
+    get(): Promise<{ values: { labels: Partial<Record<T, string | number>> }[] }>;
+    remove(labels: Partial<Record<T, string | number>>): void;
+  }) => {
+    const { values } = await metric.get();
+    for (const { labels } of values) {
+      const team: unknown = Reflect.get(labels, 'team');
+      if (typeof team === 'string' && !teams.has(team)) metric.remove(withoutBucket(labels));
+    }
+  };
+  return Promise.all([keep(ended), keep(runDuration), keep(changes), keep(requests), keep(throttled)]);
+}
+
+function withoutBucket<L extends object>(labels: L): L {
+  const { le: _, ...own } = labels as L & { le?: unknown };
+  return own as unknown as L;
+}

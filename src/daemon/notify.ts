@@ -1,0 +1,99 @@
+/**
+ * Word to systemd (`sd_notify`): ready, reloading, stopping, a line of status, and a sign of life. Node has no
+ * datagram sockets of the unix kind, so the program `systemd-notify` does it; the unit needs
+ * `NotifyAccess=all`. Without `NOTIFY_SOCKET` nothing happens at all.
+ */
+import { execFile } from 'node:child_process';
+
+/** The same as pino's, as far as it is needed. */
+export interface WarningLog {
+  warn(fields: object, text: string): void;
+}
+
+export interface NotifyOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Asked before each sign of life: without one, systemd starts the process anew. */
+  readonly isFresh: () => boolean | Promise<boolean>;
+  readonly log: WarningLog;
+  readonly program?: string;
+}
+
+/** Each resolves when systemd has taken notice, and never rejects. */
+export interface Notify {
+  ready(): Promise<void>;
+  /** To be followed by `ready`. */
+  reloading(): Promise<void>;
+  stopping(): Promise<void>;
+  /** One line, for `systemctl status`. */
+  status(text: string): Promise<void>;
+  /** Ends the signs of life, and waits for what is being said. */
+  close(): Promise<void>;
+}
+
+/** A service manager that takes longer has gone. */
+const patienceMs = 10_000;
+
+/** Ms between two signs of life: a third of what systemd allows; `null`: it does not ask for any. */
+function watchdogMs(env: NotifyOptions['env']): number | null {
+  const usec = Number(env['WATCHDOG_USEC'] ?? '');
+  const pid = env['WATCHDOG_PID'];
+  const isOurs = pid === undefined || pid === String(process.pid);
+  return Number.isFinite(usec) && usec > 0 && isOurs ? Math.max(usec / 3_000, 1) : null;
+}
+
+export function createNotify(options: NotifyOptions): Notify {
+  const { env, isFresh, log, program = 'systemd-notify' } = options;
+  const socket = env['NOTIFY_SOCKET'];
+  let last: Promise<void> = Promise.resolve();
+  let isMissing = socket === undefined || socket === '';
+  const complaints = new Set<string>();
+
+  const complain = (problem: string) => {
+    if (complaints.has(problem)) return;
+    complaints.add(problem);
+    log.warn({ program, problem }, 'systemd is not told how the daemon stands');
+  };
+  const run = async (variables: readonly string[]) => {
+    if (isMissing) return;
+    const { promise, resolve } = Promise.withResolvers<Error | null>();
+    const settings = {
+      timeout: patienceMs,
+      env: { PATH: env['PATH'], NOTIFY_SOCKET: socket },
+    };
+    execFile(program, [...variables], settings, resolve);
+    const error = await promise;
+    if (error === null) return;
+    const { code } = error as NodeJS.ErrnoException;
+    isMissing = code === 'ENOENT' || code === 'EACCES';
+    complain(isMissing ? 'it can not be run' : `it ended with ${String(code)}`);
+  };
+  /** One after the other: what is said twice at once could arrive in any order. */
+  const say = (...variables: readonly string[]): Promise<void> => {
+    last = last.then(() => run(variables));
+    return last;
+  };
+  let beating = false;
+  const beat = async () => {
+    if (beating) return;
+    beating = true;
+    const fresh = await Promise.resolve()
+      .then(isFresh)
+      .catch(() => false);
+    if (fresh) await say('WATCHDOG=1');
+    beating = false;
+  };
+
+  const everyMs = isMissing ? null : watchdogMs(env);
+  const timer = everyMs === null ? undefined : setInterval(() => void beat(), everyMs);
+  timer?.unref();
+  return {
+    ready: () => say('READY=1'),
+    reloading: () => say('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`),
+    stopping: () => say('STOPPING=1'),
+    status: (text) => say(`STATUS=${text.replaceAll(/\s+/g, ' ').slice(0, 200)}`),
+    close: async () => {
+      clearInterval(timer);
+      await last;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * A dead-man switch: each team's `ping.url` is called after a complete run of the users, and only then. What
+ * watches it raises the alarm when no call comes, whatever the cause; so a call that fails is only a warning.
+ */
+import { MusterdError } from '../errors.ts';
+import type { RunGroup } from '../model/run-group.ts';
+import type { WarningLog } from './notify.ts';
+
+export interface PingOptions {
+  /** `ping.url` of the teams that have one. */
+  readonly urls: ReadonlyMap<string, string>;
+  readonly log: WarningLog;
+  readonly timeoutMs?: number;
+}
+
+export interface Ping {
+  /**
+   * A run of these groups came to an end. Calls if it has to, and resolves when that is over, within the
+   * timeout; never rejects. Need not be waited for. While a call of the team is under way, no second one begins.
+   */
+  onRun(team: string, run: { readonly groups: readonly RunGroup[]; readonly outcome: string }): Promise<void>;
+  /** Breaks off what is under way, and waits for it. */
+  close(): Promise<void>;
+}
+
+const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127\.[\d.]+$/.test(host);
+
+/** @throws MusterdError `configuration`. The address can be a secret, so no message repeats it. */
+function readAddress(team: string, text: string): URL {
+  const invalid = (what: string) =>
+    new MusterdError('configuration', `ping.url of team "${team}" ${what}`, {
+      hint: 'https, or http on this machine, such as https://alarms.example.net/ping/musterd.',
+    });
+  const url = URL.parse(text);
+  if (url === null) throw invalid('is no address');
+  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+  if (!isSafe) throw invalid('has to be https; plain http is for loopback only');
+  if (url.username !== '' || url.password !== '') throw invalid('may not hold a name and a password');
+  return url;
+}
+
+/** @throws MusterdError `configuration` */
+export function createPing({ urls, log, timeoutMs = 10_000 }: PingOptions): Ping {
+  const addresses = new Map([...urls].map(([team, url]) => [team, readAddress(team, url)]));
+  const underWay = new Map<string, Promise<void>>();
+  const closing = new AbortController();
+
+  const call = async (team: string, url: URL) => {
+    try {
+      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]);
+      const response = await fetch(url, { redirect: 'manual', signal });
+      await response.body?.cancel();
+      if (!response.ok) log.warn({ team, status: response.status }, 'ping not accepted');
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      log.warn({ team, problem: describe(error) }, 'ping not sent');
+    }
+  };
+  return {
+    onRun: async (team, { groups, outcome }) => {
+      const url = addresses.get(team);
+      if (url === undefined || outcome !== 'complete' || !groups.includes('users')) return;
+      if (closing.signal.aborted || underWay.has(team)) return;
+      const done = call(team, url).finally(() => underWay.delete(team));
+      underWay.set(team, done);
+      await done;
+    },
+    close: async () => {
+      closing.abort();
+      await Promise.all(underWay.values());
+    },
+  };
+}
+
+/** The code of the cause, such as ECONNREFUSED: its message can repeat the address. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const { cause } = error;
+  const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined;
+  return code ?? (error.name === 'TimeoutError' ? 'no answer in time' : error.name);
+}

@@ -1,0 +1,42 @@
+/** Whether the daemon has what it needs: the database and its schema as of now, the credentials as of last. */
+import type { CheckState, ReadyChecks } from '../model/readiness.ts';
+import type { MeteredServiceEvent } from './metrics.ts';
+import { within } from './within.ts';
+
+export interface Readiness {
+  onServiceEvent(team: string, event: MeteredServiceEvent): void;
+  /** The teams there are now. */
+  keepTeams(teams: readonly string[]): void;
+  /** Never rejects. */
+  check(): Promise<ReadyChecks>;
+}
+
+/** @param countPending how many migrations the database lacks; rejects where it does not answer */
+export function createReadiness(countPending: () => Promise<number>, patienceMs = 3_000): Readiness {
+  /** Whether the service took the credentials of each team when it last gave an answer. */
+  const accepted = new Map<string, boolean>();
+  const credentials = (): CheckState => {
+    if (accepted.size === 0) return 'unknown';
+    return [...accepted.values()].includes(true) ? 'ok' : 'failing';
+  };
+  return {
+    onServiceEvent: (team, event) => {
+      if (event.kind === 'request' && event.status !== null) accepted.set(team, event.status !== 401);
+    },
+    keepTeams: (teams) => {
+      for (const team of accepted.keys()) if (!teams.includes(team)) accepted.delete(team);
+    },
+    check: async () => {
+      try {
+        const pending = await within(patienceMs, countPending());
+        return {
+          database: 'ok',
+          migrations: pending === 0 ? 'ok' : 'failing',
+          credentials: credentials(),
+        };
+      } catch {
+        return { database: 'failing', migrations: 'unknown', credentials: credentials() };
+      }
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** The queue that several daemons on one database share: pg-boss, whose only home this is. */
+import { PgBoss } from 'pg-boss';
+import type { TeamQueue, Work } from './queue.ts';
+
+/** The schema of pg-boss's tables. */
+const schema = 'musterd_queue';
+const queue = 'teams';
+
+/**
+ * How soon a worker that died is noticed: it shows a sign of life every 5 s, and is given up after 10.
+ * What is given up is seen at the next look at the queue, every 2 s.
+ */
+const heartbeatSeconds = 10;
+const lookEverySeconds = 2;
+/** No run takes longer; who is alive shows signs of life all the time. */
+const longestRunSeconds = 23 * 3600;
+
+export interface SharedQueueOptions {
+  /** postgres://…, as pg reads it. */
+  readonly url: string;
+  /** Whether the tables may be made and brought up to date. */
+  readonly migrate: boolean;
+  /** Teams worked on at once by this process. */
+  readonly concurrency: number;
+  readonly work: Work;
+  /** Told of what went wrong behind the scenes; the queue goes on by itself. */
+  readonly onError: (error: Error) => void;
+}
+
+/**
+ * One job per team, unique while it waits or is worked on (`exclusive`), whatever of the team is due: its
+ * groups never run side by side anyway, and a worker looks up what is due when it begins.
+ */
+export async function createSharedQueue(options: SharedQueueOptions): Promise<TeamQueue> {
+  const { url, migrate, concurrency, work, onError } = options;
+  const boss = new PgBoss({
+    connectionString: url,
+    application_name: 'musterd queue',
+    max: 3,
+    schema,
+    migrate,
+    createSchema: migrate,
+    schedule: false,
+    superviseIntervalSeconds: lookEverySeconds,
+    monitorIntervalSeconds: lookEverySeconds,
+    queueCacheIntervalSeconds: lookEverySeconds,
+  });
+  boss.on('error', onError);
+  await boss.start();
+  await boss.createQueue(queue, {
+    policy: 'exclusive',
+    retryLimit: 3,
+    retryDelay: 1,
+    retryBackoff: true,
+    expireInSeconds: longestRunSeconds,
+    heartbeatSeconds,
+    deleteAfterSeconds: 3600,
+  });
+  await boss.work<{ readonly team: string }>(
+    queue,
+    { localConcurrency: concurrency, pollingIntervalSeconds: 0.5 },
+    async (jobs) => {
+      for (const { data } of jobs) await work(data.team);
+    },
+  );
+  return {
+    offer: async (team) => (await boss.send(queue, { team }, { singletonKey: team })) !== null,
+    close: () => boss.stop({ graceful: true, close: true, timeout: 60_000 }),
+  };
+}

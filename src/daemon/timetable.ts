@@ -1,0 +1,64 @@
+/** When the groups of all teams come up: a cron task for each expression in use, however many teams share it. */
+import { createHash } from 'node:crypto';
+import { type ScheduledGroup, scheduledGroups } from '../model/run-group.ts';
+import { createSchedule, type Schedule } from './schedule.ts';
+
+export interface ScheduledTeam {
+  readonly name: string;
+  readonly schedule: Readonly<Record<ScheduledGroup, string>> & { readonly timezone: string };
+}
+
+export interface Timetable {
+  /** Ms from now to the next time of this group; `null`: it never comes. */
+  delayMs(team: string, group: ScheduledGroup): number | null;
+  /** Ms between two times of this group. */
+  gapMs(team: string, group: ScheduledGroup): number;
+  /** The schedule as text, to tell when it has changed. */
+  textOf(team: string, group: ScheduledGroup): string;
+  close(): Promise<void>;
+}
+
+/** Teams on one schedule do not all begin at once: each is later by a share of this of the gap … */
+const spreadShare = 0.1;
+/** … and by no more than this. */
+const longestSpreadMs = 30_000;
+
+/** Where a team stands between 0 and 1, always the same. */
+function placeOf(team: string): number {
+  return createHash('sha256').update(team).digest().readUInt32BE(0) / 2 ** 32;
+}
+
+/** @param onTick a time has come; a hint only, since a machine that sleeps misses it */
+export async function createTimetable(
+  teams: readonly ScheduledTeam[],
+  onTick: () => void,
+): Promise<Timetable> {
+  const tasks = new Map<string, Schedule>();
+  const texts = new Map<string, string>();
+  const key = (team: string, group: ScheduledGroup) => `${group} ${team}`;
+  for (const { name, schedule } of teams) {
+    for (const group of scheduledGroups) {
+      const text = `${schedule[group]} ${schedule.timezone}`;
+      texts.set(key(name, group), text);
+      if (!tasks.has(text)) tasks.set(text, await createSchedule(schedule[group], schedule.timezone, onTick));
+    }
+  }
+  const textOf = (team: string, group: ScheduledGroup) => texts.get(key(team, group)) ?? '';
+  const gapMs = (team: string, group: ScheduledGroup) => {
+    const [first, second] = tasks.get(textOf(team, group))?.upcoming(2) ?? [];
+    return first === undefined || second === undefined ? 0 : second.getTime() - first.getTime();
+  };
+  const spreadMs = (team: string, group: ScheduledGroup) =>
+    teams.length < 2 ? 0 : placeOf(team) * Math.min(gapMs(team, group) * spreadShare, longestSpreadMs);
+  return {
+    delayMs: (team, group) => {
+      const next = tasks.get(textOf(team, group))?.next();
+      return next ? Math.max(0, next.getTime() - Date.now()) + spreadMs(team, group) : null;
+    },
+    gapMs,
+    textOf,
+    close: async () => {
+      for (const task of tasks.values()) await task.close();
+    },
+  };
+}

@@ -1,0 +1,167 @@
+/** When each group of each team is to be done, and how it stands: `sync.due`, by the database's clock. */
+import { type Kysely, sql } from 'kysely';
+import type { RunGroup, RunOutcome, Standing } from '../model/run-group.ts';
+import type { Database } from './database.ts';
+
+/** A group of a team with its schedule. */
+export interface Planned {
+  readonly team: string;
+  readonly group: RunGroup;
+  /** The schedule as text: when it changes, the next time is found anew. */
+  readonly schedule: string;
+  /** Ms from now to the next time of the schedule. */
+  readonly delayMs: number;
+}
+
+/** A clock that was set back must not put everything off: nothing has begun in the future. */
+const isDue = sql`(due_at <= clock_timestamp() or started_at > clock_timestamp() + interval '1 minute')`;
+
+/**
+ * Makes these groups known. One that is new is due at once, and so is every one with `now`; one whose
+ * schedule has changed follows the new one.
+ */
+export async function makeKnown<T>(db: Database<T>, all: readonly Planned[], now: boolean): Promise<void> {
+  await sql`
+    insert into sync.due as d (team, run_group, schedule, due_at)
+    select p.team, p."group", p.schedule, clock_timestamp()
+    from jsonb_to_recordset(${JSON.stringify(all)}::jsonb) p (team text, "group" text, schedule text, "delayMs" float8)
+    on conflict (team, run_group) do update set schedule = excluded.schedule,
+      due_at = case when ${now} or d.schedule = '' then clock_timestamp()
+        else (select clock_timestamp() + p."delayMs" * interval '1 ms'
+              from jsonb_to_recordset(${JSON.stringify(all)}::jsonb) p (team text, "group" text, "delayMs" float8)
+              where p.team = d.team and p."group" = d.run_group) end
+      where ${now} or d.schedule <> excluded.schedule`.execute(db.kysely);
+}
+
+/** What of these teams is due, by team; the team that has waited longest first. */
+export async function readDue<T>(
+  db: Kysely<T>,
+  teams: readonly string[],
+): Promise<ReadonlyMap<string, readonly RunGroup[]>> {
+  const { rows } = await sql<{ team: string; groups: RunGroup[] }>`
+    select team, array_agg(run_group order by run_group) as groups from sync.due
+    where ${isDue} and team = any (${teams}::text[])
+    group by team order by min(due_at), team`.execute(db);
+  return new Map(rows.map(({ team, groups }) => [team, groups]));
+}
+
+/** Ms until something of these teams is due; `null`: nothing ever is. */
+export async function readNextDueMs<T>(db: Kysely<T>, teams: readonly string[]): Promise<number | null> {
+  const { rows } = await sql<{ ms: number | null }>`
+    select extract(epoch from min(due_at) - clock_timestamp())::float8 * 1000 as ms from sync.due
+    where team = any (${teams}::text[]) and due_at > clock_timestamp() and due_at < 'infinity'`.execute(db);
+  return rows[0]?.ms ?? null;
+}
+
+/** Sets the next time of a group, `delayMs` from now, unless somebody asked for an earlier one since it began. */
+export async function postpone<T>(
+  db: Database<T>,
+  team: string,
+  delays: ReadonlyMap<RunGroup, number>,
+): Promise<void> {
+  const next = [...delays].map(([group, delayMs]) => ({ group, delayMs }));
+  await sql`
+    update sync.due d set due_at = clock_timestamp() + n."delayMs" * interval '1 ms'
+    from jsonb_to_recordset(${JSON.stringify(next)}::jsonb) n ("group" text, "delayMs" float8)
+    where d.team = ${team} and d.run_group = n."group" 
+      and not (d.due_at > d.started_at and d.due_at <= clock_timestamp() + n."delayMs" * interval '1 ms')`.execute(
+    db.kysely,
+  );
+}
+
+/** Somebody says that the users of this team may have changed: they are due soon, within reason. */
+export async function hasten<T>(
+  db: Database<T>,
+  team: string,
+  { debounceMs, everyMs }: { readonly debounceMs: number; readonly everyMs: number },
+): Promise<void> {
+  await sql`
+    update sync.due set due_at = least(due_at, greatest(clock_timestamp() + ${debounceMs} * interval '1 ms',
+      coalesce(started_at, '-infinity') + ${everyMs} * interval '1 ms'))
+    where team = ${team} and run_group = 'users'`.execute(db.kysely);
+}
+
+/** How every group of these teams stands. */
+export async function readStandings<T>(
+  db: Kysely<T>,
+  teams: readonly string[],
+): Promise<readonly Standing[]> {
+  const { rows } = await sql<Standing>`
+    select team, run_group as "group", extract(epoch from clock_timestamp() - since)::float8 * 1000 as "knownForMs",
+      started_at as "startedAt", outcome, failures, complete_at as "completeAt",
+      extract(epoch from clock_timestamp() - complete_at)::float8 * 1000 as "completeForMs"
+    from sync.due where team = any (${teams}::text[]) order by team, run_group`.execute(db);
+  return rows;
+}
+
+/** Notes that a run of these groups begins; to be done in the transaction that records the run. */
+export async function noteBegin<T>(db: Kysely<T>, team: string, groups: readonly RunGroup[]): Promise<void> {
+  await sql`
+    insert into sync.due as d (team, run_group, started_at)
+    select ${team}, g, clock_timestamp() from unnest(${groups}::text[]) g
+    on conflict (team, run_group) do update set started_at = clock_timestamp(),
+      failures = d.failures + case when d.started_at > coalesce(d.finished_at, '-infinity') then 1 else 0 end`.execute(
+    db,
+  );
+}
+
+/** Notes how the run of these groups ended. */
+export async function noteEnd<T>(
+  db: Kysely<T>,
+  team: string,
+  groups: readonly RunGroup[],
+  outcome: RunOutcome,
+): Promise<void> {
+  await sql`
+    update sync.due set finished_at = clock_timestamp(), outcome = ${outcome},
+      failures = case when ${outcome} = 'failed' then failures + 1 else 0 end,
+      complete_at = case when ${outcome} = 'complete' then clock_timestamp() else complete_at end
+    where team = ${team} and run_group = any (${groups}::text[])`.execute(db);
+}
+
+/** A team's edits that no run has set out with yet. */
+export interface FreshEdits {
+  readonly team: string;
+  /** A digest of everything that waits to be sent. */
+  readonly mark: string;
+  /** Ms since a run last set out with edits of the team; `null`: none has. */
+  readonly triedForMs: number | null;
+  /** Such runs in a row that failed. */
+  readonly failures: number;
+}
+
+/** Edits of these teams that the last push did not set out with. Reads the mirror alone. */
+export async function readFreshEdits<T>(
+  db: Kysely<T>,
+  teams: readonly string[],
+): Promise<readonly FreshEdits[]> {
+  // A view that is a barrier takes a condition over only when it compares with values.
+  const ids = await sql<{ team_id: bigint }>`
+    select team_id from sync.teams where team = any (${teams}::text[])`.execute(db);
+  const { rows } = await sql<FreshEdits>`
+    with waiting as (
+      select t.team, md5(string_agg(concat_ws(' ', p.user_id, p.field, p.mirror_value), ',' order by p.user_id, p.field)) as mark
+      from sync.teams t join report.pending p on p.team_id = t.team_id
+      where p.team_id = any (${ids.rows.map(({ team_id }) => team_id)}::bigint[]) and p.state = 'waiting'
+      group by t.team
+    )
+    select w.team, w.mark, extract(epoch from clock_timestamp() - d.started_at)::float8 * 1000 as "triedForMs",
+      coalesce(d.failures, 0) as failures
+    from waiting w left join sync.due d on d.team = w.team and d.run_group = 'edits'
+    where d.mark is distinct from w.mark or d.failures > 0`.execute(db);
+  return rows;
+}
+
+/** Keeps what a push sets out with, so that edits that can not be sent do not ask for one again and again. */
+export async function noteEdits<T>(db: Database<T>, team: string, mark: string): Promise<void> {
+  await sql`
+    insert into sync.due (team, run_group, mark) values (${team}, 'edits', ${mark})
+    on conflict (team, run_group) do update set mark = excluded.mark`.execute(db.kysely);
+}
+
+/** The configured name of a team of the service. */
+export async function readTeamName<T>(db: Kysely<T>, teamId: string): Promise<string | null> {
+  const { rows } = await sql<{ team: string }>`
+    select team from sync.teams where team_id::text = ${teamId}`.execute(db);
+  return rows[0]?.team ?? null;
+}

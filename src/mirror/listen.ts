@@ -1,0 +1,93 @@
+/** Hears of edits of the mirror the moment that they are committed: LISTEN on a connection of its own. */
+import pg from 'pg';
+import { readConnectionUrl } from './database-url.ts';
+
+/** What the trigger on `mirror.users` notifies, with the team's id. */
+const channel = 'musterd_edits';
+
+export interface Listener {
+  close(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly url: string;
+  /** A team whose users were edited. */
+  readonly onEdit: (teamId: string) => void;
+  /**
+   * The connection stands, for the first time or again: whatever was edited meanwhile went unheard. Behind a
+   * PgBouncer in transaction mode it stands as well, and nothing is ever heard.
+   */
+  readonly onListening: () => void;
+  /** It is lost, or could not be had; another attempt follows. */
+  readonly onLost: (error: Error) => void;
+  /** Ms before the first attempt after a loss; doubled up to a minute. */
+  readonly retryMs?: number;
+}
+
+const longestRetryMs = 60_000;
+/** How often a silent connection is asked whether anybody is there. */
+const askEveryMs = 30_000;
+
+export function createListener(options: ListenOptions): Listener {
+  const { onEdit, onListening, onLost, retryMs = 1_000 } = options;
+  const { url } = readConnectionUrl(options.url);
+  let closed = false;
+  let client: pg.Client | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let waitMs = retryMs;
+
+  const lose = (lost: pg.Client, error: Error) => {
+    if (client !== lost || closed) return;
+    client = undefined;
+    clearTimeout(timer);
+    lost.end().catch(() => {});
+    onLost(error);
+    timer = setTimeout(open, waitMs).unref();
+    waitMs = Math.min(waitMs * 2, longestRetryMs);
+  };
+  /** A cable that was pulled is no error of anybody: only a question without an answer shows it. */
+  const ask = (of: pg.Client) => {
+    timer = setTimeout(() => {
+      of.query({ text: 'select 1', query_timeout: askEveryMs } as pg.QueryConfig).then(
+        () => {
+          if (client === of) ask(of);
+        },
+        (error: unknown) => lose(of, error instanceof Error ? error : new Error(String(error))),
+      );
+    }, askEveryMs).unref();
+  };
+  const open = () => {
+    const mine = new pg.Client({
+      connectionString: url,
+      application_name: 'musterd listen',
+      connectionTimeoutMillis: 10_000,
+      keepAlive: true,
+    });
+    client = mine;
+    mine.on('error', (error) => lose(mine, error));
+    mine.on('end', () => lose(mine, new Error('the connection ended')));
+    mine.on('notification', ({ payload }) => {
+      if (payload !== undefined && payload !== '') onEdit(payload);
+    });
+    mine
+      .connect()
+      .then(() => mine.query(`listen ${channel}`))
+      .then(
+        () => {
+          if (client !== mine) return;
+          waitMs = retryMs;
+          ask(mine);
+          onListening();
+        },
+        (error: unknown) => lose(mine, error instanceof Error ? error : new Error(String(error))),
+      );
+  };
+  open();
+  return {
+    close: async () => {
+      closed = true;
+      clearTimeout(timer);
+      await client?.end().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,136 @@
+/**
+ * Pushes of single fields that are held on their own, whatever else a person has approved:
+ *
+ * | what                                                  | which fields are held                  |
+ * |-------------------------------------------------------|----------------------------------------|
+ * | more than `maxRoleChanges` role changes               | all of those roles                     |
+ * | an email or phone that another user has, or is to get | that email or phone                    |
+ * | no administrator would be left                        | the roles of those who are one now     |
+ *
+ * A field that a person decided with `musterd resolve` passes, and still counts for the others: what it
+ * brings is on its way. So is what an open push was to bring, which may or may not have arrived.
+ */
+import type { Hold, Intent, UserPlan } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import type { PresentUser } from '../model/plan.ts';
+import type { TeamMember } from '../model/team.ts';
+import { canonicalServiceValue, canonicalValue, type Field, type ServiceUser } from '../model/user.ts';
+
+/** Who is there, and what is on its way to them. */
+export interface Population {
+  /** Everybody whom the service shows. */
+  readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** Everybody whom the team lists. */
+  readonly members: ReadonlyMap<Id, TeamMember>;
+  /** Everybody in the mirror who is not gone. */
+  readonly present: readonly PresentUser[];
+  /** Pushes whose outcome is not known. */
+  readonly open: readonly Pick<Intent, 'userId' | 'sent'>[];
+}
+
+/** A plan that pushes, with the fields that a person let pass all brakes. */
+export interface Braking {
+  readonly plan: UserPlan;
+  readonly resolved: readonly Field[];
+}
+
+export type Brakes = ReadonlyMap<Id, readonly Hold[]>;
+
+/** All holds of several brakes; of two on one field the first. */
+export function joinBrakes(all: readonly Brakes[]): Brakes {
+  const joined = new Map<Id, readonly Hold[]>();
+  for (const [id, holds] of all.flatMap((brakes) => [...brakes])) {
+    const before = joined.get(id) ?? [];
+    const added = holds.filter(({ field }) => before.every((hold) => hold.field !== field));
+    joined.set(id, [...before, ...added]);
+  }
+  return joined;
+}
+
+function brake({ plan, resolved }: Braking, field: Field, detail: string): Brakes {
+  const move = plan.moves.find((one) => one.kind === 'push' && one.field === field);
+  if (move === undefined || resolved.includes(field)) return new Map();
+  const { base, mirror, service } = move;
+  return new Map([[plan.id, [{ field, reason: 'brake', base, mirror, service, detail }]]]);
+}
+
+type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
+
+/** Who has each address, as the service says or as was last agreed on, and who is to get it. */
+function ownersOf(
+  field: 'email' | 'phone',
+  pushes: readonly Braking[],
+  { users, members, present, open }: Population,
+): Owners {
+  const owners = new Map<string, Set<Id>>();
+  const own = (value: string | undefined, id: Id) => {
+    if (value) owners.set(value, (owners.get(value) ?? new Set()).add(id));
+  };
+  const ownValue = (id: Id, value: string | null | undefined) => {
+    if (value !== undefined) own(canonicalServiceValue(field, { id, raw: {}, [field]: value }), id);
+  };
+  for (const { id, [field]: value } of users.values()) ownValue(id, value);
+  for (const { id, [field]: value } of members.values()) ownValue(id, value);
+  for (const { id, [field]: agreed } of present)
+    if (users.get(id)?.[field] === undefined) ownValue(id, agreed);
+  for (const { userId, sent } of open) ownValue(userId, sent[field]);
+  for (const { plan } of pushes) ownValue(plan.id, plan.patch[field]);
+  return owners;
+}
+
+/** Emails and phones that would be two people's. */
+export function sharedAddresses(pushes: readonly Braking[], population: Population): Brakes {
+  const held = (['email', 'phone'] as const).flatMap((field) => {
+    const owners = ownersOf(field, pushes, population);
+    return pushes.flatMap((push) => {
+      const { id, patch } = push.plan;
+      const value = patch[field];
+      if (value === undefined) return [];
+      const having = owners.get(canonicalValue(field, { email: null, phone: null, [field]: value })) ?? [];
+      const other = [...having].find((owner) => owner !== id);
+      return other === undefined
+        ? []
+        : [brake(push, field, `user ${other} has or is to get the same ${field}`)];
+    });
+  });
+  return joinBrakes(held);
+}
+
+/** Roles, where more than so many would change. What a person decided one by one does not count. */
+export function tooManyRoles(pushes: readonly Braking[], maxRoleChanges: number): Brakes {
+  const changes = pushes.filter(
+    ({ plan, resolved }) => plan.patch.roleId !== undefined && !resolved.includes('roleId'),
+  );
+  if (changes.length <= maxRoleChanges) return new Map();
+  const detail = `${changes.length} roles would change in one run, more than ${maxRoleChanges}`;
+  return joinBrakes(changes.map((push) => brake(push, 'roleId', detail)));
+}
+
+/**
+ * Roles of administrators, where none would be left of those whom the service shows or lists. A demotion on
+ * its way counts as done, a promotion only if it is sent in this run (`isSent`).
+ */
+export function lastAdministrators(
+  pushes: readonly Braking[],
+  { users, members, present, open }: Population,
+  adminRoleIds: readonly Id[],
+  isSent: (plan: UserPlan) => boolean,
+): Brakes {
+  const isAdmin = (roleId: Id | null | undefined) => adminRoleIds.some((admin) => admin === roleId);
+  const agreed = new Map(present.map(({ id, roleId }) => [id, roleId]));
+  const roleOf = (id: Id) => {
+    const said = users.get(id)?.roleId;
+    return said === undefined ? agreed.get(id) : said;
+  };
+  const admins = new Set([...users.keys(), ...members.keys()].filter((id) => isAdmin(roleOf(id))));
+  const demoted = pushes.filter(
+    ({ plan: { id, patch } }) => patch.roleId !== undefined && admins.has(id) && !isAdmin(patch.roleId),
+  );
+  const left = new Set(admins);
+  for (const { plan } of demoted) left.delete(plan.id);
+  for (const { userId, sent } of open)
+    if (sent.roleId !== undefined && !isAdmin(sent.roleId)) left.delete(userId);
+  for (const { plan } of pushes) if (isAdmin(plan.patch.roleId) && isSent(plan)) left.add(plan.id);
+  if (left.size > 0) return new Map();
+  return joinBrakes(demoted.map((push) => brake(push, 'roleId', 'no administrator would be left')));
+}

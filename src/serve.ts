@@ -1,0 +1,186 @@
+/** What `musterd daemon` is made of: the loop, its store and queue, and the ear for edits. */
+import { isFinal, type RunReport, runReconcile } from './app.ts';
+import { systemClock } from './clock.ts';
+import type { Config } from './config.ts';
+import { createLoop, type Loop, type LoopTeam } from './daemon/loop.ts';
+import { createProcessQueue, type TeamQueue, type Work } from './daemon/queue.ts';
+import { validateSchedule } from './daemon/schedule.ts';
+import type { LoopStore, RunEnd } from './daemon/work.ts';
+import { MusterdError } from './errors.ts';
+import type { Log } from './log.ts';
+import type { Database } from './mirror/database.ts';
+import { readConnectionUrl } from './mirror/database-url.ts';
+import {
+  hasten,
+  makeKnown,
+  noteEdits,
+  postpone,
+  readDue,
+  readFreshEdits,
+  readNextDueMs,
+  readStandings,
+  readTeamName,
+} from './mirror/due.ts';
+import { createListener } from './mirror/listen.ts';
+import { type RunGroup, scheduledGroups } from './model/run-group.ts';
+import type { Mirror } from './places.ts';
+import type { RunEvent } from './reconcile/findings.ts';
+import type { ServiceEvent } from './service/event.ts';
+
+/** What runs tell while they go, for metrics and progress. */
+export interface RunWatch {
+  readonly onServiceEvent?: (team: string, event: ServiceEvent) => void;
+  readonly onEvent?: (team: string, event: RunEvent) => void;
+  readonly onRun?: (config: Config, report: RunReport) => void;
+  /** A run that came to no report. */
+  readonly onFailure?: (config: Config, groups: readonly RunGroup[], error: unknown) => void;
+}
+
+export interface ServeOptions {
+  readonly mirror: Pick<Mirror, 'db' | 'url'>;
+  /** One or more; global settings are the same in all. */
+  readonly configs: readonly Config[];
+  readonly log: Log;
+  /** A request to stop: runs under way see it, too. */
+  readonly signal: AbortSignal;
+  readonly watch?: RunWatch;
+}
+
+export interface Serving extends Pick<Loop, 'hint'> {
+  /** Takes other teams and settings of teams; what is under way goes on. @throws MusterdError `configuration` */
+  reload(configs: readonly Config[]): Promise<void>;
+  /** Resolves when the signal has been given and what was under way is over. @throws what no repetition mends */
+  readonly ended: Promise<void>;
+}
+
+/** How soon a hint from outside is followed, and how often at most. */
+const hintPace = { debounceMs: 2_000, everyMs: 60_000 };
+
+/** @throws MusterdError `configuration` */
+export function checkTeams(configs: readonly Config[]): void {
+  for (const { team, schedule } of configs) {
+    for (const group of scheduledGroups) {
+      const complaint = validateSchedule(schedule[group], schedule.timezone);
+      if (complaint !== undefined)
+        throw new MusterdError('configuration', `schedule.${group} of team "${team}": ${complaint}`);
+    }
+  }
+}
+
+const loopTeamOf = ({ team, schedule, edits }: Config): LoopTeam => ({ name: team, schedule, edits });
+
+function createStore(db: Database<unknown>): LoopStore {
+  return {
+    makeKnown: (all, now) => makeKnown(db, all, now),
+    readDue: (teams) => readDue(db.kysely, teams),
+    readNextDueMs: (teams) => readNextDueMs(db.kysely, teams),
+    readFailures: async (team) =>
+      new Map((await readStandings(db.kysely, [team])).map(({ group, failures }) => [group, failures])),
+    postpone: (team, delays) => postpone(db, team, delays),
+    hasten: (team) => hasten(db, team, hintPace),
+    readFreshEdits: (teams) => readFreshEdits(db.kysely, teams),
+    noteEdits: (team, mark) => noteEdits(db, team, mark),
+  };
+}
+
+async function createQueue(
+  { mirror, log }: ServeOptions,
+  { daemon, database }: Config,
+  work: Work,
+): Promise<TeamQueue> {
+  const { concurrency } = daemon;
+  if (daemon.queue === 'process') return createProcessQueue(concurrency, work);
+  // Loaded where it is used: it brings much along.
+  const { createSharedQueue } = await import('./daemon/shared-queue.ts');
+  const { url } = readConnectionUrl(mirror.url);
+  const onError = (error: Error) => log.warn({ err: error }, 'the shared queue is in trouble');
+  return createSharedQueue({ url, migrate: database.migrate, concurrency, work, onError });
+}
+
+/** Runs of the loop: a failure is logged, and the next one tries again. */
+function createRun(
+  options: ServeOptions,
+  configOf: (team: string) => Config | undefined,
+  end: (error: unknown) => void,
+) {
+  const { mirror, log, signal, watch = {} } = options;
+  let first = options.configs.length === 1;
+  return async (team: string, groups: readonly RunGroup[]): Promise<RunEnd> => {
+    const config = configOf(team);
+    if (config === undefined) return 'done';
+    try {
+      const report = await runReconcile(mirror.db, config, 'daemon', {
+        log,
+        signal,
+        groups,
+        onEvent: (event) => watch.onEvent?.(team, event),
+        onServiceEvent: (event) => watch.onServiceEvent?.(team, event),
+      });
+      watch.onRun?.(config, report);
+    } catch (error) {
+      if (error instanceof MusterdError && error.code === 'lease-held') return 'busy';
+      watch.onFailure?.(config, groups, error);
+      // Only where a person is still looking, and where no other team would suffer.
+      if (first && isFinal(error)) end(error);
+      // What nobody foresaw ends a run, not the daemon: the next run may well go through.
+      else if (!(error instanceof MusterdError)) log.error({ err: error }, 'run failed unexpectedly');
+    }
+    first = false;
+    return 'done';
+  };
+}
+
+/** Begins to serve these teams. @throws MusterdError `configuration`, or what the database says */
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const { mirror, log, signal } = options;
+  const [anyTeam] = options.configs;
+  if (anyTeam === undefined) throw new MusterdError('configuration', 'There is no team to serve');
+  checkTeams(options.configs);
+  let configs = new Map(options.configs.map((config) => [config.team, config]));
+  const fatal = Promise.withResolvers<never>();
+  const loop = await createLoop({
+    teams: options.configs.map(loopTeamOf),
+    store: createStore(mirror.db),
+    createQueue: (work) => createQueue(options, anyTeam, work),
+    run: createRun(options, (team) => configs.get(team), fatal.reject),
+    firstRunNow: anyTeam.daemon.queue === 'process',
+    pollMs: Math.min(...options.configs.map(({ edits }) => edits.pollMs)),
+    monotonicMs: () => systemClock.monotonicMs(),
+    onTrouble: (error, what) => log.warn({ err: error }, `${what}: trying again`),
+  });
+  const listener = createListener({
+    url: mirror.url,
+    onEdit: (teamId) => {
+      readTeamName(mirror.db.kysely, teamId).then(
+        (team) => {
+          if (team !== null) loop.edited(team);
+        },
+        (error: unknown) => log.warn({ err: error }, 'an edit was not followed at once'),
+      );
+    },
+    onListening: () => loop.edited(),
+    onLost: (error) =>
+      log.warn({ err: error }, 'edits are not heard of at once until the connection is back'),
+  });
+  const asked = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const untilEnd = async () => {
+    try {
+      await Promise.race([asked, fatal.promise]);
+    } finally {
+      await listener.close();
+      await loop.close();
+    }
+  };
+  return {
+    hint: (team) => loop.hint(team),
+    ended: untilEnd(),
+    reload: async (next) => {
+      checkTeams(next);
+      configs = new Map(next.map((config) => [config.team, config]));
+      await loop.reload(next.map(loopTeamOf));
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/** How often an address may fail within a minute before it is no longer listened to. */
+export interface AttemptLimit {
+  /** Ms until the address is listened to again; 0: it is. */
+  blockedMs(address: string): number;
+  failed(address: string): void;
+}
+
+const windowMs = 60_000;
+/** Addresses that are told apart in one minute; all further ones count as one. */
+const mostAddresses = 1_000;
+
+export function createAttemptLimit(perMinute: number, monotonicMs: () => number): AttemptLimit {
+  const failures = new Map<string, number>();
+  let startedMs = monotonicMs();
+  const begin = () => {
+    if (monotonicMs() - startedMs < windowMs) return;
+    failures.clear();
+    startedMs = monotonicMs();
+  };
+  const keyOf = (address: string) =>
+    failures.has(address) || failures.size < mostAddresses ? address : 'any other';
+  return {
+    blockedMs: (address) => {
+      begin();
+      const count = failures.get(keyOf(address)) ?? 0;
+      return count < perMinute ? 0 : startedMs + windowMs - monotonicMs();
+    },
+    failed: (address) => {
+      begin();
+      const key = keyOf(address);
+      failures.set(key, (failures.get(key) ?? 0) + 1);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * Asks the daemon beside it how it stands, over its status server: for a container engine, where there is
+ * neither shell nor curl. The port is the environment's alone: what stands there wins over the settings file,
+ * and a file that somebody is just editing is no reason to call a daemon ill.
+ */
+import { get } from 'node:http';
+
+export interface Health {
+  readonly healthy: boolean;
+  /** One line for whoever looks at the engine's record of it. */
+  readonly words: string;
+}
+
+/** Longer answers are cut: an engine keeps no more. */
+const longestAnswer = 4_000;
+
+/** Where the server can be reached from here, if it listens there. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}
+
+/** @param path `/healthz`: the process answers; `/freshness`: each mirror is as new as its schedule promises */
+export async function askHealth(
+  env: Readonly<Record<string, string | undefined>>,
+  path = '/healthz',
+  timeoutMs = 4_000,
+): Promise<Health> {
+  const port = Number(env['MUSTERD__status__port'] || 0);
+  if (port === 0)
+    return { healthy: false, words: 'MUSTERD__status__port is not set: there is nobody to ask' };
+  const host = reachable(env['MUSTERD__status__host'] || '127.0.0.1');
+  const { promise, resolve, reject } = Promise.withResolvers<Health>();
+  const signal = AbortSignal.timeout(timeoutMs);
+  get({ host, port, path, signal, agent: false }, (response) => {
+    let text = '';
+    response.setEncoding('utf8');
+    response.on('data', (chunk: string) => {
+      if (text.length < longestAnswer) text += chunk.slice(0, longestAnswer - text.length);
+    });
+    response.on('error', reject);
+    response.on('end', () => {
+      const { statusCode = 0 } = response;
+      resolve({ healthy: statusCode === 200, words: `${statusCode} ${text.replaceAll(/\s+/g, ' ')}` });
+    });
+  }).on('error', reject);
+  try {
+    return await promise;
+  } catch (error) {
+    const { code, name } = error as NodeJS.ErrnoException;
+    const problem = signal.aborted ? `no answer within ${timeoutMs} ms` : (code ?? name);
+    return { healthy: false, words: `${path}: ${problem}` };
+  }
+}

@@ -1,0 +1,59 @@
+import { createTask } from 'node-cron';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { longestGapMs } from '../../src/daemon/schedule.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+describe('longestGapMs', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+    vi.setSystemTime('2030-01-01T12:30:00Z');
+  });
+  afterEach(() => vi.useRealTimers());
+
+  it.each([
+    ['*/5 * * * *', 5 * minute],
+    ['0 * * * *', hour],
+    ['*/15 * * * *', 15 * minute],
+    ['* * * * *', minute],
+    ['* * * * * *', second],
+    ['*/10 * * * * *', 10 * second],
+    // Not a divisor of the hour: the last gap is shorter, not longer.
+    ['*/25 * * * *', 25 * minute],
+    ['0,5 * * * *', 55 * minute],
+    ['0 0 * * *', day],
+    ['@daily', day],
+    ['0 9 * * 1-5', 3 * day],
+    ['*/5 9-17 * * 1-5', 3 * day - 9 * hour + 5 * minute],
+    ['* * 9-17 * * *', day - 9 * hour + second],
+    ['0 0 * 1-11 *', 32 * day],
+    ['0 0 1 * *', 31 * day],
+    ['30 4 29 2 *', (8 * 365 + 1) * day],
+    ['0 0 * * 5L', 35 * day],
+  ] as const)('%s', (expression, expected) => {
+    expect(longestGapMs(expression, 'UTC')).toBe(expected);
+  });
+
+  it('is the same in a zone that changes its clock', () => {
+    expect(longestGapMs('*/5 * * * *', 'Europe/Berlin')).toBe(5 * minute);
+    expect(longestGapMs('0 9 * * 1-5', 'America/New_York')).toBe(3 * day);
+    expect(longestGapMs('0 0 * * *', 'Australia/Lord_Howe')).toBe(day);
+  });
+
+  it('never comes', () => {
+    expect(longestGapMs('0 0 5 * 1#2', 'UTC')).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it.each(['7,12,40 3,4,22 * * 2,4', '0 0,12 1-5 * *', '30 15 10-12 * * 0', '5 5 */6 * * *'])(
+    '%s: as its fires say',
+    (expression) => {
+      const task = createTask(expression, () => {}, { timezone: 'UTC' });
+      const fires = task.getNextRuns(1_000).map((fire) => fire.getTime());
+      const gaps = fires.slice(1).map((fire, i) => fire - (fires[i] ?? fire));
+      expect(longestGapMs(expression, 'UTC')).toBe(Math.max(...gaps));
+    },
+  );
+});

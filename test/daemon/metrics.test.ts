@@ -1,0 +1,285 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { changeKinds, createMetrics, type MetricsOptions } from '../../src/daemon/metrics.ts';
+import { judgeFreshness } from '../../src/model/freshness.ts';
+import type { RunGroup, Standing } from '../../src/model/run-group.ts';
+import type { RunEvent } from '../../src/reconcile/findings.ts';
+import type { ServiceEvent } from '../../src/service/event.ts';
+import { ROOT } from '../support/checkout.ts';
+
+const minute = 60_000;
+
+function standing(team: string, group: RunGroup, changed: Partial<Standing> = {}): Standing {
+  const unknown = { startedAt: null, outcome: null, failures: 0, completeAt: null, completeForMs: null };
+  return { team, group, knownForMs: 60 * minute, ...unknown, ...changed };
+}
+
+const standings = [
+  standing('harbour', 'users', {
+    startedAt: new Date('2030-01-01T12:00:00Z'),
+    completeAt: new Date('2030-01-01T12:00:02.5Z'),
+    completeForMs: minute,
+  }),
+  standing('harbour', 'edits', { startedAt: new Date('2030-01-01T11:00:00Z'), failures: 4 }),
+  standing('quay', 'users', { failures: 2 }),
+];
+const intervals = new Map([
+  ['harbour', { users: 5 * minute }],
+  ['quay', { users: 5 * minute }],
+]);
+
+/** The lines of what musterd itself says, by series, such as `fresh{team="harbour"}`. */
+async function scrape(metrics: ReturnType<typeof createMetrics>): Promise<Record<string, string>> {
+  const { text } = await metrics.render();
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return Object.fromEntries(
+    lines.map((line): [string, string] => {
+      const at = line.lastIndexOf(' ');
+      return [line.slice(0, at).replace(/^musterd_/, ''), line.slice(at + 1)];
+    }),
+  );
+}
+
+function open(options: Partial<MetricsOptions> = {}) {
+  return createMetrics({
+    readStandings: async () => standings,
+    judge: (read) => judgeFreshness(read, intervals, 60 * minute),
+    readHeld: async () => [
+      { team: 'harbour', reason: 'conflict', count: 2 },
+      { team: 'harbour', reason: 'asked', count: 1 },
+      { team: 'quay', reason: 'never heard of', count: 1 },
+      { team: 'quay', reason: 'nor of this', count: 2 },
+    ],
+    readRate: async () => [{ team: 'harbour', tokens: 11.5 }],
+    version: '1.2.3',
+    ...options,
+  });
+}
+
+const request = (changed: Partial<ServiceEvent & { kind: 'request' }> = {}): ServiceEvent => ({
+  kind: 'request',
+  operation: 'GET /v1/tag/{id}',
+  attempt: 1,
+  phase: 'answered',
+  status: 200,
+  requestId: 'secret-request',
+  durationMs: 120,
+  waitedMs: 40,
+  ...changed,
+});
+
+describe('what the database knows', () => {
+  it('is read at each scrape', async () => {
+    expect(await scrape(open())).toMatchObject({
+      'last_attempt_timestamp_seconds{team="harbour",group="users"}': '1893499200',
+      'last_success_timestamp_seconds{team="harbour",group="users"}': '1893499202.5',
+      'last_attempt_timestamp_seconds{team="harbour",group="edits"}': '1893495600',
+      'failures_in_a_row{team="harbour",group="edits"}': '4',
+      'fresh{team="harbour"}': '1',
+      'fresh{team="quay"}': '0',
+      'held_fields{team="harbour",reason="conflict"}': '2',
+      'held_fields{team="harbour",reason="asked"}': '1',
+      'held_fields{team="quay",reason="other"}': '3',
+      'rate_tokens_left{team="harbour"}': '11.5',
+      database_up: '1',
+      [`build_info{version="1.2.3",node="${process.version}"}`]: '1',
+    });
+  });
+
+  it('forgets what is no longer there', async () => {
+    let read = standings;
+    const metrics = open({ readStandings: async () => read, readHeld: async () => [] });
+    await scrape(metrics);
+    read = [];
+    const after = await scrape(metrics);
+    expect(Object.keys(after).filter((name) => /^(last_|failures|held)/.test(name))).toEqual([]);
+  });
+
+  it('is not asked for twice at once', async () => {
+    let asked = 0;
+    const answer = Promise.withResolvers<readonly Standing[]>();
+    const metrics = open({
+      readStandings: () => {
+        asked += 1;
+        return answer.promise;
+      },
+    });
+    const both = [scrape(metrics), scrape(metrics)];
+    answer.resolve(standings);
+    await Promise.all(both);
+    expect(asked).toBe(1);
+  });
+});
+
+describe('while the database is away', () => {
+  const away = () => Promise.reject(new Error('somebody is away'));
+
+  it('says so, and what the process knows', async () => {
+    const metrics = open({ readStandings: away, readHeld: away, readRate: away });
+    metrics.onRun('harbour', { groups: ['users'], outcome: 'failed' });
+    const shown = await scrape(metrics);
+    expect(shown).toMatchObject({
+      database_up: '0',
+      'runs_total{team="harbour",groups="users",outcome="failed"}': '1',
+    });
+    expect(shown).toHaveProperty('nodejs_eventloop_lag_seconds');
+    expect(shown).not.toHaveProperty('run_duration_seconds_count{team="harbour"}');
+    expect(Object.keys(shown).filter((name) => /^(held|rate)/.test(name))).toEqual([]);
+  });
+
+  it('does not wait for it for long', async () => {
+    const silent = () => new Promise<never>(() => undefined);
+    const metrics = open({ readStandings: silent, readHeld: silent, readRate: silent, patienceMs: 20 });
+    expect(await scrape(metrics)).toMatchObject({ database_up: '0' });
+  });
+
+  it('lets what was read last grow old', async () => {
+    let nowMs = 0;
+    let isAway = false;
+    const metrics = open({
+      readStandings: async () => (isAway ? await away() : standings),
+      clock: { monotonicMs: () => nowMs },
+    });
+    expect(await scrape(metrics)).toMatchObject({ 'fresh{team="harbour"}': '1', database_up: '1' });
+    isAway = true;
+    nowMs = 14 * minute;
+    expect(await scrape(metrics)).toMatchObject({ 'fresh{team="harbour"}': '1', database_up: '0' });
+    nowMs += 1;
+    expect(await scrape(metrics)).toMatchObject({
+      'fresh{team="harbour"}': '0',
+      'last_success_timestamp_seconds{team="harbour",group="users"}': '1893499202.5',
+    });
+    isAway = false;
+    expect(await scrape(metrics)).toMatchObject({ 'fresh{team="harbour"}': '1', database_up: '1' });
+  });
+
+  it('is not up when only a part of it answers', async () => {
+    expect(await scrape(open({ readHeld: away }))).toMatchObject({
+      database_up: '0',
+      'rate_tokens_left{team="harbour"}': '11.5',
+    });
+  });
+});
+
+describe('what happens in the process', () => {
+  it('is counted', async () => {
+    const metrics = open();
+    const events: readonly ServiceEvent[] = [
+      request(),
+      request({ status: 429 }),
+      request({ status: null, phase: 'sent' }),
+      request({ status: null, phase: 'not-sent' }),
+      { kind: 'throttled', operation: 'POST /v1/tags', pauseMs: 1_000, inARow: 1 },
+      { kind: 'retry', operation: 'POST /v1/tags', attempt: 1, afterMs: 1, because: 'why' },
+      { kind: 'warning', code: 'clock-skew', message: 'somebody' },
+    ];
+    for (const event of events) metrics.onServiceEvent('harbour', event);
+    const runEvents: readonly RunEvent[] = [
+      { kind: 'push', users: [4711n], requestId: 'secret-request', windowMs: 700 },
+      { kind: 'step', step: 'users' },
+      { kind: 'progress', step: 'users', done: 1, total: null },
+      { kind: 'partial', reason: 'somebody' },
+      { kind: 'warning', text: 'somebody' },
+    ];
+    for (const event of runEvents) metrics.onRunEvent('harbour', event);
+    const counts = { users_read: 200, pulled: 3, pushed: 2, settled: 0, tags_added: 5, push_window_ms: 700 };
+    const groups = ['users', 'counts'] as const;
+    metrics.onRun('harbour', { groups, outcome: 'complete', counts, durationMs: 2_000 });
+    metrics.onRun('harbour', { groups, outcome: 'complete', counts: { pulled: 1 }, durationMs: 4_000 });
+    metrics.onQuery(5);
+    const shown = await scrape(metrics);
+    expect(shown).toMatchObject({
+      'requests_total{team="harbour",operation="GET /v1/tag/{id}",status="200"}': '1',
+      'requests_total{team="harbour",operation="GET /v1/tag/{id}",status="429"}': '1',
+      'requests_total{team="harbour",operation="GET /v1/tag/{id}",status="no-answer"}': '1',
+      'requests_total{team="harbour",operation="GET /v1/tag/{id}",status="not-sent"}': '1',
+      'throttled_total{team="harbour"}': '1',
+      limiter_wait_seconds_count: '4',
+      'limiter_wait_seconds_bucket{le="0.05"}': '4',
+      'request_duration_seconds_count{operation="GET /v1/tag/{id}"}': '3',
+      push_window_seconds_sum: '0.7',
+      'runs_total{team="harbour",groups="counts+users",outcome="complete"}': '2',
+      'run_duration_seconds_sum{team="harbour"}': '6',
+      'changes_total{team="harbour",kind="pulled"}': '4',
+      'changes_total{team="harbour",kind="pushed"}': '2',
+      'changes_total{team="harbour",kind="tags_added"}': '5',
+      database_seconds_sum: '0.005',
+    });
+    const kinds = Object.keys(shown).filter((name) => name.startsWith('changes_total'));
+    expect(kinds.length).toBe(3);
+    expect(JSON.stringify(shown)).not.toMatch(/secret-request|4711|somebody/);
+  });
+
+  it('makes no label of what it does not know', async () => {
+    const metrics = open();
+    for (let i = 0; i < 100; i += 1) {
+      metrics.onServiceEvent('harbour', request({ operation: `GET /v1/users/${i}`, status: 1_000 + i }));
+      metrics.onRun('harbour', {
+        groups: ['users'],
+        outcome: `outcome ${i}`,
+        counts: { [`kind ${i}`]: 1 },
+        durationMs: 1,
+      });
+    }
+    const shown = await scrape(metrics);
+    expect(shown).toMatchObject({
+      'requests_total{team="harbour",operation="other",status="other"}': '100',
+      'runs_total{team="harbour",groups="users",outcome="other"}': '100',
+    });
+    expect(Object.keys(shown).filter((name) => /^(requests|runs|changes)_total/.test(name)).length).toBe(2);
+  });
+
+  it('is forgotten with its team', async () => {
+    const metrics = open({
+      judge: () => [],
+      readStandings: async () => [],
+      readHeld: async () => [],
+      readRate: async () => [],
+    });
+    for (const team of ['harbour', 'quay']) {
+      metrics.onServiceEvent(team, request());
+      metrics.onServiceEvent(team, { kind: 'throttled' });
+      metrics.onRun(team, { groups: ['users'], outcome: 'complete', counts: { pulled: 1 }, durationMs: 1 });
+    }
+    await metrics.keepTeams(['quay']);
+    const after = Object.keys(await scrape(metrics));
+    expect(after.filter((name) => name.includes('harbour'))).toEqual([]);
+    for (const name of [
+      'requests_total',
+      'throttled_total',
+      'runs_total',
+      'changes_total',
+      'run_duration_seconds_sum',
+    ]) {
+      expect(after.some((series) => series.startsWith(`${name}{team="quay"`))).toBe(true);
+    }
+  });
+});
+
+describe('the text', () => {
+  it('has a help and a type for each metric, and no two of one name', async () => {
+    const metrics = open();
+    const { contentType, text } = await metrics.render();
+    expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
+    const named = (kind: string) =>
+      [...text.matchAll(new RegExp(`^# ${kind} (\\S+)`, 'gm'))].map(([, name]) => name);
+    expect(named('HELP')).toEqual(named('TYPE'));
+    expect(new Set(named('HELP')).size).toBe(named('HELP').length);
+    expect(named('HELP').filter((name) => !/^musterd_[a-z0-9_]+$/.test(name ?? ''))).toEqual([]);
+  });
+
+  it('keeps two processes apart, and none alive', () => {
+    const program = `
+      const { createMetrics } = await import('./src/daemon/metrics.ts');
+      const metrics = createMetrics({ readStandings: async () => [] });
+      createMetrics({ readStandings: async () => [] });
+      await metrics.render();`;
+    const options = { cwd: ROOT, timeout: 20_000, encoding: 'utf8' } as const;
+    const ran = spawnSync(process.execPath, ['--input-type=module', '-e', program], options);
+    expect(ran).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  it('names each change once', () => {
+    expect(new Set(changeKinds).size).toBe(changeKinds.length);
+  });
+});

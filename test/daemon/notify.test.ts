@@ -1,0 +1,147 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import { createNotify, type NotifyOptions } from '../../src/daemon/notify.ts';
+import { ROOT, temporaryFolder } from '../support/checkout.ts';
+import { eventually } from '../support/eventually.ts';
+
+const has = (program: string) => spawnSync(program, ['--version']).status === 0;
+const canListen = has('python3') && has('systemd-notify');
+
+function quiet(): { readonly log: NotifyOptions['log']; readonly warnings: readonly object[] } {
+  const warnings: object[] = [];
+  return { log: { warn: (fields) => warnings.push(fields) }, warnings };
+}
+
+/** The messages to a manager's socket, without the notices that systemd-notify waits for. */
+async function listen(): Promise<{ readonly socket: string; readonly messages: readonly string[] }> {
+  const folder = temporaryFolder();
+  const socket = join(folder.path, 'notify');
+  const child = spawn('python3', [join(ROOT, 'test', 'daemon', 'notify-socket.py'), socket], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+    folder[Symbol.dispose]();
+  });
+  const messages: string[] = [];
+  let listening = false;
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (line === 'listening') listening = true;
+    else messages.push(JSON.parse(line) as string);
+  });
+  await eventually('the socket is there', () => listening);
+  return { socket, messages };
+}
+
+const said = (messages: readonly string[]) => messages.filter((text) => text !== 'BARRIER=1');
+const PATH = process.env['PATH'];
+
+test.skipIf(!canListen)('says in order what the daemon does', async () => {
+  const { socket, messages } = await listen();
+  const { log, warnings } = quiet();
+  const notify = createNotify({ env: { NOTIFY_SOCKET: socket, PATH }, isFresh: () => true, log });
+  const before = process.hrtime.bigint() / 1_000n;
+  void notify.status('3 teams,\nall fresh');
+  void notify.ready();
+  void notify.reloading();
+  void notify.ready();
+  void notify.stopping();
+  await notify.close();
+  const all = await eventually('all is said', () => said(messages).length === 5 && said(messages));
+  expect(all.map((text) => text.replace(/\d{6,}/, '…'))).toEqual([
+    'STATUS=3 teams, all fresh',
+    'READY=1',
+    'RELOADING=1\nMONOTONIC_USEC=…',
+    'READY=1',
+    'STOPPING=1',
+  ]);
+  const usec = BigInt(/USEC=(\d+)/.exec(all[2] ?? '')?.[1] ?? 0);
+  expect(usec).toBeGreaterThanOrEqual(before);
+  expect(usec).toBeLessThanOrEqual(process.hrtime.bigint() / 1_000n);
+  expect(warnings).toEqual([]);
+});
+
+test.skipIf(!canListen)('gives signs of life while the mirror is fresh, and only then', async () => {
+  const { socket, messages } = await listen();
+  let answer: () => boolean = () => true;
+  let asked = 0;
+  const notify = createNotify({
+    env: { NOTIFY_SOCKET: socket, PATH, WATCHDOG_USEC: '90000', WATCHDOG_PID: String(process.pid) },
+    isFresh: () => {
+      asked += 1;
+      return answer();
+    },
+    log: quiet().log,
+  });
+  onTestFinished(() => notify.close());
+  const beats = () => messages.filter((text) => text === 'WATCHDOG=1').length;
+  await eventually('signs of life', () => beats() >= 2);
+  for (const no of [
+    () => false,
+    () => {
+      throw new Error('nobody knows');
+    },
+  ]) {
+    answer = no;
+    const from = asked;
+    await eventually('asked with the new answer, and the last sign has come', () => asked >= from + 2);
+    const quietFrom = beats();
+    await eventually('asked again', () => asked >= from + 6);
+    expect(beats()).toBe(quietFrom);
+  }
+  answer = () => true;
+  const from = beats();
+  await eventually('signs of life again', () => beats() > from);
+});
+
+test.skipIf(!canListen)('leaves the watchdog of another process alone', async () => {
+  const { socket } = await listen();
+  let asked = false;
+  const env = { NOTIFY_SOCKET: socket, PATH, WATCHDOG_USEC: '3000', WATCHDOG_PID: '1' };
+  const notify = createNotify({
+    env,
+    isFresh: () => {
+      asked = true;
+      return true;
+    },
+    log: quiet().log,
+  });
+  await notify.ready();
+  await notify.close();
+  expect(asked).toBe(false);
+});
+
+test('does nothing where no service manager listens', async () => {
+  const { log, warnings } = quiet();
+  const env = { PATH, WATCHDOG_USEC: '3000' };
+  const notify = createNotify({ env, isFresh: () => true, log, program: '/nowhere/systemd-notify' });
+  await notify.ready();
+  await notify.stopping();
+  await notify.close();
+  expect(warnings).toEqual([]);
+});
+
+test('takes a missing program as a reason for one warning', async () => {
+  const { log, warnings } = quiet();
+  const env = { PATH, NOTIFY_SOCKET: '/nowhere/notify' };
+  const notify = createNotify({ env, isFresh: () => true, log, program: '/nowhere/systemd-notify' });
+  await notify.ready();
+  await notify.status('fine');
+  await notify.close();
+  expect(warnings).toEqual([{ program: '/nowhere/systemd-notify', problem: 'it can not be run' }]);
+});
+
+test.skipIf(!canListen)(
+  'takes a socket that is gone as a reason for one warning, and tries again',
+  async () => {
+    const { log, warnings } = quiet();
+    const env = { PATH, NOTIFY_SOCKET: '/nowhere/notify' };
+    const notify = createNotify({ env, isFresh: () => true, log });
+    await notify.ready();
+    await notify.status('fine');
+    await notify.close();
+    expect(warnings).toEqual([{ program: 'systemd-notify', problem: 'it ended with 1' }]);
+  },
+);

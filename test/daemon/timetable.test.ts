@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createTimetable } from '../../src/daemon/timetable.ts';
+
+const schedule = { users: '*/5 * * * *', listings: '0 * * * *', counts: '30 4 * * 1', timezone: 'UTC' };
+const minute = 60_000;
+
+describe('the timetable', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: new Date('2026-03-02T10:02:30Z') });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('says how long it is to the next time of each group', async () => {
+    const table = await createTimetable([{ name: 'only', schedule }], () => {});
+    expect(table.delayMs('only', 'users')).toBe(2.5 * minute);
+    expect(table.gapMs('only', 'users')).toBe(5 * minute);
+    expect(table.delayMs('only', 'listings')).toBe(57.5 * minute);
+    expect(table.gapMs('only', 'counts')).toBe(7 * 24 * 60 * minute);
+    expect(table.delayMs('nobody', 'users')).toBeNull();
+    await table.close();
+  });
+
+  it('spreads teams on one schedule, each always by the same, and by no more than half a minute', async () => {
+    const teams = Array.from({ length: 50 }, (_, i) => ({ name: `team ${i}`, schedule }));
+    const table = await createTimetable(teams, () => {});
+    const delays = teams.map(({ name }) => table.delayMs(name, 'users') ?? 0);
+    expect(new Set(delays).size).toBe(50);
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(2.5 * minute);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(3 * minute);
+    expect(teams.map(({ name }) => table.delayMs(name, 'users') ?? 0)).toEqual(delays);
+    await table.close();
+  });
+
+  it('ticks once at a time that many teams share', async () => {
+    let ticks = 0;
+    const teams = ['a', 'b', 'c'].map((name) => ({ name, schedule }));
+    const table = await createTimetable(teams, () => {
+      ticks += 1;
+    });
+    await vi.advanceTimersByTimeAsync(2.6 * minute);
+    expect(ticks).toBe(1);
+    await table.close();
+  });
+
+  it('neither loses nor doubles a time when the clocks of its zone change', async () => {
+    vi.setSystemTime(new Date('2026-03-29T00:50:00Z'));
+    const berlin = { ...schedule, users: '30 * * * *', timezone: 'Europe/Berlin' };
+    const table = await createTimetable([{ name: 'only', schedule: berlin }], () => {});
+    expect(table.delayMs('only', 'users')).toBe(40 * minute);
+    vi.setSystemTime(new Date('2026-03-29T01:31:00Z'));
+    expect(table.delayMs('only', 'users')).toBe(59 * minute);
+    await table.close();
+  });
+});

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  hasten,
+  makeKnown,
+  noteBegin,
+  noteEnd,
+  postpone,
+  readDue,
+  readNextDueMs,
+  readStandings,
+} from '../../src/mirror/due.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+describe('what is due', () => {
+  let database: TestDatabase<unknown>;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  beforeEach(() => runSqlText(database.db, 'delete from sync.due').then(() => undefined));
+  afterAll(() => database.close());
+
+  const hour = 3_600_000;
+  const users = (team: string, schedule = '*/5 * * * * UTC', delayMs = hour) =>
+    ({ team, group: 'users', schedule, delayMs }) as const;
+  const due = async (...teams: readonly string[]) =>
+    [...(await readDue(database.db.kysely, teams))].map(([team, groups]) => `${team}: ${groups.join(' ')}`);
+  const run = async (team: string, outcome: 'complete' | 'failed' | 'partial' = 'complete') => {
+    await noteBegin(database.db.kysely, team, ['users']);
+    await noteEnd(database.db.kysely, team, ['users'], outcome);
+  };
+  const standing = async (team: string) => (await readStandings(database.db.kysely, [team]))[0];
+  const sql = (text: string) => runSqlText(database.db, text);
+
+  it('is what is new; what is known stays as it is, also after a restart', async () => {
+    await makeKnown(database.db, [users('a'), users('b'), { ...users('a'), group: 'counts' }], false);
+    expect((await due('a', 'b', 'stranger')).toSorted()).toEqual(['a: counts users', 'b: users']);
+    expect(await due('b')).toEqual(['b: users']);
+    await run('a');
+    await postpone(database.db, 'a', new Map([['users', hour]]));
+    await makeKnown(database.db, [users('a'), users('b')], false);
+    expect((await due('a', 'b')).toSorted()).toEqual(['a: counts', 'b: users']);
+    await makeKnown(database.db, [users('a')], true);
+    expect(await due('a')).toEqual(['a: counts users']);
+  });
+
+  it('follows a schedule that has changed, and one that a one-shot run knew nothing of', async () => {
+    await makeKnown(database.db, [users('a')], false);
+    await makeKnown(database.db, [users('a', '0 * * * * UTC')], false);
+    expect(await due('a')).toEqual([]);
+    expect(await readNextDueMs(database.db.kysely, ['a'])).toBeGreaterThan(hour - 10_000);
+    await run('once');
+    expect(await due('once')).toEqual([]);
+    expect(await readNextDueMs(database.db.kysely, ['once'])).toBeNull();
+    await makeKnown(database.db, [users('once')], false);
+    expect(await due('once')).toEqual(['once: users']);
+  });
+
+  it('is served in the order in which it came up', async () => {
+    await makeKnown(database.db, [users('a'), users('b'), users('c')], false);
+    await sql(`update sync.due set due_at = clock_timestamp() - interval '1 hour' where team = 'c'`);
+    await sql(`update sync.due set due_at = clock_timestamp() - interval '1 minute' where team = 'a'`);
+    await sql(`update sync.due set due_at = clock_timestamp() - interval '2 minutes' where team = 'b'`);
+    expect(await due('a', 'b', 'c')).toEqual(['c: users', 'b: users', 'a: users']);
+  });
+
+  it('stays earlier where a hint came during the run, and not where it came before', async () => {
+    await makeKnown(database.db, [users('a')], false);
+    await hasten(database.db, 'a', { debounceMs: 0, everyMs: 0 });
+    await run('a');
+    await postpone(database.db, 'a', new Map([['users', hour]]));
+    expect(await due('a')).toEqual([]);
+    await noteBegin(database.db.kysely, 'a', ['users']);
+    await hasten(database.db, 'a', { debounceMs: 0, everyMs: 0 });
+    await noteEnd(database.db.kysely, 'a', ['users'], 'complete');
+    await postpone(database.db, 'a', new Map([['users', hour]]));
+    expect(await due('a')).toEqual(['a: users']);
+  });
+
+  it('is not hastened by hints more often than it may', async () => {
+    await makeKnown(database.db, [users('a')], false);
+    await run('a');
+    await postpone(database.db, 'a', new Map([['users', hour]]));
+    for (const _ of [1, 2, 3]) await hasten(database.db, 'a', { debounceMs: 100, everyMs: 60_000 });
+    expect(await due('a')).toEqual([]);
+    const waitMs = await readNextDueMs(database.db.kysely, ['a']);
+    expect(waitMs).toBeGreaterThan(50_000);
+    expect(waitMs).toBeLessThan(60_001);
+  });
+
+  it('is found and set anew when the clock was set back', async () => {
+    await makeKnown(database.db, [users('a')], false);
+    await run('a');
+    await sql(
+      `update sync.due set due_at = clock_timestamp() + interval '2 days', started_at = clock_timestamp() + interval '1 day'`,
+    );
+    expect(await due('a')).toEqual(['a: users']);
+    await run('a');
+    await postpone(database.db, 'a', new Map([['users', hour]]));
+    expect(await due('a')).toEqual([]);
+    expect(await readNextDueMs(database.db.kysely, ['a'])).toBeLessThan(hour + 1);
+  });
+
+  it('tells the last attempt from the last success, and counts failures in a row', async () => {
+    await run('a');
+    const complete = (await standing('a'))?.completeAt;
+    await run('a', 'failed');
+    await run('a', 'failed');
+    expect(await standing('a')).toMatchObject({ outcome: 'failed', failures: 2, completeAt: complete });
+    await run('a', 'partial');
+    expect(await standing('a')).toMatchObject({ outcome: 'partial', failures: 0, completeAt: complete });
+    // One that its process did not live to end.
+    await noteBegin(database.db.kysely, 'a', ['users']);
+    await noteBegin(database.db.kysely, 'a', ['users']);
+    expect(await standing('a')).toMatchObject({ failures: 1 });
+    await noteEnd(database.db.kysely, 'a', ['users'], 'complete');
+    expect((await standing('a'))?.completeAt?.getTime()).toBeGreaterThan(complete?.getTime() ?? Infinity);
+  });
+});

@@ -1,0 +1,90 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { createSharedPace } from '../../src/mirror/rate-limits.ts';
+import { readHeldByReason, readTokensLeft } from '../../src/mirror/standing-read.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+
+describe.each(servers())('what is measured on $name', (server) => {
+  let database: TestDatabase<unknown>;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    await database.db.transaction(async (tx) => {
+      await sql`insert into sync.teams (team, team_id) values ('harbour', 41), ('quay', 42), ('calm', 43)`.execute(
+        tx,
+      );
+      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+      await sql`insert into mirror.teams (team_id, name) values (41, 'H'), (42, 'Q')`.execute(tx);
+      await sql`insert into mirror.users (team_id, id, name, first_name, resolved, gone_at)
+        values (41, 1, 'One', 'One', true, null), (41, 2, 'Two', 'Two', true, now()), (42, 1, 'One', 'One', true, null)`.execute(
+        tx,
+      );
+      await sql`insert into sync.runs (team, team_id, command) values ('harbour', 41, 'daemon')`.execute(tx);
+      await sql`
+        insert into sync.held_fields (team_id, user_id, field, reason, run_id)
+        select v.team_id, v.user_id, v.field, v.reason, r.run_id
+        from sync.runs r, (values
+          (41, 1, 'email', 'conflict'), (41, 1, 'phone', 'conflict'), (41, 1, 'name', 'refused'),
+          (41, 2, 'email', 'gone'), (42, 1, 'name', 'conflict'), (42, 1, 'email', 'asked'), (42, 9, 'phone', 'unsupported')
+        ) v (team_id, user_id, field, reason)`.execute(tx);
+    });
+  });
+  afterAll(() => database.close());
+
+  it('counts held fields by team and reason', async () => {
+    const { kysely } = database.db;
+    expect(await readHeldByReason(kysely, ['harbour', 'quay', 'calm', 'unknown'])).toEqual([
+      { team: 'harbour', reason: 'conflict', count: 2 },
+      { team: 'harbour', reason: 'refused', count: 1 },
+      { team: 'quay', reason: 'asked', count: 1 },
+      { team: 'quay', reason: 'conflict', count: 1 },
+      { team: 'quay', reason: 'unsupported', count: 1 },
+    ]);
+    expect(await readHeldByReason(kysely, ['calm'])).toEqual([]);
+    expect(await readHeldByReason(kysely, [])).toEqual([]);
+  });
+
+  it('tells what is left of the pace', async () => {
+    // One request a second refills.
+    const settings = { perMinute: 72, burst: 12 };
+    const { db } = database;
+    const pace = createSharedPace(db, 'harbour', settings);
+    const left = async () =>
+      await readTokensLeft(
+        db.kysely,
+        new Map([
+          ['harbour', settings],
+          ['quay', settings],
+        ]),
+      );
+    expect(await left()).toEqual([
+      { team: 'harbour', tokens: 12 },
+      { team: 'quay', tokens: 12 },
+    ]);
+    await pace.reserve(6);
+    const [harbour, quay] = await left();
+    expect(harbour?.tokens).toBeGreaterThanOrEqual(6);
+    expect(harbour?.tokens).toBeLessThan(12);
+    expect(quay?.tokens).toBe(12);
+    await pace.announcePause(60_000);
+    expect((await left())[0]?.tokens).toBe(0);
+    expect(await readTokensLeft(db.kysely, new Map())).toEqual([]);
+  });
+
+  it('tells how long each statement took, also of one that fails', async () => {
+    const took: number[] = [];
+    const db = createDatabase<unknown>({ url: database.url, onQuery: (ms) => took.push(ms) });
+    try {
+      await sql`select pg_sleep(0.05)`.execute(db.kysely);
+      expect(took).toEqual([expect.any(Number)]);
+      expect(took[0]).toBeGreaterThanOrEqual(49);
+      await expect(sql`select 1 / 0`.execute(db.kysely)).rejects.toThrow();
+      expect(took.length).toBe(2);
+      await db.transaction(async (tx) => await sql`select 1`.execute(tx));
+      expect(took.length).toBeGreaterThan(2);
+    } finally {
+      await db.close();
+    }
+  });
+});

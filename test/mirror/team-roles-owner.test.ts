@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runReconcile } from '../../src/app.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { createLog } from '../../src/log.ts';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { migrate } from '../../src/mirror/migrate.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { servers } from '../support/servers.ts';
+import { configFor } from '../system/stage.ts';
+
+/** musterd as the ordinary owner of its tables, and as a role that only has privileges on them. */
+describe.each(servers())('musterd among policies on $name', (server) => {
+  const suffix = randomBytes(4).toString('hex');
+  const [owner, daemon, name] = [`test_owner_${suffix}`, `test_daemon_${suffix}`, `musterd_test_${suffix}`];
+  let emulator: Emulator;
+  let admin: Database<unknown>;
+  let asOwner: Database<unknown>;
+  let asDaemon: Database<unknown>;
+
+  const connect = (role: string) => {
+    const url = new URL(server.url);
+    [url.username, url.password, url.pathname] = [role, 'secret', `/${name}`];
+    return createDatabase<unknown>({ url: url.href, applicationName: 'musterd test' });
+  };
+  const run = (db: Database<unknown>) =>
+    runReconcile(db, configFor(emulator.environment), 'reconcile', { log: createLog({ level: 'silent' }) });
+  const rows = async (text: string) => (await runSqlText(asOwner, text)).rows;
+
+  beforeAll(async () => {
+    emulator = await createEmulator({ http: true, users: 6, tags: 3, fields: 2, ratePerMinute: 0 });
+    admin = createDatabase({ url: server.url });
+    await runSqlText(admin, `create role ${owner} login password 'secret'`);
+    await runSqlText(admin, `create role ${daemon} login password 'secret'`);
+    await runSqlText(admin, `create database ${name} owner ${owner} template template0`);
+    [asOwner, asDaemon] = [connect(owner), connect(daemon)];
+    await migrate(asOwner);
+    await runSqlText(
+      asOwner,
+      `grant usage on schema mirror, sync, report to ${daemon};
+       grant select, insert, update, delete on all tables in schema mirror, sync to ${daemon};
+       grant select on all tables in schema report to ${daemon}`,
+    );
+  });
+  afterAll(async () => {
+    await Promise.all([asOwner.close(), asDaemon.close(), emulator.close()]);
+    await runSqlText(admin, `drop database ${name} with (force)`);
+    await runSqlText(admin, `drop role ${owner}, ${daemon}`);
+    await admin.close();
+  });
+
+  it('runs as the owner, whatever is listed', async () => {
+    await runSqlText(asOwner, 'delete from mirror.team_roles');
+    expect(await run(asOwner)).toMatchObject({ outcome: 'complete' });
+    await runSqlText(
+      asOwner,
+      `update mirror.users set phone = '15550111' where id = (select min(id) from mirror.users)`,
+    );
+    expect(await run(asOwner)).toMatchObject({ outcome: 'complete' });
+    expect(emulator.team.users().filter(({ phone }) => phone === '15550111')).toHaveLength(1);
+    expect(await rows('select count(*)::int from report.roster')).toEqual([[6]]);
+    expect(await rows('select count(*)::int from report.pending')).toEqual([[0]]);
+  });
+
+  it('no policy takes part in the statements of the owner', async () => {
+    const plan = (
+      await rows('explain select * from mirror.users join sync.user_base using (team_id, id)')
+    ).join('\n');
+    expect(plan).not.toMatch(/InitPlan|SubPlan/);
+  });
+
+  it('fails as a role of its own that is not listed, and writes nothing', async () => {
+    const runs = await rows('select max(run_id) from sync.runs');
+    await expect(run(asDaemon)).rejects.toThrow('row-level security');
+    expect(await rows('select max(run_id) from sync.runs')).toEqual(runs);
+  });
+
+  it.each(['public', daemon])(
+    'runs as a role of its own where %s is listed with all teams',
+    async (listed) => {
+      await runSqlText(asOwner, 'delete from mirror.team_roles');
+      await runSqlText(
+        asOwner,
+        `insert into mirror.team_roles (role_name, all_teams) values ('${listed}', true)`,
+      );
+      const phone = listed === 'public' ? '15550112' : '15550113';
+      await runSqlText(
+        asDaemon,
+        `update mirror.users set phone = '${phone}' where id = (select max(id) from mirror.users)`,
+      );
+      expect(await run(asDaemon)).toMatchObject({ outcome: 'complete' });
+      expect(emulator.team.users().filter((user) => user.phone === phone)).toHaveLength(1);
+    },
+  );
+
+  it('runs as a role of its own with bypassrls', async () => {
+    await runSqlText(asOwner, 'delete from mirror.team_roles');
+    await runSqlText(admin, `alter role ${daemon} bypassrls`);
+    expect(await run(asDaemon)).toMatchObject({ outcome: 'complete' });
+    expect((await runSqlText(asDaemon, 'select count(*)::int from report.roster')).rows).toEqual([[6]]);
+  });
+});

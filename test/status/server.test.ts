@@ -1,0 +1,280 @@
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { TeamFreshness } from '../../src/model/freshness.ts';
+import type { ReadyChecks } from '../../src/model/readiness.ts';
+import { createHookTokens } from '../../src/status/hook-tokens.ts';
+import { createStatusServer, type StatusOptions } from '../../src/status/server.ts';
+import { eventually } from '../support/eventually.ts';
+
+const allOk: ReadyChecks = { database: 'ok', migrations: 'ok', credentials: 'ok' };
+
+function team(name: string, fresh: boolean): TeamFreshness {
+  const group = { group: 'users', fresh, ageMs: fresh ? 1 : 9, limitMs: 3, never: false } as const;
+  return { team: name, fresh, groups: [group] };
+}
+
+async function open(options: Partial<StatusOptions> = {}) {
+  const warnings: object[] = [];
+  const server = await createStatusServer({
+    host: '127.0.0.1',
+    port: 0,
+    ready: async () => allOk,
+    freshness: async () => [team('harbour', true)],
+    metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'musterd_up 1\n' }),
+    hook: () => false,
+    log: { warn: (fields) => warnings.push(fields) },
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  const url = `http://127.0.0.1:${server.port}`;
+  const get = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`${url}${path}`, init);
+    const body = await response.text();
+    return { status: response.status, headers: response.headers, body };
+  };
+  return { server, url, get, warnings };
+}
+
+const parse = (body: string) => JSON.parse(body) as unknown;
+
+/** Raw bytes in, raw bytes out. */
+async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  socket.write(bytes);
+  return await text(socket);
+}
+
+describe('the checks', () => {
+  it('says that the process answers', async () => {
+    const { get } = await open();
+    expect(await get('/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  });
+
+  it.each([
+    [allOk, 200],
+    [{ ...allOk, credentials: 'unknown' }, 200],
+    [{ ...allOk, database: 'failing' }, 503],
+    [{ ...allOk, migrations: 'failing' }, 503],
+    [{ ...allOk, credentials: 'failing' }, 503],
+  ] as const)('is ready or not: %j', async (checks, status) => {
+    const { get } = await open({ ready: async () => checks });
+    const answer = await get('/readyz');
+    expect(answer.status).toBe(status);
+    expect(parse(answer.body)).toEqual({ ready: status === 200, checks });
+  });
+
+  it('is not ready when nobody can tell', async () => {
+    const failing = await open({ ready: () => Promise.reject(new Error('the database of somebody')) });
+    expect(await failing.get('/readyz')).toMatchObject({ status: 503, body: '{"error":"not known"}' });
+    expect(failing.warnings).toMatchObject([{ route: '/readyz' }]);
+    const silent = await open({ ready: () => new Promise(() => undefined), answerTimeoutMs: 30 });
+    expect((await silent.get('/readyz')).status).toBe(503);
+  });
+
+  it('tells each team apart, and fails if any is stale', async () => {
+    const teams = [team('harbour', true), team('Équipe & Co', false)];
+    const { get } = await open({ freshness: async () => teams });
+    const all = await get('/freshness');
+    expect(all.status).toBe(503);
+    expect(parse(all.body)).toEqual({ fresh: false, teams });
+    const harbour = await get('/freshness?team=harbour');
+    expect(harbour.status).toBe(200);
+    expect(parse(harbour.body)).toEqual(teams[0]);
+    expect((await get(`/freshness?team=${encodeURIComponent('Équipe & Co')}`)).status).toBe(503);
+    for (const query of ['team=quay', 'team=', 'team=harbour&team=harbour']) {
+      expect((await get(`/freshness?${query}`)).status).toBe(404);
+    }
+  });
+
+  it('is fresh when all are', async () => {
+    const { get } = await open();
+    expect(await get('/freshness')).toMatchObject({ status: 200 });
+  });
+
+  it('gives the metrics as they are', async () => {
+    const { get } = await open();
+    const answer = await get('/metrics');
+    expect(answer).toMatchObject({ status: 200, body: 'musterd_up 1\n' });
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4');
+  });
+
+  it.each(['/healthz', '/readyz', '/freshness', '/metrics'])('answers HEAD %s', async (path) => {
+    const { get } = await open();
+    expect(await get(path, { method: 'HEAD' })).toMatchObject({ status: 200, body: '' });
+  });
+});
+
+describe('hints', () => {
+  const token = 'a-token-of-sixteen-letters';
+  const openDoor = async (options: Partial<StatusOptions> = {}) => {
+    const hints: string[] = [];
+    const teamsOf = createHookTokens(
+      new Map([
+        ['harbour', token],
+        ['quay', 'another-token-of-them'],
+      ]),
+    );
+    const opened = await open({
+      hook: (candidate) => {
+        const teams = teamsOf(candidate);
+        hints.push(...teams);
+        return teams.length > 0;
+      },
+      ...options,
+    });
+    const post = async (path: string, init: RequestInit = {}) =>
+      await opened.get(path, { method: 'POST', ...init });
+    return { ...opened, hints, post };
+  };
+
+  it('takes a known token, and no other', async () => {
+    const { hints, post, get } = await openDoor();
+    expect(await post(`/hooks/${token}`)).toMatchObject({ status: 202, body: '{"status":"accepted"}' });
+    expect(hints).toEqual(['harbour']);
+    for (const wrong of [
+      `${token}x`,
+      token.slice(1),
+      token.toUpperCase(),
+      'x'.repeat(600),
+      '%20',
+      'harbour',
+    ]) {
+      expect(await post(`/hooks/${wrong}`)).toMatchObject({ status: 404, body: '{"error":"not found"}' });
+    }
+    for (const wrong of ['/hooks', '/hooks/', `/hooks/${token}/more`]) {
+      expect((await post(wrong)).status).toBe(404);
+    }
+    expect((await get(`/hooks/${token}`)).status).toBe(404);
+    expect(hints).toEqual(['harbour']);
+  });
+
+  it.each([
+    ['application/json', '{"__proto__": 1'],
+    ['application/json', ''],
+    ['text/plain', 'anything'],
+    ['no content type at all;;', 'anything'],
+    ['application/x-www-form-urlencoded', 'a=b'],
+    ['multipart/form-data', '--'],
+  ])('does not look at a body of %s', async (type, body) => {
+    const { post } = await openDoor();
+    expect((await post(`/hooks/${token}`, { body, headers: { 'content-type': type } })).status).toBe(202);
+  });
+
+  it('takes a body of 64 kB, and none that is larger, however it is sent', async () => {
+    const { post, hints, server } = await openDoor();
+    expect((await post(`/hooks/${token}`, { body: 'x'.repeat(65_536) })).status).toBe(202);
+    expect((await post(`/hooks/${token}`, { body: 'x'.repeat(65_537) })).status).toBe(413);
+    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+    const head = `POST /hooks/${token} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`;
+    expect(await exchange(server.port, `${head}${chunk}0\r\n\r\n`)).toMatch(/^HTTP\/1.1 202 /);
+    expect(await exchange(server.port, `${head}${chunk}${chunk}0\r\n\r\n`)).toMatch(/^HTTP\/1.1 413 /);
+    expect(hints.length).toBe(2);
+  });
+
+  it('listens to an address no longer that has tried too many tokens, for a minute', async () => {
+    let now = 0;
+    const { post, hints } = await openDoor({ monotonicMs: () => now });
+    for (let i = 0; i < 20; i += 1) expect((await post('/hooks/wrong')).status).toBe(404);
+    const blocked = await post(`/hooks/${token}`);
+    expect(blocked).toMatchObject({ status: 429, body: '{"error":"too many attempts"}' });
+    expect(blocked.headers.get('retry-after')).toBe('60');
+    now = 59_999;
+    expect((await post('/hooks/wrong')).status).toBe(429);
+    expect(hints).toEqual([]);
+    now = 60_000;
+    expect((await post(`/hooks/${token}`)).status).toBe(202);
+  });
+
+  it('does not count accepted hints', async () => {
+    const { post } = await openDoor();
+    for (let i = 0; i < 50; i += 1) expect((await post(`/hooks/${token}`)).status).toBe(202);
+  });
+
+  it('never writes a token down', async () => {
+    const { post, warnings } = await openDoor({ hook: () => Promise.reject(new Error('database away')) });
+    const answer = await post(`/hooks/${token}`);
+    expect(answer.status).toBe(503);
+    expect(JSON.stringify([answer.body, warnings])).not.toContain(token);
+    expect(warnings).toMatchObject([{ route: '/hooks/:token' }]);
+  });
+});
+
+describe('what anybody may do', () => {
+  it('carries headers that keep browsers from using it, and lets no other origin in', async () => {
+    const { get } = await open();
+    for (const path of ['/healthz', '/nothing', '/metrics', '/%zz']) {
+      const { headers } = await get(path, { headers: { origin: 'https://elsewhere.example' } });
+      expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'/);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+  });
+
+  it('knows nothing else', async () => {
+    const { get } = await open();
+    for (const path of ['/', '/nothing', '/healthz/', '/metrics/../etc', '/%zz']) {
+      expect(await get(path)).toMatchObject({ status: 404, body: '{"error":"not found"}' });
+    }
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+      expect((await get('/healthz', { method })).status).toBe(404);
+    }
+  });
+
+  it.each([
+    ['localhost', 200],
+    ['LocalHost:9', 200],
+    ['127.0.0.1', 200],
+    ['127.0.0.1:8080', 200],
+    ['[::1]:8080', 200],
+    ['musterd.example.net', 421],
+    ['127.0.0.1.example.net', 421],
+    ['localhost.example.net:80', 421],
+    ['localhost:80@example.net', 421],
+    ['', 421],
+  ])('answers on loopback to the name %j with %i', async (host, status) => {
+    const { server } = await open();
+    const head = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+    expect(await exchange(server.port, head)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+
+  it('answers to any name where it listens for other machines', async () => {
+    const { server } = await open({ host: '0.0.0.0' });
+    const head = 'GET /healthz HTTP/1.1\r\nHost: musterd.example.net\r\nConnection: close\r\n\r\n';
+    expect(await exchange(server.port, head)).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  it('refuses what is no HTTP, and does not wait for what never comes', async () => {
+    const { server } = await open({ requestTimeoutMs: 50 });
+    expect(await exchange(server.port, 'what is this\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*nosniff/s);
+    expect(await exchange(server.port, 'GET /healthz HTTP/1.1\r\nHost: local')).toMatch(/^HTTP\/1.1 408 /);
+    const half = 'POST /hooks/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf';
+    expect(await exchange(server.port, half)).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  it('ends connections that are kept open when it closes', async () => {
+    const { server } = await open();
+    const socket: Socket = connect(server.port, '127.0.0.1');
+    const received: string[] = [];
+    let ended = false;
+    socket.on('data', (chunk) => received.push(chunk.toString()));
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      ended = true;
+    });
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await eventually('an answer', () => received.join('').includes('200 OK'));
+    expect(ended).toBe(false);
+    await server.close();
+    await eventually('the end of the connection', () => ended);
+  });
+
+  it('says when the port is taken', async () => {
+    const { server } = await open();
+    await expect(open({ port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+});

@@ -1,0 +1,492 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configSchema } from '../../src/config.ts';
+import { compareConfigurations } from '../../src/config-compare.ts';
+import { type Configuration, loadConfig, loadConfiguration } from '../../src/config-sources.ts';
+import { type ErrorCode, MusterdError } from '../../src/errors.ts';
+
+let folder: string;
+let file: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'musterd-teams-'));
+  file = join(folder, 'teams.yaml');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Environment = Readonly<Record<string, string>>;
+
+function write(name: string, text: string, mode = 0o600): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  return path;
+}
+
+const load = (yaml: string, env: Environment = {}): Configuration =>
+  loadConfiguration(write('teams.yaml', yaml), env);
+
+/** What is said instead, without the file's path. */
+function complaint(work: () => unknown, code: ErrorCode = 'configuration'): string {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof MusterdError)) throw error;
+    expect(error.code).toBe(code);
+    return `${error.message}${code === 'usage' ? ` / ${error.hint}` : ''}`.replaceAll(`${file}:`, '');
+  }
+  throw new Error('nothing was wrong');
+}
+const complaintOf = (yaml: string, env: Environment = {}) => complaint(() => load(yaml, env));
+
+const inBraces = (text: string) => `\${${text}}`;
+
+const two = 'push: {batchSize: 7, maxTries: 5}\nteams:\n  south: {}\n  north:\n    push: {batchSize: 9}\n';
+
+describe('a file of several teams', () => {
+  it('gives each the defaults of all and what it says of its own, in the order of the file', () => {
+    const { teams, file: path } = load(two);
+    expect(path).toBe(file);
+    const south = configSchema.parse({ team: 'south', push: { batchSize: 7, maxTries: 5 } });
+    expect(teams).toEqual([south, { ...south, team: 'north', push: { ...south.push, batchSize: 9 } }]);
+  });
+
+  it('keeps the order of names that are numbers', () => {
+    expect(load('teams: {9: {}, b: {}, 1: {}}\n').teams.map(({ team }) => team)).toEqual(['9', 'b', '1']);
+  });
+
+  it('merges sections and replaces lists', () => {
+    const yaml = `
+      scope: {tags: {archived: false, assigned: 3}}
+      roles: {admin: [1, 2]}
+      segments: [{name: all}, {name: vip}]
+      teams:
+        a:
+          scope: {tags: {archived: true}}
+          roles: {admin: [7]}
+          segments: [{name: mine}]
+          # an empty section is no setting
+          push:
+        b:
+    `;
+    expect(load(yaml).teams).toMatchObject([
+      {
+        team: 'a',
+        scope: { tags: { archived: true, assigned: 3 } },
+        roles: { admin: [7] },
+        segments: [{ name: 'mine', body: {} }],
+        push: { batchSize: 25 },
+      },
+      { team: 'b', scope: { tags: { archived: false, assigned: 3 } }, roles: { admin: [1, 2] } },
+    ]);
+  });
+
+  it('may repeat itself by an alias', () => {
+    const yaml = `teams:\n  a: &a {service: {baseUrl: "${inBraces('URL')}"}}\n  b: *a\n`;
+    const { teams } = load(yaml, { URL: 'https://service.example' });
+    expect(teams.map(({ service }) => service.baseUrl)).toEqual(Array(2).fill('https://service.example'));
+    expect(complaintOf('teams:\n  a: {push: &p {batchSize: 2}}\n  b: {push: *p, pusch: 1}\n')).toBe(
+      '3:24: teams.b.pusch: there is no such setting',
+    );
+  });
+
+  it('is one team where it names one, and as ever where it names none', () => {
+    const config = loadConfig(write('teams.yaml', 'teams: {north: {push: {batchSize: 3}}}\n'), {
+      MUSTERD_SECRET_ID: 'an-id',
+      MUSTERD_SECRET_KEY: 'a-key',
+    });
+    expect(config).toMatchObject({ team: 'north', service: { secretId: 'an-id' }, push: { batchSize: 3 } });
+    expect(load('teams:\npush: {batchSize: 3}\n').teams).toEqual([
+      configSchema.parse({ push: { batchSize: 3 } }),
+    ]);
+    expect(loadConfiguration(undefined, {})).toEqual({
+      teams: [configSchema.parse({})],
+      file: undefined,
+      warnings: [],
+    });
+  });
+});
+
+describe('one team of several', () => {
+  const north = (env: Environment, name?: string) => loadConfig(write('teams.yaml', two), env, name);
+
+  it('is chosen by name, or by MUSTERD_TEAM', () => {
+    expect(north({}, 'north').team).toBe('north');
+    expect(north({ MUSTERD_TEAM: 'north' }).push.batchSize).toBe(9);
+    expect(north({ MUSTERD_TEAM: 'north' }, 'south').team).toBe('south');
+  });
+
+  it('has to be', () => {
+    const said = complaint(() => north({ MUSTERD_TEAM: '' }), 'usage');
+    expect(said).toBe('There are several teams: south, north / Say which one with --team.');
+  });
+
+  it('has to be there', () => {
+    expect(complaint(() => north({}, 'west'), 'usage')).toBe(
+      'There is no team "west" in the configuration / There is: south, north.',
+    );
+    expect(complaint(() => loadConfig(undefined, {}, 'west'), 'usage')).toContain('There is: default.');
+    expect(loadConfig(undefined, { MUSTERD__team: 'west' }, 'west').team).toBe('west');
+  });
+});
+
+describe('the environment with several teams', () => {
+  it('wins over all of them, or reaches one', () => {
+    const env = {
+      MUSTERD__push__batchSize: '11',
+      MUSTERD__teams__north__push__batchSize: '12',
+      MUSTERD__teams__south__segments: '[{"name":"south"}]',
+      MUSTERD_BASE_URL: 'https://service.example',
+      DATABASE_URL: 'postgres://database.example/x',
+    };
+    const { teams } = load(two, env);
+    const common = {
+      service: { baseUrl: 'https://service.example' },
+      database: { url: 'postgres://database.example/x' },
+    };
+    expect(teams).toMatchObject([
+      { team: 'south', push: { batchSize: 11, maxTries: 5 }, segments: [{ name: 'south' }], ...common },
+      { team: 'north', push: { batchSize: 12, maxTries: 5 }, segments: [{ name: 'all' }], ...common },
+    ]);
+  });
+
+  it('names the teams where no file does', () => {
+    const { teams } = loadConfiguration(undefined, {
+      MUSTERD__teams__north__service__secretId: 'north-id',
+      MUSTERD__teams: '{"south":{"service":{"secretId":"south-id"}}}',
+    });
+    const pairs = teams.map(({ team, service }) => [team, service.secretId]);
+    expect(Object.fromEntries(pairs)).toEqual({ north: 'north-id', south: 'south-id' });
+  });
+
+  it.each([
+    ['MUSTERD_SECRET_ID', 'x'],
+    ['MUSTERD_SECRET_KEY', 'x'],
+    ['MUSTERD_NEXT_SECRET_ID', 'x'],
+    ['MUSTERD_NEXT_SECRET_KEY', 'x'],
+    ['MUSTERD_API_KEY', 'x'],
+    ['MUSTERD__service__secretKeyFile', 'key'],
+    ['MUSTERD__service', '{"secretId":"x"}'],
+  ])('can not give all of them the credentials of one: %s', (name, value) => {
+    write('key', 'x');
+    const said = complaintOf(two, { [name]: value });
+    expect(said).toMatch(new RegExp(`^${name}: it would count for all teams \\(south, north\\)`));
+    expect(said).toContain('MUSTERD__teams__south__service__secretId');
+  });
+
+  it('can not give them by a file either', () => {
+    const path = write('key', 'the-key');
+    expect(complaintOf(two, { MUSTERD_SECRET_KEY_FILE: path })).toMatch(/^MUSTERD_SECRET_KEY_FILE: it would/);
+  });
+
+  it.each([
+    [{ MUSTERD__teams__north__push__batchSize: '99' }, 'MUSTERD__teams__north__push__batchSize: Too big'],
+    [{ MUSTERD__push__batchSize: '99' }, 'MUSTERD__push__batchSize: Too big'],
+    [
+      { MUSTERD__teams__west__push__batchSize: '9' },
+      'MUSTERD__teams__west__push__batchSize: the file names no',
+    ],
+    [{ MUSTERD__teams__north__pusch__a: '9' }, 'MUSTERD__teams__north__pusch__a: there is no such setting'],
+    [{ MUSTERD__teams__north__status__port: '9' }, 'MUSTERD__teams__north__status__port: can not differ'],
+    [{ MUSTERD__teams__north: '9' }, 'MUSTERD__teams__north: a mapping of settings is expected'],
+    [{ MUSTERD__team: 'north' }, 'MUSTERD__team: the teams are named under "teams"; to choose'],
+  ])('is told of what is wrong with %j, once', (env, start) => {
+    const said = complaintOf(two, env as Environment);
+    expect(said.startsWith(start)).toBe(true);
+    expect(said.split('\n')).toHaveLength(1);
+  });
+});
+
+describe('a complaint about a team', () => {
+  it.each([
+    ['teams:\n  north:\n    push:\n      batchSize: 26\n', '4:18: teams.north.push.batchSize: Too big'],
+    [
+      'push:\n  batchSize: 26\nteams:\n  north:\n    push:\n      maxTries: 2\n',
+      '2:14: teams.north.push.batchSize: Too big',
+    ],
+    [
+      'push:\n  batchSize: 26\nteams:\n  a:\n  b:\n    push: {batchSize: 2}\n  c:\n',
+      '2:14: teams.a.push.batchSize (and of another team): Too big',
+    ],
+    ['teams:\n  north:\n    pusch: 3\n', '3:12: teams.north.pusch: there is no such setting'],
+    [
+      'teams:\n  north:\n    push:\n      batch: 3\n',
+      '4:14: teams.north.push.batch: there is no such setting',
+    ],
+    ['pusch: 3\nteams: {a: {}, b: {}}\n', '1:8: pusch: there is no such setting'],
+    ['database: {migrate: perhaps}\nteams: {a: {}, b: {}}\n', '1:21: database.migrate: Invalid'],
+    ['teams:\n  north: 3\n', '2:10: teams.north: a mapping of settings is expected'],
+    ['teams: 3\n', '1:8: teams: a mapping is expected'],
+    ['teams: {}\n', '1:8: teams: a mapping is expected'],
+    ['teams: [north]\n', '1:8: teams: a mapping is expected'],
+    ["teams: {' north': {}}\n", '1:19: teams. north: a name is expected'],
+    ['team: a\nteams: {north: {}}\n', '1:7: team: the teams are named under "teams"; leave this out'],
+    [
+      'teams:\n  north:\n    database: {url: x}\n',
+      '3:15: teams.north.database: can not differ from team to team',
+    ],
+    ['teams: {north: {team: a}}\n', '1:23: teams.north.team: can not differ from team to team'],
+    [
+      'segments: [{name: a}, {name: 3}]\nteams: {n: {segments: [{name: all}, {body: {}}]}}\n',
+      '2:37: teams.n.segments.1.name: ',
+    ],
+    ['teams:\n  41: {push: {batchSize: 0}}\n', '2:26: teams.41.push.batchSize: Too small'],
+    ['teams: {a: {}, a: {}}\n', '1:16: Map keys must be unique'],
+  ])('in %j says where it stands', (yaml, start) => {
+    const said = complaintOf(yaml);
+    expect(said.slice(0, start.length)).toBe(start);
+    expect(said.split('\n')).toHaveLength(1);
+  });
+});
+
+describe('two teams', () => {
+  const shared = (first: string, second: string, common = '') =>
+    complaintOf(`${common}teams:\n  a: {${first}}\n  b: {${second}}\n`);
+
+  it.each([
+    ["service: {secretId: 'x'}", "service: {secretId: 'x'}", '3:27: teams.b.service.secretId: teams.a has'],
+    [
+      "service: {secretId: 'x'}",
+      "service: {nextSecretId: 'x'}",
+      '3:31: teams.b.service.nextSecretId: teams.a',
+    ],
+    [
+      "service: {apiKey: 'x'}",
+      "service: {apiKey: 'x'}",
+      '3:25: teams.b.service.apiKey: teams.a has the same API key',
+    ],
+    [
+      'hooks: {token: a-token-of-sixteen}',
+      'hooks: {token: a-token-of-sixteen}',
+      '3:22: teams.b.hooks.token: teams.a has the same token',
+    ],
+  ])('can not share a credential or a token: %s, %s', (first, second, start) => {
+    const said = shared(first, second);
+    expect(said.startsWith(start)).toBe(true);
+    expect(said).not.toContain('sixteen');
+  });
+
+  it('can not inherit one either, nor have it at two spellings of one address', () => {
+    const common = "service: {secretId: 'x', baseUrl: 'https://service.example'}\n";
+    expect(shared('', '', common)).toMatch(
+      /^1:21: teams\.b\.service\.secretId: teams\.a has the same API Secret/,
+    );
+    expect(shared('', "service: {baseUrl: 'https://service.example/'}", common)).toContain(
+      'the same API Secret',
+    );
+  });
+
+  it('can have the same id at different services', () => {
+    const yaml = `service: {secretId: 'x'}\nteams:
+      a: {service: {baseUrl: 'https://a.example'}}
+      b: {service: {baseUrl: 'https://b.example'}}\n`;
+    expect(load(yaml).teams).toHaveLength(2);
+  });
+
+  it('can not take one from two files with the same content', () => {
+    write('a-token', 'a-token-of-sixteen\n');
+    write('b-token', 'a-token-of-sixteen');
+    expect(shared('hooks: {tokenFile: a-token}', 'hooks: {tokenFile: b-token}')).toMatch(
+      /^3:26: teams\.b\.hooks\.tokenFile: teams\.a has the same token/,
+    );
+  });
+});
+
+describe('variables in the file', () => {
+  const put = (text: string, env: Environment) =>
+    load(`service:\n  secretKey: ${text}\n`, env).teams[0].service;
+
+  it.each([
+    [inBraces('KEY'), 'the-key'],
+    [`'a ${inBraces('KEY')} and ${inBraces('OTHER')}'`, 'a the-key and other'],
+    [inBraces('MISSING:-a default'), 'a default'],
+    [inBraces('EMPTY:-a default'), 'a default'],
+    [inBraces('KEY:-a default'), 'the-key'],
+    [`${inBraces('MISSING:-')}x`, 'x'],
+    [`$${inBraces('KEY')}`, inBraces('KEY')],
+    [`$KEY $$ ${inBraces('KEY')}`, '$KEY $$ the-key'],
+  ])('are put into %s', (text, expected) => {
+    expect(put(text, { KEY: 'the-key', OTHER: 'other', EMPTY: '' }).secretKey).toBe(expected);
+  });
+
+  it.each(['0012', 'true', '{a: 1}', 'a: b # c', "it's\n- two", inBraces('KEY'), '$$'])(
+    'are text, whatever they hold: %j',
+    (value) => {
+      expect(put(inBraces('VALUE'), { VALUE: value }).secretKey).toBe(value);
+    },
+  );
+
+  it('may hold a number where a number is expected', () => {
+    expect(load(`push: {batchSize: "${inBraces('SIZE')}"}\n`, { SIZE: '4' }).teams[0].push.batchSize).toBe(4);
+  });
+
+  it('are put into values alone', () => {
+    const yaml = `teams:\n  "${inBraces('KEY')}": {}\n`;
+    expect(load(yaml, { KEY: 'x' }).teams[0].team).toBe(inBraces('KEY'));
+  });
+
+  it('are put into lists', () => {
+    const yaml = `segments:\n  - name: all\n  - name: ${inBraces('KEY')}\n`;
+    expect(load(yaml, { KEY: 'vip' }).teams[0].segments[1]?.name).toBe('vip');
+  });
+
+  it.each([
+    [inBraces('MISSING'), 'the environment variable MISSING is not set'],
+    [inBraces('a-canary'), 'begin the name of a variable'],
+    [inBraces(''), 'begin the name of a variable'],
+    [`${inBraces('KEY').slice(0, -1)}-canary`, 'begin the name of a variable'],
+  ])('that can not be put in are complained about: %s', (text, message) => {
+    const said = complaintOf(`teams:\n  north:\n    service:\n      secretKey: ${text}\n`, { KEY: 'x' });
+    expect(said.startsWith('4:18: teams.north.service.secretKey: ')).toBe(true);
+    expect(said).toContain(message);
+    expect(said).not.toContain('canary');
+  });
+
+  it('are complained about all at once', () => {
+    const yaml = `service: {secretId: "${inBraces('A')}", secretKey: "${inBraces('B')}"}\n`;
+    expect(complaintOf(yaml).split('\n')).toHaveLength(2);
+  });
+});
+
+describe('secrets in files', () => {
+  const credentials = () => {
+    const path = join(folder, 'credentials');
+    mkdirSync(path, { recursive: true });
+    return path;
+  };
+
+  it('are trimmed, and looked up beside the settings file, or where the path says', () => {
+    const key = write('north-key', '  the key of the north\r\n');
+    write('url', 'postgres://database.example/x\n');
+    for (const name of ['north-key', key]) {
+      const [config] = load(`database: {urlFile: url}\nservice: {secretKeyFile: ${name}}\n`).teams;
+      expect(config.service).toMatchObject({ secretKey: 'the key of the north', secretKeyFile: name });
+      expect(config.database.url).toBe('postgres://database.example/x');
+    }
+  });
+
+  it.each([
+    ['database: {urlFile: it}', ['database', 'url']],
+    ['service: {secretKeyFile: it}', ['service', 'secretKey']],
+    ['service: {nextSecretKeyFile: it}', ['service', 'nextSecretKey']],
+    ['service: {apiKeyFile: it}', ['service', 'apiKey']],
+    ['hooks: {tokenFile: it}', ['hooks', 'token']],
+  ])('can be given by %s', (yaml, [section = '', key = '']) => {
+    write('it', 'a secret of sixteen\n');
+    expect(load(`${yaml}\n`).teams[0]).toMatchObject({ [section]: { [key]: 'a secret of sixteen' } });
+  });
+
+  it("are looked up among systemd's credentials first", () => {
+    write('beside', 'beside');
+    write('both', 'beside');
+    const env = { CREDENTIALS_DIRECTORY: credentials() };
+    write('credentials/both', 'of systemd');
+    const read = (name: string) => load(`service: {apiKeyFile: ${name}}\n`, env).teams[0].service.apiKey;
+    expect([read('both'), read('beside')]).toEqual(['of systemd', 'beside']);
+  });
+
+  it('are given once in one place', () => {
+    write('key', 'x');
+    const both = "service: {apiKey: 'x', apiKeyFile: key}";
+    const message = 'service.apiKeyFile: service.apiKey is set as well: give one of the two';
+    expect(complaintOf(`${both}\n`)).toBe(`1:36: ${message}`);
+    expect(complaintOf(`teams: {a: {${both}}}\n`)).toBe(`1:48: teams.a.${message}`);
+    expect(complaintOf('', { DATABASE_URL: 'x', MUSTERD__database__urlFile: 'y' })).toContain(
+      'MUSTERD__database__urlFile: database.url is set as well',
+    );
+  });
+
+  it('are replaced by what stands in a stronger place, in either form', () => {
+    write('key', 'of a file');
+    const yaml = `service: {apiKeyFile: key}
+teams:
+  a: {service: {apiKey: of a}}
+  b: {service: {baseUrl: https://b.example}}\n`;
+    expect(load(yaml).teams.map(({ service }) => service.apiKey)).toEqual(['of a', 'of a file']);
+    expect(
+      load("service: {apiKey: 'x'}\nteams: {a: {service: {apiKeyFile: key}}}\n").teams[0].service,
+    ).toMatchObject({
+      apiKey: 'of a file',
+    });
+    const byEnv = load('database: {urlFile: nowhere}\n', { DATABASE_URL: 'postgres://x.example/x' });
+    expect(byEnv.teams[0].database).toMatchObject({ url: 'postgres://x.example/x' });
+  });
+
+  it('are complained about by the setting that names the file', () => {
+    write('short', 'canary');
+    write('empty', '\n');
+    expect(complaintOf('teams: {a: {hooks: {tokenFile: short}}}\n')).toBe(
+      '1:32: teams.a.hooks.tokenFile: at least 16 characters',
+    );
+    expect(complaintOf('service: {apiKeyFile: empty}\n')).toBe(
+      `1:23: service.apiKeyFile: ${join(folder, 'empty')} is empty`,
+    );
+    expect(complaintOf('service: {apiKeyFile: nowhere}\n')).toBe(
+      `1:23: service.apiKeyFile: ${join(folder, 'nowhere')} can not be read (ENOENT)`,
+    );
+    expect(complaintOf('service: {apiKeyFile: 3}\n')).toMatch(/^1:23: service\.apiKeyFile: /);
+    expect(complaintOf('', { MUSTERD__service__apiKeyFile: 'nowhere' })).toMatch(
+      /^MUSTERD__service__apiKeyFile: /,
+    );
+  });
+
+  it.runIf(process.platform !== 'win32')('are warned about where others can read them', () => {
+    write('private', 'x', 0o600);
+    const open = write('open', 'y', 0o640);
+    expect(load('service: {apiKeyFile: private}\n').warnings).toEqual([]);
+    const { warnings } = load('database: {urlFile: open}\nteams: {a: {}, b: {}}\n');
+    expect(warnings).toEqual([
+      `${file}:1:21: database.urlFile: ${open} can be read by others than its owner (mode 640); "chmod 600" ends that`,
+    ]);
+    const env = { CREDENTIALS_DIRECTORY: credentials() };
+    write('credentials/of-systemd', 'z', 0o440);
+    expect(load('service: {apiKeyFile: of-systemd}\n', env).warnings).toEqual([]);
+  });
+});
+
+describe('two readings of the settings', () => {
+  const compare = (before: string, after: string, env: Environment = {}) =>
+    compareConfigurations(load(before), load(after, env));
+
+  it('are equal where nothing that counts has moved', () => {
+    const none = { added: [], removed: [], changed: [], needsRestart: [] };
+    expect(compare(two, two)).toEqual(none);
+    expect(compare(two, `# words\nrate: {perMinute: 500}\n${two}`)).toEqual(none);
+    expect(compare('teams: {a: {}, b: {}}\n', 'teams: {b: {}, a: {}}\n')).toEqual(none);
+  });
+
+  it('differ by team', () => {
+    const after = 'push: {batchSize: 7, maxTries: 5}\nteams:\n  west: {}\n  north: {roles: {admin: [3]}}\n';
+    expect(compare(two, after)).toEqual({
+      added: ['west'],
+      removed: ['south'],
+      changed: ['north'],
+      needsRestart: [],
+    });
+    expect(compare(two, two, { MUSTERD__push__batchSize: '1' }).changed).toEqual(['south', 'north']);
+  });
+
+  it('differ in what the process can not change while it runs', () => {
+    const after = `status: {port: 8080}\ndatabase: {url: x, migrate: false}\nlog: {level: debug}\n${two}`;
+    expect(compare(two, after)).toEqual({
+      added: [],
+      removed: [],
+      changed: [],
+      needsRestart: expect.arrayContaining([
+        'status.port',
+        'database.url',
+        'database.migrate',
+        'log.level',
+      ]) as unknown,
+    });
+  });
+
+  it('differ where a secret file has a new content', () => {
+    const yaml = 'teams: {a: {service: {apiKeyFile: turning}}}\n';
+    write('turning', 'old');
+    const before = load(yaml);
+    write('turning', 'new');
+    expect(compareConfigurations(before, load(yaml)).changed).toEqual(['a']);
+  });
+});

@@ -1,0 +1,222 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Running, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
+
+describe('musterd daemon', () => {
+  let stage: Stage;
+  let daemons: Running[] = [];
+  const open = async (options: StageOptions = {}) => {
+    stage = await createStage({ emulator: { users: 30, tags: 5, fields: 3 }, ...options });
+  };
+  afterEach(async () => {
+    for (const { process } of daemons) process.kill('SIGKILL');
+    await Promise.all(daemons.map(({ ended }) => ended));
+    daemons = [];
+    await stage.close();
+  });
+  /** Schedules that do not come up by themselves while a test runs. */
+  const quiet = {
+    MUSTERD__schedule__users: '0 0 1 1 *',
+    MUSTERD__schedule__listings: '0 0 1 1 *',
+    MUSTERD__schedule__counts: '0 0 1 1 *',
+  };
+  const start = (more: Readonly<Record<string, string>> = {}) => {
+    const daemon = startMusterd(['daemon'], {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      MUSTERD__rate__perMinute: '100000',
+      MUSTERD__log__level: 'debug',
+      ...quiet,
+      ...more,
+    });
+    daemons.push(daemon);
+    return daemon;
+  };
+  const stop = async (daemon: Running) => {
+    daemon.process.kill('SIGTERM');
+    return await daemon.ended;
+  };
+  const runs = async (where = 'true') =>
+    Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
+  const firstRun = (daemon: Running) =>
+    eventually('the first run is complete', async () => {
+      expect(daemon.process.exitCode).toBeNull();
+      return (await runs(`groups @> '{users,listings,counts}' and outcome = 'complete'`)) === 1;
+    });
+  const emailOf = (id: number) => stage.emulator.team.user(id).email;
+  const aUser = () => {
+    const [user] = stage.emulator.team.users().filter(({ email }) => email !== null);
+    if (user === undefined) throw new Error('no user');
+    return user;
+  };
+
+  it('carries an edit to the service in less than three seconds, and asks for nobody else', async () => {
+    await open();
+    const daemon = start({ MUSTERD__edits__everyMs: '500' });
+    await firstRun(daemon);
+    const { id } = aUser();
+    const took: number[] = [];
+    for (const turn of [1, 2, 3]) {
+      await eventually('a push may leave at once', async () => {
+        const [[free] = []] = await stage.sql(
+          `select coalesce(max(started_at), '-infinity') < clock_timestamp() - interval '500 ms' from sync.due where run_group = 'edits'`,
+        );
+        return free === 'true';
+      });
+      stage.emulator.clearRequests();
+      const began = performance.now();
+      await stage.sql(`update mirror.users set email = 'turn${turn}@example.com' where id = ${id}`);
+      await eventually('the edit is on the service', () => emailOf(id) === `turn${turn}@example.com`);
+      took.push(performance.now() - began);
+      await eventually(
+        'the run is recorded',
+        async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === turn,
+      );
+      expect(stage.emulator.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+        'GET /v1/team',
+        'GET /v1/users/get',
+        'GET /v1/users/get',
+        'POST /v1/users/update',
+      ]);
+      expect(stage.updates().map((user) => user['id'])).toEqual([id]);
+    }
+    expect(took.toSorted((a, b) => a - b)[1]).toBeLessThan(3_000);
+    expect(await stop(daemon)).toMatchObject({ code: 0 });
+  });
+
+  it('pushes edits of one moment together, and no more often than every five seconds', async () => {
+    await open();
+    const daemon = start({ MUSTERD__edits__everyMs: '3000' });
+    await firstRun(daemon);
+    const users = stage.emulator.team
+      .users()
+      .filter(({ email }) => email !== null)
+      .slice(0, 6);
+    for (const [index, { id }] of users.entries())
+      await stage.sql(`update mirror.users set email = 'many${index}@example.com' where id = ${id}`);
+    await eventually('all are on the service', () =>
+      users.every(({ id }, index) => emailOf(id) === `many${index}@example.com`),
+    );
+    await stage.sql(`update mirror.users set email = 'late@example.com' where id = ${users[0]?.id}`);
+    await eventually('the late one is, too', () => emailOf(users[0]?.id ?? 0) === 'late@example.com');
+    await eventually(
+      'both are recorded',
+      async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === 2,
+    );
+    const [[gap] = []] = await stage.sql(
+      `select extract(epoch from max(started_at) - min(started_at)) from sync.runs where groups = '{edits}'`,
+    );
+    expect(Number(gap)).toBeGreaterThanOrEqual(3);
+    await stop(daemon);
+  });
+
+  it('finds edits that nobody told of by looking at the mirror alone', async () => {
+    await open();
+    const daemon = start({ MUSTERD__edits__pollMs: '500' });
+    await firstRun(daemon);
+    stage.emulator.clearRequests();
+    const polled = performance.now();
+    await eventually('it has looked a few times', () => performance.now() - polled > 1_500);
+    expect(stage.emulator.requests).toEqual([]);
+    const { id } = aUser();
+    await stage.sql(
+      `alter table mirror.users disable trigger users_tell_of_edits; update mirror.users set email = 'unheard@example.com' where id = ${id}`,
+    );
+    await eventually('the edit is on the service', () => emailOf(id) === 'unheard@example.com');
+    await stop(daemon);
+  });
+
+  it('does not push again and again what waits for a person', async () => {
+    await open({ emulator: { users: 60, tags: 1, fields: 1 } });
+    const daemon = start({ MUSTERD__edits__pollMs: '300', MUSTERD__edits__everyMs: '300' });
+    await firstRun(daemon);
+    await stage.sql(`update mirror.users set email = 'all' || id || '@example.com'`);
+    await eventually('the plan is refused', async () => (await runs(`outcome = 'refused'`)) === 1);
+    stage.emulator.clearRequests();
+    const polled = performance.now();
+    await eventually('it has looked a few times', () => performance.now() - polled > 2_000);
+    expect(stage.emulator.requests).toEqual([]);
+    expect(stage.updates()).toEqual([]);
+    await stop(daemon);
+  });
+
+  it('follows a schedule for each group, and does nothing else with it', async () => {
+    await open();
+    const daemon = start({ MUSTERD__schedule__counts: '* * * * * *' });
+    await firstRun(daemon);
+    stage.emulator.clearRequests();
+    await eventually(
+      'three counts are taken',
+      async () => (await runs(`groups = '{counts}' and outcome = 'complete'`)) >= 3,
+    );
+    expect(new Set(stage.emulator.requests.map(({ path }) => path))).toEqual(
+      new Set(['/v1/team', '/v1/contacts/count']),
+    );
+    expect(await runs(`groups <> '{counts}'`)).toBe(1);
+    await stop(daemon);
+  });
+
+  it('does what came due while nobody ran, and once', async () => {
+    await open();
+    const first = start();
+    await firstRun(first);
+    await stop(first);
+    // As after a night of sleep: listings came up many times, and counts will in a year.
+    await stage.sql(
+      `update sync.due set due_at = clock_timestamp() - interval '9 hours' where run_group = 'listings'`,
+    );
+    const [[last] = []] = await stage.sql('select max(run_id) from sync.runs');
+    const second = start({ MUSTERD__daemon__queue: 'postgres' });
+    await eventually(
+      'the listings are refreshed',
+      async () => (await runs(`run_id > ${last} and groups = '{listings}' and outcome = 'complete'`)) === 1,
+    );
+    await eventually('they are due in a year', async () => {
+      const [[later] = []] = await stage.sql(
+        `select due_at > clock_timestamp() + interval '1 hour' from sync.due where run_group = 'listings'`,
+      );
+      return later === 'true';
+    });
+    expect(await runs(`run_id > ${last}`)).toBe(1);
+    expect(await stop(second)).toMatchObject({ code: 0 });
+  });
+
+  it('is not put off by a clock that was set back', async () => {
+    await open();
+    const first = start();
+    await firstRun(first);
+    await stop(first);
+    await stage.sql(
+      `update sync.due set due_at = clock_timestamp() + interval '2 days', started_at = clock_timestamp() + interval '1 day' where run_group = 'users'`,
+    );
+    const [[last] = []] = await stage.sql('select max(run_id) from sync.runs');
+    const second = start({ MUSTERD__daemon__queue: 'postgres' });
+    await eventually(
+      'the users are reconciled',
+      async () => (await runs(`run_id > ${last} and 'users' = any (groups) and outcome = 'complete'`)) === 1,
+    );
+    await stop(second);
+  });
+
+  it('leaves a team that fails again and again alone for longer each time, and recovers by itself', async () => {
+    await open();
+    const daemon = start({
+      MUSTERD__schedule__users: '* * * * * *',
+      MUSTERD__http__totalDeadlineMs: '1000',
+    });
+    await firstRun(daemon);
+    stage.emulator.addFault({ kind: 'status', code: 400, path: '/v1/team', times: 'always' });
+    await eventually('three runs have failed', async () => (await runs(`outcome = 'failed'`)) >= 3);
+    const gaps = await stage.sql(
+      `select extract(epoch from started_at - lag(started_at) over (order by run_id)) from sync.runs where outcome = 'failed'`,
+    );
+    expect(Number(gaps[2]?.[0])).toBeGreaterThan(1.5);
+    stage.emulator.clearFaults();
+    const before = await runs(`outcome = 'complete'`);
+    await eventually('a run is complete again', async () => (await runs(`outcome = 'complete'`)) > before);
+    const [[failures] = []] = await stage.sql(`select failures from sync.due where run_group = 'users'`);
+    expect(failures).toBe('0');
+    await stop(daemon);
+  });
+});

@@ -1,0 +1,145 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Running, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+/** Counts who calls. */
+async function createAlarm() {
+  const calls: string[] = [];
+  const server: Server = createServer((request, response) => {
+    calls.push(`${request.method} ${request.url}`);
+    response.end('ok');
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return { calls, url: `http://127.0.0.1:${port}/alive`, close: () => server.close() };
+}
+
+describe('what the daemon tells the outside', () => {
+  let stage: Stage;
+  let daemon: Running;
+  let alarm: Awaited<ReturnType<typeof createAlarm>>;
+  afterEach(async () => {
+    daemon.process.kill('SIGKILL');
+    await daemon.ended;
+    alarm.close();
+    await stage.close();
+  });
+
+  const token = 'a-token-that-nobody-guesses';
+  const open = async (more: Readonly<Record<string, string>> = {}) => {
+    stage = await createStage({ emulator: { users: 10, tags: 2, fields: 2 } });
+    alarm = await createAlarm();
+    daemon = startMusterd(['daemon'], {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      MUSTERD__rate__perMinute: '100000',
+      MUSTERD__schedule__users: '0 0 1 1 *',
+      MUSTERD__schedule__listings: '0 0 1 1 *',
+      MUSTERD__schedule__counts: '0 0 1 1 *',
+      MUSTERD__status__port: String(await freePort()),
+      MUSTERD__hooks__token: token,
+      MUSTERD__ping__url: alarm.url,
+      ...more,
+    });
+    await eventually('the daemon has started', () => daemon.output().stderr.includes('daemon started'));
+    const [, port] = /"port":(\d+)/.exec(daemon.output().stderr) ?? [];
+    return async (path: string, init: RequestInit = {}) =>
+      await fetch(`http://127.0.0.1:${port}${path}`, init);
+  };
+  const freePort = async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  };
+  const runs = async (where = 'true') =>
+    Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
+
+  it('is alive, ready and fresh after its first run, counts it, and calls the dead-man switch once', async () => {
+    const ask = await open();
+    expect((await ask('/healthz')).status).toBe(200);
+    await eventually('the first run is complete', async () => (await runs(`outcome = 'complete'`)) === 1);
+    await eventually('the switch is called', () => alarm.calls.length > 0);
+    expect(alarm.calls).toEqual(['GET /alive']);
+    const ready = await ask('/readyz');
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toEqual({
+      ready: true,
+      checks: { database: 'ok', migrations: 'ok', credentials: 'ok' },
+    });
+    expect((await ask('/freshness')).status).toBe(200);
+    expect((await ask('/freshness?team=default')).status).toBe(200);
+    expect((await ask('/freshness?team=nobody')).status).toBe(404);
+    const metrics = await (await ask('/metrics')).text();
+    expect(metrics).toMatch(/^musterd_runs_total\{.*outcome="complete".*\} 1$/m);
+    expect(metrics).toMatch(/^musterd_fresh\{team="default"\} 1$/m);
+    expect(metrics).toMatch(/^musterd_requests_total\{.*operation="GET \/v1\/team".*\} 1$/m);
+    for (const user of stage.emulator.team.users()) {
+      if (user.last) expect(metrics).not.toContain(user.last);
+      if (user.email) expect(metrics).not.toContain(user.email);
+    }
+    daemon.process.kill('SIGTERM');
+    const { code, stderr } = await daemon.ended;
+    expect(code).toBe(0);
+    expect(stderr).not.toContain(token);
+    expect(stderr).not.toContain(alarm.url);
+  });
+
+  it('is stale and silent to the switch when runs fail, says why it is not ready, and recovers', async () => {
+    const ask = await open({ MUSTERD__schedule__users: '* * * * * *' });
+    await eventually('the switch is called', () => alarm.calls.length > 0);
+    expect((await ask('/freshness')).status).toBe(200);
+    stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/team', times: 'always' });
+    await eventually('a run has failed', async () => (await runs(`outcome = 'failed'`)) >= 1);
+    const calls = alarm.calls.length;
+    await eventually(
+      'it is stale after three intervals',
+      async () => (await ask('/freshness')).status === 503,
+    );
+    await eventually('it is not ready', async () => (await ask('/readyz')).status === 503);
+    expect(await (await ask('/readyz')).json()).toMatchObject({ checks: { credentials: 'failing' } });
+    expect(await (await ask('/metrics')).text()).toMatch(/^musterd_fresh\{team="default"\} 0$/m);
+    expect(alarm.calls.length).toBe(calls);
+    stage.emulator.clearFaults();
+    await eventually('it is fresh again', async () => (await ask('/freshness')).status === 200);
+    await eventually('the switch is called again', () => alarm.calls.length > calls);
+    expect((await ask('/readyz')).status).toBe(200);
+  });
+
+  it('takes a hint as a reason to look, never as news, and never for a wrong token', async () => {
+    const ask = await open();
+    await eventually('the first run is complete', async () => (await runs(`outcome = 'complete'`)) === 1);
+    // As if the last run were long over.
+    await stage.sql(
+      `update sync.due set started_at = clock_timestamp() - interval '1 hour' where run_group = 'users'`,
+    );
+    const [user] = stage.emulator.team.users();
+    stage.emulator.team.editUser(user?.id ?? 0, { first: 'Hinted' });
+    expect((await ask('/hooks/wrong-token-of-some-length', { method: 'POST' })).status).toBe(404);
+    expect((await ask(`/hooks/${token}`)).status).toBe(404);
+    const body = JSON.stringify({ users: [{ id: user?.id, first_name: 'Forged' }] });
+    for (const _ of [1, 2, 3])
+      expect((await ask(`/hooks/${token}`, { method: 'POST', body })).status).toBe(202);
+    await eventually(
+      'the users are reconciled',
+      async () => (await runs(`groups = '{users}' and outcome = 'complete'`)) === 1,
+    );
+    expect(await stage.sql(`select first_name from mirror.users where id = ${user?.id}`)).toEqual([
+      ['Hinted'],
+    ]);
+    for (const _ of [1, 2, 3]) await ask(`/hooks/${token}`, { method: 'POST' });
+    const [[soon] = []] = await stage.sql(
+      `select due_at < clock_timestamp() + interval '30 seconds' from sync.due where run_group = 'users'`,
+    );
+    expect(soon).toBe('false');
+    expect(await runs()).toBe(2);
+  });
+});

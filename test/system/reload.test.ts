@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Running, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+describe('SIGHUP', () => {
+  let stage: Stage;
+  let daemon: Running;
+  let folder: string;
+  const names = ['north', 'south', 'west'];
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'musterd-reload-'));
+    stage = await createStage({
+      emulator: { users: 8, tags: 1, fields: 1, teams: [{ seed: 2 }, { seed: 3 }] },
+    });
+    write(settings(['north', 'south']));
+    daemon = startMusterd(['daemon', '--config', file()], { DATABASE_URL: stage.url });
+    await eventually('both teams have had their first run', async () => (await done('users')).length === 2);
+  });
+  afterEach(async () => {
+    daemon.process.kill('SIGKILL');
+    await daemon.ended;
+    await stage.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const file = () => join(folder, 'musterd.yaml');
+  const write = (text: string) => writeFileSync(file(), text, { mode: 0o600 });
+  const settings = (teams: readonly string[], more: object = {}) =>
+    JSON.stringify({
+      service: { baseUrl: stage.emulator.url },
+      rate: { perMinute: 100_000 },
+      schedule: { users: '0 0 1 1 *', listings: '0 0 1 1 *', counts: '0 0 1 1 *' },
+      teams: Object.fromEntries(
+        teams.map((name) => {
+          const environment = stage.emulator.teams[names.indexOf(name)]?.environment ?? {};
+          const { MUSTERD_SECRET_ID: secretId, MUSTERD_SECRET_KEY: secretKey } = environment;
+          return [name, { service: { secretId, secretKey }, edits: { everyMs: 200, pollMs: 500 } }];
+        }),
+      ),
+      ...more,
+    });
+  const done = async (group: string) =>
+    (
+      await stage.sql(
+        `select distinct team from sync.runs where '${group}' = any (groups) and outcome = 'complete' order by 1`,
+      )
+    ).flat();
+  const hangUp = async (says: string) => {
+    const before = daemon.output().stderr.length;
+    daemon.process.kill('SIGHUP');
+    await eventually(`it says "${says}"`, () => daemon.output().stderr.slice(before).includes(says));
+    return daemon.output().stderr.slice(before);
+  };
+  const edit = (teamId: number, email: string) =>
+    stage.sql(
+      `update mirror.users set email = '${email}' where (team_id, id) =
+         (select team_id, min(id) from mirror.users where team_id = ${teamId} and email is not null group by 1)`,
+    );
+  const has = (at: number, email: string) =>
+    stage.emulator.teams[at]?.users().some((user) => user.email === email) === true;
+  const idOf = async (name: string) =>
+    Number((await stage.sql(`select team_id from sync.teams where team = '${name}'`))[0]?.[0]);
+
+  it('adds a team, leaves one out, and tells what only a restart brings', async () => {
+    write(settings(['north', 'west'], { daemon: { concurrency: 2 } }));
+    const said = await hangUp('settings read anew');
+    expect(said).toContain('"added":["west"]');
+    expect(said).toContain('"removed":["south"]');
+    await eventually('the new team has had its first run', async () =>
+      (await done('users')).includes('west'),
+    );
+    await eventually('the restart is told of', () =>
+      daemon.output().stderr.includes('"settings":["daemon.concurrency"]'),
+    );
+    // Edits of the team that was left out stay where they are; the others' are on their way at once.
+    await edit(await idOf('south'), 'left-out@example.com');
+    await edit(await idOf('west'), 'new-team@example.com');
+    await eventually('the new team’s edit is on the service', () => has(2, 'new-team@example.com'));
+    expect(has(1, 'left-out@example.com')).toBe(false);
+    daemon.process.kill('SIGTERM');
+    expect(await daemon.ended).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ['is no YAML', '{ teams: [', ':1:'],
+    ['has a wrong value', '{"teams":{"north":{"push":{"batchSize":0}}}}', 'teams.north.push.batchSize'],
+    ['has a schedule that is none', '{"teams":{"north":{"schedule":{"users":"never"}}}}', 'schedule.users'],
+  ])('keeps the old settings when the file %s, and says so', async (_, text, complaint) => {
+    write(text);
+    const said = await hangUp('settings not taken: the old ones stay');
+    expect(said).toContain(complaint);
+    await edit(await idOf('north'), 'still-here@example.com');
+    await eventually('the old team goes on', () => has(0, 'still-here@example.com'));
+    daemon.process.kill('SIGTERM');
+    expect(await daemon.ended).toMatchObject({ code: 0 });
+  });
+});

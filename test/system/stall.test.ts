@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+describe('a process that goes wrong', () => {
+  let stage: Stage;
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+    MUSTERD__push__quietPeriodMs: '0',
+  });
+  afterEach(() => stage.close());
+
+  /** Holds the nth request of this path until it is let go. */
+  const holdAt = (path: string, nth = 1) => {
+    let seen = 0;
+    const gate = Promise.withResolvers<void>();
+    const unhook = stage.emulator.before({ path, times: 'always' }, async () => {
+      seen += 1;
+      if (seen === nth) await gate.promise;
+    });
+    return {
+      reached: () => seen >= nth,
+      letGo: () => {
+        unhook();
+        gate.resolve();
+      },
+    };
+  };
+  const leases = async () => await stage.sql('select lease_id from sync.leases');
+
+  it.each([
+    ['before it applies a pull', '/v1/users/get', 1],
+    ['between reading back and sending', '/v1/users/get', 2],
+  ] as const)('R5 that was halted %s can neither commit nor send afterwards', async (_, path, nth) => {
+    stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
+    await stage.run();
+    const [pulled, pushed] = stage.emulator.team.users().filter(({ email }) => email !== null);
+    if (pulled === undefined || pushed === undefined) throw new Error('no users');
+    stage.emulator.team.editUser(pulled.id, { email: 'pulled@example.com' });
+    await stage.sql(`update mirror.users set email = 'pushed@example.com' where id = ${pushed.id}`);
+    stage.emulator.clearRequests();
+
+    const hold = holdAt(path, nth);
+    const stalled = startMusterd(['reconcile'], { ...environment(), MUSTERD__lease__ttlMs: '1000' });
+    await eventually('it waits for an answer', hold.reached);
+    stalled.process.kill('SIGSTOP');
+    await eventually('its lease has run out', async () => {
+      const rows = await stage.sql('select 1 from sync.leases where expires_at > clock_timestamp()');
+      return rows.length === 0;
+    });
+    hold.letGo();
+    // Another run does it all meanwhile, and somebody edits again.
+    expect(await stage.run()).toMatchObject({ outcome: 'complete' });
+    await stage.sql(`update mirror.users set email = 'newer@example.com' where id = ${pushed.id}`);
+    const before = await stage.sql('select md5(string_agg(u::text, $$,$$ order by id)) from mirror.users u');
+    stage.emulator.clearRequests();
+    stalled.process.kill('SIGCONT');
+
+    const { code, stderr } = await stalled.ended;
+    expect(stderr).toContain('lost its lease');
+    expect(code).toBe(1);
+    expect(stage.updates()).toEqual([]);
+    expect(await stage.sql('select md5(string_agg(u::text, $$,$$ order by id)) from mirror.users u')).toEqual(
+      before,
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
+    expect(stage.emulator.team.user(pushed.id).email).toBe('newer@example.com');
+  });
+
+  it('R11 crashes loudly at an error that nobody caught, and gives its lease back', async () => {
+    stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
+    await stage.run();
+    const hold = holdAt('/v1/tags');
+    const preload = `process.on('SIGUSR2',()=>setImmediate(()=>{throw new Error('nobody caught this')}))`;
+    const daemon = startMusterd(['daemon'], {
+      ...environment(),
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,
+    });
+    await eventually('it waits for an answer', hold.reached);
+    expect((await leases()).length).toBe(1);
+    daemon.process.kill('SIGUSR2');
+    await eventually('it says so', () => daemon.output().stderr.includes('nobody caught this'));
+    hold.letGo();
+    expect(await daemon.ended).toMatchObject({ code: 1, signal: null });
+    expect(await leases()).toEqual([]);
+    expect(await stage.sql(`select count(*) from sync.runs where outcome = 'running'`)).toEqual([['0']]);
+  });
+});

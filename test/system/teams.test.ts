@@ -1,0 +1,225 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gravest } from '../../src/commands/each-team.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { eventually } from '../support/eventually.ts';
+import { runMusterd, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Two teams on two services, and one database; a file names both. */
+describe('several teams', () => {
+  let stage: Stage;
+  let south: Emulator;
+  let folder: string;
+  let file: string;
+
+  const write = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+    return join(folder, name);
+  };
+  const environment = () => ({
+    DATABASE_URL: stage.url,
+    MUSTERD_CONFIG: file,
+    NORTH_KEY: stage.emulator.environment['MUSTERD_SECRET_KEY'] ?? '',
+  });
+  const musterd = (args: readonly string[], env: Environment = {}) =>
+    runMusterd(args, { ...environment(), ...env });
+  const runsOf = async () => stage.sql('select team, outcome from sync.runs order by run_id');
+  const wrongKey = { NORTH_KEY: 'canary-of-a-wrong-key' };
+
+  beforeAll(async () => {
+    stage = await createStage();
+    south = await createEmulator({ http: true, teamId: 77, users: 8, tags: 5, fields: 4, ratePerMinute: 0 });
+    folder = mkdtempSync(join(tmpdir(), 'musterd-several-'));
+    write('south-key', `${south.environment['MUSTERD_SECRET_KEY']}\n`);
+    file = write(
+      'teams.yaml',
+      `rate: {perMinute: 100000}
+teams:
+  north:
+    service:
+      baseUrl: ${stage.emulator.url}
+      secretId: ${stage.emulator.environment['MUSTERD_SECRET_ID']}
+      secretKey: \${NORTH_KEY}
+  south:
+    service:
+      baseUrl: ${south.url}
+      secretId: ${south.environment['MUSTERD_SECRET_ID']}
+      secretKeyFile: south-key
+`,
+    );
+  });
+  afterAll(async () => {
+    await stage.close();
+    await south.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('are migrated and reconciled one after the other', async () => {
+    const migrated = await musterd(['migrate', '--json']);
+    expect(migrated.code).toBe(0);
+    expect(JSON.parse(migrated.stdout)).toHaveProperty('applied');
+    const { code, stdout } = await musterd(['reconcile']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^north:\nTeam 41 .*complete[\s\S]*\nsouth:\nTeam 77 .*complete/);
+    expect(await runsOf()).toEqual([
+      ['north', 'complete'],
+      ['south', 'complete'],
+    ]);
+    expect(
+      await stage.sql('select team_id, count(*) from mirror.users group by team_id order by team_id'),
+    ).toEqual([
+      ['41', '30'],
+      ['77', '8'],
+    ]);
+  });
+
+  it('go through where one of them has refused credentials', async () => {
+    const before = (await runsOf()).length;
+    const { code, stdout, stderr } = await musterd(['reconcile', '--json'], wrongKey);
+    expect(code).toBe(77);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { name: 'north', exit_code: 77, error: { code: 'credentials' } },
+      { name: 'south', exit_code: 0, outcome: 'complete', team: { id: 77 } },
+    ]);
+    expect(stderr).toMatch(/^musterd: north: /m);
+    expect(stdout + stderr).not.toContain('canary');
+    expect((await runsOf()).slice(before)).toEqual([
+      ['north', 'failed'],
+      ['south', 'complete'],
+    ]);
+  });
+
+  it('end with the gravest code of theirs', async () => {
+    const [user] = south.team.users().filter(({ email }) => email !== null);
+    if (user === undefined) throw new Error('no user');
+    south.team.editUser(user.id, { email: 'service@example.com' });
+    await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${user.id}`);
+    const { code, stdout } = await musterd(['reconcile', '--json']);
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { name: 'north', exit_code: 0 },
+      { name: 'south', exit_code: 3, held: 1 },
+    ]);
+    expect(
+      (await musterd(['reconcile'], { MUSTERD__teams__north__service__baseUrl: 'http://127.0.0.1:9' })).code,
+    ).toBe(1);
+    await stage.sql(`update mirror.users set email = 'service@example.com' where id = ${user.id}`);
+  });
+
+  it.each([
+    ['before the command', ['--team', 'south', 'reconcile', '--json'], {}],
+    ['after the command', ['reconcile', '--team', 'south', '--json'], {}],
+    ['in the environment', ['reconcile', '--json'], { MUSTERD_TEAM: 'south' }],
+  ] as const)('are left alone but for the one that is named %s', async (_, args, env) => {
+    const before = (await runsOf()).length;
+    const { code, stdout } = await musterd(args, env);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ team: { id: 77 }, outcome: 'complete' });
+    expect((await runsOf()).slice(before)).toEqual([['south', 'complete']]);
+  });
+
+  it('are shown by status, all or one', async () => {
+    const all = await musterd(['status', '--json']);
+    expect(all.code).toBe(0);
+    expect(JSON.parse(all.stdout)).toMatchObject([
+      { team: 'north', team_id: 41, rows: { users: 30 } },
+      { team: 'south', team_id: 77, rows: { users: 8 } },
+    ]);
+    expect((await musterd(['status'])).stdout).toMatch(/^team +41 [\s\S]*\n\nteam +77 /);
+    const one = await musterd(['status', '--json', '--team', 'north']);
+    expect(JSON.parse(one.stdout)).toMatchObject({ team: 'north', team_id: 41 });
+  });
+
+  it.each([['plan'], ['check'], ['held'], ['verify'], ['why', '41000001'], ['api', 'GET', '/v1/team']])(
+    'have to be chosen from for %s',
+    async (...args) => {
+      const { code, stdout, stderr } = await musterd(args);
+      expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+      expect(stderr).toContain('There are several teams: north, south\n  Say which one with --team.');
+    },
+  );
+
+  it('are each planned, checked and asked by name', async () => {
+    const plan = await musterd(['plan', '--json', '--team', 'south']);
+    expect({ code: plan.code, team: (JSON.parse(plan.stdout) as { team: object }).team }).toMatchObject({
+      code: 0,
+      team: { id: 77 },
+    });
+    expect((await musterd(['check', '--team', 'north'])).stdout).toContain('41 "Harbour Street Clinic"');
+    expect((await musterd(['api', 'GET', '/v1/team', '--team', 'south'])).stdout).toContain('77');
+    expect((await musterd(['status', '--team', 'west'])).code).toBe(64);
+  });
+
+  it('take no credentials from the environment for all of them', async () => {
+    const { code, stderr } = await musterd(['status'], { MUSTERD_SECRET_ID: 'an-id' });
+    expect(code).toBe(78);
+    expect(stderr).toContain('MUSTERD_SECRET_ID: it would count for all teams (north, south)');
+  });
+
+  it('are not begun after a request to stop', async () => {
+    let reached = false;
+    let release: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
+      reached = true;
+      await gate;
+    });
+    const before = (await runsOf()).length;
+    const running = startMusterd(['reconcile', '--json'], environment());
+    await eventually('the run of the north reads tags', () => reached);
+    running.process.kill('SIGTERM');
+    release();
+    unhook();
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { name: 'north', exit_code: 1 },
+      { name: 'south', exit_code: 1, error: { code: 'stopped' } },
+    ]);
+    expect((await runsOf()).slice(before)).toEqual([['north', 'partial']]);
+  });
+
+  it.runIf(process.platform !== 'win32')('log a warning about a secret that others can read', async () => {
+    writeFileSync(join(folder, 'open-url'), stage.url, { mode: 0o644 });
+    const { code, stderr } = await runMusterd(['status', '--team', 'north'], {
+      MUSTERD_CONFIG: file,
+      NORTH_KEY: 'x',
+      MUSTERD__database__urlFile: join(folder, 'open-url'),
+    });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/"level":"warn".*MUSTERD__database__urlFile: .*can be read by others/);
+  });
+});
+
+describe('the codes of several runs', () => {
+  it.each([
+    [[], 0],
+    [[0, 3], 3],
+    [[3, 4, 0], 4],
+    [[4, 75], 75],
+    [[75, 1], 1],
+    [[1, 77, 0], 77],
+    [[77, 78], 78],
+  ] as const)('%j come to %i', (codes, expected) => {
+    expect(gravest(codes)).toBe(expected);
+  });
+});
+
+describe('the emulator', () => {
+  it('has a --team of its own', async () => {
+    const { code, stderr } = await runMusterd(['emulator', '--team', 'no-number']);
+    expect(code).toBe(64);
+    expect(stderr).toContain('--team: "no-number" is no whole number');
+    const emulator = startMusterd(['emulator', '--http', '--team', '93', '--users', '2']);
+    await eventually('it is ready', () => emulator.output().stdout.includes('MUSTERD_SECRET_ID=emulated-93'));
+    emulator.process.kill('SIGTERM');
+    expect((await emulator.ended).code).toBe(0);
+  });
+});
