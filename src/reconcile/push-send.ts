@@ -5,7 +5,13 @@
 import { MusterdError, ServiceError } from '../errors.ts';
 import type { FieldOutcomes, Intent } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
-import type { ServiceUser, UserPatch, UserValues } from '../model/user.ts';
+import {
+  canonicalServiceValue,
+  type Field,
+  type ServiceUser,
+  type UserPatch,
+  type UserValues,
+} from '../model/user.ts';
 import { type PushPlaces, type PushSettings, readBackIntents, record } from './push-record.ts';
 import type { Answered } from './push-result.ts';
 import { isRefusal } from './roster.ts';
@@ -114,8 +120,28 @@ async function bisect(
 }
 
 /**
+ * What a field that is to be sent alone shows by now; `null`: it is as it was, or as our own last request
+ * (`last`) left it, and may be sent.
+ */
+async function lookAgain(
+  places: PushPlaces,
+  { intent, seen: last }: Answered,
+  field: Field,
+  patch: UserPatch,
+): Promise<{ readonly user: ServiceUser | null; readonly outcome: FieldOutcomes } | null> {
+  const user = (await readBackIntents(places, [intent])).get(intent.userId) ?? null;
+  const outcome = judge(patch, intent.before, user);
+  const isOurs =
+    user !== null &&
+    last !== null &&
+    canonicalServiceValue(field, user) === canonicalServiceValue(field, last);
+  return isOurs || outcome[field] === 'ineffective' ? null : { user, outcome };
+}
+
+/**
  * One user whose update was refused as a whole: each field alone; the refused ones are held. The name goes
- * last, so that nothing sent after it can overwrite it. Being turned away ends it, as it ends a whole batch.
+ * last, so that nothing sent after it can overwrite it, and each but the first is read again before it leaves.
+ * Being turned away ends it, as it ends a whole batch.
  */
 async function sendFieldByField(
   places: PushPlaces,
@@ -134,6 +160,13 @@ async function sendFieldByField(
   };
   for (const field of fields) {
     const patch: UserPatch = { [field]: intent.sent[field] };
+    const shown =
+      sent === undefined || sent.kind === 'unsent' ? null : await lookAgain(places, answered, field, patch);
+    if (shown !== null) {
+      const { user, outcome } = shown;
+      answered = { ...answered, seen: user ?? answered.seen, outcomes: { ...answered.outcomes, ...outcome } };
+      continue;
+    }
     if (fields.length === 1) sent = { kind: 'refused', error: refusal };
     else if (sent?.kind !== 'unsent') sent = await send(places, new Map([[intent.userId, patch]]));
     const user = sent.kind === 'answered' ? (sent.users.get(intent.userId) ?? null) : null;

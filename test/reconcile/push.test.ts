@@ -471,6 +471,32 @@ describe('one user whose fields are sent one by one', () => {
     });
   });
 
+  it('reads the user again before each of them, and leaves alone what somebody changed meanwhile', async () => {
+    const { service, mirror, run, show } = stage();
+    service.refusesPatch = (patch) => patch.phone !== undefined;
+    service.fault = (_, request) => {
+      // While the second of them is on its way, somebody sets the email in the web app.
+      const user = service.held.get(1n);
+      if (request === 3 && user !== undefined) service.held.set(1n, { ...user, email: 'web@example.com' });
+      return { kind: 'nothing' };
+    };
+    await run();
+    expect(service.updates.slice(1).map((patches) => [...patches.values()].flatMap(patchedFields))).toEqual([
+      ['roleId'],
+      ['phone'],
+      ['name'],
+    ]);
+    expect(show(1n)).toMatchObject({
+      service: { email: 'web@example.com', name: 'Robin Doe' },
+      row: { email: robin.email },
+      held: [
+        { field: 'email', reason: 'conflict' },
+        { field: 'phone', reason: 'refused' },
+      ],
+    });
+    expect(mirror.intents.size).toBe(0);
+  });
+
   it.each([401])('ends with a %i: nothing more is sent, nothing is held for it', async (status) => {
     const { service, run, show } = stage();
     service.fault = (_, request) => {

@@ -157,6 +157,23 @@ describe('musterd daemon', () => {
     await stop(daemon);
   });
 
+  it('answers times that come up during a run by one run after it', async () => {
+    await open();
+    const gate = Promise.withResolvers<void>();
+    const unhook = stage.emulator.before({ path: '/v1/contacts/count' }, async () => {
+      await gate.promise;
+    });
+    const daemon = start({ MUSTERD__schedule__users: '*/2 * * * * *' });
+    await eventually('the first run has begun', async () => (await runs()) === 1);
+    const began = performance.now();
+    await eventually('three times have come up', () => performance.now() - began > 6_500);
+    expect(await runs()).toBe(1);
+    unhook();
+    gate.resolve();
+    await eventually('one run follows at once', async () => (await runs()) === 2, 1_500);
+    await stop(daemon);
+  });
+
   it('does what came due while nobody ran, and once', async () => {
     await open();
     const first = start();
