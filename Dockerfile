@@ -1,30 +1,63 @@
-# The daemon in an image: docker build -t musterd . && docker run --env-file musterd.env --read-only musterd
-# The mirror is a Postgres of yours (DATABASE_URL): the embedded one is not in here.
+# The daemon in an image: docker build -t musterd . ; docs/operations.md tells how to run it, and
+# config/compose.yaml runs it with a Postgres, Prometheus and Grafana. The mirror is a Postgres of yours
+# (DATABASE_URL): the embedded one is not in here. Why the last stage begins with nothing at all:
+# docs/decisions/0008-image-from-nothing.md
 
-FROM node:24-slim AS build
+# By a digest (--build-arg NODE=node@sha256:…) the same image comes out again.
+ARG NODE=node:24-slim
+
+FROM ${NODE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 COPY config/node24 config/node24
 RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
+COPY LICENSE tsconfig.json tsconfig.build.json ./
+COPY migrations migrations
 COPY src src
 RUN npm run -s build
+# Whoever builds may keep files to themselves; whoever runs it is somebody else.
+RUN chmod -R a+rX,go-w LICENSE package.json dist migrations
 
-FROM node:24-slim AS modules
-WORKDIR /modules
+FROM ${NODE} AS modules
+WORKDIR /musterd
 COPY package.json package-lock.json .npmrc ./
 COPY config/node24 config/node24
 RUN npm ci --omit=dev --omit=optional
+# Of what is installed, not of the lock file: read from that, npm leaves out packages that are here.
+RUN npm pkg delete devDependencies optionalDependencies
+RUN npm sbom --sbom-format cyclonedx --sbom-type application > sbom.cdx.json
 
-FROM node:24-slim
+FROM ${NODE} AS runtime
+WORKDIR /runtime
+RUN mkdir -p usr/local/bin && cp -L "$(command -v node)" usr/local/bin/node
+# The libraries that Node asks for, and what loads them.
+RUN ldd usr/local/bin/node | grep -o '/[^ ]*' | xargs cp -L --parents -t .
+
+FROM scratch
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="musterd"
+LABEL org.opencontainers.image.description="Keeps a messaging team and its Postgres mirror equal, both ways"
+LABEL org.opencontainers.image.licenses="MIT"
+LABEL org.opencontainers.image.version="${VERSION}"
+LABEL org.opencontainers.image.revision="${REVISION}"
+LABEL musterd.sbom="/musterd/sbom.cdx.json"
 ENV NODE_ENV=production
+ENV PATH=/usr/local/bin
+# Reached from outside of the container, where somebody publishes the port or shares a network with it.
+ENV MUSTERD__status__host=0.0.0.0
+ENV MUSTERD__status__port=9464
+COPY --from=runtime /runtime/ /
 WORKDIR /musterd
-COPY package.json LICENSE ./
-COPY --from=modules /modules/node_modules node_modules
+COPY --from=modules /musterd/node_modules node_modules
+COPY --from=modules /musterd/sbom.cdx.json ./
+COPY --from=build /build/package.json /build/LICENSE ./
+COPY --from=build /build/migrations migrations
 COPY --from=build /build/dist dist
-COPY migrations migrations
-USER node
+USER 65532:65532
+EXPOSE 9464
 STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["node", "dist/healthcheck.js"]
 # No shell and no npm in between: they would keep SIGTERM for themselves.
 ENTRYPOINT ["node", "dist/main.js"]
 CMD ["daemon"]

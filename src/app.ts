@@ -35,11 +35,14 @@ export interface Watch {
   readonly onServiceEvent?: (event: ServiceEvent) => void;
 }
 
+/** Ms for an update to leave after it was prepared, besides what the pace makes it wait for its turn. */
+const sendDeadlineMs = 5_000;
+
 export function reconcileSettings(config: Config): ReconcileSettings {
-  const { push, pages, absence, policy, segments, guard, roles, service } = config;
+  const { push, pages, absence, policy, segments, guard, roles, service, rate } = config;
   const filters = { tags: config.scope.tags, contact_fields: config.scope.contactFields };
   return {
-    push,
+    push: { ...push, sendDeadlineMs: sendDeadlineMs + 60_000 / (rate.perMinute * rate.share) },
     pageSize: pages.size,
     absence,
     scope: { baseUrl: service.baseUrl ?? '', filters },

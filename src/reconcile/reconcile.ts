@@ -25,11 +25,14 @@ import type { Policy } from './policy.ts';
 import { pushEdits, settleIntents } from './push.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
 
-/** Ms after it was prepared in which an update must leave; well below the time that a lease lasts. */
-const sendDeadlineMs = 5_000;
-
 export interface ReconcileSettings {
-  readonly push: { readonly batchSize: number; readonly quietPeriodMs: number; readonly maxTries: number };
+  readonly push: {
+    readonly batchSize: number;
+    readonly quietPeriodMs: number;
+    readonly maxTries: number;
+    /** Ms after it was prepared in which an update must leave. */
+    readonly sendDeadlineMs: number;
+  };
   readonly pageSize: number;
   readonly absence: AbsenceSettings;
   readonly scope: Scope;
@@ -90,7 +93,7 @@ async function reconcileUsers(
 ): Promise<boolean> {
   const { mirror, findings } = places;
   const members = new Map(team.members.map((member) => [member.id, member]));
-  const pushSettings = { ...settings.push, sendDeadlineMs, policy: settings.policy };
+  const pushSettings = { ...settings.push, policy: settings.policy };
   const push = {
     ...places,
     members,

