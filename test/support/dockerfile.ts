@@ -1,0 +1,173 @@
+/**
+ * The steps of the Dockerfile, carried out in folders instead of images: there is no engine everywhere.
+ * Understands what ours uses and refuses the rest. What an image of somebody else's brings along is this
+ * machine; a stage `FROM scratch` is empty and stays so but for what is copied.
+ */
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { plainEnvironment, ROOT } from './checkout.ts';
+import { runWell } from './run.ts';
+
+export interface Stage {
+  readonly from: string;
+  readonly root: string;
+  workdir: string;
+  user: string | undefined;
+  entrypoint: readonly string[];
+  command: readonly string[];
+  healthcheck: readonly string[];
+  readonly environment: Record<string, string>;
+  readonly labels: Record<string, string>;
+}
+
+/** A process of the image, and what it writes. */
+export type Inside = ChildProcessByStdio<null, Readable, Readable>;
+
+interface Build {
+  readonly folder: string;
+  /** What the engine is sent. */
+  readonly context: string;
+  readonly stages: Map<string, Stage>;
+  readonly args: Record<string, string>;
+}
+
+/** What .dockerignore lets through: everything is ignored but the lines with an exclamation mark. */
+export function sentPaths(): readonly string[] {
+  const [first, ...lines] = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n').filter(Boolean);
+  const strange = lines.filter((line) => !line.startsWith('!'));
+  if (first !== '*' || strange.length > 0) throw new Error(`.dockerignore: ${first} ${strange.join(' ')}`);
+  return lines.map((line) => line.slice(1));
+}
+
+/** Builds it from the checkout, with the arguments of `--build-arg`. @returns the last stage */
+export async function buildImage(folder: string, args: Readonly<Record<string, string>>): Promise<Stage> {
+  const context = join(folder, 'context');
+  for (const path of sentPaths()) {
+    mkdirSync(dirname(join(context, path)), { recursive: true });
+    cpSync(join(ROOT, path), join(context, path), { recursive: true });
+  }
+  const build: Build = { folder, context, stages: new Map(), args: { ...args } };
+  let stage: Stage | undefined;
+  const lines = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split('\n');
+  for (const line of lines.filter((text) => text !== '' && !text.startsWith('#'))) {
+    const [word = '', ...rest] = line.split(' ');
+    if (word === 'ARG') readArgument(rest.join(' '), build.args, args);
+    else if (word === 'FROM') {
+      stage = createStage(build, fill(rest[0] ?? '', build.args));
+      build.stages.set(rest[2] ?? 'last', stage);
+    } else if (stage === undefined) throw new Error(`before any FROM: ${line}`);
+    else await carryOut(word, rest, stage, build);
+  }
+  if (stage === undefined) throw new Error('no FROM');
+  return stage;
+}
+
+/** What was given stands over the default. */
+function readArgument(text: string, into: Record<string, string>, given: Readonly<Record<string, string>>) {
+  const [name = '', value = ''] = text.split('=');
+  into[name] = given[name] ?? value;
+}
+
+function fill(text: string, args: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => args[name] ?? '');
+}
+
+function createStage({ folder, stages }: Build, from: string): Stage {
+  const root = join(folder, `stage${stages.size}`);
+  mkdirSync(root);
+  return {
+    from,
+    root,
+    workdir: '/',
+    environment: {},
+    labels: {},
+    user: undefined,
+    entrypoint: [],
+    command: [],
+    healthcheck: [],
+  };
+}
+
+async function carryOut(word: string, rest: string[], stage: Stage, build: Build): Promise<void> {
+  const words = rest.join(' ');
+  const here = join(stage.root, stage.workdir);
+  const list = (text: string) => JSON.parse(text) as string[];
+  if (word === 'WORKDIR') {
+    stage.workdir = words;
+    mkdirSync(join(stage.root, words), { recursive: true });
+  } else if (word === 'ENV' || word === 'LABEL') {
+    const [, name = '', value = ''] = /^([^=]+)="?([^"]*)"?$/.exec(fill(words, build.args)) ?? [];
+    (word === 'ENV' ? stage.environment : stage.labels)[name] = value;
+  } else if (word === 'RUN') {
+    if (stage.from === 'scratch') throw new Error(`nothing here to run it with: ${words}`);
+    await runWell('/bin/sh', ['-ec', words], { cwd: here, env: plainEnvironment(stage.environment) });
+  } else if (word === 'COPY') copy(rest, here, build);
+  else if (word === 'USER') stage.user = words;
+  else if (word === 'ENTRYPOINT') stage.entrypoint = list(words);
+  else if (word === 'CMD') stage.command = list(words);
+  else if (word === 'HEALTHCHECK') stage.healthcheck = list(words.replace(/^(--\S+ )*CMD /, ''));
+  else if (word !== 'STOPSIGNAL' && word !== 'EXPOSE') throw new Error(`not understood: ${word}`);
+}
+
+/** A folder's content is copied, not the folder itself; to a name that ends in / several may go. */
+function copy(words: readonly string[], here: string, { context, stages }: Build): void {
+  const from = words[0]?.startsWith('--from=') ? words[0].slice('--from='.length) : undefined;
+  const paths = from === undefined ? words : words.slice(1);
+  const target = paths.at(-1) ?? '';
+  const source = from === undefined ? context : (stages.get(from)?.root ?? '');
+  for (const path of paths.slice(0, -1)) {
+    const found = join(source, path);
+    const isFile = statSync(found).isFile();
+    const to = join(here, target, isFile && target.endsWith('/') ? basename(path) : '');
+    mkdirSync(dirname(to), { recursive: true });
+    cpSync(found, to, { recursive: true, verbatimSymlinks: true });
+  }
+}
+
+/** Whether this machine lets us confine a process: root with the right to mount. */
+export const canConfine =
+  process.getuid?.() === 0 &&
+  spawnSync('unshare', ['--mount', 'setpriv', '--no-new-privs', 'true']).status === 0;
+
+/** $1 the image's root, $2 its working folder, $3 and $4 the user, $5 its PATH; then the program. */
+const confine = `
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+root=$1 folder=$2 uid=$3 gid=$4 path=$5 unshare=$(command -v unshare)
+shift 5
+mount --bind "$root" "$root"
+mount -o remount,bind,ro "$root"
+exec setpriv --no-new-privs --clear-groups env PATH="$path" \
+  "$unshare" --root="$root" --wd="$folder" --setgid="$gid" --setuid="$uid" "$@"`;
+
+/**
+ * Starts a program of the image: as its user, with its files alone, read-only, without a capability and
+ * without a way to get one; its process id is the one that is returned. Where this machine does not let us,
+ * it is started as any other program.
+ */
+export function startInside(
+  image: Stage,
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Inside {
+  const env = { ...image.environment, ...environment };
+  const [uid = '', gid = uid] = (image.user ?? '').split(':');
+  if (canConfine) {
+    const settings = [image.root, image.workdir, uid, gid, env['PATH'] ?? ''];
+    return spawn(
+      '/bin/sh',
+      ['-c', 'exec unshare --mount /bin/sh -ec "$0" -- "$@"', confine, ...settings, ...words],
+      {
+        env: { ...env, PATH: process.env['PATH'] ?? '' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+  }
+  const [program = '', ...args] = words;
+  return spawn(join(image.root, env['PATH'] ?? '', program), args, {
+    cwd: join(image.root, image.workdir),
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}

@@ -1,0 +1,195 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { exitCode } from '../../src/commands/context.ts';
+import { fileSchema } from '../../src/config.ts';
+import { createMetrics } from '../../src/daemon/metrics.ts';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { type Embedded, openEmbedded } from '../../src/mirror/embedded.ts';
+import { migrate } from '../../src/mirror/migrate.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { ROOT, temporaryFolder } from '../support/checkout.ts';
+import { runMusterd } from './run-musterd.ts';
+
+const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+const blocks = (language: string) =>
+  [...text.matchAll(new RegExp(`^ *\`\`\`${language}\\n([\\s\\S]*?)^ *\`\`\``, 'gm'))].map(
+    ([, inner = '']) => inner,
+  );
+const inline = [...text.replaceAll(/^ *```[\s\S]*?^ *```/gm, '').matchAll(/`([^`]+)`/g)].map(
+  ([, code = '']) => code,
+);
+const code = [...inline, ...blocks('sh').flatMap((block) => block.split('\n'))];
+const unique = (all: readonly string[]) => [...new Set(all)].toSorted();
+
+const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts') && !path.startsWith('emulator'))
+  .map((path) => readFileSync(join(ROOT, 'src', path), 'utf8'))
+  .join('\n');
+
+/** Cells of the first table below a heading, without its head. */
+function tableBelow(heading: string): readonly (readonly string[])[] {
+  const [, section = ''] = text.split(`\n## ${heading}\n`);
+  const [table = ''] = /(?:^\|.*\n)+/m.exec(section.split('\n## ')[0] ?? '') ?? [];
+  const rows = table.trimEnd().split('\n').slice(2);
+  return rows.map((row) =>
+    row
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+}
+
+const codesIn = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, found = '']) => found);
+
+/** `musterd …` as somebody would type it, with variables before it perhaps; or the same in a container. */
+const typed = unique(
+  code.flatMap((line) => {
+    const [, words] = /^(?:\w+=\S+ )*musterd (.+)$/.exec(line) ?? /dist\/main\.js (.+)$/.exec(line) ?? [];
+    return words === undefined ? [] : [words];
+  }),
+);
+
+describe('docs/operations.md', () => {
+  it.each(typed)('musterd %s is there to be typed', async (line) => {
+    const words = line.replaceAll(/'[^']*'/g, 'x').split(/\s+/);
+    for (const global of ['--config', '--team']) {
+      if (words.includes(global)) words.splice(words.indexOf(global), 2);
+    }
+    const [command = ''] = words;
+    const path = command === 'lookups' ? words.slice(0, 2) : [command];
+    const { code: status, stdout } = await runMusterd([...path, '--help']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^Usage: musterd ${path.join(' ')}\\b`));
+    const options = words.filter((word) => word.startsWith('-')).map((word) => word.replace(/=.*/, ''));
+    expect(
+      options.filter((option) => !stdout.includes(`${option} `) && !stdout.includes(`${option}\n`)),
+    ).toEqual([]);
+  });
+
+  it('names only settings that there are', () => {
+    interface Schema {
+      readonly properties?: Readonly<Record<string, Schema>>;
+    }
+    const schema = z.toJSONSchema(fileSchema, { io: 'input', target: 'draft-7' }) as Schema;
+    const exists = (path: readonly string[]) =>
+      path.reduce<Schema | undefined>((inner, name) => inner?.properties?.[name], schema) !== undefined;
+    const sections = Object.keys(schema.properties ?? {}).join('|');
+    const settings = unique(
+      code.flatMap((one) =>
+        [...one.matchAll(new RegExp(`(?:^|\\s)((?:${sections})\\.[a-z]\\w+)(?=$|[\\s:])`, 'g'))].map(
+          ([, name = '']) => name,
+        ),
+      ),
+    );
+    expect(settings.length).toBeGreaterThan(10);
+    expect(settings.filter((name) => !exists(name.split('.')))).toEqual([]);
+    const variables = unique([...text.matchAll(/\bMUSTERD__(\w+)/g)].map(([, name = '']) => name));
+    expect(variables.filter((name) => !exists(name.split('__')))).toEqual([]);
+  });
+
+  it('names only variables that there are', () => {
+    const known = `${readFileSync(join(ROOT, 'src/config/environment.ts'), 'utf8')} MUSTERD_CONFIG MUSTERD_IMAGE`;
+    const variables = unique(
+      [...text.matchAll(/\b(?:MUSTERD_[A-Z]\w*|DATABASE_URL\w*)/g)].map(([name]) => name),
+    );
+    expect(
+      variables.filter((name) => !new RegExp(`\\b${name.replace(/_FILE$/, '')}\\b`).test(known)),
+    ).toEqual([]);
+    const compose = readFileSync(join(ROOT, 'config/compose.yaml'), 'utf8');
+    const inCompose = unique([...compose.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name));
+    expect(inCompose.filter((name) => !text.includes(name))).toEqual([]);
+  });
+
+  it('has every exit code, and no other', () => {
+    expect(tableBelow('Exit codes, for a supervisor').map(([one]) => Number(one))).toEqual(
+      Object.values(exitCode),
+    );
+  });
+
+  it('has every alarm, and no other', () => {
+    const alerts = parse(readFileSync(join(ROOT, 'config/prometheus-alerts.yaml'), 'utf8')) as {
+      readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
+    };
+    const names = alerts.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
+    expect(tableBelow('Alarms').flatMap(([cell]) => codesIn(cell))).toEqual(names);
+    for (const cells of tableBelow('Alarms')) expect(cells.filter(Boolean).length).toBe(3);
+  });
+
+  const messages = tableBelow('Log').flatMap(([cell]) => codesIn(cell));
+
+  it.each(messages)('knows the log message "%s" from the code', (message) => {
+    const missing = message.split('…').filter((part) => !sources.includes(part));
+    expect(missing).toEqual([]);
+  });
+
+  it('has every warning and error that the daemon logs in words of its own', () => {
+    const said = [
+      ...sources.matchAll(/\blog\??\.(?:warn|error)\(\s*(?:\{[^}]*\},\s*)?['`]([^'`]+)['`]/g),
+    ].map(([, words = '']) => words.replaceAll(/\$\{[^}]*\}/g, '…'));
+    expect(said.length).toBeGreaterThan(10);
+    expect(unique(said).filter((words) => !messages.some((message) => words.includes(message)))).toEqual([]);
+  });
+
+  it('names only metrics that there are', async () => {
+    const { text: metrics } = await createMetrics({ readStandings: () => Promise.resolve([]) }).render();
+    const named = unique(code.flatMap((one) => /^musterd_[a-z_]+(?=$|\{)/.exec(one) ?? []));
+    const roles = ['musterd_reader', 'musterd_editor', 'musterd_daemon', 'musterd_queue'];
+    const measured = named.filter((name) => !roles.includes(name));
+    expect(measured.length).toBeGreaterThan(0);
+    expect(measured.filter((name) => !metrics.includes(`# TYPE ${name} `))).toEqual([]);
+  });
+
+  it('leads only to headings that there are', () => {
+    const anchorsOf = (markdown: string) =>
+      [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+        heading
+          .toLowerCase()
+          .replaceAll(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
+      );
+    const links = [...text.matchAll(/\]\(([^)#]*)#([^)]+)\)/g)];
+    const broken = links.filter(([, file = '', anchor = '']) => {
+      const markdown = file === '' ? text : readFileSync(join(ROOT, 'docs', file), 'utf8');
+      return !anchorsOf(markdown).includes(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+});
+
+/** One after the other, as they stand there, by a superuser of a server of their own. */
+describe('the SQL of docs/operations.md', () => {
+  const folder = temporaryFolder();
+  let server: Embedded;
+  let db: Database<unknown>;
+  beforeAll(async () => {
+    server = await openEmbedded({ dataDir: join(folder.path, 'mirror') });
+    db = createDatabase<unknown>({ url: server.url, applicationName: 'musterd test' });
+    await migrate(db);
+    await runSqlText(db, 'create schema musterd_queue');
+  });
+  afterAll(async () => {
+    await db.close();
+    await server.close();
+    folder[Symbol.dispose]();
+  });
+
+  /** What the embedded server has already, and what it would take a session of its own. */
+  const isThere = /^create role musterd(?:_reader|_editor)? |^create database /;
+  const statements = blocks('sql').map((block) => block.replaceAll('…', 'x'));
+
+  it('can be run', async () => {
+    expect(statements.length).toBe(5);
+    for (const block of statements) {
+      const lines = block.split('\n').filter((line) => !isThere.test(line));
+      await runSqlText(db, lines.join('\n'));
+    }
+    const { rows } = await runSqlText(
+      db,
+      `select has_table_privilege('musterd_daemon', 'sync.changes', 'delete') as one, has_table_privilege('musterd_daemon', 'report.held', 'select') as two`,
+    );
+    expect(rows).toEqual([[true, true]]);
+  });
+});
