@@ -8,6 +8,7 @@ import { createReadiness } from './daemon/readiness.ts';
 import { longestGapMs } from './daemon/schedule.ts';
 import { createStandings } from './daemon/standings.ts';
 import type { Log } from './log.ts';
+import { ping } from './mirror/database.ts';
 import { readStandings } from './mirror/due.ts';
 import { pendingMigrations } from './mirror/migrate.ts';
 import { readHeldByReason, readTokensLeft } from './mirror/standing-read.ts';
@@ -68,7 +69,10 @@ export async function createOutlook({ mirror: { db }, configs, log, env, version
     readRate: () => readTokensLeft(db.kysely, now.paces),
     version,
   });
-  const readiness = createReadiness(async () => (await pendingMigrations(db)).length);
+  const readiness = createReadiness({
+    ask: () => ping(db),
+    countPending: async () => (await pendingMigrations(db)).length,
+  });
   const notify = createNotify({ env, log, isFresh: async () => isAtWork(await freshness(), upForMs()) });
   let hint: (team: string) => Promise<void> = () => Promise.resolve();
   const status = configs[0]?.status;

@@ -71,8 +71,14 @@ export async function createLoop(options: LoopOptions): Promise<Loop> {
     }
     wake();
   };
-  await store.makeKnown(plannedOf([...state.teams.keys()], state.timetable), options.firstRunNow);
-  const queue = await options.createQueue(work);
+  const begin = async () => {
+    await store.makeKnown(plannedOf([...state.teams.keys()], state.timetable), options.firstRunNow);
+    return await options.createQueue(work);
+  };
+  const queue = await begin().catch(async (error: unknown) => {
+    await state.timetable.close();
+    throw error;
+  });
 
   /** Offers what is due. @returns ms until something else may be */
   const offerDue = async (): Promise<number> => {

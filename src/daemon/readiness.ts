@@ -11,8 +11,15 @@ export interface Readiness {
   check(): Promise<ReadyChecks>;
 }
 
-/** @param countPending how many migrations the database lacks; rejects where it does not answer */
-export function createReadiness(countPending: () => Promise<number>, patienceMs = 3_000): Readiness {
+export interface ReadinessOptions {
+  /** Rejects where the database does not answer. */
+  readonly ask: () => Promise<unknown>;
+  /** How many migrations the database lacks; rejects where its schema is none that this version knows. */
+  readonly countPending: () => Promise<number>;
+  readonly patienceMs?: number;
+}
+
+export function createReadiness({ ask, countPending, patienceMs = 3_000 }: ReadinessOptions): Readiness {
   /** Whether the service took the credentials of each team when it last gave an answer. */
   const accepted = new Map<string, boolean>();
   const credentials = (): CheckState => {
@@ -28,15 +35,13 @@ export function createReadiness(countPending: () => Promise<number>, patienceMs 
     },
     check: async () => {
       try {
-        const pending = await within(patienceMs, countPending());
-        return {
-          database: 'ok',
-          migrations: pending === 0 ? 'ok' : 'failing',
-          credentials: credentials(),
-        };
+        await within(patienceMs, ask());
       } catch {
         return { database: 'failing', migrations: 'unknown', credentials: credentials() };
       }
+      const pending = await within(patienceMs, countPending()).catch(() => null);
+      const migrations = pending === 0 ? 'ok' : 'failing';
+      return { database: 'ok', migrations, credentials: credentials() };
     },
   };
 }

@@ -1,5 +1,6 @@
 /** The queue that several daemons on one database share: pg-boss, whose only home this is. */
 import { PgBoss } from 'pg-boss';
+import { MusterdError } from '../errors.ts';
 import type { TeamQueue, Work } from './queue.ts';
 
 /** The schema of pg-boss's tables. */
@@ -27,6 +28,18 @@ export interface SharedQueueOptions {
   readonly onError: (error: Error) => void;
 }
 
+async function makeQueue(boss: PgBoss): Promise<void> {
+  await boss.createQueue(queue, {
+    policy: 'exclusive',
+    retryLimit: 3,
+    retryDelay: 1,
+    retryBackoff: true,
+    expireInSeconds: longestRunSeconds,
+    heartbeatSeconds,
+    deleteAfterSeconds: 3600,
+  });
+}
+
 /**
  * One job per team, unique while it waits or is worked on (`exclusive`), whatever of the team is due: its
  * groups never run side by side anyway, and a worker looks up what is due when it begins.
@@ -46,16 +59,19 @@ export async function createSharedQueue(options: SharedQueueOptions): Promise<Te
     queueCacheIntervalSeconds: lookEverySeconds,
   });
   boss.on('error', onError);
-  await boss.start();
-  await boss.createQueue(queue, {
-    policy: 'exclusive',
-    retryLimit: 3,
-    retryDelay: 1,
-    retryBackoff: true,
-    expireInSeconds: longestRunSeconds,
-    heartbeatSeconds,
-    deleteAfterSeconds: 3600,
-  });
+  try {
+    await boss.start();
+    await makeQueue(boss);
+  } catch (error) {
+    await boss.stop({ graceful: false, close: true }).catch(() => {});
+    const words = error instanceof Error ? error.message : String(error);
+    throw new MusterdError('mirror', `The shared queue can not be used: ${words}`, {
+      hint: migrate
+        ? `The role in DATABASE_URL has to own the schema ${schema}, or be allowed to create it: grant create on database … to …`
+        : `Start one daemon with database.migrate and a role that may create the schema ${schema}, once after each update.`,
+      cause: error,
+    });
+  }
   await boss.work<{ readonly team: string }>(
     queue,
     { localConcurrency: concurrency, pollingIntervalSeconds: 0.5 },

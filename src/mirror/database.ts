@@ -206,6 +206,11 @@ function describeCommitError(error: unknown): unknown {
   });
 }
 
+/** Rejects where nobody answers. */
+export async function ping<T>({ kysely }: Database<T>): Promise<void> {
+  await sql`select 1`.execute(kysely);
+}
+
 /**
  * Refuses servers on which the mirror would go wrong: older than Postgres 15, another encoding than
  * UTF8, dates in a form that pg does not read, or one that takes no writes.

@@ -6,7 +6,7 @@ import { createMetrics } from '../../src/daemon/metrics.ts';
 import { createReadiness } from '../../src/daemon/readiness.ts';
 import { longestGapMs } from '../../src/daemon/schedule.ts';
 import { createStandings } from '../../src/daemon/standings.ts';
-import { createDatabase } from '../../src/mirror/database.ts';
+import { createDatabase, ping } from '../../src/mirror/database.ts';
 import { readStandings } from '../../src/mirror/due.ts';
 import { pendingMigrations } from '../../src/mirror/migrate.ts';
 import { readHeldByReason, readTokensLeft } from '../../src/mirror/standing-read.ts';
@@ -33,7 +33,10 @@ test('tells how the teams stand, and goes on telling while the database is away'
     readRate: () => readTokensLeft(kysely, paces),
     version: '0.1.0',
   });
-  const readiness = createReadiness(async () => (await pendingMigrations(db)).length);
+  const readiness = createReadiness({
+    ask: () => ping(db),
+    countPending: async () => (await pendingMigrations(db)).length,
+  });
   const server = await createStatusServer({
     host: '127.0.0.1',
     port: 0,

@@ -216,6 +216,14 @@ describe('musterd daemon', () => {
     await stop(second);
   });
 
+  it('says what to do when the shared queue is missing and may not be made', async () => {
+    await open();
+    const daemon = start({ MUSTERD__daemon__queue: 'postgres', MUSTERD__database__migrate: 'false' });
+    const { code, stderr } = await daemon.ended;
+    expect(stderr).toContain('Start one daemon with database.migrate');
+    expect(code).toBe(1);
+  });
+
   it('leaves a team that fails again and again alone for longer each time, and recovers by itself', async () => {
     await open();
     const daemon = start({
