@@ -29,8 +29,12 @@ export interface Watch {
   readonly signal?: AbortSignal;
   /** How long to wait for another run of the team to end; not at all when left out. */
   readonly waitMs?: number;
+  /** Told once for whom it waits. */
+  readonly onWait?: (who: string) => void;
   /** What the run does; everything when left out. */
   readonly groups?: readonly RunGroup[];
+  /** The run is on record: from now on its end will be, too. */
+  readonly onBegun?: () => void;
   /** Told of each request, retry and pause. */
   readonly onServiceEvent?: (event: ServiceEvent) => void;
 }
@@ -86,11 +90,13 @@ export async function runReconcile(
 ): Promise<RunReport> {
   const log = watch.log.child({ team: config.team });
   const { ttlMs } = config.lease;
-  const { waitMs = 0, signal } = watch;
-  const lease = await takeLease(db, config.team, { ttlMs, waitMs, signal }).catch((error: unknown) => {
-    log.warn({ err: error }, 'run not started');
-    throw error;
-  });
+  const { waitMs = 0, signal, onWait } = watch;
+  const lease = await takeLease(db, config.team, { ttlMs, waitMs, signal, onWait }).catch(
+    (error: unknown) => {
+      log.warn({ err: error }, 'run not started');
+      throw error;
+    },
+  );
   try {
     return await runUnderLease({ db, config, command, lease }, { ...watch, log });
   } finally {
@@ -106,31 +112,31 @@ interface Run {
   readonly lease: Lease;
 }
 
-async function runUnderLease({ db, config, command, lease }: Run, watch: Watch): Promise<RunReport> {
+/** The record of one run, and how it is closed. */
+function createRecord({ db, config }: Run, runId: bigint, groups: readonly RunGroup[], watch: Watch) {
   const startedMs = systemClock.monotonicMs();
-  let requests = 0;
-  let log = watch.log;
-  const { groups = scheduledGroups } = watch;
-  const service = createService(config, 'read-write', {
-    signal: watch.signal,
-    pace: await sharePace(db, config),
-    onServiceEvent: (event) => {
-      if (event.kind === 'request') requests += 1;
-      watch.onServiceEvent?.(event);
-    },
-    get log() {
-      return log;
-    },
+  const log = watch.log.child({ run: String(runId) });
+  const findings = createFindings((event) => {
+    logRunEvent(log, event);
+    watch.onEvent?.(event);
   });
-  try {
-    const runId = await beginRun(db, config.team, command, groups);
-    log = log.child({ run: String(runId) });
-    const findings = createFindings((event) => {
-      logRunEvent(log, event);
-      watch.onEvent?.(event);
-    });
-    const end = async (outcome: RunOutcome, reasons: readonly string[], waiting: number) => {
-      const { requestIds, longestPushMs } = findings;
+  let requests = 0;
+  return {
+    log,
+    findings,
+    /** Opens the service; what it is asked is counted here. */
+    openService: async () =>
+      createService(config, 'read-write', {
+        signal: watch.signal,
+        pace: await sharePace(db, config),
+        onServiceEvent: (event) => {
+          if (event.kind === 'request') requests += 1;
+          watch.onServiceEvent?.(event);
+        },
+        log,
+      }),
+    end: async (outcome: RunOutcome, reasons: readonly string[], waiting: number) => {
+      const { requestIds, longestPushMs, warnings, refusal } = findings;
       const counts = {
         ...findings.counts,
         ...(longestPushMs === null ? {} : { push_window_ms: longestPushMs }),
@@ -138,37 +144,48 @@ async function runUnderLease({ db, config, command, lease }: Run, watch: Watch):
       await finishRun(db, runId, { outcome, reasons, counts, waiting, requests, requestIds });
       const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
       log.info({ outcome, counts, waiting, requests, durationMs }, 'run finished');
-      const { warnings, refusal } = findings;
       return { runId, groups, outcome, reasons, warnings, refusal, counts, waiting, requests, durationMs };
-    };
-    try {
-      log.info({ groups }, 'run started');
-      const team = await service.team();
-      await pinTeam(db, config.team, team.id);
-      await noteTeam(db, runId, team.id);
-      const mirror = createMirror(db, lease, team.id, runId);
-      const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
-      await reconcile(places, team, reconcileSettings(config), groups);
-      const { refusal, reasons } = findings;
-      const outcome = refusal?.stopped === true ? 'refused' : reasons.length === 0 ? 'complete' : 'partial';
-      const held = await mirror.countHeldFields();
-      const waiting = refusal === null ? held : Math.max(1, held + refusal.users);
-      const report = await end(outcome, [...reasons, ...(refusal?.reasons ?? [])], waiting);
-      return { team: { id: team.id, name: team.name }, ...report, held };
-    } catch (error) {
-      log.error({ err: error }, 'run failed');
-      const stopped = error instanceof MusterdError && error.code === 'stopped';
-      const reason = error instanceof Error ? error.message : String(error);
-      await end(stopped ? 'partial' : 'failed', [...findings.reasons, reason], 0).catch((lost: unknown) => {
-        log.error({ err: lost }, 'run not recorded');
-      });
-      throw error;
-    }
-  } finally {
-    await rememberService(db, config, service).catch((error: unknown) => {
-      log.warn({ err: error }, 'what was learned of the service is not kept');
+    },
+  };
+}
+
+async function runUnderLease(run: Run, watch: Watch): Promise<RunReport> {
+  const { db, config, command, lease } = run;
+  const { groups = scheduledGroups } = watch;
+  const runId = await beginRun(db, config.team, command, groups);
+  watch.onBegun?.();
+  const { log, findings, openService, end } = createRecord(run, runId, groups, watch);
+  let service: Client | undefined;
+  try {
+    service = await openService();
+    log.info({ groups }, 'run started');
+    const team = await service.team();
+    await pinTeam(db, config.team, team.id);
+    await noteTeam(db, runId, team.id);
+    const mirror = createMirror(db, lease, team.id, runId);
+    const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
+    await reconcile(places, team, reconcileSettings(config), groups);
+    const { refusal, reasons } = findings;
+    const outcome = refusal?.stopped === true ? 'refused' : reasons.length === 0 ? 'complete' : 'partial';
+    const held = await mirror.countHeldFields();
+    const waiting = refusal === null ? held : Math.max(1, held + refusal.users);
+    const report = await end(outcome, [...reasons, ...(refusal?.reasons ?? [])], waiting);
+    return { team: { id: team.id, name: team.name }, ...report, held };
+  } catch (error) {
+    log.error({ err: error }, 'run failed');
+    const stopped = error instanceof MusterdError && error.code === 'stopped';
+    const reason = error instanceof Error ? error.message : String(error);
+    await end(stopped ? 'partial' : 'failed', [...findings.reasons, reason], 0).catch((lost: unknown) => {
+      log.error({ err: lost }, 'run not recorded');
     });
-    await service.close();
+    throw error;
+  } finally {
+    if (service !== undefined) {
+      await rememberService(db, config, service).catch((error: unknown) => {
+        log.warn({ err: error }, 'what was learned of the service is not kept');
+      });
+      await service.close();
+    }
   }
 }
 

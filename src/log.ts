@@ -47,7 +47,11 @@ function createStderr(): DestinationStream {
 
 /** What is logged of an error: never the object, which may carry a connection or a header. */
 export function describeError(error: unknown): Readonly<Record<string, unknown>> {
-  if (!(error instanceof Error)) return { message: String(error) };
+  if (!(error instanceof Error)) {
+    const message: unknown =
+      typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : undefined;
+    return { message: typeof message === 'string' ? message : String(error) };
+  }
   const { code, operation, status, label, requestId, phase } = error as Error & Record<string, unknown>;
   const stack = code === undefined ? error.stack : undefined;
   return {

@@ -98,7 +98,8 @@ export async function createOutlook({ mirror: { db }, configs, log, env, version
     },
     onEvent: (team, event) => metrics.onRunEvent(team, event),
     onRun: ({ team }, report) => {
-      metrics.onRun(team, report);
+      // A run that goes on beside a plan that people are to be told of is complete, and an alarm all the same.
+      metrics.onRun(team, report.refusal?.isNews === true ? { ...report, outcome: 'refused' } : report);
       void now.ping.onRun(team, report);
     },
     onFailure: ({ team }, groups) => metrics.onRun(team, { groups, outcome: 'failed' }),
@@ -112,13 +113,16 @@ export async function createOutlook({ mirror: { db }, configs, log, env, version
       hint = ofLoop;
       await notify.ready();
     },
-    /** @throws MusterdError `configuration`, and everything stays as it was */
-    reload: async (next: readonly Config[]) => {
-      const before = now;
-      now = settingsOf(next, log);
-      await before.ping.close();
-      readiness.keepTeams(now.teams);
-      await metrics.keepTeams(now.teams);
+    /** @returns what takes the new settings @throws MusterdError `configuration`, and everything is as it was */
+    prepare: (next: readonly Config[]) => {
+      const prepared = settingsOf(next, log);
+      return async () => {
+        const before = now;
+        now = prepared;
+        readiness.keepTeams(now.teams);
+        await metrics.keepTeams(now.teams);
+        await before.ping.close();
+      };
     },
     notify,
     close: async () => {

@@ -19,11 +19,11 @@ import {
   readFreshEdits,
   readNextDueMs,
   readStandings,
-  readTeamName,
+  readTeamNames,
 } from './mirror/due.ts';
 import { createListener } from './mirror/listen.ts';
 import { type RunGroup, scheduledGroups } from './model/run-group.ts';
-import type { Mirror } from './places.ts';
+import { createService, type Mirror } from './places.ts';
 import type { RunEvent } from './reconcile/findings.ts';
 import type { ServiceEvent } from './service/event.ts';
 
@@ -47,8 +47,11 @@ export interface ServeOptions {
 }
 
 export interface Serving extends Pick<Loop, 'hint'> {
-  /** Takes other teams and settings of teams; what is under way goes on. @throws MusterdError `configuration` */
-  reload(configs: readonly Config[]): Promise<void>;
+  /**
+   * Makes ready for other teams and settings of teams. @returns what takes them; what is under way goes on
+   * @throws MusterdError `configuration`, or what the database says, and everything is as it was
+   */
+  prepare(configs: readonly Config[]): Promise<() => void>;
   /** Resolves when the signal has been given and what was under way is over. @throws what no repetition mends */
   readonly ended: Promise<void>;
 }
@@ -56,13 +59,21 @@ export interface Serving extends Pick<Loop, 'hint'> {
 /** How soon a hint from outside is followed, and how often at most. */
 const hintPace = { debounceMs: 2_000, everyMs: 60_000 };
 
-/** @throws MusterdError `configuration` */
-export function checkTeams(configs: readonly Config[]): void {
-  for (const { team, schedule } of configs) {
+/** What can be known to be wrong before anything runs. @throws MusterdError `configuration` */
+export async function checkTeams(configs: readonly Config[], log: Log): Promise<void> {
+  for (const config of configs) {
+    const { team, schedule } = config;
     for (const group of scheduledGroups) {
       const complaint = validateSchedule(schedule[group], schedule.timezone);
       if (complaint !== undefined)
         throw new MusterdError('configuration', `schedule.${group} of team "${team}": ${complaint}`);
+    }
+    try {
+      await createService(config, 'read-only', { log }).close();
+    } catch (error) {
+      if (!(error instanceof MusterdError) || configs.length === 1) throw error;
+      const hint = error.hint === undefined ? {} : { hint: error.hint };
+      throw new MusterdError(error.code, `team "${team}": ${error.message}`, { ...hint, cause: error });
     }
   }
 }
@@ -76,7 +87,7 @@ function createStore(db: Database<unknown>): LoopStore {
     readNextDueMs: (teams) => readNextDueMs(db.kysely, teams),
     readFailures: async (team) =>
       new Map((await readStandings(db.kysely, [team])).map(({ group, failures }) => [group, failures])),
-    postpone: (team, delays) => postpone(db, team, delays),
+    postpone: (team, next) => postpone(db, team, next),
     hasten: (team) => hasten(db, team, hintPace),
     readFreshEdits: (teams) => readFreshEdits(db.kysely, teams),
     noteEdits: (team, mark) => noteEdits(db, team, mark),
@@ -97,6 +108,13 @@ async function createQueue(
   return createSharedQueue({ url, migrate: database.migrate, concurrency, work, onError });
 }
 
+/** Outcomes of runs that somebody else goes on with. */
+const ends: Readonly<Record<string, RunEnd>> = {
+  'lease-held': 'busy',
+  'lease-lost': 'busy',
+  stopped: 'stopped',
+};
+
 /** Runs of the loop: a failure is logged, and the next one tries again. */
 function createRun(
   options: ServeOptions,
@@ -107,18 +125,28 @@ function createRun(
   let first = options.configs.length === 1;
   return async (team: string, groups: readonly RunGroup[]): Promise<RunEnd> => {
     const config = configOf(team);
-    if (config === undefined) return 'done';
+    if (config === undefined) return 'failed';
+    let begun = false;
     try {
       const report = await runReconcile(mirror.db, config, 'daemon', {
         log,
         signal,
         groups,
+        onBegun: () => {
+          begun = true;
+        },
         onEvent: (event) => watch.onEvent?.(team, event),
         onServiceEvent: (event) => watch.onServiceEvent?.(team, event),
       });
       watch.onRun?.(config, report);
+      first = false;
+      const { outcome, counts } = report;
+      return outcome === 'complete' && counts.postponed !== undefined ? 'postponed' : outcome;
     } catch (error) {
-      if (error instanceof MusterdError && error.code === 'lease-held') return 'busy';
+      const known = error instanceof MusterdError ? ends[error.code] : undefined;
+      if (known !== undefined) return known;
+      // The database was away: nothing of it is on record, and nothing was done.
+      if (!begun) return 'busy';
       watch.onFailure?.(config, groups, error);
       // Only where a person is still looking, and where no other team would suffer.
       if (first && isFinal(error)) end(error);
@@ -126,16 +154,41 @@ function createRun(
       else if (!(error instanceof MusterdError)) log.error({ err: error }, 'run failed unexpectedly');
     }
     first = false;
-    return 'done';
+    return 'failed';
   };
 }
 
-/** Begins to serve these teams. @throws MusterdError `configuration`, or what the database says */
+/** How often unknown team ids are looked up at most: anybody who may connect can send a notification. */
+const lookUpEveryMs = 5_000;
+
+/** What is done with a team id that was notified. Teams that are not known yet are found by the poll. */
+function followEdits(db: Database<unknown>, edited: (team: string) => void): (teamId: string) => void {
+  let names: ReadonlyMap<string, string> = new Map();
+  let lookedUpMs = Number.NEGATIVE_INFINITY;
+  return (teamId) => {
+    const name = names.get(teamId);
+    const now = systemClock.monotonicMs();
+    if (name !== undefined) edited(name);
+    else if (now - lookedUpMs >= lookUpEveryMs) {
+      lookedUpMs = now;
+      readTeamNames(db.kysely).then(
+        (read) => {
+          names = read;
+          const found = read.get(teamId);
+          if (found !== undefined) edited(found);
+        },
+        // The database is away: what was edited is found when it is back.
+        () => undefined,
+      );
+    }
+  };
+}
+
+/** Begins to serve these teams, which were checked. @throws MusterdError `configuration`, or what the database says */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { mirror, log, signal } = options;
   const [anyTeam] = options.configs;
   if (anyTeam === undefined) throw new MusterdError('configuration', 'There is no team to serve');
-  checkTeams(options.configs);
   let configs = new Map(options.configs.map((config) => [config.team, config]));
   const fatal = Promise.withResolvers<never>();
   const loop = await createLoop({
@@ -144,20 +197,12 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     createQueue: (work) => createQueue(options, anyTeam, work),
     run: createRun(options, (team) => configs.get(team), fatal.reject),
     firstRunNow: anyTeam.daemon.queue === 'process',
-    pollMs: Math.min(...options.configs.map(({ edits }) => edits.pollMs)),
     monotonicMs: () => systemClock.monotonicMs(),
     onTrouble: (error, what) => log.warn({ err: error }, `${what}: trying again`),
   });
   const listener = createListener({
     url: mirror.url,
-    onEdit: (teamId) => {
-      readTeamName(mirror.db.kysely, teamId).then(
-        (team) => {
-          if (team !== null) loop.edited(team);
-        },
-        (error: unknown) => log.warn({ err: error }, 'an edit was not followed at once'),
-      );
-    },
+    onEdit: followEdits(mirror.db, (team) => loop.edited(team)),
     onListening: () => loop.edited(),
     onLost: (error) =>
       log.warn({ err: error }, 'edits are not heard of at once until the connection is back'),
@@ -170,17 +215,21 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     try {
       await Promise.race([asked, fatal.promise]);
     } finally {
-      await listener.close();
-      await loop.close();
+      await Promise.all([listener.close(), loop.close()]);
     }
   };
+  const over = untilEnd();
+  // Whoever waits for it hears of it; until somebody does, it is no error of nobody's.
+  over.catch(() => {});
   return {
     hint: (team) => loop.hint(team),
-    ended: untilEnd(),
-    reload: async (next) => {
-      checkTeams(next);
-      configs = new Map(next.map((config) => [config.team, config]));
-      await loop.reload(next.map(loopTeamOf));
+    ended: over,
+    prepare: async (next) => {
+      const take = await loop.prepare(next.map(loopTeamOf));
+      return () => {
+        configs = new Map(next.map((config) => [config.team, config]));
+        take();
+      };
     },
   };
 }

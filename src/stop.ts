@@ -15,12 +15,14 @@ export interface Stop {
 export interface StopOptions {
   /** What waiting work is rejected with. */
   readonly reason: Error;
-  /** Called at the second signal, and when an orderly end takes too long after a crash. */
+  /** Called at the second signal, and when an orderly end takes too long. */
   readonly leaveAtOnce: () => void;
   /** Told of an error that nobody caught. */
   readonly onCrash: (error: unknown) => void;
 }
 
+/** Ms for an orderly end, in which a database that hangs is given up; what is under way can be taken up again. */
+const longestEndMs = 60_000;
 /** Ms for an orderly end after a crash. */
 const crashGraceMs = 20_000;
 
@@ -29,7 +31,10 @@ export function listenForStop({ reason, leaveAtOnce, onCrash }: StopOptions): St
   let crashed = false;
   const onSignal = () => {
     if (controller.signal.aborted) leaveAtOnce();
-    else controller.abort(reason);
+    else {
+      setTimeout(leaveAtOnce, longestEndMs).unref();
+      controller.abort(reason);
+    }
   };
   const onError = (error: unknown) => {
     onCrash(error);

@@ -2,7 +2,7 @@ import { compareConfigurations } from '../config-compare.ts';
 import type { Configuration } from '../config-sources.ts';
 import { createOutlook, type Outlook } from '../outlook.ts';
 import { prepareSchema } from '../places.ts';
-import { checkTeams, serve } from '../serve.ts';
+import { checkTeams, type Serving, serve } from '../serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 
@@ -12,48 +12,88 @@ import { type SetupOfTeams, withMirrorOf } from './setup.ts';
  * first run of its only team, where a person is still looking. SIGHUP reads the settings anew.
  */
 export async function daemonCommand(context: Context): Promise<ExitCode> {
+  const hangUps = listenForHangUps();
   let onQuery: (ms: number) => void = () => {};
-  const work = async (setup: SetupOfTeams) => {
-    const { configuration, log, mirror } = setup;
-    const { teams } = configuration;
-    checkTeams(teams);
-    const applied = await prepareSchema(mirror.db, teams[0]);
-    const { env, signal, version } = context;
-    const outlook = await createOutlook({ mirror, configs: teams, log, env, version });
-    ({ onQuery } = outlook);
-    try {
-      const { watch, port } = outlook;
-      const serving = await serve({ mirror, configs: teams, log, signal, watch });
-      const onHangUp = followHangUps(setup, outlook, (next) => serving.reload(next));
-      process.on('SIGHUP', onHangUp);
-      signal.addEventListener('abort', () => void outlook.notify.stopping(), { once: true });
-      await outlook.ready(serving.hint);
-      log.info({ teams: teams.map(({ team }) => team), migrations: applied, port }, 'daemon started');
-      await serving.ended.finally(() => process.off('SIGHUP', onHangUp));
-    } finally {
-      await outlook.close();
-    }
-    log.info('daemon stopped');
-    return exitCode.ok;
-  };
-  return withMirrorOf(context, work, { onQuery: (ms) => onQuery(ms) });
+  try {
+    const work = (setup: SetupOfTeams) =>
+      runDaemon(context, setup, hangUps, (measure) => {
+        onQuery = measure;
+      });
+    return await withMirrorOf(context, work, { onQuery: (ms) => onQuery(ms) });
+  } finally {
+    hangUps.close();
+  }
 }
 
-/** What is done at SIGHUP, one after the other: settings that are no good change nothing. */
-function followHangUps(
+async function runDaemon(
+  context: Context,
+  setup: SetupOfTeams,
+  hangUps: HangUps,
+  measureQueries: (measure: (ms: number) => void) => void,
+): Promise<ExitCode> {
+  const { configuration, log, mirror } = setup;
+  const { teams } = configuration;
+  await checkTeams(teams, log);
+  const applied = await prepareSchema(mirror.db, teams[0]);
+  const { env, signal, version } = context;
+  const outlook = await createOutlook({ mirror, configs: teams, log, env, version });
+  measureQueries(outlook.onQuery);
+  try {
+    const { watch, port } = outlook;
+    const serving = await serve({ mirror, configs: teams, log, signal, watch });
+    signal.addEventListener('abort', () => void outlook.notify.stopping(), { once: true });
+    await outlook.ready(serving.hint);
+    log.info({ teams: teams.map(({ team }) => team), migrations: applied, port }, 'daemon started');
+    hangUps.follow(createReload(setup, outlook, serving));
+    await serving.ended;
+  } finally {
+    await outlook.close();
+  }
+  log.info('daemon stopped');
+  return exitCode.ok;
+}
+
+interface HangUps {
+  /** Does this at each SIGHUP, one after the other, and at once if there has been one. */
+  follow(reload: () => Promise<void>): void;
+  close(): void;
+}
+
+/** From the start to the end: without a listener, SIGHUP would end the process. */
+function listenForHangUps(): HangUps {
+  const listening = Promise.withResolvers<() => Promise<void>>();
+  let last: Promise<unknown> = listening.promise;
+  let waiting = false;
+  const onHangUp = () => {
+    // Settings are read whole: one more reading is enough for however many hang-ups.
+    if (waiting) return;
+    waiting = true;
+    last = last.then(async () => {
+      waiting = false;
+      await (await listening.promise)();
+    });
+  };
+  process.on('SIGHUP', onHangUp);
+  return { follow: listening.resolve, close: () => process.off('SIGHUP', onHangUp) };
+}
+
+/** Settings that are no good, or that can not be taken now, change nothing. */
+function createReload(
   { configuration, reread, log }: SetupOfTeams,
-  { reload: reloadOutlook, notify }: Outlook,
-  reload: (configs: Configuration['teams']) => Promise<void>,
-): () => void {
-  let now = configuration;
-  const follow = async () => {
-    await notify.reloading();
+  outlook: Outlook,
+  serving: Serving,
+): () => Promise<void> {
+  let now: Configuration = configuration;
+  return async () => {
+    await outlook.notify.reloading();
     try {
       const next = reread();
       const { needsRestart, ...change } = compareConfigurations(now, next);
-      checkTeams(next.teams);
-      await reloadOutlook(next.teams);
-      await reload(next.teams);
+      await checkTeams(next.teams, log);
+      const takeOutlook = outlook.prepare(next.teams);
+      const takeTeams = await serving.prepare(next.teams);
+      takeTeams();
+      await takeOutlook();
       now = next;
       log.info(change, 'settings read anew');
       if (needsRestart.length > 0)
@@ -61,10 +101,6 @@ function followHangUps(
     } catch (error) {
       log.error({ err: error }, 'settings not taken: the old ones stay');
     }
-    await notify.ready();
-  };
-  let last = Promise.resolve();
-  return () => {
-    last = last.then(follow);
+    await outlook.notify.ready();
   };
 }

@@ -39,7 +39,8 @@ export function readConfiguration(context: Context): Read {
   warn(configuration);
   const reread = () => {
     const next = read();
-    secrets.push(...next.teams.flatMap(secretsOf));
+    const known = new Set(secrets.map((secret) => secret.reveal()));
+    secrets.push(...next.teams.flatMap(secretsOf).filter((secret) => !known.has(secret.reveal())));
     warn(next);
     return next;
   };

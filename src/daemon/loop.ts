@@ -4,12 +4,18 @@
  * it: one that is missed, doubled or late changes nothing but the moment.
  */
 import { clearTimeout, setTimeout } from 'node:timers';
+import { createEditedTeams } from './edited-teams.ts';
 import type { TeamQueue, Work } from './queue.ts';
-import { createTimetable, type ScheduledTeam, type Timetable } from './timetable.ts';
-import { editsWaitMs, type LoopStore, plannedOf, type Run, workOn } from './work.ts';
+import { createTimetable, type ScheduledTeam } from './timetable.ts';
+import { type LoopStore, plannedOf, type Run, workOn } from './work.ts';
 
 export interface LoopTeam extends ScheduledTeam {
-  readonly edits: { readonly debounceMs: number; readonly everyMs: number };
+  readonly edits: {
+    readonly debounceMs: number;
+    readonly everyMs: number;
+    /** How often the mirror is looked at for edits that nobody told of. */
+    readonly pollMs: number;
+  };
 }
 
 export interface LoopOptions {
@@ -19,8 +25,6 @@ export interface LoopOptions {
   readonly run: Run;
   /** Whether everything is due at the start, whatever was done before. */
   readonly firstRunNow: boolean;
-  /** How often the mirror is looked at for edits that nobody told of. */
-  readonly pollMs: number;
   readonly monotonicMs: () => number;
   /** Something that the loop depends on does not answer; it tries again. */
   readonly onTrouble: (error: unknown, what: string) => void;
@@ -31,162 +35,155 @@ export interface Loop {
   edited(team?: string): void;
   /** Somebody says that the service may have changed: the team's users are due soon. */
   hint(team: string): Promise<void>;
-  /** Takes other teams and schedules; what is under way goes on. */
-  reload(teams: readonly LoopTeam[]): Promise<void>;
+  /**
+   * Makes ready for other teams and schedules. @returns what takes them; what is under way goes on
+   * @throws what the store throws, and everything is as it was
+   */
+  prepare(teams: readonly LoopTeam[]): Promise<() => void>;
   /** Takes no more work and resolves when what is under way is over. */
   close(): Promise<void>;
 }
 
-/** The loop looks at least this often, whatever the timers say. */
+/** The loop looks at least this often, whatever the timers say, … */
 const longestSleepMs = 15_000;
-/** How soon it looks again after trouble, for edits of a team that is being worked on, and at a busy team. */
+/** … and so soon after trouble, and at a team of which nothing was due after all. */
 const soonMs = 1_000;
 const busyMs = 2_000;
 /** When a team was offered that is in the queue already, it is in good hands for this long. */
 const offeredMs = 5_000;
 
+/** A sleep that somebody else can end, also before it begins. */
+function createBell() {
+  let rung = false;
+  let ring: () => void = () => {};
+  return {
+    ring: () => {
+      rung = true;
+      ring();
+    },
+    sleep: async (ms: number) => {
+      if (!rung) {
+        const bell = Promise.withResolvers<void>();
+        ring = bell.resolve;
+        const timer = setTimeout(bell.resolve, ms);
+        await bell.promise;
+        clearTimeout(timer);
+      }
+      rung = false;
+    },
+  };
+}
+
+async function createTimetableKnown(
+  teams: readonly LoopTeam[],
+  store: LoopStore,
+  { now, onTick }: { readonly now: boolean; readonly onTick: () => void },
+) {
+  const timetable = await createTimetable(teams, onTick);
+  const names = teams.map(({ name }) => name);
+  try {
+    await store.makeKnown(plannedOf(names, timetable), now);
+  } catch (error) {
+    await timetable.close();
+    throw error;
+  }
+  return timetable;
+}
+
+const byName = (teams: readonly LoopTeam[]) => new Map(teams.map((team) => [team.name, team]));
+
 /** @throws what the store or the queue throws while it begins */
 export async function createLoop(options: LoopOptions): Promise<Loop> {
-  const { store, run, pollMs, monotonicMs, onTrouble } = options;
-  let wake: () => void = () => {};
-  const state = {
-    teams: new Map(options.teams.map((team) => [team.name, team])),
-    timetable: await createTimetable(options.teams, () => wake()),
-    /** When to look at a team's edits, and before when not to offer a team. */
-    editsAtMs: new Map<string, number>(),
-    notBeforeMs: new Map<string, number>(),
-    nextPollMs: 0,
-    closing: false,
-  };
+  const { store, run, monotonicMs, onTrouble } = options;
+  const bell = createBell();
+  const onTick = bell.ring;
+  const known = { now: options.firstRunNow, onTick };
+  let teams = byName(options.teams);
+  let timetable = await createTimetableKnown(options.teams, store, known);
+  /** Before when not to offer a team. */
+  const notBeforeMs = new Map<string, number>();
+  let closing = false;
+
   const work: Work = async (name) => {
-    const team = state.teams.get(name);
-    if (team === undefined || state.closing) return;
-    const { everyMs } = team.edits;
+    const team = teams.get(name);
+    if (team === undefined || closing) return;
+    let againMs = busyMs;
     try {
-      const end = await workOn({ store, timetable: state.timetable, run, monotonicMs }, { name, everyMs });
-      state.notBeforeMs.set(name, end === 'busy' ? monotonicMs() + busyMs : 0);
+      const { everyMs } = team.edits;
+      const end = await workOn({ store, timetable, run, monotonicMs }, { name, everyMs });
+      againMs = end === 'busy' ? busyMs : end === 'idle' ? soonMs : 0;
     } catch (error) {
-      state.notBeforeMs.set(name, monotonicMs() + busyMs);
       onTrouble(error, `work for team "${name}"`);
     }
-    wake();
+    notBeforeMs.set(name, monotonicMs() + againMs);
+    bell.ring();
   };
-  const begin = async () => {
-    await store.makeKnown(plannedOf([...state.teams.keys()], state.timetable), options.firstRunNow);
-    return await options.createQueue(work);
-  };
-  const queue = await begin().catch(async (error: unknown) => {
-    await state.timetable.close();
+  const queue = await options.createQueue(work).catch(async (error: unknown) => {
+    await timetable.close();
     throw error;
+  });
+  const edited = createEditedTeams({
+    teams: () => teams,
+    store,
+    offer: (team) => queue.offer(team),
+    monotonicMs,
   });
 
   /** Offers what is due. @returns ms until something else may be */
   const offerDue = async (): Promise<number> => {
     const now = monotonicMs();
-    const names = [...state.teams.keys()];
+    const names = [...teams.keys()];
     let waitMs = (await store.readNextDueMs(names)) ?? longestSleepMs;
     for (const team of (await store.readDue(names)).keys()) {
-      const notBefore = state.notBeforeMs.get(team) ?? 0;
-      if (notBefore <= now) {
+      const notBefore = notBeforeMs.get(team) ?? 0;
+      const isTime = notBefore <= now;
+      if (isTime) {
         await queue.offer(team);
-        state.notBeforeMs.set(team, now + offeredMs);
-        waitMs = Math.min(waitMs, offeredMs);
-      } else waitMs = Math.min(waitMs, notBefore - now);
+        notBeforeMs.set(team, now + offeredMs);
+      }
+      waitMs = Math.min(waitMs, isTime ? offeredMs : notBefore - now);
     }
     return waitMs;
   };
-
-  /** Offers the teams with edits whose time has come. @returns ms until the next one's */
-  const offerEdited = async (): Promise<number> => {
-    const now = monotonicMs();
-    if (state.nextPollMs <= now) {
-      for (const name of state.teams.keys()) if (!state.editsAtMs.has(name)) state.editsAtMs.set(name, now);
-      state.nextPollMs = now + pollMs;
-    }
-    const ready = [...state.editsAtMs].flatMap(([name, atMs]) => (atMs <= now ? [name] : []));
-    const fresh = ready.length === 0 ? [] : await store.readFreshEdits(ready);
-    for (const name of ready) state.editsAtMs.delete(name);
-    for (const edits of fresh) {
-      const team = state.teams.get(edits.team);
-      if (team === undefined) continue;
-      const waitMs = editsWaitMs(edits, team.edits.everyMs);
-      if (waitMs === 0) await queue.offer(edits.team);
-      // Looked at again: another run may be under way that began before these edits.
-      state.editsAtMs.set(edits.team, monotonicMs() + (waitMs === 0 ? soonMs : waitMs));
-    }
-    return Math.min(state.nextPollMs, ...state.editsAtMs.values()) - monotonicMs();
-  };
-
   const look = async (): Promise<number> => {
     try {
-      return Math.min(await offerDue(), await offerEdited());
+      return Math.min(await offerDue(), await edited.look());
     } catch (error) {
       onTrouble(error, 'what is due');
       return soonMs;
     }
   };
-  const loop = (async () => {
-    while (!state.closing) {
-      let woken = false;
-      const sleep = Promise.withResolvers<void>();
-      wake = () => {
-        woken = true;
-        sleep.resolve();
-      };
-      const waitMs = await look();
-      if (woken || state.closing) continue;
-      const timer = setTimeout(sleep.resolve, Math.min(Math.max(waitMs, 20), longestSleepMs));
-      await sleep.promise;
-      clearTimeout(timer);
-    }
-  })();
-  return createHandle({ state, store, queue, loop, wake: () => wake(), monotonicMs });
-}
-
-interface Parts {
-  readonly state: {
-    teams: Map<string, LoopTeam>;
-    timetable: Timetable;
-    readonly editsAtMs: Map<string, number>;
-    nextPollMs: number;
-    closing: boolean;
+  const goRound = async () => {
+    while (!closing) await bell.sleep(Math.min(Math.max(await look(), 20), longestSleepMs));
   };
-  readonly store: LoopStore;
-  readonly queue: TeamQueue;
-  readonly loop: Promise<void>;
-  readonly wake: () => void;
-  readonly monotonicMs: () => number;
-}
+  const round = goRound();
 
-function createHandle({ state, store, queue, loop, wake, monotonicMs }: Parts): Loop {
   return {
     edited: (name) => {
-      const team = name === undefined ? undefined : state.teams.get(name);
-      if (name === undefined) state.nextPollMs = 0;
-      // The first edit sets the time: a stream of edits does not put it off for ever.
-      else if (team !== undefined && !state.editsAtMs.has(name))
-        state.editsAtMs.set(name, monotonicMs() + team.edits.debounceMs);
-      wake();
+      if (name === undefined) edited.noteAny();
+      else edited.note(name);
+      bell.ring();
     },
     hint: async (name) => {
       await store.hasten(name);
-      wake();
+      bell.ring();
     },
-    reload: async (teams) => {
-      const before = state.timetable;
-      const timetable = await createTimetable(teams, wake);
-      state.timetable = timetable;
-      state.teams = new Map(teams.map((team) => [team.name, team]));
-      await before.close();
-      await store.makeKnown(plannedOf([...state.teams.keys()], timetable), false);
-      wake();
+    prepare: async (next) => {
+      const prepared = await createTimetableKnown(next, store, { now: false, onTick });
+      return () => {
+        void timetable.close();
+        timetable = prepared;
+        teams = byName(next);
+        edited.noteAny();
+        bell.ring();
+      };
     },
     close: async () => {
-      state.closing = true;
-      wake();
-      await loop;
+      closing = true;
+      bell.ring();
+      await round;
       await queue.close();
-      await state.timetable.close();
+      await timetable.close();
     },
   };
 }

@@ -94,6 +94,7 @@ const reasons: readonly string[] = [
   'gone',
   'brake',
   'asked',
+  'rejected',
 ];
 const oneOf = (words: readonly string[], word: string) => (words.includes(word) ? word : 'other');
 

@@ -1,5 +1,5 @@
 /** What is done for one team when its turn has come: whatever of it is due, in one run. */
-import { type RunGroup, type ScheduledGroup, scheduledGroups } from '../model/run-group.ts';
+import { type RunGroup, type RunOutcome, type ScheduledGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Timetable } from './timetable.ts';
 
 /** A group of a team with its schedule, as the store keeps it. */
@@ -21,21 +21,40 @@ export interface FreshEdits {
   readonly failures: number;
 }
 
+/** A group that is due, and the due time that says so. */
+export interface DueGroup {
+  readonly group: RunGroup;
+  readonly dueAt: string;
+}
+
+/** The next time of a group: set only if nobody has set another one meanwhile. */
+export interface NextTime extends DueGroup {
+  /** Ms from now. */
+  readonly delayMs: number;
+}
+
 /** What the loop keeps in the database, by the database's clock (`mirror/due.ts`). */
 export interface LoopStore {
   makeKnown(all: readonly Planned[], now: boolean): Promise<void>;
-  readDue(teams: readonly string[]): Promise<ReadonlyMap<string, readonly RunGroup[]>>;
+  readDue(teams: readonly string[]): Promise<ReadonlyMap<string, readonly DueGroup[]>>;
   readNextDueMs(teams: readonly string[]): Promise<number | null>;
   readFailures(team: string): Promise<ReadonlyMap<RunGroup, number>>;
-  postpone(team: string, delays: ReadonlyMap<RunGroup, number>): Promise<void>;
+  postpone(team: string, next: readonly NextTime[]): Promise<void>;
   hasten(team: string): Promise<void>;
   readFreshEdits(teams: readonly string[]): Promise<readonly FreshEdits[]>;
   noteEdits(team: string, mark: string): Promise<void>;
 }
 
-/** `busy`: another process has the team's lease. What went wrong in a run is its own to report. */
-export type RunEnd = 'done' | 'busy';
+/**
+ * `busy`: another process has the team's lease, or has it by now. `stopped`: somebody asked to stop: what was
+ * due still is. `postponed`: complete, but for edits that it left to the next run. What went wrong in a run is
+ * its own to report.
+ */
+export type RunEnd = RunOutcome | 'busy' | 'stopped' | 'postponed';
 export type Run = (team: string, groups: readonly RunGroup[]) => Promise<RunEnd>;
+
+/** `idle`: nothing was due. */
+export type WorkEnd = 'idle' | RunEnd;
 
 const longestBackOffMs = 3_600_000;
 
@@ -46,7 +65,8 @@ export function backOffMs(failures: number, gapMs: number): number {
 
 /** Ms until edits may be pushed again; 0: now. */
 export function editsWaitMs({ triedForMs, failures }: FreshEdits, everyMs: number): number {
-  if (triedForMs === null) return 0;
+  // A run that set out in the future did so before the clock was set back.
+  if (triedForMs === null || triedForMs < 0) return 0;
   return Math.max(0, Math.min(everyMs * 2 ** Math.min(failures, 30), longestBackOffMs) - triedForMs);
 }
 
@@ -63,25 +83,33 @@ export interface WorkPlaces {
 export async function workOn(
   { store, timetable, run, monotonicMs }: WorkPlaces,
   { name, everyMs }: { readonly name: string; readonly everyMs: number },
-): Promise<RunEnd> {
-  const due = ((await store.readDue([name])).get(name) ?? []).filter(isScheduled);
+): Promise<WorkEnd> {
+  const due = ((await store.readDue([name])).get(name) ?? []).flatMap(({ group, dueAt }) =>
+    isScheduled(group) ? [{ group, dueAt }] : [],
+  );
+  const hasUsers = due.some(({ group }) => group === 'users');
   const [edits] = await store.readFreshEdits([name]);
   const pushes = edits !== undefined && editsWaitMs(edits, everyMs) === 0;
-  const groups = [...due, ...(pushes && !due.includes('users') ? (['edits'] as const) : [])];
-  if (groups.length === 0) return 'done';
+  const groups = [...due.map(({ group }) => group), ...(pushes && !hasUsers ? (['edits'] as const) : [])];
+  if (groups.length === 0) return 'idle';
   const startedMs = monotonicMs();
   // A time that comes up while the run goes on is answered by one more run after it.
-  const delays = due.map((group) => [group, timetable.delayMs(name, group)] as const);
+  const delays = new Map(due.map(({ group }) => [group, timetable.delayMs(name, group)]));
   const end = await run(name, groups);
-  if (end === 'busy') return end;
-  if (edits !== undefined && (pushes || due.includes('users'))) await store.noteEdits(name, edits.mark);
+  if (end === 'busy' || end === 'stopped') return end;
+  // Edits of a run that did not get to its end are tried again; those of a refused plan wait for a person.
+  const isWhole = end === 'complete' || end === 'refused';
+  if (edits !== undefined && isWhole && (pushes || hasUsers)) await store.noteEdits(name, edits.mark);
+  // No edits have this mark: whatever waits by now is fresh, also what was edited while the run went on.
+  if (end === 'postponed') await store.noteEdits(name, '');
   const failures = await store.readFailures(name);
   const tookMs = monotonicMs() - startedMs;
-  const next = delays.map(([group, delayMs]): [RunGroup, number] => {
+  const next = due.map(({ group, dueAt }) => {
     const backOff = backOffMs(failures.get(group) ?? 0, timetable.gapMs(name, group));
-    return [group, Math.max(0, Math.max(delayMs ?? longestBackOffMs, backOff) - tookMs)];
+    const delayMs = Math.max(delays.get(group) ?? longestBackOffMs, backOff) - tookMs;
+    return { group, dueAt, delayMs: Math.max(0, delayMs) };
   });
-  await store.postpone(name, new Map(next));
+  await store.postpone(name, next);
   return end;
 }
 

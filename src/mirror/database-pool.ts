@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
 import { MusterdError } from '../errors.ts';
@@ -27,6 +28,7 @@ export const queryPatience = new AsyncLocalStorage<number>();
  * and a session's SET would reach somebody else's session.
  */
 export function createPool(connection: ConnectionUrl, options: PoolOptions): PostgresPool {
+  const sockets = new Set<Socket>();
   const pool = new pg.Pool({
     connectionString: connection.url,
     application_name: options.applicationName,
@@ -35,7 +37,7 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser },
-    stream: openSocket,
+    stream: () => openSocket(sockets),
   });
   const report = (error: Error) => options.onConnectionError?.(error);
   // Idle connections report to the pool, those at work to themselves; unheard, both would end the process.
@@ -44,15 +46,18 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
   return {
     options: pool.options,
     end: async () => {
-      if (!pool.ending) await pool.end();
+      if (pool.ending) return;
+      // A server that hangs says no goodbye.
+      await within(partingMs, pool.end());
+      for (const socket of sockets) socket.destroy();
     },
     connect: async () => {
-      const sockets: Socket[] = [];
+      const tried: Socket[] = [];
       try {
-        const client = await attempt.run(sockets, async () => await pool.connect());
+        const client = await attempt.run(tried, async () => await pool.connect());
         return guard(client, connection.shown, options.queryTimeoutMs);
       } catch (error) {
-        for (const socket of sockets) socket.destroy();
+        for (const socket of tried) socket.destroy();
         throw describeConnectError(error, connection.shown);
       }
     },
@@ -65,10 +70,22 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
  */
 const attempt = new AsyncLocalStorage<Socket[]>();
 
-function openSocket(): Socket {
+function openSocket(all: Set<Socket>): Socket {
   const socket = new Socket();
+  all.add(socket);
+  socket.once('close', () => all.delete(socket));
   attempt.getStore()?.push(socket);
   return socket;
+}
+
+/** How long a server may take to say goodbye. */
+const partingMs = 3_000;
+
+/** Waits for this, and no longer than so many ms. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const patience = new AbortController();
+  const over = delay(ms, undefined, { signal: patience.signal }).catch(() => {});
+  await Promise.race([work, over]).finally(() => patience.abort());
 }
 
 function guard(client: pg.PoolClient, shown: string, patienceMs: number): PostgresPoolClient {
@@ -98,7 +115,7 @@ function guard(client: pg.PoolClient, shown: string, patienceMs: number): Postgr
 }
 
 /** pg would say goodbye and wait for an answer, for ever where nobody answers any more. */
-function cut(client: pg.PoolClient): void {
+export function cut(client: pg.Client | pg.PoolClient): void {
   const connection: unknown = Reflect.get(client, 'connection');
   if (typeof connection !== 'object' || connection === null || !('stream' in connection)) return;
   if (connection.stream instanceof Socket) connection.stream.destroy();

@@ -14,7 +14,14 @@ export interface Planned {
 }
 
 /** A clock that was set back must not put everything off: nothing has begun in the future. */
-const isDue = sql`(due_at <= clock_timestamp() or started_at > clock_timestamp() + interval '1 minute')`;
+const isDue = sql`(run_group <> 'edits'
+  and (due_at <= clock_timestamp() or started_at > clock_timestamp() + interval '1 minute'))`;
+
+/** A group that is due, and the due time that says so, as text: a Date would cut its microseconds. */
+export interface DueGroup {
+  readonly group: RunGroup;
+  readonly dueAt: string;
+}
 
 /**
  * Makes these groups known. One that is new is due at once, and so is every one with `now`; one whose
@@ -37,48 +44,56 @@ export async function makeKnown<T>(db: Database<T>, all: readonly Planned[], now
 export async function readDue<T>(
   db: Kysely<T>,
   teams: readonly string[],
-): Promise<ReadonlyMap<string, readonly RunGroup[]>> {
-  const { rows } = await sql<{ team: string; groups: RunGroup[] }>`
-    select team, array_agg(run_group order by run_group) as groups from sync.due
+): Promise<ReadonlyMap<string, readonly DueGroup[]>> {
+  const { rows } = await sql<DueGroup & { team: string }>`
+    select team, run_group as "group", due_at::text as "dueAt" from sync.due
     where ${isDue} and team = any (${teams}::text[])
-    group by team order by min(due_at), team`.execute(db);
-  return new Map(rows.map(({ team, groups }) => [team, groups]));
+    order by min(due_at) over (partition by team), team, run_group`.execute(db);
+  return Map.groupBy(rows, ({ team }) => team);
 }
 
 /** Ms until something of these teams is due; `null`: nothing ever is. */
 export async function readNextDueMs<T>(db: Kysely<T>, teams: readonly string[]): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select extract(epoch from min(due_at) - clock_timestamp())::float8 * 1000 as ms from sync.due
-    where team = any (${teams}::text[]) and due_at > clock_timestamp() and due_at < 'infinity'`.execute(db);
+    where team = any (${teams}::text[]) and run_group <> 'edits' and due_at > clock_timestamp() and due_at < 'infinity'`.execute(
+    db,
+  );
   return rows[0]?.ms ?? null;
 }
 
-/** Sets the next time of a group, `delayMs` from now, unless somebody asked for an earlier one since it began. */
-export async function postpone<T>(
-  db: Database<T>,
-  team: string,
-  delays: ReadonlyMap<RunGroup, number>,
-): Promise<void> {
-  const next = [...delays].map(([group, delayMs]) => ({ group, delayMs }));
+/** The next time of a group, and the due time that the run took up. */
+export interface NextTime extends DueGroup {
+  /** Ms from now. */
+  readonly delayMs: number;
+}
+
+/** Sets the next times of groups, unless somebody has set another one since the run took them up. */
+export async function postpone<T>(db: Database<T>, team: string, next: readonly NextTime[]): Promise<void> {
   await sql`
     update sync.due d set due_at = clock_timestamp() + n."delayMs" * interval '1 ms'
-    from jsonb_to_recordset(${JSON.stringify(next)}::jsonb) n ("group" text, "delayMs" float8)
-    where d.team = ${team} and d.run_group = n."group" 
-      and not (d.due_at > d.started_at and d.due_at <= clock_timestamp() + n."delayMs" * interval '1 ms')`.execute(
+    from jsonb_to_recordset(${JSON.stringify(next)}::jsonb) n ("group" text, "dueAt" text, "delayMs" float8)
+    where d.team = ${team} and d.run_group = n."group" and d.due_at = n."dueAt"::timestamptz`.execute(
     db.kysely,
   );
 }
 
-/** Somebody says that the users of this team may have changed: they are due soon, within reason. */
+/**
+ * Somebody says that the users of this team may have changed: they are due soon, within reason. A run that
+ * is under way may have read them before that: then they are due once more after it.
+ */
 export async function hasten<T>(
   db: Database<T>,
   team: string,
   { debounceMs, everyMs }: { readonly debounceMs: number; readonly everyMs: number },
 ): Promise<void> {
   await sql`
-    update sync.due set due_at = least(due_at, greatest(clock_timestamp() + ${debounceMs} * interval '1 ms',
-      coalesce(started_at, '-infinity') + ${everyMs} * interval '1 ms'))
-    where team = ${team} and run_group = 'users'`.execute(db.kysely);
+    with soon as (
+      select greatest(clock_timestamp() + ${debounceMs} * interval '1 ms',
+                      coalesce(started_at, '-infinity') + ${everyMs} * interval '1 ms') as at
+      from sync.due where team = ${team} and run_group = 'users')
+    update sync.due set due_at = case when due_at <= started_at then soon.at else least(due_at, soon.at) end
+    from soon where team = ${team} and run_group = 'users'`.execute(db.kysely);
 }
 
 /** How every group of these teams stands. */
@@ -105,18 +120,32 @@ export async function noteBegin<T>(db: Kysely<T>, team: string, groups: readonly
   );
 }
 
-/** Notes how the run of these groups ended. */
+/**
+ * Notes how the run of these groups ended. A run of the users was to carry the edits, too: if it did not get
+ * to its end, they are tried again by themselves, after a while.
+ */
 export async function noteEnd<T>(
   db: Kysely<T>,
   team: string,
   groups: readonly RunGroup[],
   outcome: RunOutcome,
 ): Promise<void> {
+  const isWhole = outcome === 'complete' || outcome === 'refused';
   await sql`
     update sync.due set finished_at = clock_timestamp(), outcome = ${outcome},
-      failures = case when ${outcome} = 'failed' then failures + 1 else 0 end,
+      failures = case when ${outcome} = 'failed' or (run_group = 'edits' and not ${isWhole}) then failures + 1 else 0 end,
       complete_at = case when ${outcome} = 'complete' then clock_timestamp() else complete_at end
     where team = ${team} and run_group = any (${groups}::text[])`.execute(db);
+  if (!groups.includes('users')) return;
+  await (isWhole
+    ? sql`update sync.due set failures = 0 where team = ${team} and run_group = 'edits' and failures > 0`.execute(
+        db,
+      )
+    : sql`
+        insert into sync.due as d (team, run_group, started_at, finished_at, failures)
+        values (${team}, 'edits', clock_timestamp(), clock_timestamp(), 1)
+        on conflict (team, run_group) do update set started_at = excluded.started_at,
+          finished_at = excluded.finished_at, failures = d.failures + 1`.execute(db));
 }
 
 /** A team's edits that no run has set out with yet. */
@@ -140,7 +169,7 @@ export async function readFreshEdits<T>(
     select team_id from sync.teams where team = any (${teams}::text[])`.execute(db);
   const { rows } = await sql<FreshEdits>`
     with waiting as (
-      select t.team, md5(string_agg(concat_ws(' ', p.user_id, p.field, p.mirror_value), ',' order by p.user_id, p.field)) as mark
+      select t.team, md5(string_agg(concat_ws(' ', p.user_id, p.field, p.base_value, p.mirror_value, p.edited_at), ',' order by p.user_id, p.field)) as mark
       from sync.teams t join report.pending p on p.team_id = t.team_id
       where p.team_id = any (${ids.rows.map(({ team_id }) => team_id)}::bigint[]) and p.state = 'waiting'
       group by t.team
@@ -159,9 +188,10 @@ export async function noteEdits<T>(db: Database<T>, team: string, mark: string):
     on conflict (team, run_group) do update set mark = excluded.mark`.execute(db.kysely);
 }
 
-/** The configured name of a team of the service. */
-export async function readTeamName<T>(db: Kysely<T>, teamId: string): Promise<string | null> {
-  const { rows } = await sql<{ team: string }>`
-    select team from sync.teams where team_id::text = ${teamId}`.execute(db);
-  return rows[0]?.team ?? null;
+/** The configured names of all teams of the service, by their ids as text. */
+export async function readTeamNames<T>(db: Kysely<T>): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ team_id: bigint; team: string }>`select team_id, team from sync.teams`.execute(
+    db,
+  );
+  return new Map(rows.map(({ team_id: id, team }) => [String(id), team]));
 }

@@ -1,5 +1,7 @@
 /** Hears of edits of the mirror the moment that they are committed: LISTEN on a connection of its own. */
+import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 import pg from 'pg';
+import { cut } from './database-pool.ts';
 import { readConnectionUrl } from './database-url.ts';
 
 /** What the trigger on `mirror.users` notifies, with the team's id. */
@@ -25,8 +27,20 @@ export interface ListenOptions {
 }
 
 const longestRetryMs = 60_000;
+const partingMs = 2_000;
 /** How often a silent connection is asked whether anybody is there. */
 const askEveryMs = 30_000;
+
+/** Says goodbye, and does not wait for somebody who says nothing. */
+async function part(client: pg.Client): Promise<void> {
+  const patience = new AbortController();
+  await Promise.race([
+    client.end().catch(() => {}),
+    setTimeoutPromise(partingMs, undefined, { signal: patience.signal }).catch(() => {}),
+  ]);
+  patience.abort();
+  cut(client);
+}
 
 export function createListener(options: ListenOptions): Listener {
   const { onEdit, onListening, onLost, retryMs = 1_000 } = options;
@@ -40,7 +54,7 @@ export function createListener(options: ListenOptions): Listener {
     if (client !== lost || closed) return;
     client = undefined;
     clearTimeout(timer);
-    lost.end().catch(() => {});
+    void part(lost);
     onLost(error);
     timer = setTimeout(open, waitMs).unref();
     waitMs = Math.min(waitMs * 2, longestRetryMs);
@@ -87,7 +101,7 @@ export function createListener(options: ListenOptions): Listener {
     close: async () => {
       closed = true;
       clearTimeout(timer);
-      await client?.end().catch(() => {});
+      if (client !== undefined) await part(client);
     },
   };
 }

@@ -56,16 +56,20 @@ export function judgeFreshness(
   });
 }
 
+/** Clocks of database and daemon may part by this much. */
+const futureMs = 60_000;
+
 function judgeGroup(
   group: ScheduledGroup,
   standing: Standing | undefined,
   limitMs: number,
   upForMs: number,
 ): GroupFreshness {
-  const completeForMs = standing?.completeForMs ?? null;
-  // A clock that was set back makes no run younger than new.
+  const said = standing?.completeForMs ?? null;
+  // A run that was complete in the future was so before the clock was set back: it tells nothing any more.
+  const completeForMs = said !== null && said < -futureMs ? null : said;
   const ageMs = Math.max(0, completeForMs ?? standing?.knownForMs ?? upForMs);
-  return { group, fresh: ageMs <= limitMs, ageMs, limitMs, never: completeForMs === null };
+  return { group, fresh: ageMs <= limitMs, ageMs, limitMs, never: said === null };
 }
 
 /** What was read a while ago, as it stands now if nothing has happened since. */

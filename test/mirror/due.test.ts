@@ -24,20 +24,36 @@ describe('what is due', () => {
   const users = (team: string, schedule = '*/5 * * * * UTC', delayMs = hour) =>
     ({ team, group: 'users', schedule, delayMs }) as const;
   const due = async (...teams: readonly string[]) =>
-    [...(await readDue(database.db.kysely, teams))].map(([team, groups]) => `${team}: ${groups.join(' ')}`);
+    [...(await readDue(database.db.kysely, teams))].map(
+      ([team, groups]) => `${team}: ${groups.map(({ group }) => group).join(' ')}`,
+    );
+  /** What a run of the users takes up now, and sets anew when it is over. */
+  const takeUp = async (team: string) => {
+    const groups = (await readDue(database.db.kysely, [team])).get(team) ?? [];
+    return async (delayMs = hour) => {
+      const users = groups.filter(({ group }) => group === 'users');
+      await postpone(
+        database.db,
+        team,
+        users.map((one) => ({ ...one, delayMs })),
+      );
+    };
+  };
   const run = async (team: string, outcome: 'complete' | 'failed' | 'partial' = 'complete') => {
     await noteBegin(database.db.kysely, team, ['users']);
     await noteEnd(database.db.kysely, team, ['users'], outcome);
   };
-  const standing = async (team: string) => (await readStandings(database.db.kysely, [team]))[0];
+  const standing = async (team: string) =>
+    (await readStandings(database.db.kysely, [team])).find(({ group }) => group === 'users');
   const sql = (text: string) => runSqlText(database.db, text);
 
   it('is what is new; what is known stays as it is, also after a restart', async () => {
     await makeKnown(database.db, [users('a'), users('b'), { ...users('a'), group: 'counts' }], false);
     expect((await due('a', 'b', 'stranger')).toSorted()).toEqual(['a: counts users', 'b: users']);
     expect(await due('b')).toEqual(['b: users']);
+    const postponeUsers = await takeUp('a');
     await run('a');
-    await postpone(database.db, 'a', new Map([['users', hour]]));
+    await postponeUsers();
     await makeKnown(database.db, [users('a'), users('b')], false);
     expect((await due('a', 'b')).toSorted()).toEqual(['a: counts', 'b: users']);
     await makeKnown(database.db, [users('a')], true);
@@ -64,23 +80,33 @@ describe('what is due', () => {
     expect(await due('a', 'b', 'c')).toEqual(['c: users', 'b: users', 'a: users']);
   });
 
-  it('stays earlier where a hint came during the run, and not where it came before', async () => {
+  it('comes up once more where a hint came during the run, and not where it came before', async () => {
     await makeKnown(database.db, [users('a')], false);
     await hasten(database.db, 'a', { debounceMs: 0, everyMs: 0 });
+    const first = await takeUp('a');
     await run('a');
-    await postpone(database.db, 'a', new Map([['users', hour]]));
+    await first();
     expect(await due('a')).toEqual([]);
+    await hasten(database.db, 'a', { debounceMs: 0, everyMs: 0 });
+    const second = await takeUp('a');
     await noteBegin(database.db.kysely, 'a', ['users']);
     await hasten(database.db, 'a', { debounceMs: 0, everyMs: 0 });
     await noteEnd(database.db.kysely, 'a', ['users'], 'complete');
-    await postpone(database.db, 'a', new Map([['users', hour]]));
+    await second();
     expect(await due('a')).toEqual(['a: users']);
+  });
+
+  it('is set anew also where nothing of the run is on record', async () => {
+    await makeKnown(database.db, [users('a')], false);
+    await (await takeUp('a'))();
+    expect(await due('a')).toEqual([]);
   });
 
   it('is not hastened by hints more often than it may', async () => {
     await makeKnown(database.db, [users('a')], false);
+    const postponeUsers = await takeUp('a');
     await run('a');
-    await postpone(database.db, 'a', new Map([['users', hour]]));
+    await postponeUsers();
     for (const _ of [1, 2, 3]) await hasten(database.db, 'a', { debounceMs: 100, everyMs: 60_000 });
     expect(await due('a')).toEqual([]);
     const waitMs = await readNextDueMs(database.db.kysely, ['a']);
@@ -95,8 +121,9 @@ describe('what is due', () => {
       `update sync.due set due_at = clock_timestamp() + interval '2 days', started_at = clock_timestamp() + interval '1 day'`,
     );
     expect(await due('a')).toEqual(['a: users']);
+    const postponeUsers = await takeUp('a');
     await run('a');
-    await postpone(database.db, 'a', new Map([['users', hour]]));
+    await postponeUsers();
     expect(await due('a')).toEqual([]);
     expect(await readNextDueMs(database.db.kysely, ['a'])).toBeLessThan(hour + 1);
   });
@@ -115,5 +142,28 @@ describe('what is due', () => {
     expect(await standing('a')).toMatchObject({ failures: 1 });
     await noteEnd(database.db.kysely, 'a', ['users'], 'complete');
     expect((await standing('a'))?.completeAt?.getTime()).toBeGreaterThan(complete?.getTime() ?? Infinity);
+  });
+
+  it('never are edits by their time, however the clock is set', async () => {
+    await run('a');
+    await sql(
+      `insert into sync.due (team, run_group, started_at) values ('a', 'edits', clock_timestamp() + interval '1 day')`,
+    );
+    expect(await due('a')).toEqual([]);
+    expect(await readNextDueMs(database.db.kysely, ['a'])).toBeNull();
+  });
+
+  it('counts what became of the edits in a run of the users', async () => {
+    const edits = async () =>
+      (await readStandings(database.db.kysely, ['a'])).find(({ group }) => group === 'edits')?.failures;
+    await run('a', 'partial');
+    expect(await edits()).toBe(1);
+    await run('a', 'failed');
+    expect(await edits()).toBe(2);
+    await noteBegin(database.db.kysely, 'a', ['edits']);
+    await noteEnd(database.db.kysely, 'a', ['edits'], 'partial');
+    expect(await edits()).toBe(3);
+    await run('a');
+    expect(await edits()).toBe(0);
   });
 });

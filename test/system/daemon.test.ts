@@ -216,6 +216,80 @@ describe('musterd daemon', () => {
     await stop(second);
   });
 
+  it('sends an edit again that went back and forth', async () => {
+    await open();
+    const daemon = start({ MUSTERD__edits__everyMs: '200' });
+    await firstRun(daemon);
+    const { id, email } = aUser();
+    const edit = () => stage.sql(`update mirror.users set email = 'there@example.com' where id = ${id}`);
+    await edit();
+    await eventually('the edit is on the service', () => emailOf(id) === 'there@example.com');
+    await eventually(
+      'the run is over',
+      async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === 1,
+    );
+    stage.emulator.team.editUser(id, { email: email ?? '' });
+    await stage.run();
+    await edit();
+    await eventually('it is there again', () => emailOf(id) === 'there@example.com', 8_000);
+    await stop(daemon);
+  });
+
+  it.each([
+    ['/v1/users/get', 'partial'],
+    ['/v1/team', 'failed'],
+  ])('tries edits again soon when the service was away for a moment (%s: %s)', async (path, outcome) => {
+    await open();
+    const daemon = start({ MUSTERD__edits__everyMs: '300', MUSTERD__http__totalDeadlineMs: '2000' });
+    await firstRun(daemon);
+    stage.emulator.addFault({ kind: 'status', code: 400, path, times: 'always' });
+    const { id } = aUser();
+    await stage.sql(`update mirror.users set email = 'later@example.com' where id = ${id}`);
+    await eventually(
+      'a run came to nothing',
+      async () => (await runs(`groups = '{edits}' and outcome = '${outcome}'`)) >= 1,
+    );
+    stage.emulator.clearFaults();
+    await eventually('the edit is on the service', () => emailOf(id) === 'later@example.com', 15_000);
+    await stop(daemon);
+  });
+
+  it('leaves a run that it was asked to stop to the next daemon', async () => {
+    await open();
+    const gate = Promise.withResolvers<void>();
+    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
+      await gate.promise;
+    });
+    const shared = { MUSTERD__daemon__queue: 'postgres' };
+    const first = start(shared);
+    await eventually('the first run has begun', async () => (await runs()) === 1);
+    first.process.kill('SIGTERM');
+    unhook();
+    gate.resolve();
+    expect(await first.ended).toMatchObject({ code: 0 });
+    const second = start(shared);
+    await eventually('the next daemon makes the run', async () => (await runs(`outcome = 'complete'`)) === 1);
+    await stop(second);
+  });
+
+  it('ends in order though the ear for edits hears nothing any more, and begins no run on the way', async () => {
+    await open();
+    const daemon = start({ MUSTERD__schedule__counts: '* * * * * *' });
+    await firstRun(daemon);
+    const [[pid] = []] = await stage.sql(
+      `select pid from pg_stat_activity where application_name = 'musterd listen' and datname = current_database()`,
+    );
+    process.kill(Number(pid), 'SIGSTOP');
+    try {
+      daemon.process.kill('SIGTERM');
+      await eventually('it has ended', () => daemon.process.exitCode !== null, 10_000);
+      expect(daemon.process.exitCode).toBe(0);
+      expect(await runs(`outcome <> 'complete'`)).toBeLessThanOrEqual(1);
+    } finally {
+      process.kill(Number(pid), 'SIGCONT');
+    }
+  });
+
   it('says what to do when the shared queue is missing and may not be made', async () => {
     await open();
     const daemon = start({ MUSTERD__daemon__queue: 'postgres', MUSTERD__database__migrate: 'false' });

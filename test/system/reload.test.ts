@@ -89,6 +89,7 @@ describe('SIGHUP', () => {
   it.each([
     ['is no YAML', '{ teams: [', ':1:'],
     ['has a wrong value', '{"teams":{"north":{"push":{"batchSize":0}}}}', 'teams.north.push.batchSize'],
+    ['has a team without credentials', '{"teams":{"north":{}}}', 'MUSTERD_BASE_URL'],
     ['has a schedule that is none', '{"teams":{"north":{"schedule":{"users":"never"}}}}', 'schedule.users'],
   ])('keeps the old settings when the file %s, and says so', async (_, text, complaint) => {
     write(text);
@@ -98,5 +99,19 @@ describe('SIGHUP', () => {
     await eventually('the old team goes on', () => has(0, 'still-here@example.com'));
     daemon.process.kill('SIGTERM');
     expect(await daemon.ended).toMatchObject({ code: 0 });
+  });
+
+  it('takes all of the settings or nothing, also when the database is in trouble', async () => {
+    write(settings(['north', 'west']));
+    await stage.sql('alter table sync.due rename to due_away');
+    await hangUp('settings not taken: the old ones stay');
+    await stage.sql('alter table sync.due_away rename to due');
+    await edit(await idOf('south'), 'south@example.com');
+    await eventually('the old team goes on', () => has(1, 'south@example.com'));
+    expect(await done('users')).toEqual(['north', 'south']);
+    await hangUp('settings read anew');
+    await eventually('the new team has had its first run', async () =>
+      (await done('users')).includes('west'),
+    );
   });
 });
