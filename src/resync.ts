@@ -136,7 +136,11 @@ async function runUnderLease(
 export async function runResync(db: Database<unknown>, config: Config, watch: Watch): Promise<ResyncReport> {
   await requireSchema(db);
   const log = watch.log.child({ team: config.team });
-  const lease = await takeLease(db, config.team, { ...config.lease, signal: watch.signal });
+  const lease = await takeLease(db, config.team, {
+    ...config.lease,
+    signal: watch.signal,
+    onWait: watch.onWait,
+  });
   try {
     return await runUnderLease(db, config, lease, { ...watch, log });
   } finally {

@@ -1,9 +1,8 @@
 /** Turns one run around: the inverse of what it moved, as edits that the next run pushes through all guards. */
-import type { Config } from './config.ts';
 import { MusterdError } from './errors.ts';
 import type { Database } from './mirror/database.ts';
 import { editUsers, type UserEdit } from './mirror/edits.ts';
-import { fenced, takeLease } from './mirror/lease.ts';
+import { type LeaseOptions, underLease } from './mirror/lease.ts';
 import { readTeamId } from './mirror/teams.ts';
 import { hasRun, type MovedField, readMovedFields } from './mirror/undo.ts';
 import type { FieldValue } from './model/change.ts';
@@ -93,8 +92,8 @@ export function reasonToLeave(moved: MovedField): string | undefined {
 
 /** What turning this run around would do. Reads the mirror alone. @throws MusterdError `usage` for no run of the team */
 export async function planUndo(
-  db: Database<unknown>,
-  { team }: Config,
+  db: Pick<Database<unknown>, 'kysely'>,
+  { team }: { readonly team: string },
   runId: bigint,
 ): Promise<UndoPlan & { readonly edits: readonly UserEdit[]; readonly teamId: Id }> {
   const teamId = await readTeamId(db.kysely, team);
@@ -124,11 +123,14 @@ export async function planUndo(
  * Writes the inverse into the mirror, under the lease and in one transaction, as an edit of whoever asks.
  * @returns what was done; who was edited in between is among those left alone
  */
-export async function applyUndo(db: Database<unknown>, config: Config, runId: bigint): Promise<UndoPlan> {
-  const lease = await takeLease(db, config.team, config.lease);
-  try {
-    const { edits, teamId, ...plan } = await planUndo(db, config, runId);
-    const edited = await fenced(db, lease, (tx) => editUsers(tx, teamId, edits));
+export async function applyUndo(
+  db: Database<unknown>,
+  of: { readonly team: string; readonly lease: LeaseOptions },
+  runId: bigint,
+): Promise<UndoPlan> {
+  return underLease(db, of, async (tx) => {
+    const { edits, teamId, ...plan } = await planUndo({ kysely: tx }, of, runId);
+    const edited = await editUsers(tx, teamId, edits);
     const missed = plan.changes.filter(({ userId }) => !edited.has(userId));
     return {
       runId,
@@ -138,7 +140,5 @@ export async function applyUndo(db: Database<unknown>, config: Config, runId: bi
         ...missed.map(({ userId, name, field }) => ({ userId, name, field, reason: 'being edited' })),
       ],
     };
-  } finally {
-    await lease.release();
-  }
+  });
 }

@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import { MusterdError } from '../errors.ts';
 import { approveAbsence, readWaitingAbsences, type WaitingAbsence } from '../mirror/absences.ts';
 import type { Database } from '../mirror/database.ts';
+import { readAskedFields } from '../mirror/held.ts';
 import { underLease } from '../mirror/lease.ts';
 import { readRefusedPlan, type StoredPlan, writeApproval, writeRefusedPlan } from '../mirror/plans.ts';
 import { readTeamId } from '../mirror/teams.ts';
@@ -9,10 +10,13 @@ import { writeHolds } from '../mirror/users-write.ts';
 import type { Hold } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { PlannedPush } from '../model/plan.ts';
+import type { Field } from '../model/user.ts';
 import { requireSchema } from '../places.ts';
-import { hashOf, shownIn } from '../reconcile/planned-push.ts';
+import { withholdLeft } from '../reconcile/absence.ts';
+import { hashOf, onlyFields, shownIn } from '../reconcile/planned-push.ts';
 import { patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { leaseWait } from './lease-wait.ts';
 import { plural, printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 
@@ -28,6 +32,8 @@ interface Decision {
   readonly rejected: readonly PlannedPush[];
   /** Neither: they wait on, in a plan of their own, until somebody decides about them too. */
   readonly rest: readonly PlannedPush[];
+  /** Of those that were to be rejected the fields that wait on as well, since somebody asked to hold them. */
+  readonly asked: number;
 }
 
 function parseIds(text: string | undefined, option: string): ReadonlySet<Id> | null {
@@ -39,8 +45,22 @@ function parseIds(text: string | undefined, option: string): ReadonlySet<Id> | n
   return new Set(words.map(BigInt));
 }
 
-/** @throws MusterdError `usage` for users whom the plan does not hold, or who are both approved and rejected */
-export function decide(pushes: readonly PlannedPush[], options: ApproveOptions): Decision {
+/**
+ * | the user is   | the field is held on request | the field     |
+ * |---------------|------------------------------|---------------|
+ * | approved      | ·                            | is approved   |
+ * | rejected      | no                           | is rejected   |
+ * | rejected      | yes                          | waits on      |
+ * | neither       | ·                            | waits on      |
+ *
+ * A field has one hold, and the one that was asked for stands to its end; what waits on is not sent after it.
+ * @throws MusterdError `usage` for users whom the plan does not hold, or who are both approved and rejected
+ */
+export function decide(
+  pushes: readonly PlannedPush[],
+  options: ApproveOptions,
+  asked: ReadonlyMap<Id, readonly Field[]> = new Map(),
+): Decision {
   const only = parseIds(options.only, '--only');
   const reject = parseIds(options.reject, '--reject') ?? new Set<Id>();
   const known = new Set(pushes.map(({ userId }) => userId));
@@ -49,12 +69,17 @@ export function decide(pushes: readonly PlannedPush[], options: ApproveOptions):
   const both = [...reject].find((id) => only?.has(id) === true);
   if (both !== undefined) throw new MusterdError('usage', `user ${both} can not be approved and rejected`);
   const isApproved = ({ userId }: PlannedPush) => !reject.has(userId) && (only === null || only.has(userId));
+  const isAsked = ({ userId }: PlannedPush, field: Field) => asked.get(userId)?.includes(field) === true;
+  const part = (push: PlannedPush, is: (field: Field) => boolean) =>
+    onlyFields(push, patchedFields(push.patch).filter(is));
+  const hasFields = ({ patch }: PlannedPush) => patchedFields(patch).length > 0;
+  const rejected = pushes.filter(({ userId }) => reject.has(userId));
+  const held = rejected.map((push) => part(push, (field) => isAsked(push, field))).filter(hasFields);
   return {
     approved: pushes.filter(isApproved),
-    rejected: pushes.filter(({ userId }) => reject.has(userId)),
-    rest: pushes
-      .filter((push) => !isApproved(push) && !reject.has(push.userId))
-      .map((push) => ({ ...push, left: patchedFields(push.patch) })),
+    rejected: rejected.map((push) => part(push, (field) => !isAsked(push, field))).filter(hasFields),
+    rest: [...pushes.filter((push) => !isApproved(push) && !reject.has(push.userId)), ...held],
+    asked: held.reduce((sum, { patch }) => sum + patchedFields(patch).length, 0),
   };
 }
 
@@ -67,11 +92,11 @@ function rejections(
     patchedFields(push.patch).map((field) => {
       const hold: Hold = {
         field,
-        reason: 'brake',
+        reason: 'rejected',
         base: push.base[field],
         mirror: push.patch[field],
         service: shownIn(push, field),
-        detail: `rejected: ${why}`,
+        detail: why,
       };
       return { id: push.userId, hold };
     }),
@@ -101,35 +126,38 @@ async function approvePlan(place: Place, plan: StoredPlan, options: ApproveOptio
       hint: `It was refused, and pushes nothing: ${reasons.join('; ')}`,
     });
   }
-  const { approved, rejected, rest } = decide(plan.pushes, options);
-  const kept = await underLease(db, config, async (tx) => {
+  const ids = plan.pushes.map(({ userId }) => userId);
+  const { approved, rejected, rest, asked } = await underLease(db, leaseWait(context, config), async (tx) => {
     const now = await readRefusedPlan(tx, teamId);
     if (now?.plan_id !== plan.plan_id) throw changedMeanwhile(hash);
+    const decision = decide(plan.pushes, options, await readAskedFields(tx, teamId, ids));
+    const { approved, rejected, rest } = decision;
     const remaining = rest.length === 0 ? null : { hash: hashOf(rest), reasons, pushes: rest };
-    await writeRefusedPlan(tx, { teamId, runId: null }, remaining);
+    await writeRefusedPlan(tx, { teamId, runId: null }, remaining, false);
     const approval = { hash: hashOf(approved), reasons, pushes: approved, passesBrakes: false, why };
     if (approved.length > 0) await writeApproval(tx, teamId, approval);
-    return writeHolds(tx, { teamId, runId: null }, rejections(rejected, why));
+    await writeHolds(tx, { teamId, runId: null }, rejections(rejected, why));
+    return decision;
   });
   if (context.json) {
     const counts = { approved: approved.length, rejected: rejected.length, waiting: rest.length };
-    printJson(context, { ...counts, held_on_request: kept });
+    printJson(context, { ...counts, held_on_request: asked });
     return;
   }
   printLine(
     context.out,
     `${plural(approved.length, 'user')} approved, ${rejected.length} rejected, ${rest.length} wait on`,
   );
-  if (kept > 0)
+  if (asked > 0)
     printLine(
       context.out,
-      `Left as they are, held on request: ${plural(kept, 'field')}. Reject them when that ends.`,
+      `Not rejected, held on request: ${plural(asked, 'field')}. They wait on in the plan when that ends.`,
     );
   if (approved.length > 0)
     printLine(context.out, 'The next run sends them, as long as neither side has changed.');
 }
 
-/** Agrees that rows are gone which no listing shows any more: these rows only, for a day. */
+/** Agrees that rows are gone which no listing shows any more: these rows only, for as long as they are missing. */
 async function approveWithheld(
   place: Place,
   absence: WaitingAbsence,
@@ -143,12 +171,16 @@ async function approveWithheld(
   if (stranger !== undefined)
     throw new MusterdError('usage', `${stranger} is not among the missing ${absence.resource}`);
   const ids = chosen === null ? absence.ids : absence.ids.filter((id) => chosen.has(id));
-  await underLease(db, config, async (tx) => {
+  const rest = withholdLeft(
+    absence.resource,
+    absence.ids.filter((id) => !ids.includes(id)),
+  );
+  await underLease(db, leaseWait(context, config), async (tx) => {
     const now = await readWaitingAbsences(tx, teamId);
     if (now.every((one) => one.absence_id !== absence.absence_id)) throw changedMeanwhile(absence.hash);
-    await approveAbsence(tx, teamId, { ...absence, ids }, why);
+    await approveAbsence(tx, teamId, absence, { ids, rest, why });
   });
-  const waiting = absence.ids.length - ids.length;
+  const waiting = rest?.ids.length ?? 0;
   if (context.json) {
     printJson(context, { approved: ids.length, rejected: 0, waiting });
     return;
@@ -156,6 +188,11 @@ async function approveWithheld(
   const what = absence.resource.replace('_', ' ');
   printLine(context.out, `${ids.length} missing ${what} approved, ${waiting} wait on`);
   printLine(context.out, 'The next complete run calls them gone, if they are missing still.');
+  if (rest !== null)
+    printLine(
+      context.out,
+      `No run calls the others gone, before they are approved too: musterd approve ${rest.hash} --reason …`,
+    );
 }
 
 /** Lets pass what the guard stopped: a refused plan, or rows that too many of are missing. */
@@ -181,7 +218,7 @@ export async function approveCommand(
       const waiting = [...(plan === null ? [] : [plan.hash]), ...absences.map((one) => one.hash)];
       const hint =
         waiting.length === 0
-          ? 'Nothing waits. A plan expires after a day; "musterd plan" shows what would move now.'
+          ? 'Nothing waits. "musterd plan" shows what would move now.'
           : `What waits: ${waiting.join(', ')}. Look at it with "musterd plan" and "musterd status".`;
       throw new MusterdError('usage', `nothing waits for an approval under ${hash}`, { hint });
     }

@@ -2,6 +2,7 @@
 import type { FieldOutcomes, Hold, UserPlan, UserState } from '../model/change.ts';
 import { type Field, fields, serviceValue } from '../model/user.ts';
 import { mergeField, type Verdict } from '../reconcile/merge.ts';
+import { standsByMirror } from '../reconcile/plan-field.ts';
 import type { Policy } from '../reconcile/policy.ts';
 import { columnOf } from './field-values.ts';
 
@@ -88,8 +89,8 @@ export interface Facts {
   readonly quietUntil: string;
   /** Ends of the holds that a person asked for, in words, by field. */
   readonly heldUntil: Readonly<Partial<Record<Field, string>>>;
-  /** A refused plan that waits for a person, with pushes of this user in it or not. */
-  readonly refusedPlan: { readonly hash: string; readonly hasUser: boolean } | null;
+  /** A refused plan that waits for a person, and which edits of this user are in it. */
+  readonly refusedPlan: { readonly hash: string; readonly fields: readonly Field[] } | null;
   /** For how long a user must have been missing, in words. */
   readonly absence: string;
 }
@@ -134,13 +135,15 @@ export function nextStep(facts: Facts): string {
   }
 }
 
-function waitingPush(
-  pushes: readonly string[],
-  { hash, hasUser }: NonNullable<Facts['refusedPlan']>,
-): string {
-  return hasUser
-    ? `the push of ${list(pushes)} waits for "musterd approve ${hash}"`
-    : `the push of ${list(pushes)} waits as well, for as long as plan ${hash} is beyond the limits, unless it was approved`;
+/** How long fields stay held that nobody asked to hold. */
+function stayHeld(held: readonly Field[], { state }: Facts): readonly string[] {
+  const byMirror = held.filter((field) =>
+    state.held.some((hold) => hold.field === field && standsByMirror(hold)),
+  );
+  const others = held.filter((field) => !byMirror.includes(field));
+  const say = (of: readonly Field[], until: string) =>
+    of.length === 0 ? [] : [`${list(of.map(columnOf))} stays held until ${until} or somebody decides`];
+  return [...say(others, 'one of the two values changes'), ...say(byMirror, "the mirror's value changes")];
 }
 
 function afterMerge({ moves, holds, held, releases }: UserPlan, facts: Facts): string {
@@ -148,9 +151,10 @@ function afterMerge({ moves, holds, held, releases }: UserPlan, facts: Facts): s
     moves.filter((move) => move.kind === kind).map(({ field }) => columnOf(field));
   const does = (verb: string, names: readonly string[]) =>
     names.length === 0 ? [] : [`${verb} ${list(names)}`];
-  const refused = facts.refusedPlan;
-  const pushes = moved('push');
-  const goes = pushes.length > 0 && refused === null;
+  const { refusedPlan } = facts;
+  const refused = (refusedPlan?.fields ?? []).map(columnOf);
+  const pushes = moved('push').filter((column) => !refused.includes(column));
+  const waiting = moved('push').filter((column) => refused.includes(column));
   const acts = [
     ...does('pulls', moved('pull')),
     ...does('settles', moved('settle')),
@@ -163,17 +167,19 @@ function afterMerge({ moves, holds, held, releases }: UserPlan, facts: Facts): s
       releases.filter((field) => moves.every((move) => move.field !== field)).map(columnOf),
     ),
     // Last, so that the sentence can say of it alone that a guard may stop it.
-    ...does('pushes', refused === null ? pushes : []),
+    ...does('pushes', pushes),
   ];
   const asked = held.filter((field) => facts.heldUntil[field] !== undefined);
   const others = held.filter((field) => !asked.includes(field));
   const parts = [
-    ...(acts.length === 0 ? [] : [`the next run ${list(acts)}${goes ? ', unless a guard stops it' : ''}`]),
-    ...(refused === null || pushes.length === 0 ? [] : [waitingPush(pushes, refused)]),
-    ...asked.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
-    ...(others.length === 0
+    ...(acts.length === 0
       ? []
-      : [`${list(others.map(columnOf))} stays held until one of the two values changes or somebody decides`]),
+      : [`the next run ${list(acts)}${pushes.length > 0 ? ', unless a guard stops it' : ''}`]),
+    ...(waiting.length === 0
+      ? []
+      : [`the push of ${list(waiting)} waits for "musterd approve ${refusedPlan?.hash}"`]),
+    ...asked.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
+    ...stayHeld(others, facts),
   ];
   if (parts.length === 0) return 'Nothing: both sides agree.';
   const sentence = parts.join('; ');

@@ -4,6 +4,7 @@ import { underLease } from '../mirror/lease.ts';
 import { fields } from '../model/user.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime } from './field-values.ts';
+import { leaseWait } from './lease-wait.ts';
 import { readField, requireTeamId, requireUser } from './named-user.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
@@ -57,15 +58,16 @@ export async function holdCommand(
   const wanted = fieldName === undefined ? fields : [readField(fieldName)];
   return withMirror(context, async (setup) => {
     const { config, mirror } = setup;
+    const wait = leaseWait(context, config);
     const teamId = await requireTeamId(setup);
     const { id, name } = await requireUser(setup, teamId, who);
     if (wish === 'end') {
-      const ended = await underLease(mirror.db, config, (tx) => endAskedHolds(tx, teamId, id, wanted));
+      const ended = await underLease(mirror.db, wait, (tx) => endAskedHolds(tx, teamId, id, wanted));
       if (context.json) printJson(context, { user_id: id, ended });
       else if (ended.length === 0) printLine(context.err, `Nothing of ${name} was held on request.`);
       else printLine(context.out, `No longer held of ${name}: ${ended.join(', ')}`);
     } else {
-      const asked = await underLease(mirror.db, config, (tx) =>
+      const asked = await underLease(mirror.db, wait, (tx) =>
         askHolds(tx, teamId, id, { fields: wanted, ...wish }),
       );
       if (context.json) printJson(context, { user_id: id, ...asked });

@@ -4,6 +4,7 @@ import { MusterdError } from '../errors.ts';
 import { prepareSchema } from '../places.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { eachTeam } from './each-team.ts';
+import { tellOfWait } from './lease-wait.ts';
 import { paint, plural, printable, printJson, printLine, seconds } from './output.ts';
 import { createProgress } from './progress.ts';
 import { withMirrorOf } from './setup.ts';
@@ -29,7 +30,8 @@ export async function reconcileCommand(
     await prepareSchema(mirror.db, config);
     const work = async (team: Config) => {
       const progress = createProgress(context);
-      const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs };
+      const onWait = tellOfWait(context, waitMs);
+      const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs, onWait };
       return runReconcile(mirror.db, team, 'reconcile', watch).finally(progress.close);
     };
     const print = (report: RunReport) => printReport(context, report);
@@ -42,9 +44,15 @@ export async function reconcileCommand(
   });
 }
 
-export function exitCodeOf({ outcome, waiting }: Pick<RunReport, 'outcome' | 'waiting'>): ExitCode {
+/** 4: people are to be told of a plan that waits, for the first time or again; later runs with it end with 3. */
+export function exitCodeOf({
+  outcome,
+  waiting,
+  refusal = null,
+}: Pick<RunReport, 'outcome' | 'waiting'> & Partial<Pick<RunReport, 'refusal'>>): ExitCode {
   if (outcome === 'refused') return exitCode.refused;
   if (outcome !== 'complete') return exitCode.partial;
+  if (refusal?.isNews === true) return exitCode.refused;
   return waiting > 0 ? exitCode.waiting : exitCode.ok;
 }
 
@@ -117,7 +125,10 @@ function printRefusal(
   { hash, reasons, users, stopped }: NonNullable<RunReport['refusal']>,
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
-  const what = stopped ? 'nothing was written on either side' : 'everything else was carried out';
+  // What an earlier run had sent was read back before, and may be among the counts.
+  const what = stopped
+    ? 'the run ended there: nothing was pulled, and nothing new was sent'
+    : 'the run went on with everything else';
   for (const reason of reasons)
     line(`${paint(context, 'yellow', 'refused by the guard:')} ${printable(reason)}`);
   if (users === 0) {

@@ -1,7 +1,13 @@
 import { MusterdError } from '../errors.ts';
 import { editUsers } from '../mirror/edits.ts';
 import { underLease } from '../mirror/lease.ts';
-import { writeApproval } from '../mirror/plans.ts';
+import {
+  readKeptRows,
+  readRefusedPlan,
+  writeApproval,
+  writeKeptRows,
+  writeRefusedPlan,
+} from '../mirror/plans.ts';
 import { recordStep } from '../mirror/runs.ts';
 import { readUserState } from '../mirror/users-read.ts';
 import { applyUsers } from '../mirror/users-write.ts';
@@ -11,10 +17,12 @@ import { type NamePair, samePair, splitName } from '../model/name.ts';
 import type { PlannedPush } from '../model/plan.ts';
 import { type BaseUser, type Field, type ServiceUser, sameBytes, type UserPatch } from '../model/user.ts';
 import { holdStands } from '../reconcile/plan-field.ts';
-import { hashOf } from '../reconcile/planned-push.ts';
+import { hashOf, onlyFields } from '../reconcile/planned-push.ts';
 import { takeValue } from '../reconcile/take-service.ts';
+import { patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showValue } from './field-values.ts';
+import { leaseWait } from './lease-wait.ts';
 import { columnOf, readField, requireTeamId, requireUser } from './named-user.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
@@ -110,6 +118,33 @@ export interface Resolved {
 
 type Tx = Parameters<typeof applyUsers>[0];
 
+/** What was decided field by field waits in no plan any more. */
+async function takeOutOfPlans(tx: Tx, teamId: Id, id: Id, field: Field): Promise<void> {
+  const without = (rows: readonly PlannedPush[]) =>
+    rows
+      .map((row) =>
+        row.userId === id
+          ? onlyFields(
+              row,
+              patchedFields(row.patch).filter((one) => one !== field),
+            )
+          : row,
+      )
+      .filter(({ patch }) => patchedFields(patch).length > 0);
+  const by = { teamId, runId: null };
+  await writeKeptRows(tx, by, without(await readKeptRows(tx, teamId)));
+  const plan = await readRefusedPlan(tx, teamId);
+  if (plan?.pushes.some(({ userId, patch }) => userId === id && patch[field] !== undefined) !== true) return;
+  const pushes = without(plan.pushes);
+  const { reasons } = plan;
+  await writeRefusedPlan(
+    tx,
+    by,
+    pushes.length === 0 ? null : { hash: hashOf(pushes), reasons, pushes },
+    false,
+  );
+}
+
 /** Ends one hold: all of it in the transaction that it is given. */
 async function resolveHold(
   tx: Tx,
@@ -147,6 +182,7 @@ async function resolveHold(
     },
   ]);
   if (deferred.length > 0) throw busy(id);
+  await takeOutOfPlans(tx, teamId, id, field);
   const result = { field, name: mirror.joined, mirror: after[field], base: agreed[field] };
   if (take === 'service') return result;
   const wanted = wantedOf(take, field, mirror);
@@ -155,7 +191,7 @@ async function resolveHold(
     if (!edited.has(id)) throw busy(id);
   }
   const value = wanted?.[field] === undefined ? mirror[field] : (wanted[field] as FieldValue);
-  if (hold.reason === 'brake') {
+  if (hold.reason === 'brake' || hold.reason === 'rejected') {
     const push: PlannedPush = {
       userId: id,
       name: mirror.joined,
@@ -163,7 +199,8 @@ async function resolveHold(
       patch: { [field]: value },
     };
     const approval = { hash: hashOf([push]), reasons: ['resolved'], pushes: [push] };
-    await writeApproval(tx, teamId, { ...approval, passesBrakes: true, why });
+    // No brake has looked at what was rejected: it passes the limits alone.
+    await writeApproval(tx, teamId, { ...approval, passesBrakes: hold.reason === 'brake', why });
   }
   return { ...result, mirror: value };
 }
@@ -183,7 +220,9 @@ export async function resolveCommand(
     const teamId = await requireTeamId(setup);
     const { id } = await requireUser(setup, teamId, who);
     const of = { teamId, team: config.team, id };
-    const done = await underLease(mirror.db, config, (tx) => resolveHold(tx, of, field, take, why));
+    const done = await underLease(mirror.db, leaseWait(context, config), (tx) =>
+      resolveHold(tx, of, field, take, why),
+    );
     const values = { mirror: done.mirror, base: done.base };
     if (context.json) printJson(context, { user_id: id, field: columnOf(field), ...values });
     else printLine(context.out, inWords(id, done));

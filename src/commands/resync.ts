@@ -4,6 +4,7 @@ import type { Id } from '../model/id.ts';
 import { planResync, type ResyncReport, runResync } from '../resync.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showValue } from './field-values.ts';
+import { tellOfWait } from './lease-wait.ts';
 import { columnOf } from './named-user.ts';
 import { paint, plural, printable, printJson, printLine, printTable } from './output.ts';
 import { createProgress } from './progress.ts';
@@ -34,7 +35,8 @@ export async function resyncCommand(
   }
   return withMirror(context, async ({ config, log, mirror }) => {
     const progress = createProgress(context);
-    const watch = { log, onEvent: progress.onEvent, signal: context.signal };
+    const onWait = tellOfWait(context, config.lease.waitMs);
+    const watch = { log, onEvent: progress.onEvent, signal: context.signal, onWait };
     const work = options.apply === true ? runResync : planResync;
     const report = await work(mirror.db, config, watch).finally(progress.close);
     const changes = report.plans.flatMap((plan) => takenOf(plan, report));

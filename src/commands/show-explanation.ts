@@ -5,6 +5,7 @@ import type { FieldOutcomes, Presence, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { joinName } from '../model/name.ts';
 import { type Field, fields } from '../model/user.ts';
+import { patchedFields } from '../reconcile/verdict.ts';
 import type { Context } from './context.ts';
 import type { FieldExplanation } from './explain-user.ts';
 import { columnOf, showTime, showValue } from './field-values.ts';
@@ -97,7 +98,8 @@ function inJson(explanation: Explanation): object {
         ? null
         : {
             hash: refusedPlan.hash,
-            has_user: refusedPlan.hasUser,
+            has_user: refusedPlan.push !== null,
+            fields: patchedFields(refusedPlan.push?.patch ?? {}).map(columnOf),
             made_at: refusedPlan.madeAt,
             reasons: refusedPlan.reasons,
           },
@@ -160,7 +162,7 @@ function print(context: Context, explanation: Explanation): void {
   }
   if (refusedPlan !== null)
     line(
-      `A guard refused a plan ${refusedPlan.hasUser ? 'with' : 'without'} this user in it: ${refusedPlan.hash}, ${refusedPlan.reasons.join('; ')}`,
+      `A guard refused a plan ${refusedPlan.push === null ? 'without' : 'with'} this user in it: ${refusedPlan.hash}, ${refusedPlan.reasons.join('; ')}`,
     );
   if (moves.length > 0) printTable(context, ledgerHead, moves.map(ledgerCells));
   printLine(context.out, `${paint(context, 'bold', 'Next:')} ${printable(next)}`);

@@ -23,8 +23,8 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
   });
 }
 
-function planInJson({ hash, reasons, pushes, expires_at }: NonNullable<TeamStatus['waitingPlan']>): object {
-  return { hash, reasons, users: pushes.length, expires_at };
+function planInJson({ hash, reasons, pushes, made_at }: NonNullable<TeamStatus['waitingPlan']>): object {
+  return { hash, reasons, users: pushes.length, made_at };
 }
 
 function statusInJson(status: TeamStatus): object {
@@ -51,12 +51,12 @@ function planLines({
   hash,
   reasons,
   pushes,
-  expires_at,
+  made_at,
 }: NonNullable<TeamStatus['waitingPlan']>): readonly string[] {
   const way =
     pushes.length === 0
       ? 'nothing of it is to be approved'
-      : `pushes to ${plural(pushes.length, 'user')} wait until ${when(expires_at)}; musterd approve ${hash} --reason …`;
+      : `pushes to ${plural(pushes.length, 'user')} wait since ${when(made_at)}; musterd approve ${hash} --reason …`;
   return [way, ...reasons];
 }
 

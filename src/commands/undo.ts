@@ -4,6 +4,7 @@ import { requireSchema } from '../places.ts';
 import { applyUndo, planUndo, type UndoPlan } from '../undo.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showValue } from './field-values.ts';
+import { leaseWait } from './lease-wait.ts';
 import { columnOf } from './named-user.ts';
 import { plural, printJson, printLine, printTable } from './output.ts';
 import { withMirror } from './setup.ts';
@@ -19,7 +20,9 @@ export async function undoCommand(
   return withMirror(context, async ({ config, mirror: { db } }) => {
     await requireSchema(db);
     const applied = options.apply === true;
-    const plan = applied ? await applyUndo(db, config, runId) : await planUndo(db, config, runId);
+    const plan = applied
+      ? await applyUndo(db, leaseWait(context, config), runId)
+      : await planUndo(db, config, runId);
     if (context.json) printJson(context, inJson(plan, applied));
     else printPlan(context, plan, applied);
     if (applied) return plan.left.some(isMissed) ? exitCode.partial : exitCode.ok;

@@ -4,11 +4,15 @@ import { readLedger } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/teams.ts';
 import { readDifferingUsers, readUserState } from '../mirror/users-read.ts';
 import { readHeldSince, readLastEdit, readOpenPush, readWaitingPlan } from '../mirror/why-read.ts';
-import type { UserState } from '../model/change.ts';
+import type { UserPlan, UserState } from '../model/change.ts';
 import { readUserName } from '../model/find.ts';
 import type { Id } from '../model/id.ts';
+import type { PlannedPush } from '../model/plan.ts';
+import type { Field } from '../model/user.ts';
 import { requireSchema } from '../places.ts';
+import { sameEdit } from '../reconcile/plan-memory.ts';
 import { planUser } from '../reconcile/plan-user.ts';
+import { plannedPush } from '../reconcile/planned-push.ts';
 import { judgeLate, patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { explainFields, nextStep } from './explain-user.ts';
@@ -54,6 +58,13 @@ async function readState({ mirror }: Setup, teamId: Id, id: Id, sight: Sight): P
   return { ...state, service, stale: differing?.stale === true };
 }
 
+/** The edits of the user that wait in a plan: the same ones, not others of the same fields. */
+function waitingFields(plan: UserPlan | undefined, row: PlannedPush | null): readonly Field[] {
+  if (plan === undefined || row === null) return [];
+  const push = plannedPush(plan, '');
+  return patchedFields(push.patch).filter((field) => sameEdit(field, push, row));
+}
+
 async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<Explanation> {
   const { config, mirror } = setup;
   const { kysely } = mirror.db;
@@ -63,7 +74,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<
   const openPush = await readOpenPush(kysely, teamId, id);
   const waiting = await readWaitingPlan(kysely, teamId, id);
   const pushes = plan !== undefined && patchedFields(plan.patch).length > 0;
-  const refusedPlan = waiting?.hasUser === true || pushes ? waiting : null;
+  const refusedPlan = waiting !== null && (waiting.push !== null || pushes) ? waiting : null;
   const all = { userId: id, runId: null, field: null, kind: null, outcome: null, since: null };
   const moves = await readLedger(kysely, teamId, { ...all, limit: shownMoves });
   const { quietPeriodMs } = config.push;
@@ -86,7 +97,8 @@ async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<
     heldUntil: Object.fromEntries(
       held.flatMap(({ field, until }) => (until === null ? [] : [[field, showTime(until)]])),
     ),
-    refusedPlan,
+    refusedPlan:
+      refusedPlan === null ? null : { hash: refusedPlan.hash, fields: waitingFields(plan, refusedPlan.push) },
     absence: seconds(config.absence.confirmAfterMs),
   });
   const fields = explainFields(state, plan, config.policy);

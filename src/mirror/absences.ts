@@ -1,11 +1,15 @@
 /** Rows that complete listings no longer show: since when, what is withheld, and what people decided. */
 import { type Kysely, sql, type Transaction } from 'kysely';
-import type { AbsenceDecision, AbsenceGrounds, MirroredResource, WithheldAbsence } from '../model/absence.ts';
+import type {
+  AbsenceDecision,
+  AbsenceGrounds,
+  AbsenceVerdict,
+  DecidedAbsence,
+  MirroredResource,
+  WithheldAbsence,
+} from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 import { type RunOf, writeLedger } from './users-write.ts';
-
-/** How long an approval counts: time enough for two passes. */
-const approvalLifetime = sql`interval '24 hours'`;
 
 export async function readAbsenceGrounds<T>(
   db: Kysely<T>,
@@ -14,11 +18,14 @@ export async function readAbsenceGrounds<T>(
 ): Promise<AbsenceGrounds> {
   const scope = await sql<{ scope: string }>`
     select scope from sync.scopes where team_id = ${teamId} and resource = ${resource}`.execute(db);
-  const approved = await sql<{ id: Id }>`
-    select distinct unnest(ids) as id from sync.withheld_absences
-    where team_id = ${teamId} and resource = ${resource} and state = 'approved'
-      and expires_at > clock_timestamp()`.execute(db);
-  return { scope: scope.rows[0]?.scope ?? null, approved: new Set(approved.rows.map(({ id }) => id)) };
+  const { rows } = await sql<DecidedAbsence & { id: Id }>`
+    select id, verdict, verdict_scope as scope from sync.absences
+    where team_id = ${teamId} and resource = ${resource} and verdict is not null
+    order by decided_at, id`.execute(db);
+  return {
+    scope: scope.rows[0]?.scope ?? null,
+    decided: new Map(rows.map(({ id, ...decided }) => [id, decided])),
+  };
 }
 
 /** Puts it in place of what was withheld before; the same again is left as it is. */
@@ -26,7 +33,7 @@ async function writeWithheld<T>(
   tx: Transaction<T>,
   { teamId, runId }: RunOf,
   resource: MirroredResource,
-  withheld: WithheldAbsence | null,
+  { withheld, scope }: Pick<AbsenceDecision, 'withheld' | 'scope'>,
 ): Promise<void> {
   await sql`
     update sync.withheld_absences set state = 'superseded'
@@ -35,10 +42,27 @@ async function writeWithheld<T>(
   if (withheld === null) return;
   const { hash, reason, ids } = withheld;
   await sql`
-    insert into sync.withheld_absences (team_id, resource, hash, reason, ids, run_id, expires_at)
-    values (${teamId}, ${resource}, ${hash}, ${reason}, ${ids}::bigint[], ${runId}, 'infinity')
-    on conflict (team_id, resource) where state = 'waiting' do update set reason = excluded.reason
-      where withheld_absences.reason <> excluded.reason`.execute(tx);
+    insert into sync.withheld_absences (team_id, resource, hash, reason, ids, run_id, scope)
+    values (${teamId}, ${resource}, ${hash}, ${reason}, ${ids}::bigint[], ${runId}, ${scope})
+    on conflict (team_id, resource) where state = 'waiting' do update
+      set reason = excluded.reason, scope = excluded.scope
+      where (withheld_absences.reason, withheld_absences.scope) is distinct from (excluded.reason, excluded.scope)`.execute(
+    tx,
+  );
+}
+
+/** What these missing rows are from now on; whoever was shown again meanwhile is no longer among them. */
+async function writeVerdict<T>(
+  tx: Transaction<T>,
+  { teamId, resource }: { readonly teamId: Id; readonly resource: MirroredResource },
+  ids: readonly Id[],
+  { verdict, scope }: { readonly verdict: AbsenceVerdict | null; readonly scope: string | null },
+): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`
+    update sync.absences set verdict = ${verdict}::text, verdict_scope = ${scope}::text,
+      decided_at = case when ${verdict}::text is not null then clock_timestamp() end
+    where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
 }
 
 async function writeScope<T>(
@@ -65,16 +89,18 @@ export async function applyAbsences<T>(
   tx: Transaction<T>,
   run: RunOf,
   resource: MirroredResource,
-  { missing, gone, withheld, scope }: AbsenceDecision,
+  { missing, gone, found, lost, withheld, scope, scopeIsUsual }: AbsenceDecision,
 ): Promise<readonly Id[]> {
   const { teamId } = run;
-  await writeWithheld(tx, run, resource, withheld);
-  if (withheld === null) await writeScope(tx, teamId, resource, scope);
+  await writeWithheld(tx, run, resource, { withheld, scope });
+  if (scopeIsUsual) await writeScope(tx, teamId, resource, scope);
   if (missing.length === 0) return [];
   await sql`
     insert into sync.absences as a (team_id, resource, id, missing_since)
     select ${teamId}, ${resource}, m.id, clock_timestamp() from unnest(${missing}::bigint[]) m (id)
     on conflict (team_id, resource, id) do update set passes = a.passes + 1`.execute(tx);
+  await writeVerdict(tx, { teamId, resource }, found, { verdict: 'found', scope });
+  await writeVerdict(tx, { teamId, resource }, lost, { verdict: null, scope: null });
   if (gone.length === 0) return [];
   const table = sql.table(`mirror.${resource}`);
   const free = await sql<{ id: Id }>`
@@ -108,17 +134,38 @@ export async function readWaitingAbsences<T>(db: Kysely<T>, teamId: Id): Promise
   return rows;
 }
 
-/** Writes down that a person agrees: these rows may be called gone for a day, if nothing speaks against it. */
+/** What a person decided about rows that waited. */
+export interface AbsenceApproval {
+  /** May be called gone, for as long as they are missing and the settings ask for the same. */
+  readonly ids: readonly Id[];
+  /** Waits on, until it is approved too or shown again. */
+  readonly rest: WithheldAbsence | null;
+  readonly why: string;
+}
+
+/** Writes down what a person decided, in place of what waited. */
 export async function approveAbsence<T>(
   tx: Transaction<T>,
   teamId: Id,
-  { absence_id: id, resource, hash, reason, ids }: WaitingAbsence,
-  why: string,
+  { absence_id: id, resource, hash, reason }: WaitingAbsence,
+  { ids, rest, why }: AbsenceApproval,
 ): Promise<void> {
-  await sql`update sync.withheld_absences set state = 'superseded' where absence_id = ${id}`.execute(tx);
+  const waited = await sql<{ scope: string | null }>`
+    update sync.withheld_absences set state = 'superseded' where absence_id = ${id} returning scope`.execute(
+    tx,
+  );
+  const scope = waited.rows[0]?.scope ?? null;
   await sql`
     insert into sync.withheld_absences
-      (team_id, resource, hash, state, reason, ids, expires_at, decided_at, decided_by, decided_why)
-    values (${teamId}, ${resource}, ${hash}, 'approved', ${reason}, ${ids}::bigint[],
-            clock_timestamp() + ${approvalLifetime}, clock_timestamp(), session_user, ${why})`.execute(tx);
+      (team_id, resource, hash, state, reason, ids, scope, decided_at, decided_by, decided_why)
+    values (${teamId}, ${resource}, ${hash}, 'approved', ${reason}, ${ids}::bigint[], ${scope},
+            clock_timestamp(), session_user, ${why})`.execute(tx);
+  await writeVerdict(tx, { teamId, resource }, ids, { verdict: 'approved', scope });
+  if (rest === null) return;
+  await sql`
+    insert into sync.withheld_absences (team_id, resource, hash, reason, ids, scope)
+    values (${teamId}, ${resource}, ${rest.hash}, ${rest.reason}, ${rest.ids}::bigint[], ${scope})`.execute(
+    tx,
+  );
+  await writeVerdict(tx, { teamId, resource }, rest.ids, { verdict: 'left', scope: null });
 }

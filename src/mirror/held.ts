@@ -4,7 +4,7 @@ import { MusterdError } from '../errors.ts';
 import type { HoldReason } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
-import { sqlField } from './users-read.ts';
+import { fieldOfSql, sqlField } from './users-read.ts';
 
 /** A row of `report.held`. */
 export interface HeldRow {
@@ -93,6 +93,20 @@ export async function askHolds<T>(
     where team_id = ${teamId} and user_id = ${userId} and field = any (${columns}::text[]) and reason <> 'asked'
     order by field`.execute(tx);
   return { held: rows.map(({ field }) => field), left: others.rows, until };
+}
+
+/** Fields of these users that somebody asked to hold, and whose hold has not ended. */
+export async function readAskedFields<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  userIds: readonly Id[],
+): Promise<ReadonlyMap<Id, readonly Field[]>> {
+  const { rows } = await sql<{ user_id: Id; columns: readonly string[] }>`
+    select user_id, array_agg(field) as columns from sync.held_fields
+    where team_id = ${teamId} and user_id = any (${userIds}::bigint[])
+      and reason = 'asked' and until > clock_timestamp()
+    group by user_id`.execute(db);
+  return new Map(rows.map(({ user_id: id, columns }) => [id, columns.map(fieldOfSql)]));
 }
 
 /** Ends holds that were asked for; others stay. @returns the fields that are held no longer */

@@ -11,6 +11,7 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
+import { wakeForEdits } from './wake.ts';
 
 export interface Lease {
   readonly team: string;
@@ -29,6 +30,8 @@ export interface LeaseOptions {
   readonly waitMs?: number;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
+  /** Told once, when the wait begins, for whom it is. */
+  readonly onWait?: ((who: string) => void) | undefined;
 }
 
 /** How often a lease that somebody else has is asked for. */
@@ -60,37 +63,45 @@ async function readHolder<T>(db: Kysely<T>, team: string): Promise<Holder | unde
   return rows[0];
 }
 
-const held = (team: string, holder: Holder) => {
-  const where =
-    holder.host === thisProcess().host ? `process ${holder.pid}` : `process ${holder.pid} on ${holder.host}`;
-  return new MusterdError(
-    'lease-held',
-    `Another run of team "${team}" is under way: ${where}, since ${holder.taken_at.toISOString()}`,
-    {
-      hint: `Wait for it to end. If its machine is gone, the lease expires by itself at ${holder.expires_at.toISOString()}.`,
-    },
-  );
-};
+function inWords({ host, pid, taken_at }: Holder): string {
+  const where = host === thisProcess().host ? `process ${pid}` : `process ${pid} on ${host}`;
+  return `${where}, since ${taken_at.toISOString()}`;
+}
+
+const held = (team: string, holder: Holder) =>
+  new MusterdError('lease-held', `Another run of team "${team}" is under way: ${inWords(holder)}`, {
+    hint: `Wait for it to end. If its machine is gone, the lease expires by itself at ${holder.expires_at.toISOString()}.`,
+  });
+
+/** @throws MusterdError `stopped` */
+function endIfStopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  throw new MusterdError('stopped', 'Asked to stop before anything was written', { cause: signal.reason });
+}
 
 /**
  * Takes the team's lease. A holder on this host that no longer runs is seen at once; one elsewhere when
  * its lease expires. Whether it is free is decided by the statement that takes it: a lease that its holder
  * renewed a moment before stays the holder's.
- * @throws MusterdError `lease-held`
+ * @throws MusterdError `lease-held`; `stopped` when it is asked to during the wait
  */
 export async function takeLease<T>(
   db: Database<T>,
   team: string,
-  { ttlMs, waitMs = 0, signal }: LeaseOptions,
+  { ttlMs, waitMs = 0, signal, onWait }: LeaseOptions,
 ): Promise<Lease> {
   const leaseId = randomUUID();
   const me = thisProcess();
   const until = performance.now() + waitMs;
+  let waits = false;
   for (;;) {
+    if (waits) endIfStopped(signal);
     const holder = await readHolder(db.kysely, team);
     const dead = holder !== undefined && holder.host === me.host && !isRunning(holder);
     if (holder !== undefined && !holder.expired && !dead) {
-      if (performance.now() >= until || signal?.aborted === true) throw held(team, holder);
+      if (performance.now() >= until) throw held(team, holder);
+      if (!waits) onWait?.(`another run of team "${team}": ${inWords(holder)}`);
+      waits = true;
       await sleep(askEveryMs, undefined, { signal }).catch(() => {});
       continue;
     }
@@ -156,7 +167,10 @@ async function extend<T>(
 /** What is done in one transaction, by a caller that knows nothing of the database. */
 export type Work<R> = (tx: Transaction<unknown>) => Promise<R>;
 
-/** One transaction under a lease of its own, for which it waits: no run is under way meanwhile. @throws MusterdError `lease-held` */
+/**
+ * One transaction under a lease of its own, for which it waits: no run is under way meanwhile.
+ * @throws MusterdError `lease-held`; `stopped` when it is asked to before it has begun to write
+ */
 export async function underLease<R>(
   db: Database<unknown>,
   { team, lease: options }: { readonly team: string; readonly lease: LeaseOptions },
@@ -164,7 +178,11 @@ export async function underLease<R>(
 ): Promise<R> {
   const lease = await takeLease(db, team, options);
   try {
-    return await fenced(db, lease, work);
+    endIfStopped(options.signal);
+    return await fenced(db, lease, async (tx) => {
+      await wakeForEdits(tx, team);
+      return work(tx);
+    });
   } finally {
     await lease.release();
   }

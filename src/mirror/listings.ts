@@ -61,14 +61,22 @@ async function readAbsent<T, Row>(
   teamId: Id,
   seen: readonly Id[],
 ): Promise<{ readonly absent: readonly AbsentRow[]; readonly present: number }> {
-  const { rows } = await sql<{ id: bigint; missing_for_ms: number | null; present: bigint }>`
-    with present as (select t.id from ${sql.table(`mirror.${of.resource}`)} t where t.team_id = ${teamId} and t.gone_at is null)
-    select p.id, (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 as missing_for_ms,
-      (select count(*) from present) as present
-    from present p
-    left join sync.absences a on a.team_id = ${teamId} and a.resource = ${of.resource} and a.id = p.id
-    where not exists (select from unnest(${seen}::bigint[]) s (id) where s.id = p.id)`.execute(db);
-  const absent = rows.map(({ id, missing_for_ms }) => ({ id, missingForMs: missing_for_ms ?? undefined }));
+  // One row at least, whatever is absent: the number of those that are present is wanted in any case.
+  const { rows } = await sql<{ id: bigint | null; missing_for_ms: number | null; present: bigint }>`
+    with present as (select t.id from ${sql.table(`mirror.${of.resource}`)} t where t.team_id = ${teamId} and t.gone_at is null),
+    absent as (
+      select p.id from present p
+      where not exists (select from unnest(${seen}::bigint[]) s (id) where s.id = p.id)
+    )
+    select b.id, (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 as missing_for_ms, c.present
+    from (select count(*) as present from present) c
+    left join absent b on true
+    left join sync.absences a on a.team_id = ${teamId} and a.resource = ${of.resource} and a.id = b.id`.execute(
+    db,
+  );
+  const absent = rows.flatMap(({ id, missing_for_ms }) =>
+    id === null ? [] : [{ id, missingForMs: missing_for_ms ?? undefined }],
+  );
   return { absent, present: Number(rows[0]?.present ?? 0n) };
 }
 

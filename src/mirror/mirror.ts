@@ -6,7 +6,7 @@ import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { ListingMemory, RejectedRow } from '../model/listing.ts';
-import type { RefusedPlan } from '../model/plan.ts';
+import type { PlanMemory } from '../model/plan.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
@@ -25,7 +25,7 @@ import {
   writeListingMemory,
   writeRejectedRows,
 } from './listings.ts';
-import { readGuardHistory, readOverlap, writeRefusedPlan } from './plans.ts';
+import { readGuardHistory, readOverlap, writeKeptRows, writeRefusedPlan } from './plans.ts';
 import { countIneffective, readNameSafety, readUnanswered } from './push-history.ts';
 import { noteStale } from './stale.ts';
 import { countHeldFields } from './status.ts';
@@ -79,7 +79,11 @@ export function createMirror<T>(db: Database<T>, lease: Lease, teamId: Id, runId
     forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),
     openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) =>
       write((tx) => openIntents(tx, run, plans, approved)),
-    applyRefusedPlan: (plan: RefusedPlan | null) => write((tx) => writeRefusedPlan(tx, run, plan)),
+    applyRefusedPlan: ({ plan, isNews, kept }: PlanMemory) =>
+      write(async (tx) => {
+        await writeRefusedPlan(tx, run, plan, isNews);
+        await writeKeptRows(tx, run, kept);
+      }),
     markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
     applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),

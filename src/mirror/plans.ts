@@ -7,7 +7,7 @@ import { type Field, fields, type ServiceValue, type UserPatch } from '../model/
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 
-/** How long a refused plan, and an approval, counts. */
+/** How long an approval counts, and a refused plan waits before people are told of it again. */
 const planLifetime = sql`interval '24 hours'`;
 
 /** One row of `sync.plans.changes`. */
@@ -17,7 +17,6 @@ export interface PlanRow {
   readonly base: Readonly<Record<string, unknown>>;
   readonly service?: Readonly<Record<string, unknown>>;
   readonly patch: Readonly<Record<string, unknown>>;
-  readonly left?: readonly string[];
 }
 
 type Values = Readonly<Partial<Record<Field, unknown>>>;
@@ -47,24 +46,22 @@ function serviceFromSql(values: Readonly<Record<string, unknown>>): NonNullable<
 }
 
 export function planRows(pushes: readonly PlannedPush[]): readonly object[] {
-  return pushes.map(({ userId, name, base, service, patch, left }) => ({
+  return pushes.map(({ userId, name, base, service, patch }) => ({
     user_id: userId,
     name,
     base: inSql(base),
     ...(service === undefined ? {} : { service: inSql(service) }),
     patch: inSql(patch),
-    ...(left === undefined || left.length === 0 ? {} : { left: left.map(sqlField) }),
   }));
 }
 
 export function pushesOf(rows: readonly PlanRow[]): readonly PlannedPush[] {
-  return rows.map(({ user_id, name, base, service, patch, left }) => ({
+  return rows.map(({ user_id, name, base, service, patch }) => ({
     userId: BigInt(user_id),
     name,
     base: fromSql(base),
     ...(service === undefined ? {} : { service: serviceFromSql(service) }),
     patch: fromSql(patch),
-    ...(left === undefined ? {} : { left: left.map(fieldOfSql) }),
   }));
 }
 
@@ -75,16 +72,21 @@ function without(push: PlannedPush, used: readonly Field[]): PlannedPush {
   return { ...push, patch };
 }
 
-/** Fields whose approved value was confirmed since: an approval lets a value pass once. By plan and user. */
+/**
+ * Fields whose approved value has arrived since, confirmed or seen there later: an approval lets a value pass
+ * once. By plan and user.
+ */
 async function readUsed<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlyMap<string, readonly Field[]>> {
   const { rows } = await sql<{ plan_id: bigint; user_id: bigint; columns: readonly string[] }>`
     select p.plan_id, c.user_id, array_agg(distinct f.key) as columns
     from sync.plans p
     cross join lateral jsonb_to_recordset(p.changes) as r (user_id bigint, patch jsonb)
-    join sync.changes c on c.team_id = p.team_id and c.user_id = r.user_id and c.kind = 'push' and c.opened_at >= p.decided_at
-    cross join lateral jsonb_each_text(c.outcome) f
+    join sync.changes c on c.team_id = p.team_id and c.user_id = r.user_id and c.kind in ('push', 'settle')
+      and c.opened_at >= p.decided_at
+    cross join lateral jsonb_each(r.patch) f
     where p.team_id = ${teamId} and p.state = 'approved' and p.expires_at > clock_timestamp()
-      and f.value = 'confirmed' and c.new -> f.key = r.patch -> f.key
+      and case c.kind when 'push' then c.outcome ->> f.key = 'confirmed' and c.new -> f.key = f.value
+          else c.old -> f.key = f.value end
     group by p.plan_id, c.user_id`.execute(db);
   return new Map(
     rows.map(({ plan_id, user_id, columns }) => [`${plan_id} ${user_id}`, columns.map(fieldOfSql)]),
@@ -102,15 +104,26 @@ async function readPushedToday<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlySe
   return new Set(rows.map(({ user_id }) => user_id));
 }
 
+/** Of these users those who have left the team. */
+async function readGone<T>(db: Kysely<T>, teamId: Id, ids: readonly Id[]): Promise<ReadonlySet<Id>> {
+  if (ids.length === 0) return new Set();
+  const { rows } = await sql<{ id: Id }>`
+    select id from mirror.users
+    where team_id = ${teamId} and gone_at is not null and id = any (${ids}::bigint[])`.execute(db);
+  return new Set(rows.map(({ id }) => id));
+}
+
 export async function readGuardHistory<T>(db: Kysely<T>, teamId: Id): Promise<GuardHistory> {
   const { rows } = await sql<{
     plan_id: bigint;
-    state: string;
+    state: 'refused' | 'kept' | 'approved';
     passes_brakes: boolean;
     changes: readonly PlanRow[];
+    is_old: boolean;
   }>`
-    select plan_id, state, passes_brakes, changes from sync.plans
-    where team_id = ${teamId} and state in ('refused', 'approved') and expires_at > clock_timestamp()`.execute(
+    select plan_id, state, passes_brakes, changes, expires_at <= clock_timestamp() as is_old from sync.plans
+    where team_id = ${teamId}
+      and (state in ('refused', 'kept') or state = 'approved' and expires_at > clock_timestamp())`.execute(
     db,
   );
   const used = await readUsed(db, teamId);
@@ -121,31 +134,65 @@ export async function readGuardHistory<T>(db: Kysely<T>, teamId: Id): Promise<Gu
         pushesOf(changes).map((push) => without(push, used.get(`${plan_id} ${push.userId}`) ?? [])),
       );
   const refused = rows.find(({ state }) => state === 'refused');
+  const waiting = refused === undefined ? null : pushesOf(refused.changes);
+  const kept = pushesOf(rows.find(({ state }) => state === 'kept')?.changes ?? []);
+  const ids = [...(waiting ?? []), ...kept].map(({ userId }) => userId);
   return {
     pushedToday: await readPushedToday(db, teamId),
     approved: decided(false),
     resolved: decided(true),
-    waiting: refused === undefined ? null : pushesOf(refused.changes),
+    waiting,
+    isOld: refused?.is_old === true,
+    kept,
+    gone: await readGone(db, teamId, ids),
   };
 }
 
-/** Puts a refused plan in place of an earlier one; the same plan again is left as it is. `null` takes it away. */
+/**
+ * Puts a refused plan in place of an earlier one; the same plan again is left as it is. `null` takes it away.
+ * @param isNews people are told of it now; what is left of an earlier one is told of again when that would be
+ */
 export async function writeRefusedPlan<T>(
   tx: Transaction<T>,
   { teamId, runId }: Pick<RunOf, 'teamId'> & { readonly runId: bigint | null },
   plan: RefusedPlan | null,
+  isNews: boolean,
 ): Promise<void> {
-  await sql`
+  const { rows } = await sql<{ expires_at: Date }>`
     update sync.plans set state = 'superseded'
-    where team_id = ${teamId} and state = 'refused'
-      and (hash is distinct from ${plan?.hash ?? null}::text or expires_at <= clock_timestamp())`.execute(tx);
+    where team_id = ${teamId} and state = 'refused' and (hash is distinct from ${plan?.hash ?? null}::text or ${isNews})
+    returning expires_at`.execute(tx);
   if (plan === null) return;
+  const expiresAt = isNews ? null : (rows[0]?.expires_at.toISOString() ?? null);
   await sql`
     insert into sync.plans (team_id, run_id, hash, reasons, changes, expires_at)
     values (${teamId}, ${runId}::bigint, ${plan.hash}, ${plan.reasons}::text[], ${toJson(planRows(plan.pushes))}::jsonb,
-            clock_timestamp() + ${planLifetime})
+            coalesce(${expiresAt}::timestamptz, clock_timestamp() + ${planLifetime}))
     on conflict (team_id) where state = 'refused' do update set changes = excluded.changes
       where plans.changes <> excluded.changes`.execute(tx);
+}
+
+/** Puts these rows in place of those that were kept in mind before. */
+export async function writeKeptRows<T>(
+  tx: Transaction<T>,
+  { teamId, runId }: Pick<RunOf, 'teamId'> & { readonly runId: bigint | null },
+  rows: readonly PlannedPush[],
+): Promise<void> {
+  if (rows.length === 0) {
+    await sql`delete from sync.plans where team_id = ${teamId} and state = 'kept'`.execute(tx);
+    return;
+  }
+  await sql`
+    insert into sync.plans (team_id, run_id, hash, state, changes, expires_at)
+    values (${teamId}, ${runId}::bigint, '', 'kept', ${toJson(planRows(rows))}::jsonb, 'infinity')
+    on conflict (team_id) where state = 'kept' do update set changes = excluded.changes
+      where plans.changes <> excluded.changes`.execute(tx);
+}
+
+export async function readKeptRows<T>(db: Kysely<T>, teamId: Id): Promise<readonly PlannedPush[]> {
+  const { rows } = await sql<{ changes: readonly PlanRow[] }>`
+    select changes from sync.plans where team_id = ${teamId} and state = 'kept'`.execute(db);
+  return pushesOf(rows[0]?.changes ?? []);
 }
 
 export interface StoredPlan {
@@ -153,15 +200,14 @@ export interface StoredPlan {
   readonly hash: string;
   readonly reasons: readonly string[];
   readonly made_at: Date;
-  readonly expires_at: Date;
   readonly pushes: readonly PlannedPush[];
 }
 
 /** The plan that waits for a person, if any. */
 export async function readRefusedPlan<T>(db: Kysely<T>, teamId: Id): Promise<StoredPlan | null> {
   const { rows } = await sql<Omit<StoredPlan, 'pushes'> & { changes: readonly PlanRow[] }>`
-    select plan_id, hash, reasons, made_at, expires_at, changes from sync.plans
-    where team_id = ${teamId} and state = 'refused' and expires_at > clock_timestamp()`.execute(db);
+    select plan_id, hash, reasons, made_at, changes from sync.plans
+    where team_id = ${teamId} and state = 'refused'`.execute(db);
   const [row] = rows;
   if (row === undefined) return null;
   const { changes, ...rest } = row;

@@ -67,11 +67,18 @@ export async function noteTouchedName<T>(tx: Transaction<T>, teamId: Id): Promis
   );
 }
 
-/** Whoever was seen with a name after an update without one; whatever was noted before stays. */
+/**
+ * Whoever was seen with a name after an update without one; whatever was noted before stays. Of a push whose
+ * fields are settled one after another, what is left may lack the name that was sent: it is no evidence.
+ */
 export async function noteKeptName<T>(tx: Transaction<T>, teamId: Id): Promise<void> {
   await sql`
     insert into sync.probes (team, probe, answer)
     select team, ${keepsNameProbe}, '{"keeps_name": true}' from sync.teams where team_id = ${teamId}
+      and exists (
+        select from sync.changes c where c.team_id = ${teamId} and c.kind = 'push' and not c.new ? 'name'
+          and c.closed_at >= transaction_timestamp() and c.outcome::text like '%"confirmed"%'
+      )
     on conflict (team, probe) do nothing`.execute(tx);
 }
 

@@ -4,7 +4,7 @@ import type { Hold, HoldReason, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { NamePair, NameSplit } from '../model/name.ts';
-import type { PresentUser } from '../model/plan.ts';
+import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { isOlder, isToBeBelieved } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
@@ -234,14 +234,14 @@ export async function readUserState<T>(db: Kysely<T>, teamId: Id, id: Id): Promi
 }
 
 /** Users, not gone, in whom the mirror differs from the base. */
-export async function readEditedUsers<T>(db: Kysely<T>, teamId: Id): Promise<readonly Id[]> {
-  const { rows } = await sql<{ id: Id }>`
-    select u.id from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+export async function readEditedUsers<T>(db: Kysely<T>, teamId: Id): Promise<readonly EditedUser[]> {
+  const { rows } = await sql<EditedUser>`
+    select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
     where u.team_id = ${teamId} and u.gone_at is null
       and (u.first_name, u.last_name, u.email, u.phone, u.role_id)
           is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
     order by u.id`.execute(db);
-  return rows.map(({ id }) => id);
+  return rows;
 }
 
 export async function countPresentUsers<T>(db: Kysely<T>, teamId: Id): Promise<number> {

@@ -170,13 +170,16 @@ export async function writeLedger<T>(
 /** A hold that a person asked for stands until its end: nothing ends it early or takes its place. */
 const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
 
-/** @returns how many fields were left as they are, since a person asked for their hold */
+/** A rejection stands for as long as the mirror has the rejected value: no later hold takes its place. */
+const isRejected = sql`h.reason = 'rejected' and excluded.reason <> 'rejected'
+  and h.mirror_value is not distinct from excluded.mirror_value`;
+
 export async function writeHolds<T>(
   tx: Transaction<T>,
   { teamId, runId }: Pick<RunOf, 'teamId'> & { readonly runId: bigint | null },
   held: readonly { readonly id: Id; readonly hold: Hold }[],
-): Promise<number> {
-  if (held.length === 0) return 0;
+): Promise<void> {
+  if (held.length === 0) return;
   const rows = held.map(({ id, hold }) => ({
     user_id: id,
     field: sqlField(hold.field),
@@ -186,7 +189,7 @@ export async function writeHolds<T>(
     service_value: hold.service,
     detail: hold.detail,
   }));
-  const { rows: written } = await sql`
+  await sql`
     insert into sync.held_fields as h
       (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, run_id)
     select ${teamId}, user_id, field, reason, base_value, mirror_value, service_value, detail, ${runId}::bigint
@@ -195,9 +198,7 @@ export async function writeHolds<T>(
     on conflict (team_id, user_id, field) do update set reason = excluded.reason, base_value = excluded.base_value,
       mirror_value = excluded.mirror_value, service_value = excluded.service_value, detail = excluded.detail,
       since = clock_timestamp(), until = null, run_id = excluded.run_id
-      where not (${isAskedFor})
-    returning h.user_id`.execute(tx);
-  return rows.length - written.length;
+      where not (${isAskedFor}) and not (${isRejected})`.execute(tx);
 }
 
 async function endHolds<T>(tx: Transaction<T>, { teamId }: RunOf, plans: readonly UserPlan[]): Promise<void> {

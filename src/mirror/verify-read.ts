@@ -12,6 +12,8 @@ export interface MirroredRow {
   readonly id: Id;
   readonly gone_at: Date | null;
   readonly missing_since: Date | null;
+  /** The service said that it is there, though the listing leaves it out. */
+  readonly found: boolean;
   readonly columns: Readonly<Record<string, Cell>>;
 }
 
@@ -54,20 +56,29 @@ async function readUsers<T>(tx: Transaction<T>, teamId: Id): Promise<readonly Mi
   return rows;
 }
 
+type RowInSql = Omit<MirroredRow, 'columns'> & Readonly<Record<string, Cell | boolean>>;
+
+function toRow({ id, gone_at, missing_since, found, ...columns }: RowInSql): MirroredRow {
+  return { id, gone_at, missing_since, found, columns: columns as Readonly<Record<string, Cell>> };
+}
+
+/** Of absence a. */
+const isFound = sql`a.verdict is not distinct from 'found'`;
+
 async function readTags<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredRow[]> {
-  const { rows } = await sql<Omit<MirroredRow, 'columns'> & Record<string, Cell>>`
-    select t.id, t.gone_at, a.missing_since, t.tag, t.color, t.rev, t.created, t.updated from mirror.tags t
+  const { rows } = await sql<RowInSql>`
+    select t.id, t.gone_at, a.missing_since, ${isFound} as found, t.tag, t.color, t.rev, t.created, t.updated from mirror.tags t
     left join sync.absences a on a.team_id = t.team_id and a.resource = 'tags' and a.id = t.id
     where t.team_id = ${teamId} order by t.id`.execute(tx);
-  return rows.map(({ id, gone_at, missing_since, ...columns }) => ({ id, gone_at, missing_since, columns }));
+  return rows.map(toRow);
 }
 
 async function readContactFields<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredRow[]> {
-  const { rows } = await sql<Omit<MirroredRow, 'columns'> & Record<string, Cell>>`
-    select f.id, f.gone_at, a.missing_since, f.title, f.op, f.rev, f.tid, f.uid from mirror.contact_fields f
+  const { rows } = await sql<RowInSql>`
+    select f.id, f.gone_at, a.missing_since, ${isFound} as found, f.title, f.op, f.rev, f.tid, f.uid from mirror.contact_fields f
     left join sync.absences a on a.team_id = f.team_id and a.resource = 'contact_fields' and a.id = f.id
     where f.team_id = ${teamId} order by f.id`.execute(tx);
-  return rows.map(({ id, gone_at, missing_since, ...columns }) => ({ id, gone_at, missing_since, columns }));
+  return rows.map(toRow);
 }
 
 /** One snapshot, in a transaction that could not write if it wanted to. */

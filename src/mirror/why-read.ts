@@ -2,8 +2,10 @@
 import { type Kysely, sql } from 'kysely';
 import type { HoldReason, Intent } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
+import type { PlannedPush } from '../model/plan.ts';
 import type { Field } from '../model/user.ts';
 import { readIntents } from './intents.ts';
+import { type PlanRow, pushesOf } from './plans.ts';
 import { fieldOfSql } from './users-read.ts';
 
 /** A held field since when, until when, and by which run (`null`: a person). */
@@ -43,23 +45,25 @@ export async function readOpenPush<T>(db: Kysely<T>, teamId: Id, id: Id): Promis
   return row === undefined || intent === undefined ? null : { ...row, intent };
 }
 
-/** A refused plan that waits for a person; other pushes of the team may wait with it. */
+/** A refused plan that waits for a person. */
 export interface WaitingPlan {
   readonly hash: string;
-  /** Whether pushes of the user in question are in it. */
-  readonly hasUser: boolean;
+  /** What of the user in question waits in it; `null`: nothing does. */
+  readonly push: PlannedPush | null;
   readonly madeAt: Date;
   readonly reasons: readonly string[];
 }
 
 export async function readWaitingPlan<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<WaitingPlan | null> {
-  const { rows } = await sql<WaitingPlan>`
+  const { rows } = await sql<Omit<WaitingPlan, 'push'> & { readonly row: PlanRow | null }>`
     select hash, made_at as "madeAt", reasons,
-      jsonb_path_exists(changes, '$[*] ? (@.user_id == $id)', jsonb_build_object('id', ${id}::bigint)) as "hasUser"
-    from sync.plans
-    where team_id = ${teamId} and state = 'refused' and expires_at > clock_timestamp()
-    order by "hasUser" desc, made_at desc limit 1`.execute(db);
-  return rows[0] ?? null;
+      jsonb_path_query_first(changes, '$[*] ? (@.user_id == $id)', jsonb_build_object('id', ${id}::bigint)) as row
+    from sync.plans where team_id = ${teamId} and state = 'refused'`.execute(db);
+  const [found] = rows;
+  if (found === undefined) return null;
+  const { row, ...rest } = found;
+  const [push = null] = row === null ? [] : pushesOf([row]);
+  return { ...rest, push };
 }
 
 /** Who edited the mirror's row last, and when. */

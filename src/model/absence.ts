@@ -21,12 +21,27 @@ export interface WithheldAbsence {
   readonly ids: readonly Id[];
 }
 
+/** What is known of a missing row, or was said of it. It ends when the row is shown again. */
+export type AbsenceVerdict =
+  /** A person agreed that it is gone if nothing speaks against it. */
+  | 'approved'
+  /** A person left it out of an approval: it waits on. */
+  | 'left'
+  /** The service says that it is there, though the listing does not show it. */
+  | 'found';
+
+export interface DecidedAbsence {
+  readonly verdict: AbsenceVerdict;
+  /** What the settings have to ask for, so that it counts; `null`: anything. */
+  readonly scope: string | null;
+}
+
 /** What earlier runs and people have to say about the absences of a pass. */
 export interface AbsenceGrounds {
   /** What the settings asked for when absences were last judged; `null`: never. */
   readonly scope: string | null;
-  /** Rows of which a person agreed that they are gone if nothing speaks against it. */
-  readonly approved: ReadonlySet<Id>;
+  /** Those that were decided longest ago first. */
+  readonly decided: ReadonlyMap<Id, DecidedAbsence>;
 }
 
 export interface AbsenceDecision {
@@ -34,10 +49,16 @@ export interface AbsenceDecision {
   readonly missing: readonly Id[];
   /** Proven gone. */
   readonly gone: readonly Id[];
+  /** The service said in this pass that they are there, whatever the listing shows. */
+  readonly found: readonly Id[];
+  /** It said so before, and says so no longer: from now on they are missing like any others. */
+  readonly lost: readonly Id[];
   /** Put in place of what was withheld before. */
   readonly withheld: WithheldAbsence | null;
-  /** What the settings ask for, to be noted if nothing is withheld. */
+  /** What the settings ask for. */
   readonly scope: string;
+  /** Whether nothing is in doubt, so that these settings are the usual ones from now on. */
+  readonly scopeIsUsual: boolean;
 }
 
 /** What publishing a listing did, or in a plan would do. */
@@ -46,6 +67,6 @@ export interface RefreshResult {
   readonly changed: number;
   /** Rows that were present and that this listing does not show. */
   readonly absent: readonly AbsentRow[];
-  /** Rows that are present in the mirror now. */
+  /** How many rows were present in the mirror before. */
   readonly population: number;
 }

@@ -25,7 +25,9 @@ export type HoldReason =
   | 'gone'
   | 'brake'
   /** A person asked for it. */
-  | 'asked';
+  | 'asked'
+  /** A person decided that it is not sent. */
+  | 'rejected';
 
 export interface Move {
   readonly kind: MoveKind;
@@ -36,7 +38,7 @@ export interface Move {
   readonly service: ServiceValue;
 }
 
-/** A field that is left alone on both sides until one of its two values changes. */
+/** A field that is left alone on both sides until one of its two values changes; see also `holdStands`. */
 export interface Hold {
   readonly field: Field;
   readonly reason: HoldReason;
@@ -137,6 +139,8 @@ export interface Intent {
   readonly base: BaseUser;
   /** What the service showed right before the push. */
   readonly before: UserValues;
+  /** The service's own name, unedited, that goes along since an update without it would clear it. */
+  readonly along?: NamePair;
   /** Ms since it last left, or was written down if it never did, by the database's clock. */
   readonly ageMs: number;
 }

@@ -13,8 +13,6 @@ export interface PlannedPush {
    */
   readonly service?: Readonly<Partial<Record<Field, ServiceValue>>>;
   readonly patch: UserPatch;
-  /** Fields that wait for a person for as long as the plan lives, however few they are by then. */
-  readonly left?: readonly Field[];
 }
 
 /** Pushes that the guard refused, kept for a person to look at. */
@@ -35,6 +33,22 @@ export interface GuardHistory {
   readonly resolved: readonly PlannedPush[];
   /** The rows of the refused plan that waits for a person; `null`: none does. */
   readonly waiting: readonly PlannedPush[] | null;
+  /** Whether that plan has waited for so long that people are to be told of it again. */
+  readonly isOld: boolean;
+  /** Rows of refused plans whose field is held for another reason meanwhile, or whose user has left. */
+  readonly kept: readonly PlannedPush[];
+  /** Of the users of all these rows those who have left. */
+  readonly gone: ReadonlySet<Id>;
+}
+
+/** What a run leaves for people to decide about. */
+export interface PlanMemory {
+  /** `null`: nothing waits. */
+  readonly plan: RefusedPlan | null;
+  /** Whether people are to be told of it, for the first time or again. */
+  readonly isNews: boolean;
+  /** Rows that are no part of it now, and wait again as soon as their field would be pushed. */
+  readonly kept: readonly PlannedPush[];
 }
 
 /** A user who is in the mirror and not gone, with the values last agreed on. */
@@ -43,4 +57,11 @@ export interface PresentUser {
   readonly email: string | null;
   readonly phone: string | null;
   readonly roleId: Id | null;
+}
+
+/** A user of whom something was edited in the mirror. */
+export interface EditedUser {
+  readonly id: Id;
+  /** Whether a lookup answered for the user the last time. */
+  readonly resolved: boolean;
 }

@@ -1,6 +1,12 @@
 /** When a row that a complete listing does not show may be called gone. */
 import { createHash } from 'node:crypto';
-import type { AbsenceGrounds, AbsentRow, MirroredResource, WithheldAbsence } from '../model/absence.ts';
+import type {
+  AbsenceGrounds,
+  AbsenceVerdict,
+  AbsentRow,
+  MirroredResource,
+  WithheldAbsence,
+} from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { ListingFilter } from '../model/listing.ts';
@@ -23,8 +29,12 @@ export interface Scope {
 export interface AbsenceJudgement {
   /** Rows that have been missing for long enough, to be checked one by one where the interface can. */
   readonly due: readonly Id[];
+  /** Rows that are there though the listing leaves them out: those that were asked for longest ago first. */
+  readonly found: readonly Id[];
   /** The rows of which none may be called gone now, and why. */
   readonly withheld: WithheldAbsence | null;
+  /** Whether nothing but what a person left out is withheld. */
+  readonly scopeIsUsual: boolean;
 }
 
 function shortHash(value: unknown): string {
@@ -63,8 +73,23 @@ export function sayWithheld(resource: MirroredResource, { reason, hash }: Withhe
   return `${resource}: ${reason}; none of them is called gone before somebody says "musterd approve ${hash} --reason …"`;
 }
 
+const wordsOnLeft = (rows: number) =>
+  `${rows} missing ${rows === 1 ? 'row was' : 'rows were'} left out of an approval`;
+
+/** What is withheld of an approval that left these rows out; `null`: it left out none. */
+export function withholdLeft(resource: MirroredResource, ids: readonly Id[]): WithheldAbsence | null {
+  return ids.length === 0 ? null : { hash: absenceHash(resource, ids), reason: wordsOnLeft(ids.length), ids };
+}
+
 /**
- * Rows that a person agreed on do not count against the limits, and need the same proof as any others.
+ * A verdict counts as long as its row is missing, and, where it has a scope, as long as the settings ask for that:
+ *
+ * | Verdict  | Counts against the limits       | Called gone                                          | Withheld            |
+ * |----------|---------------------------------|------------------------------------------------------|---------------------|
+ * | none     | yes                             | once missing for long enough, if nothing is in doubt | if there is a doubt |
+ * | approved | no                              | once missing for long enough                         | never               |
+ * | left     | no                              | never                                                | always              |
+ * | found    | no, nor is it among those shown | never                                                | never               |
  *
  * @param absent every present row that the complete pass did not show
  * @param population how many rows were present before the pass
@@ -75,17 +100,33 @@ export function judgeAbsences(
   settings: AbsenceSettings,
   grounds: AbsenceGrounds & { readonly scopeNow: string },
 ): AbsenceJudgement {
-  const { approved, scope, scopeNow } = grounds;
-  const undecided = absent.filter(({ id }) => !approved.has(id)).map(({ id }) => id);
+  const { decided, scope, scopeNow } = grounds;
+  const verdictOf = (id: Id): AbsenceVerdict | undefined => {
+    const known = decided.get(id);
+    return known?.scope === null || known?.scope === scopeNow ? known.verdict : undefined;
+  };
+  const verdicts = new Map(absent.map(({ id }) => [id, verdictOf(id)]));
+  const count = (verdict: AbsenceVerdict | undefined) =>
+    absent.filter(({ id }) => verdicts.get(id) === verdict).length;
+  const found = [...decided.keys()].filter((id) => verdicts.get(id) === 'found');
   const scopeChanged = scope !== null && scope !== scopeNow;
-  const reason = doubtAbout(undecided.length, population, settings, scopeChanged);
+  // Of rows that are left out anyway nothing can be seen: they are no reason to believe a listing.
+  const doubt = doubtAbout(count(undefined), population - found.length, settings, scopeChanged);
+  const mayGo = (id: Id) =>
+    verdicts.get(id) === 'approved' || (verdicts.get(id) === undefined && doubt === null);
   const due = absent.filter(
     ({ id, missingForMs }) =>
-      (reason === null || approved.has(id)) &&
-      missingForMs !== undefined &&
-      missingForMs >= settings.confirmAfterMs,
+      mayGo(id) && missingForMs !== undefined && missingForMs >= settings.confirmAfterMs,
   );
-  const withheld =
-    reason === null ? null : { hash: absenceHash(resource, undecided), reason, ids: undecided };
-  return { due: due.map(({ id }) => id), withheld };
+  const ids = absent
+    .map(({ id }) => id)
+    .filter((id) => verdicts.get(id) === 'left' || (verdicts.get(id) === undefined && doubt !== null));
+  const left = count('left');
+  const reasons = [...(doubt === null ? [] : [doubt]), ...(left === 0 ? [] : [wordsOnLeft(left)])];
+  return {
+    due: due.map(({ id }) => id),
+    found,
+    withheld: ids.length === 0 ? null : { hash: absenceHash(resource, ids), reason: reasons.join('; '), ids },
+    scopeIsUsual: doubt === null,
+  };
 }

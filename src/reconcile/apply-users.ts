@@ -2,8 +2,10 @@
 import type { UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './absence.ts';
+import type { Until } from './brakes.ts';
 import { chunks } from './chunks.ts';
 import type { Findings } from './findings.ts';
+import type { GuardVerdict } from './guard.ts';
 import type { Places, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
 
@@ -59,6 +61,26 @@ export function countPlans(plans: readonly UserPlan[], findings: Findings): void
   }
 }
 
+/** Says which demotions are left out of this run, and until when. */
+export function notePostponed(postponed: GuardVerdict['postponed'], findings: Findings): void {
+  const waiting = (until: Until) =>
+    postponed
+      .values()
+      .filter((one) => one === until)
+      .toArray().length;
+  const [next, whole] = [waiting('next'), waiting('whole')];
+  findings.count('postponed', next);
+  if (next > 0)
+    findings.warn(
+      `${next} demotions wait for the next run: without a promotion of this one, which may fail, no administrator would be left`,
+    );
+  if (whole > 0)
+    findings.warn(
+      `${whole} demotions wait for a run that reads all users: no administrator would be left among those who were looked up`,
+    );
+}
+
+/** Users are gone whom the team does not list, and whom no lookup answers: all of them have to be taken. */
 export async function applyUserAbsences(
   places: WritablePlaces,
   plan: UsersPlan,
@@ -66,14 +88,27 @@ export async function applyUserAbsences(
   scope: Scope,
 ): Promise<void> {
   const { mirror, findings } = places;
-  if (plan.roster.rejected.length + plan.roster.refusedLookups > 0) return;
+  if (plan.roster.rejected.length > 0) return;
   const population = await mirror.countPresentUsers();
   const grounds = { ...(await mirror.readAbsenceGrounds('users')), scopeNow: scopeOf('users', scope) };
-  const { absent } = plan;
-  const { due, withheld } = judgeAbsences('users', { absent, population }, settings, grounds);
+  const absent = plan.absent.filter(({ id }) => !plan.roster.unproven.has(id));
+  const unproven = plan.absent.length - absent.length;
+  if (unproven > 0)
+    findings.warn(
+      `${unproven} users are missing, and are not called gone: the service does not take one of their addresses`,
+    );
+  const { due, withheld, scopeIsUsual } = judgeAbsences('users', { absent, population }, settings, grounds);
   if (withheld !== null) findings.partial(sayWithheld('users', withheld));
   const missing = absent.map(({ id }) => id);
-  const decision = { missing, gone: due, withheld, scope: grounds.scopeNow };
+  const decision = {
+    missing,
+    gone: due,
+    found: [],
+    lost: [],
+    withheld,
+    scope: grounds.scopeNow,
+    scopeIsUsual,
+  };
   const held = await mirror.applyAbsences('users', decision);
   const gone = due.length - held.length;
   findings.count('missing', missing.length - gone);

@@ -5,7 +5,9 @@
  * |-------------------------------------------------------|----------------------------------------|
  * | more than `maxRoleChanges` role changes               | all of those roles                     |
  * | an email or phone that another user has, or is to get | that email or phone                    |
- * | no administrator would be left                        | the roles of those who are one now     |
+ * | no administrator would be left                        | the roles of those who are one now (†) |
+ *
+ * † unless a promotion of the same run may mend it, or not everybody was read: see `lastAdministrators`.
  *
  * A field that a person decided with `musterd resolve` passes, and still counts for the others: what it
  * brings is on its way. So is what an open push was to bring, which may or may not have arrived.
@@ -18,8 +20,10 @@ import { canonicalServiceValue, canonicalValue, type Field, type ServiceUser } f
 
 /** Who is there, and what is on its way to them. */
 export interface Population {
-  /** Everybody whom the service shows. */
+  /** Everybody whom the service shows; where not everybody was read, those whom it was asked for. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** Whether everybody was read. */
+  readonly isWhole: boolean;
   /** Everybody whom the team lists. */
   readonly members: ReadonlyMap<Id, TeamMember>;
   /** Everybody in the mirror who is not gone. */
@@ -106,31 +110,61 @@ export function tooManyRoles(pushes: readonly Braking[], maxRoleChanges: number)
   return joinBrakes(changes.map((push) => brake(push, 'roleId', detail)));
 }
 
+/** Which run a demotion waits for: the next one, or the next that reads everybody. */
+export type Until = 'next' | 'whole';
+
+/** What becomes of demotions that would leave nobody in charge. */
+export interface LastAdministrators {
+  readonly brakes: Brakes;
+  /** Left out of this run: neither sent nor held. */
+  readonly postponed: ReadonlyMap<Id, Until>;
+}
+
 /**
- * Roles of administrators, where none would be left of those whom the service shows or lists. A demotion on
- * its way counts as done, a promotion only if it is sent in this run (`isSent`).
+ * Demotions, where no administrator would be left of those whom the service shows and the team lists; of
+ * those whom it shows, where the team lists nobody. One on its way counts as done; a promotion never does,
+ * since it may be refused, deferred or edited again before it leaves.
+ *
+ * | left | a promotion is sent in this run | everybody was read | the demotion                         |
+ * |------|---------------------------------|--------------------|--------------------------------------|
+ * | yes  | ·                               | ·                  | is sent                              |
+ * | no   | yes                             | ·                  | waits for the next run               |
+ * | no   | no                              | no                 | waits for a run that reads everybody |
+ * | no   | no                              | yes                | is held                              |
+ *
+ * One that is not sent in this run anyway (`isSent`) keeps its place in the refused plan instead of waiting
+ * outside of it.
  */
 export function lastAdministrators(
   pushes: readonly Braking[],
-  { users, members, present, open }: Population,
+  { users, members, present, open, isWhole }: Population,
   adminRoleIds: readonly Id[],
   isSent: (plan: UserPlan) => boolean,
-): Brakes {
+): LastAdministrators {
   const isAdmin = (roleId: Id | null | undefined) => adminRoleIds.some((admin) => admin === roleId);
   const agreed = new Map(present.map(({ id, roleId }) => [id, roleId]));
   const roleOf = (id: Id) => {
     const said = users.get(id)?.roleId;
     return said === undefined ? agreed.get(id) : said;
   };
+  const isListed = (id: Id) => members.size === 0 || members.has(id);
   const admins = new Set([...users.keys(), ...members.keys()].filter((id) => isAdmin(roleOf(id))));
   const demoted = pushes.filter(
     ({ plan: { id, patch } }) => patch.roleId !== undefined && admins.has(id) && !isAdmin(patch.roleId),
   );
-  const left = new Set(admins);
+  const left = new Set([...admins].filter(isListed));
   for (const { plan } of demoted) left.delete(plan.id);
   for (const { userId, sent } of open)
     if (sent.roleId !== undefined && !isAdmin(sent.roleId)) left.delete(userId);
-  for (const { plan } of pushes) if (isAdmin(plan.patch.roleId) && isSent(plan)) left.add(plan.id);
-  if (left.size > 0) return new Map();
-  return joinBrakes(demoted.map((push) => brake(push, 'roleId', 'no administrator would be left')));
+  if (left.size > 0) return { brakes: new Map(), postponed: new Map() };
+  const promotes = pushes.some(
+    ({ plan }) => isAdmin(plan.patch.roleId) && !admins.has(plan.id) && isListed(plan.id) && isSent(plan),
+  );
+  if (isWhole && !promotes) {
+    const held = demoted.map((push) => brake(push, 'roleId', 'no administrator would be left'));
+    return { brakes: joinBrakes(held), postponed: new Map() };
+  }
+  const waiting = demoted.filter(({ plan, resolved }) => isSent(plan) && !resolved.includes('roleId'));
+  const until = promotes ? 'next' : 'whole';
+  return { brakes: new Map(), postponed: new Map(waiting.map(({ plan }) => [plan.id, until])) };
 }

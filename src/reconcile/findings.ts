@@ -16,6 +16,7 @@ export type CountKind =
   | 'missing'
   | 'gone'
   | 'deferred'
+  | 'postponed'
   | 'tags_read'
   | 'tags_added'
   | 'tags_changed'
@@ -46,8 +47,10 @@ export interface Refusal {
   readonly reasons: readonly string[];
   /** Users whose pushes wait for an approval. */
   readonly users: number;
-  /** The first run that is refused writes nothing; later ones go on without the pushes. */
+  /** The first run that is refused pulls and sends nothing; later ones go on without the pushes. */
   readonly stopped: boolean;
+  /** Whether people are to be told: for the first time, of another mass change, or again after a while. */
+  readonly isNews: boolean;
 }
 
 export interface Findings {

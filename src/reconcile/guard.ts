@@ -5,10 +5,11 @@
  * |-------------------------------------------------------------|---------------------------|
  * | pushes to more than max(`maxRows`, `maxShare`) of the users | the plan is refused       |
  * | pushes to more than `maxSharePerDay` in a day, over all runs| the plan is refused       |
- * | pushes to every user                                        | the plan is refused       |
+ * | pushes to every user of `wholeTeam` or more                 | the plan is refused       |
  * | more than `maxDrift` of the rows lack a field they had      | the plan is refused       |
- * | a row that a person left waiting                            | it waits on               |
+ * | a row of a refused plan, with the mirror's value as it was  | it waits on               |
  * | a brake (`brakes.ts`)                                       | that field is held        |
+ * | a demotion that only a promotion of this run would mend     | it waits for the next run |
  *
  * Shares apply from `minPopulation` users on. Only pushes count: adopting, pulling and settling never do.
  * What becomes of each field that would be pushed:
@@ -21,8 +22,18 @@
  * | no     | no       | no       | yes             | waits in the plan                     |
  * | no     | no       | no       | no              | is sent                               |
  *
- * Resolved and approved is what a person agreed to with these very values. Of a refused plan, some of whose
- * fields are held, the rest waits even where it is below the limits by itself.
+ * Resolved and approved is what a person agreed to with these very values. Left is what waits since an
+ * earlier run (`plan-memory.ts`): it does not count, and however few are left of a plan, nobody has agreed to
+ * them. So a plan that waits keeps nothing else from being sent.
+ *
+ * What people are told (exit code 4), and what a run then still does:
+ *
+ * | waited before | refused now                                  | told | the run           |
+ * |---------------|----------------------------------------------|------|-------------------|
+ * | nothing       | yes                                          | yes  | ends              |
+ * | a plan        | more users than one run may push to, or all  | yes  | goes on           |
+ * | a plan        | no, or fewer                                 | no   | goes on           |
+ * | a plan        | ·, but it has waited for a day               | yes  | goes on           |
  */
 import type { Hold, UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
@@ -31,13 +42,16 @@ import { type Field, fields } from '../model/user.ts';
 import {
   type Brakes,
   joinBrakes,
+  type LastAdministrators,
   lastAdministrators,
   type Population,
   sharedAddresses,
   tooManyRoles,
+  type Until,
 } from './brakes.ts';
 import { canonicalBase } from './merge.ts';
-import { fieldsAmong, onlyFields, plannedPush, samePush, withoutPushes } from './planned-push.ts';
+import { joinRows, type Remembered, remember, sameEdit } from './plan-memory.ts';
+import { fieldsAmong, onlyFields, plannedPush, withoutPushes } from './planned-push.ts';
 import { patchedFields } from './verdict.ts';
 
 export interface GuardSettings {
@@ -65,14 +79,20 @@ export interface GuardView extends Population {
 export interface GuardVerdict {
   /** Why some of this may not be sent; empty if all of it may. */
   readonly refused: readonly string[];
-  /** Whether the run ends here: a person has not yet been told of most of what waits. */
+  /** Whether the run ends here: nobody has been told of anything yet. */
   readonly stopped: boolean;
+  /** Whether people are to be told: for the first time, of another mass change, or again after a while. */
+  readonly isNews: boolean;
   /** All plans; their patches hold what may be sent now, and their holds what a brake stopped. */
   readonly plans: readonly UserPlan[];
   /** What a person let pass, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** What waits for an approval. */
   readonly waiting: readonly PlannedPush[];
+  /** What is held by now, or of users who have left, and waits again when that ends. */
+  readonly kept: readonly PlannedPush[];
+  /** Demotions that are left out of this run, neither held nor waiting for a person, and until when. */
+  readonly postponed: ReadonlyMap<Id, Until>;
 }
 
 /** A plan that pushes, and what people have said of its fields. */
@@ -82,55 +102,24 @@ interface Standing {
   readonly resolved: readonly Field[];
   /** Approved or resolved. */
   readonly approved: readonly Field[];
-  /** Left waiting when a person decided about others. */
+  /** Waiting since an earlier run, and not approved. */
   readonly left: readonly Field[];
 }
 
 export const isPush = ({ patch }: UserPlan): boolean => patchedFields(patch).length > 0;
 
 function standingsOf({ plans, history, users }: GuardView): readonly Standing[] {
-  const [resolved, approved, waiting] = [history.resolved, history.approved, history.waiting ?? []].map(
-    byUser,
-  );
+  const earlier = [...(history.waiting ?? []), ...history.kept];
+  const [resolved, approved, waiting] = [history.resolved, history.approved, earlier].map(byUser);
   return plans.filter(isPush).map((plan) => {
     const push = plannedPush(plan, users.get(plan.id)?.name ?? '');
     const of = (rows: ReadonlyMap<Id, readonly PlannedPush[]> | undefined) => rows?.get(plan.id) ?? [];
     const passed = fieldsAmong(push, [...of(resolved), ...of(approved)]);
     const left = patchedFields(push.patch).filter(
-      (field) =>
-        !passed.includes(field) &&
-        of(waiting).some((row) => row.left?.includes(field) === true && samePush(field, push, row)),
+      (field) => !passed.includes(field) && of(waiting).some((row) => sameEdit(field, push, row)),
     );
     return { plan, push, resolved: fieldsAmong(push, of(resolved)), approved: passed, left };
   });
-}
-
-/**
- * Left rows of users who say nothing of them in this run: nobody answered for the user, an earlier push is
- * not settled, or somebody holds the field. They wait on.
- */
-function carriedOf({ plans, users, history }: GuardView): readonly PlannedPush[] {
-  const planned = new Map(plans.map((plan) => [plan.id, plan]));
-  return (history.waiting ?? []).flatMap((row): readonly PlannedPush[] => {
-    const plan = planned.get(row.userId);
-    const isSilent =
-      plan === undefined ? !users.has(row.userId) : !['merge', 'return'].includes(plan.presence);
-    const of = (row.left ?? []).filter((field) => isSilent || plan?.held.includes(field) === true);
-    return of.length === 0 ? [] : [onlyFields(row, of)];
-  });
-}
-
-/** One row per user; two of one user hold different fields. */
-function joinRows(rows: readonly PlannedPush[]): readonly PlannedPush[] {
-  const joined = new Map<Id, PlannedPush>();
-  for (const row of rows) {
-    const one = joined.get(row.userId);
-    const both = (key: 'base' | 'service' | 'patch') => ({ ...one?.[key], ...row[key] });
-    const [base, service, patch] = [both('base'), both('service'), both('patch')] as const;
-    const left = [...(one?.left ?? []), ...(row.left ?? [])];
-    joined.set(row.userId, { ...row, base, service, patch, left } as PlannedPush);
-  }
-  return [...joined.values()];
 }
 
 function byUser(rows: readonly PlannedPush[]): ReadonlyMap<Id, readonly PlannedPush[]> {
@@ -141,6 +130,10 @@ function byUser(rows: readonly PlannedPush[]): ReadonlyMap<Id, readonly PlannedP
 function massLimit(population: number, { maxRows, maxShare, minPopulation }: GuardSettings): number {
   return population >= minPopulation ? Math.max(maxRows, Math.floor(population * maxShare)) : maxRows;
 }
+
+/** A team of one or two is edited whole all the time. */
+const wholeTeam = 3;
+const isWholeTeam = (count: number, population: number) => population >= wholeTeam && count >= population;
 
 function massChange(
   pushed: readonly Id[],
@@ -156,7 +149,7 @@ function massChange(
     count > limit
       ? `${count} of ${population} users would be pushed, more than the limit of ${limit}`
       : undefined,
-    large && count >= population ? `every one of the ${population} users would be pushed` : undefined,
+    isWholeTeam(count, population) ? `every one of the ${population} users would be pushed` : undefined,
     large && count > 0 && today > population * maxSharePerDay
       ? `${today} of ${population} users would have been pushed within a day, more than ${Math.round(maxSharePerDay * 100)} %`
       : undefined,
@@ -177,7 +170,9 @@ function schemaDrift(
   return fields.flatMap((field) => {
     const count = states.filter((state) => lacks(state, field)).length;
     return count > users.size * maxDrift
-      ? [`${count} of ${users.size} users no longer have a ${field} in the service's answers`]
+      ? [
+          `${count} of ${users.size} users no longer have a ${field} in the service's answers; if that is so for good, raise guard.maxDrift`,
+        ]
       : [];
   });
 }
@@ -196,22 +191,19 @@ function sayBraked(brakes: Brakes): readonly string[] {
   return [`fields to be held on their own, and no part of the plan: ${named}${more}`];
 }
 
-function sayLeft(standings: readonly Standing[], carried: readonly PlannedPush[]): readonly string[] {
-  const now = standings.filter(({ left }) => left.length > 0).map(({ plan }) => plan.id);
-  const { size } = new Set([...now, ...carried.map(({ userId }) => userId)]);
-  return size === 0 ? [] : [`${size} users of an earlier plan wait for a decision`];
-}
+const sayLeft = (left: readonly PlannedPush[]): readonly string[] =>
+  left.length === 0 ? [] : [`${left.length} users of an earlier plan wait for a decision`];
 
 const fieldsOf = (holds: readonly Hold[] | undefined): readonly Field[] =>
   (holds ?? []).map(({ field }) => field);
 
-/** The brakes on all pushes; a promotion that is not sent now leaves nobody in charge. */
+/** The brakes on all pushes, and the demotions that have to wait for another run. */
 function brakesOn(
   standings: readonly Standing[],
   waits: (standing: Standing, field: Field) => boolean,
   view: GuardView,
   settings: GuardSettings,
-): Brakes {
+): LastAdministrators {
   const early = joinBrakes([
     sharedAddresses(standings, view),
     tooManyRoles(standings, settings.maxRoleChanges),
@@ -219,71 +211,91 @@ function brakesOn(
   const changing = standings.filter(({ plan }) => !fieldsOf(early.get(plan.id)).includes('roleId'));
   const sent = new Set(changing.filter((standing) => !waits(standing, 'roleId')).map(({ plan }) => plan.id));
   const admins = lastAdministrators(changing, view, settings.adminRoleIds, ({ id }) => sent.has(id));
-  return joinBrakes([early, admins]);
+  return { ...admins, brakes: joinBrakes([early, admins.brakes]) };
 }
 
-function applyVerdict(plan: UserPlan, brakes: readonly Hold[], waiting: readonly Field[]): UserPlan {
+const roleOnly: readonly Field[] = ['roleId'];
+
+function applyVerdict(plan: UserPlan, brakes: readonly Hold[], unsent: readonly Field[]): UserPlan {
   const braked = fieldsOf(brakes);
   return {
-    ...withoutPushes(plan, [...braked, ...waiting]),
+    ...withoutPushes(plan, [...braked, ...unsent]),
     holds: [...plan.holds, ...brakes],
     releases: plan.releases.filter((field) => !braked.includes(field)),
   };
 }
 
-export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
-  const standings = standingsOf(view);
-  const counted = standings.filter(({ push, approved, left }) =>
-    patchedFields(push.patch).some((field) => !approved.includes(field) && !left.includes(field)),
-  );
-  const tooMuch = [
-    ...massChange(
-      counted.map(({ plan }) => plan.id),
-      view,
-      settings,
-    ),
-    ...schemaDrift(view, settings),
-  ];
-  const isRefused = tooMuch.length > 0;
-  const waits = ({ approved, left }: Standing, field: Field) =>
-    !approved.includes(field) && (isRefused || left.includes(field));
-  const brakes = brakesOn(standings, waits, view, settings);
-  const waitingFields = new Map(
+/** Fields of each push that are not sent now, since they wait for a person. */
+function waitingFieldsOf(
+  standings: readonly Standing[],
+  waits: (standing: Standing, field: Field) => boolean,
+  brakes: Brakes,
+): ReadonlyMap<Id, readonly Field[]> {
+  return new Map(
     standings.map((standing): readonly [Id, readonly Field[]] => {
       const braked = fieldsOf(brakes.get(standing.plan.id));
       const open = patchedFields(standing.push.patch).filter((field) => !braked.includes(field));
       return [standing.plan.id, open.filter((field) => waits(standing, field))];
     }),
   );
-  const keepAll = isRefused && brakes.size > 0;
-  const rows = standings.map(({ plan, push, left }): PlannedPush => {
-    const of = waitingFields.get(plan.id) ?? [];
-    return { ...onlyFields(push, of), left: keepAll ? of : of.filter((field) => left.includes(field)) };
-  });
-  const carried = carriedOf(view);
-  const waiting = joinRows([...rows.filter(({ patch }) => patchedFields(patch).length > 0), ...carried]);
-  const refused = [...tooMuch, ...sayLeft(standings, carried), ...(isRefused ? sayBraked(brakes) : [])];
-  return {
-    refused,
-    stopped: isRefused && isNews(waiting, view, settings),
-    plans: view.plans.map((plan) =>
-      applyVerdict(plan, brakes.get(plan.id) ?? [], waitingFields.get(plan.id) ?? []),
-    ),
-    approved: new Map(standings.map(({ plan, approved }) => [plan.id, approved])),
-    waiting,
-  };
 }
 
-/** Whether nothing waited before, or more users are new in the plan, or with other values, than a run may push to. */
-function isNews(
-  waiting: readonly PlannedPush[],
-  { history, population }: GuardView,
-  settings: GuardSettings,
-): boolean {
-  const { waiting: before } = history;
-  if (before === null) return true;
-  const known = byUser(before);
-  const isKnown = (push: PlannedPush) =>
-    fieldsAmong(push, known.get(push.userId) ?? []).length === patchedFields(push.patch).length;
-  return waiting.filter((push) => !isKnown(push)).length > massLimit(population, settings);
+/** What stays of earlier plans beside the pushes that wait now: a left row that is braked by now is kept in mind. */
+function rememberedOf(
+  standings: readonly Standing[],
+  brakes: Brakes,
+  view: GuardView,
+): Remembered & { readonly left: readonly PlannedPush[] } {
+  const { waiting, kept } = remember(view);
+  const parts = standings.map(({ plan, push, left }) => {
+    const braked = fieldsOf(brakes.get(plan.id));
+    const of = (isBraked: boolean) =>
+      onlyFields(
+        push,
+        left.filter((field) => braked.includes(field) === isBraked),
+      );
+    return { free: of(false), braked: of(true) };
+  });
+  const free = parts.map((part) => part.free).filter(isRow);
+  const braked = parts.map((part) => part.braked).filter(isRow);
+  return { waiting, kept: joinRows([...kept, ...braked]), left: joinRows([...waiting, ...free]) };
+}
+
+const isRow = ({ patch }: PlannedPush) => patchedFields(patch).length > 0;
+
+export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
+  const standings = standingsOf(view);
+  const { history } = view;
+  const isNew = ({ approved, left }: Standing, field: Field) =>
+    !approved.includes(field) && !left.includes(field);
+  const counted = standings.filter((standing) =>
+    patchedFields(standing.push.patch).some((field) => isNew(standing, field)),
+  );
+  const ids = counted.map(({ plan }) => plan.id);
+  const tooMuch = [...massChange(ids, view, settings), ...schemaDrift(view, settings)];
+  const isRefused = tooMuch.length > 0;
+  const waits = (standing: Standing, field: Field) =>
+    !standing.approved.includes(field) && (isRefused || standing.left.includes(field));
+  const { brakes, postponed } = brakesOn(standings, waits, view, settings);
+  const waitingFields = waitingFieldsOf(standings, waits, brakes);
+  const rows = standings.map(({ plan, push }) => onlyFields(push, waitingFields.get(plan.id) ?? []));
+  const { waiting, kept, left } = rememberedOf(standings, brakes, view);
+  const refused = [...tooMuch, ...sayLeft(left), ...(isRefused ? sayBraked(brakes) : [])];
+  const added = counted.filter((standing) =>
+    (waitingFields.get(standing.plan.id) ?? []).some((field) => isNew(standing, field)),
+  ).length;
+  const isMass = added > massLimit(view.population, settings) || isWholeTeam(added, view.population);
+  return {
+    refused,
+    stopped: isRefused && history.waiting === null,
+    isNews: refused.length > 0 && (history.isOld || (isRefused && (history.waiting === null || isMass))),
+    plans: view.plans.map((plan) => {
+      const unsent = [...(waitingFields.get(plan.id) ?? []), ...(postponed.has(plan.id) ? roleOnly : [])];
+      return applyVerdict(plan, brakes.get(plan.id) ?? [], unsent);
+    }),
+    approved: new Map(standings.map(({ plan, approved }) => [plan.id, approved])),
+    waiting: joinRows([...rows.filter(isRow), ...waiting]),
+    kept,
+    postponed,
+  };
 }

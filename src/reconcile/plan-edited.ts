@@ -1,15 +1,92 @@
 /**
  * The short way of an edit to the service: what a run makes of those users alone who were edited in the
- * mirror. They are looked up by their addresses; nobody else is read, and nothing is concluded from
- * whoever is not answered.
+ * mirror. They are looked up by their addresses, and nothing is concluded from whoever is not answered.
+ * Others are looked up only where a brake has to know of them, and are not merged, whoever turns up.
  */
+import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
+import type { UserPlan } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
-import { warnOfStale } from './findings.ts';
-import type { GuardSettings } from './guard.ts';
+import { type Findings, warnOfStale } from './findings.ts';
+import { type GuardSettings, isPush } from './guard.ts';
 import { planUser } from './plan-user.ts';
 import { checkOverlap, judge, type Places, type UsersPlan } from './plan-users.ts';
 import type { Policy } from './policy.ts';
-import { readBack } from './roster.ts';
+import type { MirrorPort } from './ports.ts';
+import { noteRefused } from './roster.ts';
+import { createSight, type Sight } from './sight.ts';
+
+/** Looks users up by every address that is known of them. */
+async function find(sight: Sight, mirror: MirrorPort, ids: readonly Id[]): Promise<void> {
+  const unseen = ids.filter((id) => !sight.users.has(id));
+  if (unseen.length === 0) return;
+  const addresses = await mirror.readAddresses(unseen);
+  await sight.find(unseen, {
+    emails: addresses.flatMap(({ emails }) => emails),
+    phones: addresses.flatMap(({ phones }) => phones),
+  });
+}
+
+/**
+ * Users on whom a brake depends, by what was last agreed on: whoever had an address that is to be pushed may
+ * have given it away, and the other administrators may be none any more.
+ */
+export function concernedBy(
+  plans: readonly UserPlan[],
+  present: readonly PresentUser[],
+  adminRoleIds: readonly Id[],
+): readonly Id[] {
+  const isAdmin = (roleId: unknown) => adminRoleIds.some((admin) => admin === roleId);
+  const demotes = ({ moves, patch }: UserPlan) =>
+    !isAdmin(patch.roleId) &&
+    moves.some(
+      ({ kind, field, base, service }) =>
+        kind === 'push' && field === 'roleId' && isAdmin(service === undefined ? base : service),
+    );
+  const demotesAny = plans.some(demotes);
+  const patches = plans.map(({ patch }) => patch);
+  const emails = new Set(patches.map(({ email }) => canonicalEmail(email ?? null)));
+  const phones = new Set(patches.map(({ phone }) => canonicalPhone(phone ?? null)));
+  emails.delete('');
+  phones.delete('');
+  return present.flatMap(({ id, email, phone, roleId }) => {
+    const had = emails.has(canonicalEmail(email)) || phones.has(canonicalPhone(phone));
+    return had || (demotesAny && isAdmin(roleId)) ? [id] : [];
+  });
+}
+
+/** Looks up everybody else on whom a brake depends: who has an address that is to be pushed, who is in charge. */
+async function lookAround(
+  sight: Sight,
+  mirror: MirrorPort,
+  plans: readonly UserPlan[],
+  adminRoleIds: readonly Id[],
+): Promise<void> {
+  const pushes = plans.filter(isPush);
+  if (pushes.length === 0) return;
+  await sight.askAll({
+    emails: pushes.map(({ patch }) => patch.email ?? null),
+    phones: pushes.map(({ patch }) => patch.phone ?? null),
+  });
+  await find(sight, mirror, concernedBy(pushes, await mirror.readPresentUsers(), adminRoleIds));
+}
+
+/** What this look at the service says of itself: a claim that all edits were seen to is not made lightly. */
+function noteSight(
+  { users, rejected, refusedLookups }: Sight,
+  edited: readonly EditedUser[],
+  findings: Findings,
+) {
+  findings.count('users_read', users.size);
+  if (rejected.length > 0) findings.partial(`users: ${rejected.length} rows could not be taken`);
+  noteRefused(refusedLookups, findings);
+  const unanswered = edited.filter(({ id }) => !users.has(id));
+  const lost = unanswered.filter(({ resolved }) => resolved).length;
+  if (lost > 0) findings.partial(`${lost} edited users are not answered for any more: their edits wait`);
+  const unknown = unanswered.length - lost;
+  if (unknown > 0) findings.warn(`${unknown} edited users are answered by no lookup: their edits wait`);
+}
 
 export async function planEdited(
   { service, mirror, findings }: Places,
@@ -19,24 +96,26 @@ export async function planEdited(
   findings.event({ kind: 'step', step: 'edits' });
   await checkOverlap(mirror, team);
   const edited = await mirror.readEditedUsers();
-  const addresses = await mirror.readAddresses(edited);
-  const asked = {
-    emails: addresses.flatMap(({ emails }) => emails),
-    phones: addresses.flatMap(({ phones }) => phones),
-  };
-  const found = edited.length === 0 ? new Map() : await readBack(service, asked, edited);
-  const users = new Map([...found].filter(([, user]) => (user.teamId ?? team.id) === team.id));
-  findings.count('users_read', users.size);
+  const ids = edited.map(({ id }) => id);
+  const sight = createSight(service, team.id);
+  await find(sight, mirror, ids);
+  const shown = ids.flatMap((id) => sight.users.get(id) ?? []);
   const members = new Map(team.members.map((member) => [member.id, member]));
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
-  const states = await mirror.readDifferingUsers([...users.values()], roles);
+  const states = await mirror.readDifferingUsers(shown, roles);
   const plans = states.map((state) => planUser(state, members.get(state.id), settings.policy));
   const stale = states.filter((state) => state.stale === true).map(({ id }) => id);
   warnOfStale(findings, stale.length);
+  await lookAround(sight, mirror, plans, settings.guard.adminRoleIds);
+  noteSight(sight, edited, findings);
+  const { users, rejected, refusedLookups } = sight;
+  const others = users.values().filter(({ id }) => !ids.includes(id));
+  const around = await mirror.readDifferingUsers([...others], roles);
   const population = await mirror.countPresentUsers();
-  const verdict = await judge(mirror, { states, plans, users, members, population }, settings.guard);
-  const roster = { users, members, rejected: [], unresolved: [], refusedLookups: 0 };
+  const view = { states: [...states, ...around], plans, users, isWhole: false, members, population };
+  const verdict = await judge(mirror, view, settings.guard);
+  const roster = { users, members, rejected, unresolved: [], unproven: new Set<Id>(), refusedLookups };
   return { roster, roles, plans: verdict.plans, absent: [], stale, verdict };
 }

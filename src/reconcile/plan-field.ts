@@ -17,13 +17,16 @@ import { mergeField } from './merge.ts';
 import { applyPolicy, type Policy } from './policy.ts';
 import { adoptValues } from './take-service.ts';
 
+/** What was edited before a user left, or was rejected, waits for a person whatever the service does meanwhile. */
+export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
+  reason === 'gone' || reason === 'rejected';
+
 /** Whether a held field's two values are still those with which it was held. */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
   const asService = { id: service.id, raw: {}, [hold.field]: hold.service ?? null } as ServiceUser;
   const said = canonicalServiceValue(hold.field, service);
-  // What was edited before a user left waits for a person, whatever the service does meanwhile.
   const sameService =
-    hold.reason === 'gone' || said === undefined || said === canonicalServiceValue(hold.field, asService);
+    standsByMirror(hold) || said === undefined || said === canonicalServiceValue(hold.field, asService);
   const asMirror = { ...mirror, [hold.field]: hold.mirror } as UserValues;
   return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
 }

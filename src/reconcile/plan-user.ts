@@ -13,7 +13,7 @@ import {
   type UserValues,
 } from '../model/user.ts';
 import { mergeField } from './merge.ts';
-import { planField } from './plan-field.ts';
+import { holdStands, planField } from './plan-field.ts';
 import type { Policy } from './policy.ts';
 import { decidePresence } from './presence.ts';
 import { adoptValues, emptyValues, observe, takeValue } from './take-service.ts';
@@ -73,10 +73,14 @@ function planMerge(
   };
 }
 
-function holdOfGone(field: Field, mirror: MirrorUser, value: FieldValue): Hold {
+/** What was rejected before stays rejected: the hold that was there says so. */
+function holdOfGone(field: Field, mirror: MirrorUser, value: FieldValue, held: readonly Hold[]): Hold {
   const detail = 'the user had left the team and came back; the edit from before waits';
   const service = field === 'name' ? joinName(value as NamePair) : (value as Exclude<FieldValue, NamePair>);
-  return { field, reason: 'gone', base: value, mirror: mirror[field], service, detail };
+  const gone: Hold = { field, reason: 'gone', base: value, mirror: mirror[field], service, detail };
+  const before = held.find((hold) => hold.field === field);
+  const isRejected = before?.reason === 'rejected' && holdStands(before, mirror, { id: 0n, raw: {} });
+  return isRejected ? { ...gone, reason: before.reason, detail: before.detail } : gone;
 }
 
 function pick(values: UserValues, of: readonly Field[]): Partial<UserValues> {
@@ -126,7 +130,7 @@ function planReturn(
   const joined = asked.includes('name') ? before.joined : agreed.joined;
   const base = { ...adopted.base, ...pick(agreed, edited), ...pick(before, asked), joined };
   const split = kept.includes('name') ? mirror.split : adopted.mirror.split;
-  const holds = edited.map((field) => holdOfGone(field, mirror, base[field]));
+  const holds = edited.map((field) => holdOfGone(field, mirror, base[field], state.held));
   const after = { ...adopted.mirror, ...pick(mirror, kept), split };
   const observed = observe(service, role, base.joined);
   return {
@@ -204,7 +208,7 @@ function planUnresolved(state: UserState, member: TeamMember): UserPlan {
     ? []
     : editedFields(mirror, agreed)
         .filter((field) => !asked.includes(field))
-        .map((field): Hold => holdOfGone(field, mirror, agreed[field]));
+        .map((field): Hold => holdOfGone(field, mirror, agreed[field], state.held));
   const write: UserWrite = {
     id: state.id,
     expected: mirror,

@@ -89,7 +89,8 @@ export async function planUsers(
   const absent = unseen
     .filter(({ id }) => missing.has(id))
     .map(({ id, missingForMs }) => ({ id, missingForMs }));
-  const verdict = await judge(mirror, { states, plans, users, members, population }, settings.guard);
+  const view = { states, plans, users, isWhole: true, members, population };
+  const verdict = await judge(mirror, view, settings.guard);
   return { roster, roles, plans: verdict.plans, absent, stale, verdict };
 }
 

@@ -69,13 +69,12 @@ export function fieldsAmong(push: PlannedPush, rows: readonly PlannedPush[]): re
 export function onlyFields(push: PlannedPush, of: readonly Field[]): PlannedPush {
   const pick = (values: object) =>
     Object.fromEntries(Object.entries(values).filter(([field]) => of.includes(field as Field)));
-  const { base, service, patch, left } = push;
+  const { base, service, patch } = push;
   return {
     ...push,
     base: pick(base),
     ...(service === undefined ? {} : { service: pick(service) }),
     patch: pick(patch),
-    ...(left === undefined ? {} : { left: left.filter((field) => of.includes(field)) }),
   };
 }
 

@@ -11,7 +11,7 @@ import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing, ListingFilter, ListingMemory, RejectedRow } from '../model/listing.ts';
-import type { GuardHistory, PresentUser, RefusedPlan } from '../model/plan.ts';
+import type { EditedUser, GuardHistory, PlanMemory, PresentUser } from '../model/plan.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
@@ -69,7 +69,7 @@ export interface MirrorPort {
   /** Users in mirror or base, not gone, whom `seen` does not hold, and members among them that are gone. */
   readUnseenUsers(seen: readonly Id[], listed: readonly Id[]): Promise<readonly UserState[]>;
   /** Users, not gone, in whom the mirror differs from the base. */
-  readEditedUsers(): Promise<readonly Id[]>;
+  readEditedUsers(): Promise<readonly EditedUser[]>;
   /** Every address by which these users can be looked up: mirror's, base's, held and sent ones. */
   readAddresses(ids: readonly Id[]): Promise<readonly Addresses[]>;
   /** `mirror.user_lookups`. */
@@ -109,8 +109,8 @@ export interface MirrorWriter {
    * @param approved users of whom a person let pass all that is sent
    */
   openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<readonly Intent[]>;
-  /** Keeps a refused plan for a person to look at, in place of an earlier one; `null`: nothing waits any more. */
-  applyRefusedPlan(plan: RefusedPlan | null): Promise<void>;
+  /** Keeps a refused plan for a person to look at, in place of an earlier one. */
+  applyRefusedPlan(memory: PlanMemory): Promise<void>;
   /** Notes on these users' open intents that they leave now: done right before each write to the service. */
   markSent(ids: readonly Id[]): Promise<void>;
   /** Answers the users whose row was locked; their intent stays open. */

@@ -60,6 +60,12 @@ export async function readBackIntents(
   return readBack(places.service, addressesOf(intents), ids);
 }
 
+/** Something that was not sent has changed: no more is pushed in this run. */
+export function stopPushing({ breaker, findings }: PushPlaces, userId: Id): void {
+  breaker.open = true;
+  findings.partial(`an update of user ${userId} changed a name that was not sent: pushing stopped`);
+}
+
 /** Writes the results down and says what they come to. */
 export async function record(
   places: PushPlaces,
@@ -74,12 +80,8 @@ export async function record(
   );
   const locked = new Set(await mirror.applyResults(results));
   for (const { intent, outcomes, holds } of results) {
-    if (intent.sent.name === undefined && holds.some(({ field }) => field === 'name')) {
-      places.breaker.open = true;
-      findings.partial(
-        `an update of user ${intent.userId} changed a name that was not sent: pushing stopped`,
-      );
-    }
+    if (intent.sent.name === undefined && holds.some(({ field }) => field === 'name'))
+      stopPushing(places, intent.userId);
     if (locked.has(intent.userId)) {
       findings.partial(`user ${intent.userId} is being edited: the push is confirmed later`);
       continue;

@@ -11,7 +11,7 @@ import {
   type UserValues,
 } from '../model/user.ts';
 import { takeValue } from './take-service.ts';
-import { nameWasTouched, patchedFields } from './verdict.ts';
+import { nameWasTouched, patchedFields, patchOf } from './verdict.ts';
 
 /** An intent with what became of it. */
 export interface Answered {
@@ -24,6 +24,8 @@ export interface Answered {
   readonly requestId: string | null;
   /** What the service said when it refused. */
   readonly refusal?: ServiceError;
+  /** One request of several held no name and cleared it: what it left of it, and what it held. */
+  readonly cleared?: { readonly name: string; readonly by: readonly Field[] };
 }
 
 function takeValues(intent: Intent, seen: ServiceUser | null): UserValues {
@@ -58,7 +60,8 @@ function holdOf(
       return hold('conflict', 'the service shows neither the old nor the pushed value');
     case 'refused': {
       const said = refusal?.label === undefined ? '' : `, "${refusal.label}"`;
-      return hold('refused', `the service answered ${refusal?.status ?? 400}${said}`);
+      const along = intent.along === undefined ? '' : '; the name went along, which would be cleared';
+      return hold('refused', `the service answered ${refusal?.status ?? 400}${said}${along}`);
     }
     case 'ineffective':
     case 'missing':
@@ -96,17 +99,27 @@ function valueBefore(field: Field, { before }: Intent) {
 }
 
 /** An update without a name that changed the name: both values are kept, and a person decides. */
-function holdOfTouchedName({ intent, seen, before }: Answered): Hold | undefined {
-  if (!nameWasTouched(intent.sent, intent.base, seen, before)) return undefined;
-  const detail = `an update of ${patchedFields(intent.sent).join(', ')} alone changed the name`;
+function holdOfTouchedName({ intent, seen, before, outcomes, cleared }: Answered): Hold | undefined {
+  const by = cleared?.by ?? patchedFields(intent.sent);
+  const isTouched =
+    cleared === undefined
+      ? nameWasTouched(patchOf(intent), intent.base, seen, before)
+      : outcomes.name !== 'confirmed' && outcomes.name !== 'unknown';
+  if (!isTouched) return undefined;
   return {
     field: 'name',
     reason: 'conflict',
     base: intent.base.name,
-    mirror: intent.base.name,
+    mirror: intent.sent.name ?? intent.base.name,
     service: seen?.name,
-    detail,
+    detail: `an update of ${by.join(', ')} alone changed the name`,
   };
+}
+
+/** Without the name: it was in the intent, but not in the request that changed it. */
+function withoutName(intent: Intent): Intent {
+  const { name: _, ...sent } = intent.sent;
+  return { ...intent, sent };
 }
 
 export function resultOf(
@@ -119,13 +132,16 @@ export function resultOf(
     holdOf(field, answered, tries.get(intent.userId), maxTries),
   );
   const taken = takeValues(intent, seen);
+  const touched = holdOfTouchedName(answered);
   return {
-    intent,
+    intent: touched === undefined ? intent : withoutName(intent),
     outcomes,
     seen,
     taken,
     joined: seen?.name ?? joinName(taken.name),
-    holds: [...holds, holdOfTouchedName(answered)].filter((hold) => hold !== undefined),
+    holds: [...holds.filter((hold) => hold?.field !== touched?.field), touched].filter(
+      (hold) => hold !== undefined,
+    ),
     closed: !Object.values(outcomes).includes('unknown'),
     requestId,
   };

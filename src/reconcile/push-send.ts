@@ -2,56 +2,20 @@
  * Sends written-down intents in one request and finds out what became of each of them, by user and field.
  * A request that is refused is read back and cut in two, until the one bad value is found.
  */
-import { MusterdError, ServiceError } from '../errors.ts';
-import type { FieldOutcomes, Intent } from '../model/change.ts';
-import type { Id } from '../model/id.ts';
-import {
-  canonicalServiceValue,
-  type Field,
-  type ServiceUser,
-  type UserPatch,
-  type UserValues,
-} from '../model/user.ts';
+import type { ServiceError } from '../errors.ts';
+import type { Intent } from '../model/change.ts';
+import type { ServiceUser } from '../model/user.ts';
+import { sendFieldByField } from './push-fields.ts';
+import { isOtherName } from './push-names.ts';
 import { type PushPlaces, type PushSettings, readBackIntents, record } from './push-record.ts';
+import { judgeAnswer, neverLeft, noteUnanswered, sendRequest, withNewDeadline } from './push-request.ts';
 import type { Answered } from './push-result.ts';
-import { isRefusal } from './roster.ts';
-import { guardSend } from './send-guard.ts';
-import { judge, judgeLate, patchedFields } from './verdict.ts';
+import { judgeLate, judgeUnsent, patchOf } from './verdict.ts';
 
-/** What one request was answered with. */
-type Sent =
-  | {
-      readonly kind: 'answered';
-      readonly users: ReadonlyMap<Id, ServiceUser>;
-      readonly requestId: string | null;
-    }
-  | { readonly kind: 'refused'; readonly error: ServiceError }
-  | { readonly kind: 'unsent'; readonly error: unknown }
-  | { readonly kind: 'unknown'; readonly error: ServiceError };
-
-async function send(places: PushPlaces, patches: ReadonlyMap<Id, UserPatch>): Promise<Sent> {
-  try {
-    const answer = await places.service.updateUsers(patches, {
-      beforeSend: () => guardSend(places, [...patches.keys()]),
-    });
-    const users = new Map(answer.users.map((user) => [user.id, user]));
-    return { kind: 'answered', users, requestId: answer.requestId };
-  } catch (error) {
-    if (isRefusal(error) || (error instanceof ServiceError && error.status === 403))
-      return { kind: 'refused', error };
-    if (!(error instanceof ServiceError)) {
-      if (error instanceof MusterdError && error.code === 'stopped') return { kind: 'unsent', error };
-      throw error;
-    }
-    const turnedAway = error.phase === 'not-sent' || [401, 429].includes(error.status ?? 0);
-    return turnedAway ? { kind: 'unsent', error } : { kind: 'unknown', error };
-  }
-}
-
-/** Applied all the same, or changed by somebody else meanwhile: either way it is not to be sent again. */
+/** Applied all the same, changed by somebody else meanwhile, or not to be sent without another look. */
 function isSettled({ outcomes }: Answered): boolean {
   const all = Object.values(outcomes);
-  return all.every((outcome) => outcome === 'confirmed') || all.includes('changed');
+  return all.every((outcome) => outcome === 'confirmed') || all.includes('changed') || all.includes('unsent');
 }
 
 /** What somebody changed is held; what else was to be sent to the same user is planned anew by the next run. */
@@ -71,9 +35,12 @@ async function readRefused(
   error: ServiceError,
 ): Promise<readonly Intent[]> {
   const seen = await readBackIntents(places, intents);
+  const unread = intents.filter(({ userId }) => !seen.has(userId)).length;
+  if (unread > 0) places.findings.partial(`${unread} users could not be read again before a push`);
   const judged = intents.map((intent): Answered => {
-    const user = seen.get(intent.userId) ?? null;
-    const outcomes = judge(intent.sent, intent.before, user);
+    const user = seen.get(intent.userId);
+    if (user === undefined || isOtherName(intent.along, user)) return neverLeft(intent);
+    const outcomes = judgeUnsent(intent.sent, intent.before, user);
     return { intent, seen: user, outcomes, requestId: error.requestId ?? null };
   });
   const settled = judged.filter(isSettled);
@@ -81,13 +48,11 @@ async function readRefused(
   return judged.filter((answer) => !isSettled(answer)).map(({ intent }) => intent);
 }
 
-/** The result of an intent that was not sent after all. */
-function neverLeft(intent: Intent): Answered {
-  const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
-  return { intent, seen: null, outcomes, requestId: null };
-}
-
-/** A refused request is cut in two, by user and then by field, until the one bad value is found. */
+/**
+ * A refused request is cut in two, by user and then by field, until the one bad value is found. Each part was
+ * read and judged anew when it leaves, so each has the whole deadline before it: a slow service is no reason
+ * to start from the beginning.
+ */
 async function bisect(
   places: PushPlaces,
   settings: PushSettings,
@@ -100,8 +65,10 @@ async function bisect(
     const half = Math.max(1, Math.ceil(rest.length / 2));
     let anyTaken = rest.length < intents.length;
     const waiting = rest.slice(half);
+    const sendHalf = (some: readonly Intent[]) =>
+      sendIntents(withNewDeadline(places, settings), settings, some);
     try {
-      if (rest.length > 0 && (await sendIntents(places, settings, rest.slice(0, half)))) anyTaken = true;
+      if (rest.length > 0 && (await sendHalf(rest.slice(0, half)))) anyTaken = true;
     } catch (stop) {
       // Turned away in the middle: the other half never left, and need not wait for the quiet period.
       await record(places, settings, waiting.map(neverLeft));
@@ -111,74 +78,12 @@ async function bisect(
     // Trying the first half took its time, and somebody may have edited the second meanwhile.
     const second = await readRefused(places, settings, waiting, error);
     if (second.length < waiting.length) anyTaken = true;
-    if (second.length > 0 && (await sendIntents(places, settings, second))) anyTaken = true;
+    if (second.length > 0 && (await sendHalf(second))) anyTaken = true;
     return anyTaken;
   }
   const [one] = rest;
   if (one === undefined) return true;
-  return sendFieldByField(places, settings, one, error);
-}
-
-/**
- * What a field that is to be sent alone shows by now; `null`: it is as it was, or as our own last request
- * (`last`) left it, and may be sent.
- */
-async function lookAgain(
-  places: PushPlaces,
-  { intent, seen: last }: Answered,
-  field: Field,
-  patch: UserPatch,
-): Promise<{ readonly user: ServiceUser | null; readonly outcome: FieldOutcomes } | null> {
-  const user = (await readBackIntents(places, [intent])).get(intent.userId) ?? null;
-  const outcome = judge(patch, intent.before, user);
-  const isOurs =
-    user !== null &&
-    last !== null &&
-    canonicalServiceValue(field, user) === canonicalServiceValue(field, last);
-  return isOurs || outcome[field] === 'ineffective' ? null : { user, outcome };
-}
-
-/**
- * One user whose update was refused as a whole: each field alone; the refused ones are held. The name goes
- * last, so that nothing sent after it can overwrite it, and each but the first is read again before it leaves.
- * Being turned away ends it, as it ends a whole batch.
- */
-async function sendFieldByField(
-  places: PushPlaces,
-  settings: PushSettings,
-  intent: Intent,
-  refusal: ServiceError,
-): Promise<boolean> {
-  const fields = patchedFields(intent.sent).toReversed();
-  let sent: Sent | undefined;
-  let answered: Answered = {
-    intent,
-    seen: null,
-    outcomes: {},
-    requestId: refusal.requestId ?? null,
-    refusal,
-  };
-  for (const field of fields) {
-    const patch: UserPatch = { [field]: intent.sent[field] };
-    const shown =
-      sent === undefined || sent.kind === 'unsent' ? null : await lookAgain(places, answered, field, patch);
-    if (shown !== null) {
-      const { user, outcome } = shown;
-      answered = { ...answered, seen: user ?? answered.seen, outcomes: { ...answered.outcomes, ...outcome } };
-      continue;
-    }
-    if (fields.length === 1) sent = { kind: 'refused', error: refusal };
-    else if (sent?.kind !== 'unsent') sent = await send(places, new Map([[intent.userId, patch]]));
-    const user = sent.kind === 'answered' ? (sent.users.get(intent.userId) ?? null) : null;
-    const outcome =
-      sent.kind === 'answered'
-        ? judgeAnswer(patch, intent.before, user, user !== null)
-        : { [field]: sent.kind };
-    answered = { ...answered, seen: user ?? answered.seen, outcomes: { ...answered.outcomes, ...outcome } };
-  }
-  await record(places, settings, [answered]);
-  if (sent?.kind === 'unsent') throw sent.error;
-  return Object.values(answered.outcomes).some((outcome) => outcome !== 'refused');
+  return sendFieldByField(withNewDeadline(places, settings), settings, one, error);
 }
 
 /**
@@ -190,7 +95,7 @@ export async function sendIntents(
   settings: PushSettings,
   intents: readonly Intent[],
 ): Promise<boolean> {
-  const sent = await send(places, new Map(intents.map(({ userId, sent: patch }) => [userId, patch])));
+  const sent = await sendRequest(places, new Map(intents.map((intent) => [intent.userId, patchOf(intent)])));
   switch (sent.kind) {
     case 'answered': {
       places.findings.requestId(sent.requestId);
@@ -222,8 +127,7 @@ export async function sendIntents(
       throw sent.error;
     }
     case 'unknown': {
-      places.findings.partial(`a push was not answered: ${sent.error.message}`);
-      places.breaker.unanswered += 1;
+      noteUnanswered(places, sent.error);
       const seen = await readBackIntents(places, intents);
       const answers = intents.map((intent): Answered => {
         const user = seen.get(intent.userId) ?? null;
@@ -240,18 +144,4 @@ export async function sendIntents(
     default:
       return sent satisfies never;
   }
-}
-
-/** The answer itself is final, but for what it leaves out: that is only ever confirmed by what a lookup shows. */
-function judgeAnswer(
-  sent: UserPatch,
-  before: UserValues,
-  seen: ServiceUser | null,
-  direct: boolean,
-): FieldOutcomes {
-  if (!direct) return judgeLate(sent, before, seen, false);
-  const outcomes = Object.entries(judge(sent, before, seen));
-  return Object.fromEntries(
-    outcomes.map(([field, outcome]) => [field, outcome === 'missing' ? 'unknown' : outcome]),
-  );
 }

@@ -16,11 +16,13 @@ import { warnOfStale } from './findings.ts';
 import { isPush } from './guard.ts';
 import { planUser } from './plan-user.ts';
 import { onlyGuarded } from './planned-push.ts';
+import { isNameless, nameAlong } from './push-names.ts';
 import { type PushPlaces, type PushSettings, readBackIntents, record } from './push-record.ts';
+import { withNewDeadline } from './push-request.ts';
 import type { Answered } from './push-result.ts';
 import { sendIntents } from './push-send.ts';
 import { readBack } from './roster.ts';
-import { isPassing } from './send-guard.ts';
+import { isPassing, LateError } from './send-guard.ts';
 import { judgeLate, patchedFields } from './verdict.ts';
 
 /**
@@ -46,11 +48,18 @@ async function prepare(
   const states = await mirror.readDifferingUsers(users, places.roles);
   warnOfStale(findings, states.filter(({ stale }) => stale === true).length);
   const guarded = new Map(batch.map((plan) => [plan.id, plan]));
-  const plans = states.flatMap((state): readonly UserPlan[] => {
+  const anew = states.flatMap((state): readonly UserPlan[] => {
     const seenByGuard = guarded.get(state.id);
     if (seenByGuard === undefined) return [];
     return [onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard)];
   });
+  const { plans, along } = nameAlong(
+    anew,
+    new Map(states.map((state) => [state.id, state])),
+    (id) => guarded.get(id)?.patch.name === undefined,
+    anew.some(isNameless) ? await mirror.readNameSafety() : 'kept',
+    findings,
+  );
   const locked = new Set(await mirror.applyUsers(plans));
   const holds: readonly Hold[] = plans.flatMap(({ holds: of }) => of);
   findings.count('held', holds.length);
@@ -58,60 +67,66 @@ async function prepare(
   const approved = sent.filter(({ id, patch }) =>
     patchedFields(patch).every((field) => places.approved.get(id)?.includes(field) === true),
   );
-  const intents = await mirror.openIntents(sent, new Set(approved.map(({ id }) => id)));
+  const opened = await mirror.openIntents(sent, new Set(approved.map(({ id }) => id)));
+  const intents = opened.map((intent): Intent => {
+    const name = along.get(intent.userId);
+    return name === undefined ? intent : { ...intent, along: name };
+  });
   return { intents, users: seen };
+}
+
+interface Batch {
+  readonly plans: readonly UserPlan[];
+  /** Sent to learn from it what an update without a name does to the name. */
+  readonly isProbe: boolean;
 }
 
 /**
  * Who goes with whom. Whoever was sent before and never answered for goes alone and last, so that one
  * poisoned user costs nobody else. The first update ever that leaves a name out goes alone and first: some
- * deployments clear the name then, and where one is known to, no update without a name is sent.
+ * deployments clear the name then, and where one is known to, the name goes along (`push-names.ts`).
  */
 async function arrange(
-  { mirror, findings }: PushPlaces,
+  { mirror }: PushPlaces,
   { batchSize }: PushSettings,
   plans: readonly UserPlan[],
-): Promise<readonly (readonly UserPlan[])[]> {
+): Promise<readonly Batch[]> {
   if (plans.length === 0) return [];
-  const nameless = ({ patch }: UserPlan) => patch.name === undefined;
-  const safety = plans.some(nameless) ? await mirror.readNameSafety() : 'kept';
-  const sendable = safety === 'touched' ? plans.filter((plan) => !nameless(plan)) : plans;
-  if (sendable.length < plans.length) {
-    findings.partial(
-      `${plans.length - sendable.length} users wait: an update without a name changes the name on this service`,
-    );
-  }
-  const troubled = await mirror.readUnanswered(sendable.map(({ id }) => id));
+  const safety = plans.some(isNameless) ? await mirror.readNameSafety() : 'kept';
+  const troubled = await mirror.readUnanswered(plans.map(({ id }) => id));
   const first =
-    safety === 'unknown' ? sendable.find((plan) => nameless(plan) && !troubled.has(plan.id)) : undefined;
-  const others = sendable.filter((plan) => plan !== first && !troubled.has(plan.id));
+    safety === 'unknown' ? plans.find((plan) => isNameless(plan) && !troubled.has(plan.id)) : undefined;
+  const others = plans.filter((plan) => plan !== first && !troubled.has(plan.id));
+  const alone = plans.filter(({ id }) => troubled.has(id)).map((plan) => [plan]);
   return [
-    ...(first === undefined ? [] : [[first]]),
-    ...chunks(others, batchSize),
-    ...sendable.filter(({ id }) => troubled.has(id)).map((plan) => [plan]),
+    ...(first === undefined ? [] : [{ plans: [first], isProbe: true }]),
+    ...[...chunks(others, batchSize), ...alone].map((some) => ({ plans: some, isProbe: false })),
   ];
 }
 
-/** How often one batch is prepared and sent before a service that keeps putting it off ends the pushing. */
+/** How often one batch is prepared and sent while the service, or a wait on the way, keeps putting it off. */
 const maxRounds = 3;
+
+/** `refused`: every user of several. `nothing`: a single one, or none was left to be sent. */
+type Pushed = 'taken' | 'refused' | 'nothing' | 'late';
 
 /**
  * Prepares one batch and sends it; anew where it was put off before it had any effect (a 429, or it grew
- * old while it waited). @returns `false` if the service refused every user of several
+ * old while it waited). One that is late each time waits for the next run, and costs the others nothing.
  */
 async function pushBatch(
   places: PushPlaces,
   settings: PushSettings,
   batch: readonly UserPlan[],
-): Promise<boolean> {
+): Promise<Pushed> {
   const { findings, monotonicMs, breaker } = places;
   for (let round = 1; ; round += 1) {
     const readAtMs = monotonicMs();
     const { intents, users } = await prepare(places, settings, batch);
-    if (intents.length === 0) return true;
-    const sendByMs = monotonicMs() + settings.sendDeadlineMs;
+    if (intents.length === 0) return 'nothing';
     try {
-      const taken = await sendIntents({ ...places, users, sendByMs }, settings, intents);
+      const sending = withNewDeadline({ ...places, users }, settings);
+      const taken = await sendIntents(sending, settings, intents);
       const windowMs = Math.round(monotonicMs() - readAtMs);
       findings.pushWindow(windowMs);
       findings.event({
@@ -120,9 +135,14 @@ async function pushBatch(
         requestId: findings.requestIds.at(-1) ?? null,
         windowMs,
       });
-      return taken || intents.length === 1;
+      if (taken) return 'taken';
+      return intents.length === 1 ? 'nothing' : 'refused';
     } catch (error) {
-      if (!isPassing(error) || round === maxRounds || breaker.open) throw error;
+      if (!isPassing(error) || breaker.open) throw error;
+      if (round < maxRounds) continue;
+      if (!(error instanceof LateError)) throw error;
+      findings.partial(error.message);
+      return 'late';
     }
   }
 }
@@ -130,26 +150,50 @@ async function pushBatch(
 /** So many updates without an answer say that the service is down, not that a user is odd. */
 const maxUnanswered = 3;
 
+/**
+ * Who is left after a probe. One that taught nothing, since it was refused or nobody answered it, is followed
+ * by the next; after one that could not leave in time nobody goes without a name.
+ */
+async function afterProbe(
+  places: PushPlaces,
+  settings: PushSettings,
+  pushed: Pushed,
+  batches: readonly Batch[],
+): Promise<readonly Batch[]> {
+  const plans = batches.flatMap((batch) => batch.plans);
+  if (pushed !== 'late') return await arrange(places, settings, plans);
+  return await arrange(
+    places,
+    settings,
+    plans.filter((plan) => !isNameless(plan)),
+  );
+}
+
 /** Pushes all edits. Stops at once when the service turns us away; what it refuses is held and costs nobody else. */
 export async function pushEdits(
   places: PushPlaces,
   settings: PushSettings,
   plans: readonly UserPlan[],
 ): Promise<void> {
-  const { findings } = places;
-  const batches = await arrange(places, settings, plans);
+  const { findings, breaker } = places;
+  let batches = await arrange(places, settings, plans);
   let done = 0;
-  for (const batch of batches) {
-    if (places.breaker.open) return;
-    if (places.breaker.unanswered >= maxUnanswered) {
-      findings.partial(`${places.breaker.unanswered} updates were not answered: pushing stopped`);
+  for (;;) {
+    const [batch, ...rest] = batches;
+    if (batch === undefined || breaker.open) return;
+    if (breaker.unanswered >= maxUnanswered) {
+      findings.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
       return;
     }
-    if (!(await pushBatch(places, settings, batch))) {
+    const before = breaker.unanswered;
+    const pushed = await pushBatch(places, settings, batch.plans);
+    if (pushed === 'refused') {
       findings.partial('the service refused every user of a batch: pushing stopped');
       return;
     }
-    done += batch.length;
+    const isLesson = pushed === 'taken' && breaker.unanswered === before;
+    batches = batch.isProbe && !isLesson ? await afterProbe(places, settings, pushed, rest) : rest;
+    done += batch.plans.length;
     findings.event({ kind: 'progress', step: 'push', done, total: plans.length });
   }
 }

@@ -15,7 +15,13 @@ import type { Segment } from '../model/contact-count.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import type { AbsenceSettings, Scope } from './absence.ts';
-import { applyPulls, applyUserAbsences, countPlans, type WritablePlaces } from './apply-users.ts';
+import {
+  applyPulls,
+  applyUserAbsences,
+  countPlans,
+  notePostponed,
+  type WritablePlaces,
+} from './apply-users.ts';
 import type { Findings } from './findings.ts';
 import { type GuardSettings, isPush } from './guard.ts';
 import { planEdited } from './plan-edited.ts';
@@ -67,6 +73,7 @@ export async function plan(
   const { findings, mirror } = places;
   const users = await planUsers(places, team, settings);
   countPlans(users.plans, findings);
+  notePostponed(users.verdict.postponed, findings);
   const { service } = places;
   const listings: ListingsPlan[] = [];
   const add = (resource: string, { added, changed, absent }: Awaited<ReturnType<typeof planRefresh>>) => {
@@ -106,13 +113,13 @@ async function reconcileUsers(
   await checkOverlap(mirror, team);
   await settleIntents(push, pushSettings);
   const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings);
-  const { refused, waiting, approved, stopped } = users.verdict;
+  const { refused, waiting, kept, approved, stopped, isNews } = users.verdict;
   const hash = hashOf(waiting);
-  await mirror.applyRefusedPlan(refused.length === 0 ? null : { hash, reasons: refused, pushes: waiting });
-  if (refused.length > 0) {
-    findings.refuse({ hash, reasons: refused, users: waiting.length, stopped });
-    if (stopped) return true;
-  }
+  const plan = refused.length === 0 ? null : { hash, reasons: refused, pushes: waiting };
+  await mirror.applyRefusedPlan({ plan, isNews, kept });
+  if (plan !== null) findings.refuse({ hash, reasons: refused, users: waiting.length, stopped, isNews });
+  if (stopped) return true;
+  notePostponed(users.verdict.postponed, findings);
   await mirror.applyTeam(team);
   if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
@@ -144,7 +151,7 @@ async function refreshListings(
 
 /**
  * One two-way run for one team; a complete one does all groups. What it found stands in `places.findings`.
- * A refused plan ends it.
+ * The first refusal of a plan ends it: nobody knows of it yet.
  */
 export async function reconcile(
   places: WritablePlaces,

@@ -115,6 +115,20 @@ export async function refresh<Row>(
   findings.count(`${of.resource}_gone`, gone.length - held.length);
 }
 
+/** How many of the rows that a listing leaves out are asked for again in one pass. */
+const askedAgain = 20;
+
+/** Asks for each of these rows. @returns those that are there, and those that are not */
+async function lookUp(
+  ids: readonly Id[],
+  exists: (id: Id) => Promise<boolean>,
+): Promise<{ readonly there: readonly Id[]; readonly not: readonly Id[] }> {
+  const there: Id[] = [];
+  const not: Id[] = [];
+  for (const id of ids) ((await exists(id)) ? there : not).push(id);
+  return { there, not };
+}
+
 async function judgeMissing<Row>(
   of: Refreshable<Row>,
   result: RefreshResult,
@@ -125,17 +139,20 @@ async function judgeMissing<Row>(
   const { resource, exists } = of;
   const scopeNow = scopeOf(resource, scope);
   const grounds = { ...(await mirror.readAbsenceGrounds(resource)), scopeNow };
-  const { due, withheld } = judgeAbsences(resource, result, absence, grounds);
+  const { due, found, withheld, scopeIsUsual } = judgeAbsences(resource, result, absence, grounds);
   if (withheld !== null) findings.partial(sayWithheld(resource, withheld));
   const missing = result.absent.map(({ id }) => id);
-  const decision = { missing, withheld, scope: scopeNow };
-  if (exists === undefined) return { ...decision, gone: due };
-  const gone: Id[] = [];
-  for (const id of due) {
-    if (!(await exists(id))) gone.push(id);
-    else findings.warn(`${resource}: the listing leaves out ${id}, which is there, archived perhaps`);
-  }
-  return { ...decision, gone };
+  const decision = { missing, withheld, scope: scopeNow, scopeIsUsual };
+  if (exists === undefined) return { ...decision, gone: due, found: [], lost: [] };
+  const first = await lookUp(due, exists);
+  // A row that is no longer there is missing like any other from now on: within the limits, and asked for once more.
+  const again = await lookUp(found.slice(0, askedAgain), exists);
+  const hidden = first.there.length + found.length - again.not.length;
+  if (hidden > 0)
+    findings.warn(
+      `${resource}: the listing leaves out ${hidden} of the rows that are there, archived or filtered out perhaps; they stay in the mirror`,
+    );
+  return { ...decision, gone: first.not, found: [...first.there, ...again.there], lost: again.not };
 }
 
 /** One request per segment; a segment that cannot be counted costs the others nothing. */

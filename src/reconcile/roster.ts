@@ -8,7 +8,7 @@ import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import type { Team, TeamMember } from '../model/team.ts';
-import type { ServiceUser } from '../model/user.ts';
+import type { Addresses, ServiceUser } from '../model/user.ts';
 import { chunks } from './chunks.ts';
 import type { Findings } from './findings.ts';
 import type { MirrorPort, ServicePort, UserFilter, UsersAnswer } from './ports.ts';
@@ -19,8 +19,10 @@ export interface Roster {
   readonly rejected: readonly RejectedRow[];
   /** Members whom no lookup answered. */
   readonly unresolved: readonly Id[];
-  /** Addresses that the service would not look up: whoever they belong to may be there all the same. */
+  /** Addresses that the service would not look up. */
   readonly refusedLookups: number;
+  /** Users with such an address, who were not found by another: they may be there all the same. */
+  readonly unproven: ReadonlySet<Id>;
 }
 
 /** Addresses asked for in one request; the largest body that the service takes is not documented. */
@@ -34,20 +36,29 @@ export function isRefusal(error: unknown): error is ServiceError {
   );
 }
 
+/** What a lookup needs of the service. */
+export type Lookup = Pick<ServicePort, 'users'>;
+
+/** As they are known here; `null`: none. */
+export interface Asked {
+  readonly emails: readonly (string | null)[];
+  readonly phones: readonly (string | null)[];
+}
+
 const noUsers: UsersAnswer = { users: [], rejected: [], requestId: null };
 
 /** Asks for addresses of one kind; one that the service turns down costs the others nothing. */
 async function askFor(
-  service: ServicePort,
+  service: Lookup,
   filter: UserFilter,
-  onRefused: () => void,
+  onRefused: (address: UserFilter) => void,
 ): Promise<readonly UsersAnswer[]> {
   try {
     return [await service.users(filter)];
   } catch (error) {
     if (!isRefusal(error)) throw error;
     if (filter.emails.length + filter.phones.length === 1) {
-      onRefused();
+      onRefused(filter);
       return [noUsers];
     }
     const answers: UsersAnswer[] = [];
@@ -77,12 +88,12 @@ function distinct(
 }
 
 /** Looks users up by address, emails first, until everyone wanted is found. */
-async function lookUp(
-  service: ServicePort,
+export async function lookUp(
+  service: Lookup,
   wanted: () => boolean,
-  addresses: { readonly emails: readonly (string | null)[]; readonly phones: readonly (string | null)[] },
+  addresses: Asked,
   take: (answer: UsersAnswer) => void,
-  onRefused: () => void,
+  onRefused: (address: UserFilter) => void,
 ): Promise<void> {
   // Every spelling of an email is asked for: not every deployment finds it in another case than its own.
   const emails = distinct(addresses.emails, (email) => email.trim());
@@ -98,7 +109,7 @@ async function lookUp(
 }
 
 /** Everyone at once, where the deployment answers that; nobody where it refuses. */
-async function askForAll(service: ServicePort): Promise<UsersAnswer> {
+export async function askForAll(service: Lookup): Promise<UsersAnswer> {
   try {
     return await service.users({ emails: [], phones: [] });
   } catch (error) {
@@ -107,38 +118,59 @@ async function askForAll(service: ServicePort): Promise<UsersAnswer> {
   }
 }
 
+/** Takes the users of answers. Rows of other teams are set aside with those that can not be read. */
+export function createTaking(teamId: Id, before: readonly RejectedRow[]) {
+  const users = new Map<Id, ServiceUser>();
+  const rejected: RejectedRow[] = [...before];
+  const take = (answer: UsersAnswer) => {
+    rejected.push(...answer.rejected);
+    for (const user of answer.users) {
+      if (user.teamId !== undefined && user.teamId !== null && user.teamId !== teamId) {
+        const reason = `it is of team ${user.teamId}`;
+        rejected.push({ resource: 'users', id: user.id, reason, excerpt: '' });
+      } else users.set(user.id, user);
+    }
+  };
+  return { users, rejected, take };
+}
+
+export function noteRefused(addresses: number, findings: Findings): void {
+  if (addresses > 0)
+    findings.warn(`the service does not take ${addresses} of the addresses to look users up by`);
+}
+
+/** Whether one of these addresses, each a filter of its own, is the user's. */
+function hasOneOf({ emails, phones }: Addresses, each: readonly UserFilter[]): boolean {
+  const among = new Set(each.flatMap((one) => [...one.emails, ...one.phones]));
+  return (
+    emails.some((email) => among.has(email.trim())) ||
+    phones.some((phone) => among.has(canonicalPhone(phone)))
+  );
+}
+
 export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
   team: Team,
   findings: Findings,
 ): Promise<Roster> {
-  const users = new Map<Id, ServiceUser>();
-  const rejected: RejectedRow[] = [...team.rejected];
-  const take = (answer: UsersAnswer) => {
-    rejected.push(...answer.rejected);
-    for (const user of answer.users) {
-      if (user.teamId !== undefined && user.teamId !== null && user.teamId !== team.id) {
-        const reason = `it is of team ${user.teamId}`;
-        rejected.push({ resource: 'users', id: user.id, reason, excerpt: '' });
-      } else users.set(user.id, user);
-    }
-  };
+  const { users, rejected, take } = createTaking(team.id, team.rejected);
   const members = new Map(team.members.map((member) => [member.id, member]));
-  let refusedLookups = 0;
-  const onRefused = () => {
-    refusedLookups += 1;
+  const refused: UserFilter[] = [];
+  const onRefused = (address: UserFilter) => {
+    refused.push(address);
   };
+  let asked: readonly Addresses[] = [];
   take(await askForAll(service));
 
   const known = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
   const wanted = new Set([...known.map(({ id }) => id), ...members.keys()].filter((id) => !users.has(id)));
   const someWanted = () => wanted.values().some((id) => !users.has(id));
   if (someWanted()) {
-    const addresses = await mirror.readAddresses([...wanted]);
+    asked = await mirror.readAddresses([...wanted]);
     const extras = team.members.filter(({ id }) => wanted.has(id));
-    const emails = [...addresses.flatMap((of) => of.emails), ...extras.map(({ email }) => email)];
-    const phones = [...addresses.flatMap((of) => of.phones), ...extras.map(({ phone }) => phone)];
+    const emails = [...asked.flatMap((of) => of.emails), ...extras.map(({ email }) => email)];
+    const phones = [...asked.flatMap((of) => of.phones), ...extras.map(({ phone }) => phone)];
     await lookUp(service, someWanted, { emails, phones }, take, onRefused);
   }
   const someMembersWanted = () => members.keys().some((id) => !users.has(id));
@@ -148,13 +180,14 @@ export async function readRoster(
     const open = emails.filter((email) => !found.has(canonicalEmail(email)));
     await lookUp(service, someMembersWanted, { emails: open, phones }, take, onRefused);
   }
-  if (refusedLookups > 0)
-    findings.warn(`the service does not take ${refusedLookups} of the addresses to look users up by`);
+  noteRefused(refused.length, findings);
+  const unproven = asked.filter((of) => !users.has(of.id) && hasOneOf(of, refused)).map(({ id }) => id);
   return {
     users,
     members,
     rejected,
-    refusedLookups,
+    refusedLookups: refused.length,
+    unproven: new Set(unproven),
     unresolved: [...members.keys()].filter((id) => !users.has(id)),
   };
 }
@@ -162,7 +195,7 @@ export async function readRoster(
 /** The users with these addresses, by id. */
 export async function readBack(
   service: ServicePort,
-  addresses: { readonly emails: readonly (string | null)[]; readonly phones: readonly (string | null)[] },
+  addresses: Asked,
   wanted: readonly Id[],
 ): Promise<ReadonlyMap<Id, ServiceUser>> {
   const users = new Map<Id, ServiceUser>();

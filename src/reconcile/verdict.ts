@@ -11,7 +11,7 @@
  * All in canonical form. A field that is not sent must stay as it was: an untouched name that changes is
  * reported too, since the interface links its halves.
  */
-import type { FieldOutcomes, Outcome } from '../model/change.ts';
+import type { FieldOutcomes, Intent, Outcome } from '../model/change.ts';
 import { canonicalName } from '../model/name.ts';
 import {
   type BaseUser,
@@ -29,6 +29,11 @@ export function patchedFields(patch: UserPatch): readonly Field[] {
   return fields.filter((field) => patch[field] !== undefined);
 }
 
+/** What a request holds for an intent: the edited fields, and the name where it has to go along. */
+export function patchOf({ sent, along }: Pick<Intent, 'sent' | 'along'>): UserPatch {
+  return along === undefined ? sent : { ...sent, name: along };
+}
+
 function judgeField(field: Field, sent: UserPatch, before: UserValues, seen: ServiceUser | null): Outcome {
   const wanted = canonicalValue(field, sent as UserValues);
   const said = seen === null ? undefined : canonicalServiceValue(field, seen);
@@ -42,6 +47,22 @@ function judgeField(field: Field, sent: UserPatch, before: UserValues, seen: Ser
 export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | null): FieldOutcomes {
   return Object.fromEntries(
     patchedFields(sent).map((field) => [field, judgeField(field, sent, before, seen)]),
+  );
+}
+
+/**
+ * The same for what was refused or has not been sent: a value that differs in bytes alone, such as a new split
+ * of the same name, is shown by the old one as well, and is no less to be sent.
+ */
+export function judgeUnsent(sent: UserPatch, before: UserValues, seen: ServiceUser | null): FieldOutcomes {
+  const outcomes = judge(sent, before, seen);
+  const isVisible = (field: Field) =>
+    canonicalValue(field, sent as UserValues) !== canonicalValue(field, before);
+  return Object.fromEntries(
+    patchedFields(sent).map((field) => [
+      field,
+      outcomes[field] === 'confirmed' && !isVisible(field) ? 'ineffective' : (outcomes[field] ?? 'missing'),
+    ]),
   );
 }
 

@@ -10,6 +10,8 @@ export interface ServiceRow {
 export interface MirroredRow extends ServiceRow {
   readonly gone_at: Date | null;
   readonly missing_since: Date | null;
+  /** The service said that it is there, though the listing leaves it out. */
+  readonly found: boolean;
 }
 
 const nameOf = ({ columns }: ServiceRow) =>
@@ -57,9 +59,16 @@ export function compareRows(
   for (const row of mirrored) {
     if (!complete || row.gone_at !== null || shown.has(row.id)) continue;
     const since = row.missing_since?.toISOString();
-    const because =
+    const missed =
       since === undefined ? null : `missed by complete runs since ${since}, and not yet proven gone`;
-    oneSided.push({ resource, id: row.id, name: nameOf(row), side: 'mirror', judgement: 'drift', because });
+    oneSided.push({
+      resource,
+      id: row.id,
+      name: nameOf(row),
+      side: 'mirror',
+      judgement: row.found ? 'expected' : 'drift',
+      because: row.found ? 'the listing leaves it out, and the service says that it is there' : missed,
+    });
   }
   return { differences, oneSided };
 }

@@ -43,7 +43,8 @@ function contactFieldRow({ id, title, op, rev, tid, uid }: ContactField): Servic
 
 function compareTeam(mirrored: Mirrored, { id, name, listSize }: Team) {
   const ours = mirrored.team;
-  const rows = ours === null ? [] : [{ id, columns: { ...ours }, gone_at: null, missing_since: null }];
+  const rows =
+    ours === null ? [] : [{ id, columns: { ...ours }, gone_at: null, missing_since: null, found: false }];
   return compareRows('team', rows, [{ id, columns: { name, list_size: listSize } }], true);
 }
 

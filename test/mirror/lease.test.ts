@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { fenced, takeLease } from '../../src/mirror/lease.ts';
+import { fenced, takeLease, underLease } from '../../src/mirror/lease.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { servers } from '../support/servers.ts';
@@ -100,5 +100,28 @@ describe.each(servers())('the lease on $name', (server) => {
     const second = await takeLease(other, 'dead', { ttlMs: 60_000 });
     await expect(first.check()).rejects.toMatchObject({ code: 'lease-lost' });
     await second.release();
+  });
+
+  it('is not waited for any longer by whoever was asked to stop, and nothing is written under it then', async () => {
+    const first = await takeLease(database.db, 'stopped', { ttlMs: 60_000 });
+    const stop = new AbortController();
+    const told: string[] = [];
+    const work = () => Promise.reject(new Error('worked'));
+    const of = (signal: AbortSignal) => ({
+      team: 'stopped',
+      lease: { ttlMs: 60_000, waitMs: 600_000, signal, onWait: (who: string) => told.push(who) },
+    });
+    const waiting = underLease(other, of(stop.signal), work).catch((error: unknown) => error);
+    await eventually('it waits', () => told.length > 0);
+    stop.abort();
+    // Freed at the same moment: it is not taken all the same.
+    await first.release();
+    expect(await waiting).toMatchObject({ code: 'stopped' });
+    expect(told).toEqual([
+      expect.stringContaining(`another run of team "stopped": process ${process.pid}, since`),
+    ]);
+    await expect(underLease(other, of(stop.signal), work)).rejects.toMatchObject({ code: 'stopped' });
+    expect(Number.isNaN(await expiry('stopped'))).toBe(true);
+    await expect(underLease(other, of(new AbortController().signal), work)).rejects.toThrow('worked');
   });
 });

@@ -1,15 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import type { AbsentRow } from '../../src/model/absence.ts';
-import { absenceHash, judgeAbsences as judge, scopeOf } from '../../src/reconcile/absence.ts';
+import type { AbsenceVerdict, AbsentRow, DecidedAbsence } from '../../src/model/absence.ts';
+import { absenceHash, judgeAbsences as judge, scopeOf, withholdLeft } from '../../src/reconcile/absence.ts';
 
 const settings = { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 };
 
 const absent = (count: number, missingForMs: number | undefined = 600_000): readonly AbsentRow[] =>
   Array.from({ length: count }, (_, i) => ({ id: BigInt(i + 1), missingForMs }));
 
-/** Nothing approved, the same settings as ever. */
+const decided = (
+  verdict: AbsenceVerdict,
+  ids: readonly bigint[],
+  scope: string | null = 'now',
+): ReadonlyMap<bigint, DecidedAbsence> => new Map(ids.map((id) => [id, { verdict, scope }]));
+
+/** Nothing decided, the same settings as ever. */
 function judgeAbsences(missing: readonly AbsentRow[], population: number, by: typeof settings) {
-  const grounds = { approved: new Set<bigint>(), scope: 'same', scopeNow: 'same' };
+  const grounds = { decided: new Map(), scope: 'same', scopeNow: 'same' };
   const { due, withheld } = judge('tags', { absent: missing, population }, by, grounds);
   return { due, refused: withheld?.reason ?? null };
 }
@@ -110,11 +116,13 @@ describe('judgeAbsences', () => {
   });
 
   it('counts approved rows against no limit, and wants the same proof of them', () => {
-    const grounds = { approved: new Set([1n, 2n, 3n, 4n]), scope: null, scopeNow: 'now' };
+    const grounds = { decided: decided('approved', [1n, 2n, 3n, 4n]), scope: null, scopeNow: 'now' };
     const all = absent(4);
     expect(judge('tags', { absent: all, population: 4 }, settings, grounds)).toEqual({
       due: [1n, 2n, 3n, 4n],
+      found: [],
       withheld: null,
+      scopeIsUsual: true,
     });
     const fresh = all.map(({ id }) => ({ id, missingForMs: undefined }));
     expect(judge('tags', { absent: fresh, population: 4 }, settings, grounds).due).toEqual([]);
@@ -125,7 +133,7 @@ describe('judgeAbsences', () => {
   });
 
   it('withholds whatever is missing after the settings have changed, were it one row', () => {
-    const grounds = { approved: new Set<bigint>(), scope: 'then', scopeNow: 'now' };
+    const grounds = { decided: new Map(), scope: 'then', scopeNow: 'now' };
     const one = { absent: absent(1), population: 100 };
     const judgement = judge('tags', one, settings, grounds);
     expect(judgement.due).toEqual([]);
@@ -136,7 +144,90 @@ describe('judgeAbsences', () => {
     });
     expect(judge('tags', { absent: [], population: 100 }, settings, grounds).withheld).toBeNull();
     expect(judge('tags', one, settings, { ...grounds, scope: null }).due).toEqual([1n]);
-    expect(judge('tags', one, settings, { ...grounds, approved: new Set([1n]) }).due).toEqual([1n]);
+    const approved = decided('approved', [1n]);
+    expect(judge('tags', one, settings, { ...grounds, decided: approved }).due).toEqual([1n]);
+  });
+
+  /** What becomes of one row that has been missing for long enough, as have two or four others. */
+  type Fate = 'due' | 'withheld' | 'found' | 'nothing';
+  const fates: readonly (readonly [
+    AbsenceVerdict | 'none',
+    'now' | 'then' | null,
+    'few' | 'too many',
+    Fate,
+    number | null,
+  ])[] = [
+    // verdict, given for which settings, how many others are missing, its fate, how many count against the limits
+    ['none', null, 'few', 'due', null],
+    ['none', null, 'too many', 'withheld', 5],
+    ['approved', 'now', 'few', 'due', null],
+    ['approved', 'now', 'too many', 'due', 4],
+    ['approved', null, 'too many', 'due', 4],
+    ['approved', 'then', 'too many', 'withheld', 5],
+    ['left', null, 'few', 'withheld', null],
+    ['left', null, 'too many', 'withheld', 4],
+    ['found', 'now', 'few', 'found', null],
+    ['found', 'now', 'too many', 'found', 4],
+    ['found', 'then', 'few', 'due', null],
+    ['found', 'then', 'too many', 'withheld', 5],
+  ];
+  it.each(fates)('a row that is %s (for the settings of %s), with %s others: %s', (...row) => {
+    const [verdict, scope, others, fate, counted] = row;
+    const known = verdict === 'none' ? new Map() : decided(verdict, [1n], scope);
+    const missing = absent(others === 'few' ? 3 : 5);
+    const grounds = { decided: known, scope: 'now', scopeNow: 'now' };
+    const { due, found, withheld, scopeIsUsual } = judge(
+      'tags',
+      { absent: missing, population: 20 },
+      settings,
+      grounds,
+    );
+    const is: Fate = due.includes(1n)
+      ? 'due'
+      : withheld?.ids.includes(1n) === true
+        ? 'withheld'
+        : found.includes(1n)
+          ? 'found'
+          : 'nothing';
+    expect(is).toBe(fate);
+    expect(scopeIsUsual).toBe(counted === null);
+    if (counted === null) expect(withheld?.reason ?? '').not.toContain('missing,');
+    else
+      expect(withheld?.reason).toContain(
+        `${counted} of ${verdict === 'found' && fate === 'found' ? 19 : 20}`,
+      );
+    // None of the verdicts says anything of the others.
+    expect(due.includes(2n)).toBe(others === 'few');
+  });
+
+  it('withholds what a person left out for as long as it is missing, however few they are', () => {
+    const grounds = { decided: decided('left', [2n], null), scope: 'now', scopeNow: 'now' };
+    const { due, withheld } = judge('users', { absent: absent(3), population: 100 }, settings, grounds);
+    expect(due).toEqual([1n, 3n]);
+    expect(withheld).toEqual(withholdLeft('users', [2n]));
+    expect(withheld?.reason).toBe('1 missing row was left out of an approval');
+    const more = judge('users', { absent: absent(30), population: 100 }, settings, grounds);
+    expect(more.due).toEqual([]);
+    expect(more.withheld).toMatchObject({
+      hash: absenceHash(
+        'users',
+        absent(30).map(({ id }) => id),
+      ),
+      reason:
+        '29 of 100 rows are missing, more than the limit of 10; 1 missing row was left out of an approval',
+    });
+    expect(withholdLeft('users', [])).toBeNull();
+  });
+
+  it('takes rows that are there anyway neither for missing nor for a sign that a listing works', () => {
+    const hidden = decided('found', [4n, 3n, 2n]);
+    const grounds = { decided: hidden, scope: 'now', scopeNow: 'now' };
+    const all = judge('tags', { absent: absent(4), population: 4 }, settings, grounds);
+    expect(all.withheld?.reason).toBe('1 of 1 rows are missing: an empty list proves nothing');
+    const some = judge('tags', { absent: absent(4), population: 5 }, settings, grounds);
+    expect(some).toEqual({ due: [1n], found: [4n, 3n, 2n], withheld: null, scopeIsUsual: true });
+    const back = judge('tags', { absent: absent(3), population: 5 }, settings, grounds);
+    expect(back.found).toEqual([3n, 2n]);
   });
 });
 

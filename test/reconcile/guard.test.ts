@@ -20,7 +20,15 @@ const settings: GuardSettings = {
   adminRoleIds: [1n],
 };
 
-const nobody: GuardHistory = { pushedToday: new Set(), approved: [], resolved: [], waiting: null };
+const nobody: GuardHistory = {
+  pushedToday: new Set(),
+  approved: [],
+  resolved: [],
+  waiting: null,
+  isOld: false,
+  kept: [],
+  gone: new Set(),
+};
 const mirrorWins: Policy = { ...holdAll, email: 'mirror-wins' };
 
 interface Edits {
@@ -30,6 +38,9 @@ interface Edits {
   readonly history?: Partial<GuardHistory>;
   readonly open?: readonly Pick<Intent, 'userId' | 'sent'>[];
   readonly policy?: Policy;
+  /** Whom the team does not list; everybody: it lists nobody. */
+  readonly unlisted?: readonly number[] | 'everybody';
+  readonly isWhole?: boolean;
 }
 
 const emailOf = (id: Id) => `user${id}@example.com`;
@@ -47,7 +58,8 @@ function stateOf(id: Id, edit: Partial<MirrorUser>, says: Partial<ServiceUser> |
 }
 
 /** Forty users, the first of them the only administrator; all that differ from it is given. */
-function viewOf({ edits = {}, shows = {}, history = {}, open = [], policy = holdAll }: Edits): GuardView {
+function viewOf({ edits = {}, shows = {}, history = {}, open = [], ...given }: Edits): GuardView {
+  const { policy = holdAll, unlisted = [], isWhole = true } = given;
   const ids = Array.from({ length: 40 }, (_, i) => BigInt(i + 1));
   const states = ids.map((id) => {
     const said = shows[Number(id)];
@@ -57,7 +69,12 @@ function viewOf({ edits = {}, shows = {}, history = {}, open = [], policy = hold
     states,
     plans: states.map((state) => planUser(state, { ...member, id: state.id }, policy)),
     users: new Map(states.flatMap(({ id, service }) => (service === undefined ? [] : [[id, service]]))),
-    members: new Map(ids.map((id) => [id, { ...member, id }])),
+    isWhole,
+    members: new Map(
+      ids
+        .filter((id) => unlisted !== 'everybody' && !unlisted.includes(Number(id)))
+        .map((id) => [id, { ...member, id }]),
+    ),
     present: ids.map((id) => ({
       id,
       email: emailOf(id),
@@ -120,7 +137,7 @@ describe('a field that would be pushed', () => {
       history: {
         approved: said === 'approved' ? [row] : [],
         resolved: said === 'resolved' ? [row] : [],
-        waiting: said === 'left' ? [{ ...row, left: ['email'] }] : null,
+        waiting: said === 'left' ? [row] : null,
       },
     });
     const plan = planOf(verdict.plans, 2n);
@@ -199,19 +216,82 @@ describe('a refused plan', () => {
     expect(hashOf(later.waiting)).toBe(hashOf(first.waiting));
   });
 
-  it.each([
-    ['nothing waited before', null, true],
-    ['the same waits', many(9), false],
-    ['some of it waits', many(2), false],
-    ['other users wait', { 30: { email: 'a@example.com' } }, true],
-  ] as const)('stops the run if %s: %s', (_, before, stops) => {
-    const waiting = before === null ? null : rowsOfPlans(viewOf({ edits: before }).plans);
-    expect(judge({ edits: many(9), history: { waiting } }).stopped).toBe(stops);
+  type Told = 'no' | 'yes, and the run ends' | 'yes, and the run goes on';
+  const another = { 30: { email: 'a@example.com' } };
+  it.each<readonly [string, Edits['edits'] | null, boolean, Edits['edits'], Told, number]>([
+    ['nothing waited', null, false, many(8), 'no', 0],
+    ['nothing waited', null, false, many(9), 'yes, and the run ends', 9],
+    ['the same waits', many(9), false, many(9), 'no', 9],
+    ['the same waits for a day', many(9), true, many(9), 'yes, and the run goes on', 9],
+    ['a part of it waits, the rest is within the limits', many(2), false, many(9), 'no', 2],
+    ['another user waits', another, false, { ...another, ...many(9) }, 'yes, and the run goes on', 10],
+    ['another user waited', another, false, many(9), 'yes, and the run goes on', 9],
+    ['what waited was taken back', many(9), true, {}, 'no', 0],
+  ])('is told of when %s', (_, before, isOld, edits = {}, told, waits) => {
+    const waiting = before === null ? null : rowsOfPlans(viewOf({ edits: before ?? {} }).plans);
+    const verdict = judge({ edits, history: { waiting, isOld } });
+    const said: Told = !verdict.isNews
+      ? 'no'
+      : verdict.stopped
+        ? 'yes, and the run ends'
+        : 'yes, and the run goes on';
+    expect({ told: said, waits: verdict.waiting.length }).toEqual({ told, waits });
+    expect(verdict.stopped && !verdict.isNews).toBe(false);
   });
 
-  it('keeps a left row of a user who is not answered, and drops it once the edit is taken back', () => {
-    const waiting = [rowOf(2n, 'new@example.com', { left: ['email'] })];
-    expect(judge({ shows: { 2: null }, history: { waiting } }).waiting).toMatchObject(waiting);
+  it.each<readonly [string, Edits, number]>([
+    ['a part of it is not answered', { edits: many(9), shows: { 11: null, 12: null, 13: null } }, 0],
+    ['a part of it becomes a conflict', { edits: many(9), shows: { 11: { email: 'web@example.com' } } }, 1],
+    [
+      'a part of it is edited on the service too, where the mirror wins',
+      { edits: many(9), shows: { 11: { email: 'web@example.com' } }, policy: mirrorWins },
+      0,
+    ],
+    ['a part of it is taken back', { edits: many(5) }, 4],
+    ['a part of it is edited anew', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 1],
+  ])('is not sent when %s', (_, given, fewer) => {
+    const { waiting } = judge({ edits: many(9) });
+    const later = judge({ ...given, history: { waiting } });
+    expect(later.waiting.length).toBe(9 - fewer);
+    const sent = later.plans
+      .filter(({ patch }) => Object.keys(patch).length > 0)
+      .map(({ patch }) => patch.email);
+    expect(sent).toEqual(given.edits?.[11]?.email === 'other@example.com' ? ['other@example.com'] : []);
+  });
+
+  it('has a row again that was held in between, and not twice while it is', () => {
+    const waiting = [rowOf(2n, 'new@example.com', { name: 'Anne Berg' })];
+    const edits = { 2: { email: 'new@example.com' } };
+    const web = { 2: { email: 'web@example.com' } };
+    const during = judge({ edits, shows: web, history: { waiting } });
+    expect(during).toMatchObject({ refused: [], waiting: [], kept: waiting });
+    expect(planOf(during.plans, 2n)?.holds).toMatchObject([{ reason: 'conflict' }]);
+    const after = judge({ edits, history: { waiting: null, kept: during.kept } });
+    expect(after).toMatchObject({ stopped: false, isNews: false, waiting, kept: [] });
+    expect(planOf(after.plans, 2n)?.patch).toEqual({});
+  });
+
+  it('keeps a row in mind that is braked by now', () => {
+    const row = rowOf(2n, emailOf(3n), { name: 'Anne Berg' });
+    const verdict = judge({ edits: { 2: { email: emailOf(3n) } }, history: { waiting: [row] } });
+    expect(verdict).toMatchObject({ refused: [], waiting: [], kept: [row] });
+  });
+
+  it.each([
+    [1, 1, false],
+    [2, 2, false],
+    [3, 2, false],
+    [3, 3, true],
+    [19, 18, false],
+    [19, 19, true],
+  ])('of a team of %i of whom %i are edited is refused: %s', (users, edited, isRefused) => {
+    const view = viewOf({ edits: many(edited) });
+    const large = { ...settings, maxRows: 25 };
+    expect(guard({ ...view, population: users }, large).refused.length > 0).toBe(isRefused);
+  });
+
+  it('drops a row once the edit is taken back', () => {
+    const waiting = [rowOf(2n, 'new@example.com')];
     expect(judge({ history: { waiting } })).toMatchObject({ waiting: [], refused: [] });
   });
 });
@@ -240,7 +320,35 @@ describe('the brakes', () => {
       { edits: { 1: demoted }, shows: { 1: { roleId: undefined as never } } },
       [[1, 'roleId']],
     ],
-    ['while another is promoted', { edits: { 1: demoted, 2: { roleId: 1n } } }, []],
+    [
+      'while another is left, whom the team no longer lists',
+      { edits: { 1: demoted }, shows: isAdmin([2]), unlisted: [2] },
+      [[1, 'roleId']],
+    ],
+    [
+      'while another is left, and the team lists nobody',
+      { edits: { 1: demoted }, shows: isAdmin([2]), unlisted: 'everybody' },
+      [],
+    ],
+    [
+      'while somebody is promoted whom the team does not list',
+      { edits: { 1: demoted, 2: { roleId: 1n } }, unlisted: [2] },
+      [[1, 'roleId']],
+    ],
+    [
+      'while another’s promotion is held',
+      {
+        edits: { 1: demoted, 2: { roleId: 1n }, 3: { roleId: 9n }, 4: { roleId: 9n }, 5: { roleId: 9n } },
+        history: { resolved: [resolved(1n, { roleId: 1n }, { roleId: 5n })] },
+      },
+      [
+        [1, 'roleId'],
+        [2, 'roleId'],
+        [3, 'roleId'],
+        [4, 'roleId'],
+        [5, 'roleId'],
+      ],
+    ],
     [
       'while a promotion is on its way, which may fail',
       { edits: { 1: demoted }, open: [{ userId: 2n, sent: { roleId: 1n } }] },
@@ -251,7 +359,7 @@ describe('the brakes', () => {
       {
         edits: { 1: demoted, 2: { roleId: 1n } },
         history: {
-          waiting: [{ userId: 2n, name: '', base: { roleId: 4n }, patch: { roleId: 1n }, left: ['roleId'] }],
+          waiting: [{ userId: 2n, name: '', base: { roleId: 4n }, patch: { roleId: 1n } }],
         },
       },
       [[1, 'roleId']],
@@ -317,6 +425,73 @@ describe('the brakes', () => {
     expect(held({ edits: roles([2, 3, 4, 5]) }).length).toBe(4);
     const one = resolved(2n, { roleId: 4n }, { roleId: 9n });
     expect(held({ edits: roles([2, 3, 4, 5]), history: { resolved: [one] } })).toEqual([]);
+  });
+});
+
+describe('the demotion of an administrator', () => {
+  type Fate = 'sent' | 'waits for the next run' | 'waits for a whole run' | 'held';
+  const table: Record<
+    `another is left: ${YesNo}`,
+    Record<`a promotion is sent: ${YesNo}`, Record<`everybody was read: ${YesNo}`, Fate>>
+  > = {
+    'another is left: yes': {
+      'a promotion is sent: yes': { 'everybody was read: yes': 'sent', 'everybody was read: no': 'sent' },
+      'a promotion is sent: no': { 'everybody was read: yes': 'sent', 'everybody was read: no': 'sent' },
+    },
+    'another is left: no': {
+      'a promotion is sent: yes': {
+        'everybody was read: yes': 'waits for the next run',
+        'everybody was read: no': 'waits for the next run',
+      },
+      'a promotion is sent: no': {
+        'everybody was read: yes': 'held',
+        'everybody was read: no': 'waits for a whole run',
+      },
+    },
+  };
+  const cases = rowsOf(table).flatMap(([left, byPromotion]) =>
+    rowsOf(byPromotion).flatMap(([promoted, byRead]) =>
+      rowsOf(byRead).map(([read, fate]) => ({ left, promoted, read, fate })),
+    ),
+  );
+  const word = (text: string) => isYes(text.split(': ')[1] ?? '');
+  const fateOf = (given: Edits): Fate | undefined => {
+    const { plans, postponed, waiting } = judge(given);
+    const plan = planOf(plans, 1n);
+    expect(waiting).toEqual([]);
+    const is: Record<Fate, boolean> = {
+      sent: plan?.patch.roleId !== undefined,
+      'waits for the next run': postponed.get(1n) === 'next',
+      'waits for a whole run': postponed.get(1n) === 'whole',
+      held: plan?.holds.length === 1,
+    };
+    const found = rowsOf(is).flatMap(([one, yes]) => (yes ? [one] : []));
+    expect(found).toHaveLength(1);
+    return found[0];
+  };
+
+  it.each(cases)('$left, $promoted, $read → $fate', ({ left, promoted, read, fate }) => {
+    const edits = { 1: { roleId: 4n }, ...(word(promoted) ? { 3: { roleId: 1n } } : {}) };
+    const shows = word(left) ? { 2: { roleId: 1n } } : {};
+    expect(fateOf({ edits, shows, isWhole: word(read) })).toBe(fate);
+  });
+
+  it('waits alone: what else was edited of the same user is sent', () => {
+    const edits = { 1: { roleId: 4n, phone: '15550999' }, 3: { roleId: 1n } };
+    const { plans } = judge({ edits });
+    expect(planOf(plans, 1n)?.patch).toEqual({ phone: '15550999' });
+    expect(planOf(plans, 1n)?.moves.map(({ field }) => field)).toEqual(['phone']);
+    expect(planOf(plans, 3n)?.patch).toEqual({ roleId: 1n });
+  });
+
+  it('keeps its place in a plan that waits for a person, whoever is promoted meanwhile', () => {
+    const row = { userId: 1n, name: '', base: { roleId: 1n }, patch: { roleId: 4n } };
+    const { waiting, postponed } = judge({
+      edits: { 1: { roleId: 4n }, 3: { roleId: 1n } },
+      history: { waiting: [row] },
+    });
+    expect(waiting).toMatchObject([{ userId: 1n, patch: { roleId: 4n } }]);
+    expect([...postponed]).toEqual([]);
   });
 });
 

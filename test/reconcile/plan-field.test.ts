@@ -145,6 +145,7 @@ describe('a hold', () => {
       ineffective: true,
       gone: true,
       brake: true,
+      rejected: true,
     };
     for (const [reason] of rowsOf(reasons)) {
       const held = state.held.map((hold) => ({ ...hold, reason }));
@@ -166,6 +167,26 @@ describe('a hold', () => {
     }
     expect(plan(field, { ...settled, held: asked(0) })).toEqual({ release: true });
   });
+
+  it.each(fields)(
+    'of %s that was rejected stands whatever the service does, and whatever the policy',
+    (field) => {
+      const { state } = conflictOf(field);
+      const held = state.held.map((hold) => ({ ...hold, reason: 'rejected' as const }));
+      const elsewhere = field === 'roleId' ? 11n : field === 'name' ? 'Anne Burg' : '15550155';
+      for (const service of [{ [field]: elsewhere }, { [field]: shown[field] }]) {
+        const moved = { ...makeState({ ...edited[field], service }), held };
+        for (const wins of ['hold', 'mirror-wins', 'service-wins'] as const)
+          expect(plan(field, moved, { ...holdAll, [field]: wins })).toEqual({ held: true });
+      }
+      const anew = {
+        ...makeState({ mirror: { [field]: field === 'name' ? splitName('Eva Berg') : null } }),
+        held,
+      };
+      expect(plan(field, anew)).not.toHaveProperty('held');
+      expect(plan(field, { ...makeState({}), held })).toEqual({ release: true });
+    },
+  );
 
   it.each(fields)('of %s is replaced, not ended, when the values change and the reason stays', (field) => {
     const { state } = conflictOf(field);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import type { Id } from '../../src/model/id.ts';
+import { splitName } from '../../src/model/name.ts';
 import {
   type Field,
   fields,
@@ -13,6 +14,7 @@ import { planUser } from '../../src/reconcile/plan-user.ts';
 import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
 import { pushEdits, settleIntents } from '../../src/reconcile/push.ts';
 import { patchedFields } from '../../src/reconcile/verdict.ts';
+import { takePatch } from './apply-plan.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, type Patches } from './service-stand-in.ts';
 import { makeState, without } from './states.ts';
@@ -87,6 +89,8 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
   return { ids, service, mirror, clock, run, show };
 }
 
+const sentFields = (updates: readonly Patches[]) =>
+  updates.map((patches) => [...patches.values()].flatMap(patchedFields));
 const sentIds = (updates: readonly Patches[]) => updates.map((patches) => [...patches.keys()]);
 
 const robin: UserValues = {
@@ -222,6 +226,25 @@ describe('right before an edit is sent', () => {
   });
 });
 
+/** Every request takes so long. */
+function slow({ service, clock }: ReturnType<typeof createStage>, ms: number) {
+  const { users } = service;
+  const updateUsers = service.updateUsers.bind(service);
+  service.users = async (filter) => {
+    clock.now += ms;
+    return await users(filter);
+  };
+  service.updateUsers = async (patches, options) => {
+    try {
+      return await updateUsers(patches, options);
+    } finally {
+      clock.now += ms;
+    }
+  };
+}
+
+const late = 'POST /v1/users/update was not sent: it had waited for too long since it was prepared';
+
 describe('a batch that waits before it leaves', () => {
   it('R6 I12 is not sent when it was prepared too long ago, and is read and merged anew', async () => {
     const { service, mirror, clock, run, show } = createStage();
@@ -254,10 +277,28 @@ describe('a batch that waits before it leaves', () => {
       clock.now += 5_001;
       return Promise.resolve();
     };
-    const { error } = await run();
-    expect(error).toMatchObject({ name: 'LateError', phase: 'not-sent' });
+    const { findings, error } = await run();
+    expect(error).toBeUndefined();
+    expect(findings.reasons).toEqual([late]);
     expect(service.updates).toEqual([]);
     expect(show(1n).open).toBeUndefined();
+  });
+
+  it('H1 is left for the next run when it stays late, and costs the next batch nothing', async () => {
+    const { service, mirror, clock, run, ids, show } = createStage({ users: 3, batchSize: 1 });
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    let waits = 0;
+    service.beforeDispatch = () => {
+      waits += 1;
+      if (waits <= 3) clock.now += 5_001;
+      return Promise.resolve();
+    };
+    const { findings, error } = await run();
+    expect(error).toBeUndefined();
+    expect(sentIds(service.updates)).toEqual([[2n], [3n]]);
+    expect(show(1n)).toMatchObject({ open: undefined, held: [], base: { roleId: 3n } });
+    expect(findings).toMatchObject({ reasons: [late], counts: { pushed: 2 } });
+    expect((await run()).findings.counts).toEqual({ pushed: 1 });
   });
 
   it('I12 is not sent when the lease was lost meanwhile', async () => {
@@ -345,6 +386,50 @@ describe('a batch that is refused', () => {
     expect(service.updates.length).toBeLessThanOrEqual(1 + 2 * 5 + 3);
     await run();
     expect(service.updates).toEqual([]);
+  });
+
+  it('H1 is cut to its end in one run, however slow the service is', async () => {
+    const stage = createStage({ users: 25 });
+    const { service, mirror, run, ids, show } = stage;
+    for (const id of ids) mirror.edit(id, { email: `new${id}@example.com`, phone: String(15559000n + id) });
+    service.refusesPatch = (patch) => patch.email === 'new2@example.com';
+    slow(stage, 700);
+    const { findings, error } = await run();
+    expect(error).toBeUndefined();
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 49, held: 1 } });
+    expect(show(2n)).toMatchObject({ open: undefined, held: [{ field: 'email', reason: 'refused' }] });
+    expect(ids.filter((id) => show(id).base?.email !== `new${id}@example.com`)).toEqual([2n]);
+    await run();
+    expect(service.updates).toEqual([]);
+  });
+
+  it('does not take a new split for sent that the old name shows as well', async () => {
+    const { service, mirror, run, show } = createStage({ users: 2 });
+    const split = { first: 'Anne Berg', last: '' };
+    mirror.edit(1n, { name: split, split: 'known' });
+    mirror.edit(2n, { email: robin.email });
+    service.refusesPatch = bad('email');
+    const { findings } = await run();
+    expect(service.updates.slice(1)).toEqual([
+      new Map([[1n, { name: split }]]),
+      new Map([[2n, { email: robin.email }]]),
+    ]);
+    expect(show(1n).base).toMatchObject({ name: split });
+    expect(findings.counts).toEqual({ pushed: 1, held: 1 });
+  });
+
+  it('is not sent on to a user whom nobody can read again', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 3 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n });
+    service.fault = (_, request) => {
+      if (request > 1) return { kind: 'nothing' };
+      service.hidden = new Set([2n]);
+      return { kind: 'status', status: 400 };
+    };
+    const { findings } = await run();
+    expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n], [1n], [3n]]);
+    expect(show(2n)).toMatchObject({ open: undefined, held: [], base: { roleId: 3n } });
+    expect(findings.reasons).toEqual(['1 users could not be read again before a push']);
   });
 
   it('finds several bad values of several users', async () => {
@@ -530,18 +615,71 @@ describe('one user whose fields are sent one by one', () => {
     expect(findings).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
-  it('keeps a field open whose answer never came, and takes what the other answers show', async () => {
-    const { service, run, show } = stage();
+  it('M5 ends with a field whose answer never came: it stays open, and what is left waits', async () => {
+    const { service, mirror, run, show } = stage();
     service.fault = (patches, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
       return patches.get(1n)?.email === undefined ? { kind: 'nothing' } : { kind: 'lost', applied: false };
     };
-    const { findings } = await run();
+    const { findings, breaker } = await run();
+    expect(sentFields(service.updates).slice(1)).toEqual([['roleId'], ['phone'], ['email']]);
+    expect(mirror.results.at(-1)?.outcomes).toEqual({
+      roleId: 'confirmed',
+      phone: 'confirmed',
+      email: 'unknown',
+      name: 'unsent',
+    });
     expect(show(1n)).toMatchObject({
       open: { email: robin.email },
-      base: { ...taken, name: robin.name, joined: 'Robin Doe', email: 'user1@example.com' },
+      base: { ...taken, name: { first: 'Anne', last: 'Berg' }, email: 'user1@example.com' },
     });
-    expect(findings.reasons).toEqual(['the outcome of a push to user 1 is unknown']);
+    expect(breaker.unanswered).toBe(1);
+    expect(findings.reasons).toEqual([
+      'a push was not answered: no answer',
+      'the outcome of a push to user 1 is unknown',
+    ]);
+  });
+
+  it('M5 and whose answer never came is confirmed at once where a lookup shows it', async () => {
+    const { service, mirror, run, show } = stage();
+    service.fault = (patches, request) => {
+      if (request === 1) return { kind: 'status', status: 400 };
+      return patches.get(1n)?.email === undefined ? { kind: 'nothing' } : { kind: 'lost', applied: true };
+    };
+    await run();
+    expect(mirror.results.at(-1)?.outcomes).toMatchObject({ email: 'confirmed', name: 'unsent' });
+    expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
+  });
+
+  it('M5 does not overwrite what the answer to the field before shows', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email, phone: robin.phone });
+    service.fault = (_, request) => {
+      if (request === 1) return { kind: 'status', status: 422 };
+      // Right before the phone arrives, somebody sets the email in the web app.
+      const user = service.held.get(1n);
+      if (request === 2 && user !== undefined) service.held.set(1n, { ...user, email: 'web@example.com' });
+      return { kind: 'nothing' };
+    };
+    const { findings } = await run();
+    expect(sentFields(service.updates)).toEqual([['email', 'phone'], ['phone']]);
+    expect(show(1n)).toMatchObject({
+      service: { email: 'web@example.com', phone: '15550177' },
+      row: { email: robin.email },
+      base: { email: 'user1@example.com', phone: '15550177' },
+      held: [{ field: 'email', reason: 'conflict', service: 'web@example.com' }],
+    });
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
+  });
+
+  it('H1 has the whole deadline for each of them', async () => {
+    const made = stage();
+    made.service.refusesPatch = (patch) => patch.phone !== undefined;
+    slow(made, 2_000);
+    const { findings } = await made.run();
+    // None is prepared anew, which would send the others together again.
+    expect(sentFields(made.service.updates).slice(1)).toEqual([['roleId'], ['phone'], ['email'], ['name']]);
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
   it('takes the bytes of the service even if the last answer leaves the user out', async () => {
@@ -551,6 +689,160 @@ describe('one user whose fields are sent one by one', () => {
     await run();
     expect(show(1n).base).toMatchObject({ email: 'robin@example.com', phone: '15550177', roleId: 9n });
     expect(Object.keys(show(1n).open ?? {})).toEqual(['name']);
+  });
+});
+
+/** A service that clears the name where an update leaves it out. */
+function clearNames({ service }: ReturnType<typeof createStage>) {
+  service.take = (user, patch) => takePatch(patch.name === undefined ? { ...user, name: '' } : user, patch);
+}
+
+/** Gives a user a name, cut in two by guess, on both sides. */
+function rename({ service, mirror }: ReturnType<typeof createStage>, id: Id, joined: string) {
+  const { base, mirror: row, ...state } = mirror.state(id);
+  if (base === undefined || row === undefined) throw new Error('nobody');
+  const name = splitName(joined);
+  mirror.states.set(id, {
+    ...state,
+    base: { ...base, name, joined },
+    mirror: { ...row, name, joined, split: 'guessed' },
+  });
+  service.held.set(id, { ...(service.held.get(id) ?? makeUser(id)), name: joined });
+}
+
+describe('H4 one user whose fields are sent one by one, on a service that clears names', () => {
+  const anne = { first: 'Anne', last: 'Berg' };
+  const stage = (safety: 'kept' | 'touched' | 'unknown', edit: Partial<UserValues>) => {
+    const made = createStage();
+    clearNames(made);
+    made.mirror.nameSafety = safety;
+    made.mirror.edit(1n, edit);
+    return made;
+  };
+  const refusesRobin = (patch: UserPatch) => patch.name?.first === 'Robin';
+
+  it.each(['unknown', 'touched'] as const)(
+    'keeps the old name beside the other fields where the new one is refused (%s)',
+    async (safety) => {
+      const { service, run, show } = stage(safety, { email: robin.email, name: robin.name });
+      service.refusesPatch = refusesRobin;
+      const { findings, breaker } = await run();
+      expect(service.updates.slice(1)).toEqual([
+        new Map([[1n, { name: robin.name }]]),
+        new Map([[1n, { name: anne, email: robin.email }]]),
+      ]);
+      expect(breaker.open).toBe(false);
+      expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
+      expect(show(1n)).toMatchObject({
+        open: undefined,
+        service: { name: 'Anne Berg', email: 'robin@example.com' },
+        row: { name: robin.name },
+        base: { name: anne, email: 'robin@example.com' },
+        held: [{ field: 'name', reason: 'refused', service: 'Anne Berg' }],
+      });
+    },
+  );
+
+  it('sends nothing beside a refused name when nobody knows the halves of the old one', async () => {
+    const made = stage('unknown', {});
+    const { service, mirror, run, show } = made;
+    rename(made, 1n, 'Anne Marie Berg');
+    mirror.edit(1n, { email: robin.email, name: robin.name, split: 'known' });
+    service.refusesPatch = refusesRobin;
+    const { findings } = await run();
+    expect(service.updates.slice(1)).toEqual([new Map([[1n, { name: robin.name }]])]);
+    expect(mirror.results.at(-1)?.outcomes).toEqual({ name: 'refused', email: 'unsent' });
+    expect(findings.reasons).toEqual([
+      'other edits of user 1 wait for the next run: an update without the name may clear it',
+    ]);
+    // Once it is known to be cleared, they wait for a person.
+    mirror.nameSafety = 'touched';
+    expect((await run()).findings.reasons).toEqual([]);
+    expect(service.updates).toEqual([]);
+    expect(show(1n)).toMatchObject({
+      service: { name: 'Anne Marie Berg' },
+      held: [
+        { field: 'name', reason: 'refused' },
+        { field: 'email', reason: 'unsupported' },
+      ],
+    });
+  });
+
+  it.each(['unknown', 'touched'] as const)(
+    'keeps the name whatever comes between the name and the rest (%s)',
+    async (safety) => {
+      const { service, mirror, run, show } = stage(safety, { ...robin, roleId: 3n });
+      service.refusesPatch = (patch) => patch.phone !== undefined;
+      service.fault = (_, request) => (request === 4 ? { kind: 'status', status: 429 } : { kind: 'nothing' });
+      await run();
+      expect(sentFields(service.updates).slice(0, 4)).toEqual([
+        ['name', 'email', 'phone'],
+        ['name'],
+        ['name', 'phone'],
+        ['name', 'email'],
+      ]);
+      expect(show(1n)).toMatchObject({
+        service: { name: 'Robin Doe' },
+        base: { joined: 'Robin Doe' },
+        held: [{ field: 'phone', reason: 'refused' }],
+      });
+      mirror.nameSafety = 'touched';
+      await run();
+      expect(show(1n)).toMatchObject({
+        service: { name: 'Robin Doe', email: 'robin@example.com' },
+        base: { joined: 'Robin Doe', email: 'robin@example.com' },
+      });
+    },
+  );
+
+  it('leaves the rest where somebody sets the name between two fields', async () => {
+    const { service, run, show } = stage('unknown', { ...robin, roleId: 3n });
+    service.refusesPatch = (patch) => patch.phone !== undefined;
+    service.fault = (_, request) => {
+      if (request === 3) service.held.set(1n, makeUser(1n, { name: 'Web Name' }));
+      return { kind: 'nothing' };
+    };
+    await run();
+    expect(sentFields(service.updates)).toHaveLength(3);
+    expect(show(1n)).toMatchObject({ service: { name: 'Web Name', email: 'user1@example.com' } });
+    service.fault = () => ({ kind: 'nothing' });
+    await run();
+    expect(show(1n)).toMatchObject({ row: { name: { first: 'Web', last: 'Name' } } });
+  });
+
+  it('opens the breaker, holds the name and learns where names were thought to be kept', async () => {
+    const { service, mirror, run, show } = stage('kept', { email: robin.email, name: robin.name });
+    service.refusesPatch = refusesRobin;
+    const { findings, breaker } = await run();
+    expect(sentFields(service.updates).slice(1)).toEqual([['email'], ['name']]);
+    expect(breaker.open).toBe(true);
+    expect(findings.reasons).toEqual([
+      'an update of user 1 changed a name that was not sent: pushing stopped',
+    ]);
+    // So it is noted: a result of an update without a name, with a name that is held.
+    expect(mirror.results.at(-1)?.intent.sent).toEqual({ email: robin.email });
+    expect(show(1n)).toMatchObject({
+      open: undefined,
+      base: { email: 'robin@example.com', joined: 'Anne Berg' },
+      held: [
+        {
+          field: 'name',
+          reason: 'conflict',
+          mirror: robin.name,
+          service: '',
+          detail: 'an update of email alone changed the name',
+        },
+      ],
+    });
+  });
+
+  it('stops after the first of several fields that cleared a name nobody edited', async () => {
+    const { service, run, show } = stage('unknown', { email: robin.email, phone: robin.phone });
+    service.fault = (_, request) => (request === 1 ? { kind: 'status', status: 422 } : { kind: 'nothing' });
+    const { breaker } = await run();
+    expect(sentFields(service.updates).slice(1)).toEqual([['phone']]);
+    expect(breaker.open).toBe(true);
+    expect(show(1n).held).toMatchObject([{ field: 'name', reason: 'conflict', service: '' }]);
   });
 });
 
@@ -748,14 +1040,84 @@ describe('an update that leaves the name out', () => {
     ]);
   });
 
-  it('is not sent where it is known to change the name, and the run says so', async () => {
-    const { service, run, show } = nameless('touched');
+  it('goes alone one after another until one of them was taken', async () => {
+    const { service, run } = nameless('unknown');
+    service.refusesPatch = (_, id) => id === 2n;
+    await run();
+    expect(sentIds(service.updates)).toEqual([[2n], [3n], [1n, 4n]]);
+  });
+
+  it('P1 takes the name along where it is known to be cleared', async () => {
+    const made = nameless('touched');
+    const { service, run, show } = made;
+    clearNames(made);
+    rename(made, 3n, 'Cher');
+    rename(made, 4n, '');
     const { findings } = await run();
-    expect(sentIds(service.updates)).toEqual([[1n]]);
-    expect(show(2n)).toMatchObject({ row: { email: 'new2@example.com' }, open: undefined, held: [] });
-    expect(findings.reasons).toEqual([
-      '3 users wait: an update without a name changes the name on this service',
+    expect(service.updates).toEqual([
+      new Map<Id, UserPatch>([
+        [1n, { name: robin.name, email: 'new1@example.com' }],
+        [2n, { name: { first: 'Anne', last: 'Berg' }, email: 'new2@example.com' }],
+      ]),
+      new Map<Id, UserPatch>([
+        [3n, { name: { first: 'Cher', last: '' }, email: 'new3@example.com' }],
+        [4n, { email: 'new4@example.com' }],
+      ]),
     ]);
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 5 } });
+    expect(show(2n)).toMatchObject({
+      service: { name: 'Anne Berg' },
+      base: { joined: 'Anne Berg' },
+      held: [],
+    });
+    expect((await run()).findings.counts).toEqual({});
+    expect(service.updates).toEqual([]);
+  });
+
+  it('P1 is held in words where nobody knows the halves of the name, until somebody says', async () => {
+    const made = nameless('touched');
+    const { service, mirror, run, show } = made;
+    clearNames(made);
+    rename(made, 2n, 'Anne Marie Berg');
+    const { findings } = await run();
+    expect(sentIds(service.updates)).toEqual([[1n], [3n, 4n]]);
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 4, held: 1 } });
+    expect(show(2n)).toMatchObject({
+      open: undefined,
+      service: { name: 'Anne Marie Berg' },
+      held: [
+        {
+          field: 'email',
+          reason: 'unsupported',
+          detail:
+            'an update without the name clears it on this service, and the split of "Anne Marie Berg" is a guess: ' +
+            "set first_name and last_name, or name_split = 'known'",
+        },
+      ],
+    });
+    mirror.edit(2n, { split: 'known' });
+    await run();
+    expect(show(2n)).toMatchObject({
+      service: { name: 'Anne Marie Berg', email: 'new2@example.com' },
+      held: [],
+    });
+  });
+
+  it('P1 sends no name along that somebody has changed since it was read', async () => {
+    const made = nameless('touched');
+    const { service, run, show } = made;
+    clearNames(made);
+    service.fault = (_, request) => {
+      if (request > 1) return { kind: 'nothing' };
+      service.held.set(2n, makeUser(2n, { name: 'Web Name' }));
+      return { kind: 'status', status: 422 };
+    };
+    await run();
+    expect(sentIds(service.updates)).toEqual([[1n, 2n], [1n], [3n, 4n]]);
+    expect(show(2n)).toMatchObject({ open: undefined, held: [], service: { name: 'Web Name' } });
+    service.fault = () => ({ kind: 'nothing' });
+    await run();
+    expect(show(2n)).toMatchObject({ service: { name: 'Web Name', email: 'new2@example.com' } });
   });
 
   it('and meets an edit of the name by somebody else is no harm: the name is pulled next', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { AbsenceDecision, RefreshResult } from '../../src/model/absence.ts';
+import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
 import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
+import { scopeOf } from '../../src/reconcile/absence.ts';
 import { createFindings } from '../../src/reconcile/findings.ts';
 import { countContacts, planRefresh, type Refreshable, refresh } from '../../src/reconcile/refresh.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
@@ -18,10 +19,11 @@ interface StageOptions {
   readonly listing?: Partial<Pick<Listing<string>, 'rejected'>> & { readonly because?: string };
   readonly result?: Partial<RefreshResult>;
   readonly exists?: Refreshable<string>['exists'];
+  readonly decided?: ReadonlyMap<bigint, DecidedAbsence>;
 }
 
 /** A listing of three rows, published into a mirror that writes down what it is told. */
-function createStage({ listing, result, exists }: StageOptions) {
+function createStage({ listing, result, exists, decided = new Map() }: StageOptions) {
   const told: { memory: ListingMemory[]; absences: AbsenceDecision[]; rejected: number; asked: unknown[] } = {
     memory: [],
     absences: [],
@@ -47,6 +49,7 @@ function createStage({ listing, result, exists }: StageOptions) {
   };
   const mirror = Object.assign(createMirrorStandIn([]), {
     readListingMemory: () => Promise.resolve(memory),
+    readAbsenceGrounds: () => Promise.resolve({ scope: null, decided }),
     applyListingMemory: (_: string, kept: ListingMemory) => {
       told.memory.push(kept);
       return Promise.resolve();
@@ -112,9 +115,31 @@ describe('refresh', () => {
       exists: () => Promise.resolve(true),
     });
     await run();
-    expect(told.absences).toMatchObject([{ missing: [7n], gone: [], withheld: null }]);
+    expect(told.absences).toMatchObject([{ missing: [7n], gone: [], found: [7n], lost: [], withheld: null }]);
     expect(findings.reasons).toEqual([]);
-    expect(findings.warnings).toEqual(['tags: the listing leaves out 7, which is there, archived perhaps']);
+    expect(findings.warnings).toEqual([
+      'tags: the listing leaves out 1 of the rows that are there, archived or filtered out perhaps; they stay in the mirror',
+    ]);
+  });
+
+  it('asks again for some of the rows that the listing leaves out, for those first that waited longest', async () => {
+    const scope = scopeOf('tags', settings.scope);
+    const ids = Array.from({ length: 50 }, (_, i) => BigInt(100 - i));
+    const asked: bigint[] = [];
+    const { run, told, findings } = createStage({
+      result: { absent: ids.map((id) => ({ id, missingForMs: 600_000 })).toReversed() },
+      decided: new Map(ids.map((id) => [id, { verdict: 'found', scope }])),
+      exists: (id) => {
+        asked.push(id);
+        return Promise.resolve(id !== 99n);
+      },
+    });
+    await run();
+    expect(asked).toEqual(ids.slice(0, 20));
+    expect(told.absences).toMatchObject([
+      { gone: [], found: ids.slice(0, 20).filter((id) => id !== 99n), lost: [99n], withheld: null },
+    ]);
+    expect(findings).toMatchObject({ reasons: [], warnings: [expect.stringContaining('leaves out 49 of')] });
   });
 
   it('does without a point lookup where the interface has none', async () => {

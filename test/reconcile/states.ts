@@ -151,7 +151,15 @@ const serviceLike = (from: BaseUser): fc.Arbitrary<ServiceUser> =>
     return { ...made, ...Object.fromEntries(unmoved.map((field) => [field, kept[field]])) };
   });
 
-const reasons: readonly HoldReason[] = ['conflict', 'refused', 'ineffective', 'unsupported', 'gone', 'brake'];
+const reasons: readonly HoldReason[] = [
+  'conflict',
+  'refused',
+  'ineffective',
+  'unsupported',
+  'gone',
+  'brake',
+  'rejected',
+];
 
 /** A hold on any field, often with the very values that both sides have. */
 function anyHold(field: Field, mirror: MirrorRow | undefined, service: ServiceUser | undefined) {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Running, startMusterd } from './run-musterd.ts';
+import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 describe('musterd daemon', () => {
@@ -138,6 +138,34 @@ describe('musterd daemon', () => {
     await eventually('it has looked a few times', () => performance.now() - polled > 2_000);
     expect(stage.emulator.requests).toEqual([]);
     expect(stage.updates()).toEqual([]);
+    await stop(daemon);
+  });
+
+  it('sends what was approved, and what was resolved, without waiting for a schedule', async () => {
+    await open({ emulator: { users: 60, tags: 1, fields: 1 } });
+    const daemon = start({ MUSTERD__edits__pollMs: '86400000', MUSTERD__edits__everyMs: '300' });
+    await firstRun(daemon);
+    const musterd = (...args: readonly string[]) =>
+      runMusterd(args, { ...stage.emulator.environment, DATABASE_URL: stage.url });
+    const ids = stage.emulator.team
+      .users()
+      .filter(({ first, last, email }) => email !== null && !/\s/.test(first + last))
+      .slice(0, 30)
+      .map(({ id }) => id);
+    await stage.sql(
+      `update mirror.users set email = 'all' || id || '@example.com' where id in (${ids.join(', ')})`,
+    );
+    await eventually('the plan is refused', async () => (await runs(`outcome = 'refused'`)) === 1);
+    const [[hash = ''] = []] = await stage.sql(`select hash from sync.plans where state = 'refused'`);
+    const [one = 0, ...others] = ids;
+    const approved = await musterd('approve', hash, '--reject', String(one), '--reason', 'all but one');
+    expect(approved.code).toBe(0);
+    await eventually('the others are on the service', () =>
+      others.every((id) => emailOf(id) === `all${id}@example.com`),
+    );
+    expect(emailOf(one)).not.toBe(`all${one}@example.com`);
+    expect((await musterd('resolve', String(one), 'email', '--take', 'mirror')).code).toBe(0);
+    await eventually('and the one, too', () => emailOf(one) === `all${one}@example.com`);
     await stop(daemon);
   });
 

@@ -121,29 +121,121 @@ describe('what a hostile review found', () => {
     expect(await held()).toEqual([[String(bad.id), 'email', 'refused', `new${bad.id}@example.com`]]);
   });
 
+  const clearing: StageOptions = { emulator: { variants: { 'email-update': 'clears-name' } } };
+  const keepsName = () => stage.sql(`select answer ->> 'keeps_name' from sync.probes`);
+
   it('a deployment that clears names costs one name at most, in this run and in all later ones', async () => {
-    stage = await createStage({ emulator: { variants: { 'email-update': 'clears-name' } } });
+    stage = await createStage(clearing);
     await stage.run();
     const users = people(5);
     const names = users.map(nameOf);
     const lost = () => users.filter(({ id }, i) => nameOf(onService(id)) !== names[i]).map(({ id }) => id);
     await newEmails(users);
-    for (const _ of [1, 2, 3]) {
-      expect(await stage.run()).toMatchObject({ outcome: 'partial' });
+    expect(await stage.run()).toMatchObject({ outcome: 'partial' });
+    expect(lost()).toHaveLength(1);
+    expect(await keepsName()).toEqual([['false']]);
+    // The others are sent with their names from then on.
+    for (const pushed of [4, undefined]) {
+      const { outcome, counts, waiting } = await stage.run();
+      expect({ outcome, waiting, pushed: counts.pushed }).toEqual({
+        outcome: 'complete',
+        waiting: 1,
+        pushed,
+      });
       expect(lost()).toHaveLength(1);
     }
+    for (const { id } of users) expect(onService(id).email).toBe(`new${id}@example.com`);
     // The name is set right in the web app, and the deployment is what it was all the same.
     const [first] = users;
     if (first === undefined) throw new Error('nobody');
     stage.emulator.team.editUser(first.id, { first: first.first, last: first.last });
-    for (const _ of [1, 2]) {
-      await stage.run();
-      expect(lost()).toEqual([]);
-    }
+    await stage.run();
+    await set(first.id, `phone = '15550191'`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
+    expect(lost()).toEqual([]);
     // An update that carries the name is none of those.
     await set(users[1]?.id ?? 0, `first_name = 'Robin', last_name = 'Doe'`);
     await stage.run();
     expect(onService(users[1]?.id ?? 0)).toMatchObject({ first: 'Robin', last: 'Doe' });
+  });
+
+  it('P1 an edit that needs a name nobody can cut in two is held, until its split is accepted', async () => {
+    stage = await createStage(clearing);
+    const made = { first: 'Anne Marie', last: 'van den Berg', email: 'am@example.com' };
+    const { id } = stage.emulator.team.addUser(made);
+    await stage.run();
+    await newEmails(people(1));
+    await stage.run();
+    expect(await keepsName()).toEqual([['false']]);
+    await set(id, `email = 'berg@example.com'`);
+    for (const _ of [1, 2]) {
+      expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 2 });
+      expect((await held()).at(-1)).toEqual([String(id), 'email', 'unsupported', 'berg@example.com']);
+    }
+    expect(await stage.sql(`select detail from report.held where user_id = ${id}`)).toEqual([
+      [
+        'an update without the name clears it on this service, and the split of "Anne Marie van den Berg" is a guess: ' +
+          "set first_name and last_name, or name_split = 'known'",
+      ],
+    ]);
+    expect(onService(id)).toMatchObject(made);
+    await set(id, `first_name = 'Anne Marie', last_name = 'van den Berg'`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
+    expect(onService(id)).toMatchObject({ ...made, email: 'berg@example.com' });
+  });
+
+  /** A service that does not take a name with this first half. */
+  const refuseName = (bad: string) =>
+    stage.emulator.before({ ...update, ...always }, ({ body }) => {
+      const { users } = body as { readonly users: readonly { readonly first_name?: string }[] };
+      if (users.some(({ first_name: first }) => first === bad)) throw status(422);
+    });
+
+  it('H4 a name that the service refuses costs nobody the name they have', async () => {
+    stage = await createStage(clearing);
+    await stage.run();
+    const { id, first, last } = person();
+    refuseName('Robin');
+    await set(id, `first_name = 'Robin', last_name = 'Doe', email = 'robin@example.com'`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { pushed: 1 } });
+    expect(onService(id)).toMatchObject({ first, last, email: 'robin@example.com' });
+    expect(await stage.sql('select field, reason, service_value from report.held')).toEqual([
+      ['name', 'refused', `${first} ${last}`],
+    ]);
+    // The email went with a name: nothing was learned of updates without one.
+    expect(await keepsName()).toEqual([]);
+  });
+
+  it('H4 what is left of a push that held the name is no evidence that names are kept', async () => {
+    stage = await createStage(clearing);
+    await stage.run();
+    const { id } = person();
+    await set(id, `first_name = 'Robin', last_name = 'Doe', email = 'robin@example.com'`);
+    const unhook = stage.emulator.rewrite({ ...update, ...always }, (body) =>
+      body.replaceAll(/"email":"[^"]*",?/g, ''),
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'partial' });
+    unhook();
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
+    expect(await keepsName()).toEqual([]);
+  });
+
+  it('H4 a deployment that begins to clear names is found out field by field as well', async () => {
+    await open();
+    expect(await keepsName()).toEqual([['true']]);
+    stage.emulator.setVariants({ 'email-update': 'clears-name' });
+    refuseName('Robin');
+    const { id } = person();
+    await set(id, `first_name = 'Robin', last_name = 'Doe', email = 'robin@example.com'`);
+    const { outcome, reasons } = await stage.run();
+    expect({ outcome, reasons }).toEqual({
+      outcome: 'partial',
+      reasons: [`an update of user ${id} changed a name that was not sent: pushing stopped`],
+    });
+    expect(await stage.sql('select field, reason, service_value from report.held')).toEqual([
+      ['name', 'conflict', ''],
+    ]);
+    expect(await keepsName()).toEqual([['false']]);
   });
 
   it('nobody is called gone while the service refuses to look addresses up', async () => {

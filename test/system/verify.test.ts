@@ -135,7 +135,20 @@ describe('one user on both sides', () => {
 });
 
 describe('one row of a listing on both sides', () => {
-  const here = { gone_at: null, missing_since: null };
+  it('is no drift where the listing leaves out what is there', () => {
+    const one = { id: 1n, columns: {}, gone_at: null, missing_since: day, found: true };
+    const judged = (found: boolean) =>
+      compareRows('tags', [{ ...one, found }], [], true).oneSided.map(({ judgement, because }) => [
+        judgement,
+        because,
+      ]);
+    expect(judged(true)).toEqual([
+      ['expected', 'the listing leaves it out, and the service says that it is there'],
+    ]);
+    expect(judged(false)).toEqual([['drift', expect.stringContaining('not yet proven gone')]]);
+  });
+
+  const here = { gone_at: null, missing_since: null, found: false };
   const row = (tag: string | null) => ({ id: 1n, columns: { tag } });
   it.each([
     ['the same', [{ ...row('a'), ...here }], [row('a')], true, 0, []],

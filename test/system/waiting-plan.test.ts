@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { decide } from '../../src/commands/approve.ts';
+import type { PlannedPush } from '../../src/model/plan.ts';
+import type { Field } from '../../src/model/user.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
@@ -60,7 +63,7 @@ describe('a plan of which a part was approved', () => {
     expect(updated()).toEqual(inOrder(ids.slice(25)));
   });
 
-  it('lets a left user pass once the edit is another, or the plan has expired', async () => {
+  it('lets a left user pass once the edit is another, and is told of again after a day', async () => {
     await open();
     const ids = idsOf(40);
     await edit(ids);
@@ -70,9 +73,23 @@ describe('a plan of which a part was approved', () => {
     await edit([one], 'other');
     expect(await stage.run()).toMatchObject({ waiting: 1 });
     expect(stage.emulator.team.user(one).email).toBe(`other${one}@example.com`);
+    const [[made = ''] = []] = await stage.sql(`select made_at from sync.plans where state = 'refused'`);
     await stage.sql(
       `update sync.plans set expires_at = clock_timestamp() - interval '1 s' where state = 'refused'`,
     );
+    stage.emulator.clearRequests();
+    stage.emulator.team.addTag('meanwhile');
+    const again = await musterd('reconcile');
+    expect(again.code).toBe(4);
+    expect(again.stdout).toContain('Pushes to 1 user wait in a plan; the run went on with everything else');
+    expect(await stage.sql(`select count(*) from mirror.tags where tag = 'meanwhile'`)).toEqual([['1']]);
+    expect(stage.updates()).toEqual([]);
+    expect(await stage.sql(`select made_at > '${made}' from sync.plans where state = 'refused'`)).toEqual([
+      ['true'],
+    ]);
+    expect((await musterd('reconcile')).code).toBe(3);
+    const [[hash = ''] = []] = await stage.sql(`select hash from sync.plans where state = 'refused'`);
+    await musterd('approve', hash, '--reason', 'this one too');
     expect(await stage.run()).toMatchObject({ waiting: 0 });
     expect(stage.emulator.team.user(two).email).toBe(`new${two}@example.com`);
   });
@@ -185,7 +202,7 @@ describe('a hold that somebody asked for', () => {
       '--reason',
       'no',
     );
-    expect(stdout).toContain('held on request: 1 field');
+    expect(stdout).toContain('Not rejected, held on request: 1 field');
     expect(await stage.sql('select user_id, reason, detail, until is null from report.held')).toEqual([
       [String(ids[0]), 'asked', 'legal', 'false'],
     ]);
@@ -219,14 +236,22 @@ describe('a refusal', () => {
     await edit(idsOf(30));
     expect(await stage.run()).toMatchObject({ outcome: 'refused' });
     await edit(idsOf(3, 30));
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', refusal: { users: 33 } });
+    expect(await stage.run()).toMatchObject({
+      outcome: 'complete',
+      refusal: { users: 30, isNews: false },
+      counts: { pushed: 3 },
+    });
+    stage.emulator.clearRequests();
     await edit(
       people().map(({ id }) => id),
       'all',
     );
     const again = await stage.run();
-    expect(again).toMatchObject({ outcome: 'refused', refusal: { stopped: true } });
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', refusal: { hash: again.refusal?.hash } });
+    expect(again).toMatchObject({ outcome: 'complete', refusal: { stopped: false, isNews: true } });
+    expect(await stage.run()).toMatchObject({
+      outcome: 'complete',
+      refusal: { hash: again.refusal?.hash, isNews: false },
+    });
     expect(updated()).toEqual([]);
   });
 
@@ -236,12 +261,12 @@ describe('a refusal', () => {
     const { refusal } = await stage.run();
     const run = await musterd('reconcile');
     expect(run.code).toBe(3);
-    expect(run.stdout).toContain('Pushes to 30 users wait in a plan; everything else was carried out');
+    expect(run.stdout).toContain('Pushes to 30 users wait in a plan; the run went on with everything else');
     expect(run.stdout).toContain(`musterd approve ${refusal?.hash}`);
     expect(run.stdout).not.toContain('report.held');
     expect(run.stdout).not.toContain('not complete');
     const status = await musterd('status');
-    expect(status.stdout).toMatch(/refused plan\s+pushes to 30 users wait until/);
+    expect(status.stdout).toMatch(/refused plan\s+pushes to 30 users wait since/);
     expect(status.stdout).toContain(`musterd approve ${refusal?.hash} --reason`);
     const { waiting_plan } = JSON.parse((await musterd('status', '--json')).stdout) as {
       waiting_plan: unknown;
@@ -250,7 +275,7 @@ describe('a refusal', () => {
       hash: refusal?.hash,
       reasons: refusal?.reasons,
       users: 30,
-      expires_at: expect.stringMatching(/^\d{4}-/),
+      made_at: expect.stringMatching(/^\d{4}-/),
     });
     await stage.sql('update mirror.users u set email = b.email from sync.user_base b where b.id = u.id');
     await stage.run();
@@ -266,7 +291,295 @@ describe('a refusal', () => {
         select team_id, id, ${run}, 'push', '{"email": "confirmed", "phone": "unsent"}', now() from mirror.users where id = ${id}`);
     await edit(ids.slice(10));
     expect(await stage.run()).toMatchObject({ outcome: 'refused' });
+    // What was refused waits for a person all the same; another edit is within the limit of the day again.
     await stage.sql(`update sync.changes set outcome = '{"email": "unsent"}' where kind = 'push'`);
+    await edit(ids.slice(10), 'other');
     expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
+  });
+});
+
+describe('what nobody has decided', () => {
+  /** A refused plan of the emails of 30 users. */
+  const refuse = async (options: StageOptions = {}) => {
+    await open(options);
+    const ids = idsOf(30);
+    await edit(ids);
+    const { refusal } = await stage.run();
+    expect(refusal).toMatchObject({ users: 30, stopped: true });
+    return { ids, hash: refusal?.hash ?? '' };
+  };
+  const webEdit = (ids: readonly number[]) => {
+    for (const id of ids) stage.emulator.team.editUser(id, { email: `web${id}@example.com` });
+  };
+  const setBack = (ids: readonly number[], emails: ReadonlyMap<number, string | null>) => {
+    for (const id of ids) stage.emulator.team.editUser(id, { email: emails.get(id) ?? null });
+  };
+  const emailsNow = () => new Map(stage.emulator.team.users().map(({ id, email }) => [id, email]));
+
+  it.each<readonly [string, (five: readonly number[]) => Promise<unknown>, number]>([
+    [
+      'somebody asks to hold a part',
+      async (five) => {
+        for (const id of five)
+          await musterd('hold', String(id), 'email', '--until', '1d', '--reason', 'legal');
+      },
+      30,
+    ],
+    ['a part becomes a conflict', async (five) => webEdit(five), 25],
+    [
+      'a part is not answered',
+      async (five) => {
+        for (const id of five) stage.emulator.team.showUser(id, { answered: false });
+      },
+      30,
+    ],
+    [
+      'a part is taken back',
+      (five) =>
+        stage.sql(
+          `update mirror.users u set email = b.email from sync.user_base b where b.id = u.id and u.id in (${five.join(', ')})`,
+        ),
+      25,
+    ],
+  ])('is not sent when %s', async (_, erode, waiting) => {
+    const { ids } = await refuse();
+    await erode(ids.slice(0, 5));
+    for (let turn = 0; turn < 2; turn += 1)
+      expect(await stage.run()).toMatchObject({
+        outcome: 'complete',
+        refusal: { users: waiting, stopped: false },
+      });
+    expect(updated()).toEqual([]);
+  });
+
+  it('is not sent when the service has another value for a while, and is not counted twice meanwhile', async () => {
+    const { ids } = await refuse();
+    const before = emailsNow();
+    const five = ids.slice(0, 5);
+    webEdit(five);
+    expect(await stage.run()).toMatchObject({ held: 5, waiting: 30, refusal: { users: 25 } });
+    setBack(five, before);
+    expect(await stage.run()).toMatchObject({ held: 0, waiting: 30, refusal: { users: 30 } });
+    expect(updated()).toEqual([]);
+  });
+
+  it('is not sent when the hold that somebody asked for ends, though it was to be rejected', async () => {
+    const { ids, hash } = await refuse();
+    const [one = 0, ...others] = ids;
+    await musterd('hold', String(one), 'email', '--until', '1d', '--reason', 'legal');
+    const { stdout } = await musterd('approve', hash, '--reject', String(one), '--reason', 'not this one');
+    expect(stdout).toContain('29 users approved, 0 rejected, 1 wait on');
+    expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pushed: 29 } });
+    await musterd('hold', String(one), 'email', '--end');
+    const { refusal } = await stage.run();
+    expect(refusal).toMatchObject({ users: 1 });
+    expect(updated()).toEqual(inOrder(others));
+    await musterd('approve', refusal?.hash ?? '', '--reject', String(one), '--reason', 'not this one');
+    expect(await stage.run()).toMatchObject({ held: 1, waiting: 1, refusal: null });
+    expect(updated()).toEqual(inOrder(others));
+  });
+
+  it.each(['hold', 'mirror-wins'] as const)(
+    'and was rejected is not sent whatever the service does (policy %s)',
+    async (policy) => {
+      await open(policy === 'hold' ? {} : mirrorWins);
+      const ids = idsOf(30);
+      await edit(ids);
+      const { refusal } = await stage.run();
+      const [one = 0] = ids;
+      const before = emailsNow();
+      await musterd('approve', refusal?.hash ?? '', '--reject', String(one), '--reason', 'never');
+      await stage.run();
+      stage.emulator.clearRequests();
+      const held = () => stage.sql('select user_id, reason, detail from report.held');
+      const rejected = [[String(one), 'rejected', 'never']];
+      for (const change of [() => webEdit([one]), () => setBack([one], before), () => webEdit([one])]) {
+        change();
+        expect(await stage.run()).toMatchObject({ held: 1, waiting: 1 });
+        expect(await held()).toEqual(rejected);
+      }
+      expect(stage.updates()).toEqual([]);
+      expect((await musterd('why', String(one))).stdout).toContain(
+        "Email stays held until the mirror's value changes or somebody decides.",
+      );
+      await edit([one], 'better');
+      setBack([one], before);
+      expect(await stage.run()).toMatchObject({ held: 0, waiting: 0 });
+      expect(stage.emulator.team.user(one).email).toBe(`better${one}@example.com`);
+    },
+  );
+
+  it('and was rejected stays so when the user leaves and comes back, until somebody resolves it', async () => {
+    await open({ config: { absence: { confirmAfterMs: 0 } } });
+    const ids = idsOf(30);
+    await edit(ids);
+    const { refusal } = await stage.run();
+    const [one = 0] = ids;
+    await musterd('approve', refusal?.hash ?? '', '--reject', String(one), '--reason', 'never');
+    await stage.run();
+    stage.emulator.team.showUser(one, { listed: false, answered: false });
+    for (let pass = 0; pass < 3; pass += 1) await stage.run();
+    stage.emulator.team.showUser(one, { listed: true, answered: true });
+    await stage.run();
+    expect(await stage.sql('select reason, detail from report.held')).toEqual([['rejected', 'never']]);
+    expect((await musterd('resolve', String(one), 'email', '--take', 'mirror')).code).toBe(0);
+    expect(await stage.run()).toMatchObject({ held: 0, counts: { pushed: 1 } });
+    expect(stage.emulator.team.user(one).email).toBe(`new${one}@example.com`);
+  });
+
+  it('is no part of the plan when a user has left, or everything was taken from the service', async () => {
+    const { ids, hash } = await refuse({ config: { absence: { confirmAfterMs: 0 } } });
+    const [gone = 0, ...others] = ids;
+    await musterd('approve', hash, '--only', others.slice(1).join(','), '--reason', 'these');
+    stage.emulator.team.showUser(gone, { listed: false, answered: false });
+    for (let pass = 0; pass < 3; pass += 1) await stage.run();
+    expect(await stage.run()).toMatchObject({ held: 0, waiting: 1, refusal: { users: 1 } });
+    expect((await musterd('resync', '--adopt-service', '--apply')).code).toBe(3);
+    expect(await stage.run()).toMatchObject({ held: 1, waiting: 1, refusal: null });
+    // Whoever decides has decided: nothing of it waits in a plan.
+    const [one = 0] = others;
+    await musterd('resolve', String(one), 'email', '--take', 'mirror');
+    stage.emulator.clearRequests();
+    expect(await stage.run()).toMatchObject({ held: 0, waiting: 0, counts: { pushed: 1 } });
+    expect(updated()).toEqual([one]);
+  });
+
+  it('does not keep a run from its other work, however often other values come', async () => {
+    const { ids, hash } = await refuse();
+    const [first = 0, ...others] = ids;
+    await musterd('approve', hash, '--only', String(first), '--reason', 'this one');
+    const [apart = 0] = idsOf(1, 40);
+    for (const turn of [1, 2]) {
+      await edit(others, `turn${turn}`);
+      stage.emulator.team.editUser(apart, { email: `apart${turn}@example.com` });
+      stage.emulator.team.addTag(`tag${turn}`);
+      const run = await musterd('reconcile');
+      expect(run.code).toBe(4);
+      expect(run.stdout).toContain('the run went on with everything else');
+      expect(await stage.sql(`select email from mirror.users where id = ${apart}`)).toEqual([
+        [`apart${turn}@example.com`],
+      ]);
+      expect(await stage.sql(`select count(*) from mirror.tags where tag = 'tag${turn}'`)).toEqual([['1']]);
+    }
+    expect(updated()).toEqual([first]);
+    expect(
+      await stage.sql(
+        `select run_group, complete_at = finished_at or complete_at is not null from sync.due where run_group = 'users'`,
+      ),
+    ).toEqual([['users', 'true']]);
+  });
+
+  it('is told of in true words when an earlier push was settled in the same run', async () => {
+    await open({ config: { push: { quietPeriodMs: 600_000 } } });
+    const [open1 = 0] = idsOf(1, 40);
+    stage.emulator.addFault({ kind: 'status', path: '/v1/users/update', code: 503, times: 1 });
+    await edit([open1]);
+    await stage.run();
+    stage.emulator.team.editUser(open1, { email: `new${open1}@example.com` });
+    await edit(idsOf(30));
+    const run = await musterd('reconcile');
+    expect(run.code).toBe(4);
+    expect(run.stdout).toContain('1 pushed');
+    expect(run.stdout).toContain('the run ended there: nothing was pulled, and nothing new was sent');
+    expect(run.stdout).not.toContain('nothing was written');
+  });
+
+  it('counts as refused in report.pending, and as waiting once it is approved', async () => {
+    const { hash } = await refuse();
+    const states = () => stage.sql('select state, count(*) from report.pending group by 1 order by 1');
+    expect(await states()).toEqual([['refused', '30']]);
+    await edit(idsOf(1, 40));
+    expect(await states()).toEqual([
+      ['refused', '30'],
+      ['waiting', '1'],
+    ]);
+    await musterd('approve', hash, '--reason', 'all');
+    expect(await states()).toEqual([['waiting', '31']]);
+  });
+
+  it('is asked about anew when an approved value arrived late, by itself', async () => {
+    const { ids, hash } = await refuse();
+    const before = emailsNow();
+    await musterd('approve', hash, '--reason', 'the new domain');
+    for (const id of ids) stage.emulator.team.editUser(id, { email: `new${id}@example.com` });
+    expect(await stage.run()).toMatchObject({ counts: { settled: 30 } });
+    setBack(ids, before);
+    expect(await stage.run()).toMatchObject({ counts: { pulled: 30 } });
+    stage.emulator.clearRequests();
+    await edit(ids);
+    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
+    expect(updated()).toEqual([]);
+  });
+
+  it('is decided by user and field', () => {
+    const row = (userId: bigint, patch: PlannedPush['patch']): PlannedPush => ({
+      userId,
+      name: '',
+      base: {},
+      patch,
+    });
+    const pushes = [row(1n, { email: 'a' }), row(2n, { email: 'b', phone: '1' }), row(3n, { email: 'c' })];
+    const asked = new Map<bigint, readonly Field[]>([
+      [1n, ['email']],
+      [2n, ['email']],
+    ]);
+    const idsIn = (rows: readonly PlannedPush[]) =>
+      rows.map(({ userId, patch }) => [Number(userId), ...Object.keys(patch)]);
+    const table: readonly (readonly [Parameters<typeof decide>[1], unknown, unknown, unknown])[] = [
+      [
+        {},
+        [
+          [1, 'email'],
+          [2, 'email', 'phone'],
+          [3, 'email'],
+        ],
+        [],
+        [],
+      ],
+      [
+        { only: '1' },
+        [[1, 'email']],
+        [],
+        [
+          [2, 'email', 'phone'],
+          [3, 'email'],
+        ],
+      ],
+      [
+        { reject: '1' },
+        [
+          [2, 'email', 'phone'],
+          [3, 'email'],
+        ],
+        [],
+        [[1, 'email']],
+      ],
+      [
+        { reject: '2' },
+        [
+          [1, 'email'],
+          [3, 'email'],
+        ],
+        [[2, 'phone']],
+        [[2, 'email']],
+      ],
+      [
+        { reject: '3' },
+        [
+          [1, 'email'],
+          [2, 'email', 'phone'],
+        ],
+        [[3, 'email']],
+        [],
+      ],
+    ];
+    for (const [options, approved, rejected, rest] of table) {
+      const decision = decide(pushes, options, asked);
+      expect([decision.approved, decision.rejected, decision.rest].map(idsIn)).toEqual([
+        approved,
+        rejected,
+        rest,
+      ]);
+    }
   });
 });

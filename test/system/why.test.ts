@@ -79,7 +79,7 @@ describe('what happens next', () => {
     ...given,
   });
   const values = { base: null, mirror: null, service: null };
-  const refused = { hash: 'abc', hasUser: true };
+  const refused = { hash: 'abc', fields: ['email', 'name'] } as const;
   const push = { kind: 'push', field: 'email', ...values } as const;
   const pull = { kind: 'pull', field: 'roleId', ...values } as const;
   const conflict = { field: 'name', reason: 'conflict', detail: '', ...values, base: undefined } as const;
@@ -98,8 +98,13 @@ describe('what happens next', () => {
     ],
     [
       'a push outside the refused plan',
-      { plan: plan('merge', { moves: [push] }), refusedPlan: { ...refused, hasUser: false } },
-      'The push of email waits as well, for as long as plan abc is beyond the limits, unless it was approved.',
+      { plan: plan('merge', { moves: [push] }), refusedPlan: { ...refused, fields: [] } },
+      'The next run pushes email, unless a guard stops it.',
+    ],
+    [
+      'two pushes, of which one is in the refused plan',
+      { plan: plan('merge', { moves: [push, { ...push, field: 'phone' }] }), refusedPlan: refused },
+      'The next run pushes phone, unless a guard stops it; the push of email waits for "musterd approve abc".',
     ],
     ['a refused plan without a push', { refusedPlan: refused }, 'Nothing: both sides agree.'],
     ['a conflict', { plan: plan('merge', { holds: [conflict] }) }, 'The next run holds name.'],
@@ -107,6 +112,20 @@ describe('what happens next', () => {
       'held fields',
       { plan: plan('merge', { held: ['name', 'phone'] }), heldUntil: { phone: 'noon' } },
       'Phone stays held until noon; name stays held until one of the two values changes or somebody decides.',
+    ],
+    [
+      'a rejected field',
+      {
+        plan: plan('merge', { held: ['email', 'phone'] }),
+        state: {
+          ...state,
+          held: [
+            { ...conflict, field: 'email', reason: 'rejected' },
+            { ...conflict, field: 'phone' },
+          ],
+        },
+      },
+      "Phone stays held until one of the two values changes or somebody decides; email stays held until the mirror's value changes or somebody decides.",
     ],
     [
       'a hold that is over',
@@ -402,36 +421,52 @@ describe('musterd why', () => {
     expect((await why(String(id), env)).report.next).toContain('confirms the push of phone');
   });
 
-  it('says that a push waits for a plan to be approved', async () => {
-    await open();
-    const { id } = subject();
-    await stage.sql(`update mirror.users set phone = '15550155' where id = ${id}`);
-    await stage.sql(
+  /** A refused plan with this row in it. */
+  const refuse = (row: object) =>
+    stage.sql(
       `insert into sync.plans (team_id, hash, reasons, changes, expires_at)
-       values (41, 'abcdef012345', '{too many}', '[{"user_id": ${id}}]', clock_timestamp() + interval '1 day')`,
+       values (41, 'abcdef012345', '{too many}', '${JSON.stringify([row])}', clock_timestamp() + interval '1 day')`,
     );
+
+  it('says by field what waits for a plan to be approved, and what the next run sends', async () => {
+    await open();
+    const { id, email } = subject();
+    await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${id}`);
+    await refuse({ user_id: id, name: '', base: { email }, patch: { email: 'new@example.com' } });
     const { report } = await why(String(id));
-    expect(report.refused_plan).toMatchObject({ hash: 'abcdef012345', reasons: ['too many'] });
-    expect(report.next).toBe('The push of phone waits for "musterd approve abcdef012345".');
+    expect(report.refused_plan).toMatchObject({
+      hash: 'abcdef012345',
+      has_user: true,
+      fields: ['email'],
+      reasons: ['too many'],
+    });
+    expect(report.next).toBe('The push of email waits for "musterd approve abcdef012345".');
     const other = stage.emulator.team.users().find((user) => user.id !== id);
     expect((await why(String(other?.id))).report.refused_plan).toBeNull();
+    await stage.sql(`update mirror.users set phone = '15550155' where id = ${id}`);
+    const both = 'The next run pushes phone, unless a guard stops it; the push of email waits for';
+    expect((await why(String(id))).report.next).toContain(both);
+    expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pushed: 1 } });
+    expect(stage.updates().map((body) => body['phone'])).toEqual(['15550155']);
+    // Another edit of the same field is not the one that waits.
+    await stage.sql(`update mirror.users set email = 'other@example.com' where id = ${id}`);
+    expect((await why(String(id))).report.next).toBe('The next run pushes email, unless a guard stops it.');
   });
 
-  it('says that a push outside the plan that waits does not go either', async () => {
+  it('says that a push outside the plan that waits goes its way', async () => {
     await open();
     const { id } = subject();
+    const waiting = stage.emulator.team.users().find((user) => user.id !== id && user.email !== null);
+    const patch = { email: 'waits@example.com' };
     await stage.sql(`update mirror.users set phone = '15550155' where id = ${id}`);
-    await stage.sql(
-      `insert into sync.plans (team_id, hash, reasons, changes, expires_at)
-       values (41, 'abcdef012345', '{too many}', '[{"user_id": 1}]', clock_timestamp() + interval '1 day')`,
-    );
+    await stage.sql(`update mirror.users set email = '${patch.email}' where id = ${waiting?.id}`);
+    await refuse({ user_id: waiting?.id, name: '', base: { email: waiting?.email }, patch });
     const { report } = await why(String(id));
     expect(report.refused_plan).toMatchObject({ hash: 'abcdef012345', has_user: false });
-    expect(report.next).toBe(
-      'The push of phone waits as well, for as long as plan abcdef012345 is beyond the limits, unless it was approved.',
-    );
+    expect(report.next).toBe('The next run pushes phone, unless a guard stops it.');
     const { stdout } = await musterd(['why', String(id)]);
     expect(stdout).toContain('A guard refused a plan without this user in it: abcdef012345');
+    expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pushed: 1 } });
   });
 
   it('says that a guard may stop a push, such as that of the last administrator', async () => {

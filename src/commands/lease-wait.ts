@@ -1,0 +1,25 @@
+/** How a person's command waits for a run under way: it says so on a terminal, and ends when asked to stop. */
+import type { Config } from '../config.ts';
+import type { LeaseOptions } from '../mirror/lease.ts';
+import type { Context } from './context.ts';
+import { plural, printLine } from './output.ts';
+
+/** Says once, in one line on stderr, for whom a command waits; nothing where nobody is looking. */
+export function tellOfWait({ err }: Pick<Context, 'err'>, waitMs: number): (who: string) => void {
+  return (who) => {
+    if (err.isTTY !== true) return;
+    printLine(
+      err,
+      `Waiting up to ${plural(Math.ceil(waitMs / 1000), 'second')} for ${who}; Ctrl-C ends the wait …`,
+    );
+  };
+}
+
+/** The team, and how long and for whom to wait until no run of it is under way. */
+export function leaseWait(
+  context: Pick<Context, 'err' | 'signal'>,
+  { team, lease }: Pick<Config, 'team' | 'lease'>,
+): { readonly team: string; readonly lease: LeaseOptions } {
+  const onWait = tellOfWait(context, lease.waitMs);
+  return { team, lease: { ...lease, signal: context.signal, onWait } };
+}

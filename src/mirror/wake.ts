@@ -1,0 +1,13 @@
+/** Has a daemon look at the edits of a team again. */
+import { sql, type Transaction } from 'kysely';
+
+/**
+ * A person has decided something: what waited may go now, though nobody has edited anything. Heard when it is
+ * committed. The digest of the last push is forgotten, since what it stands for is to be tried again.
+ */
+export async function wakeForEdits<T>(tx: Transaction<T>, team: string): Promise<void> {
+  await sql`update sync.due set mark = null where team = ${team} and run_group = 'edits'`.execute(tx);
+  await sql`select pg_notify('musterd_edits', team_id::text) from sync.teams where team = ${team}`.execute(
+    tx,
+  );
+}

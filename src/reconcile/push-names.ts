@@ -1,0 +1,115 @@
+/**
+ * The name that goes along with an update of other fields, on a deployment that clears the name where an
+ * update leaves it out.
+ *
+ * | the name on the service                       | what goes along                        |
+ * |-----------------------------------------------|----------------------------------------|
+ * | empty                                         | nothing: there is nothing to lose      |
+ * | of one or two words, or its split is known    | its two halves                         |
+ * | of more words, and its split is a guess       | nothing is sent, the fields are held   |
+ */
+import type { Hold, UserPlan, UserState } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
+import { type BaseUser, canonicalServiceValue, type ServiceUser } from '../model/user.ts';
+import type { Findings } from './findings.ts';
+import { withoutPushes } from './planned-push.ts';
+import { patchedFields } from './verdict.ts';
+
+/** Whether an update without a name leaves the name alone on this deployment, as far as it was seen. */
+export type NameSafety = 'kept' | 'touched' | 'unknown';
+
+export const isNameless = ({ patch }: Pick<UserPlan, 'patch'>): boolean =>
+  patch.name === undefined && patchedFields(patch).length > 0;
+
+/**
+ * The halves of the name that the service shows; `undefined` if it is empty, `null` if nobody knows them.
+ * @param known whether the halves last agreed on were set as halves
+ */
+export function halvesOf(shown: string, base: BaseUser, known: boolean): NamePair | null | undefined {
+  const words = countWords(shown);
+  if (words === 0) return undefined;
+  const agreed = joinName(base.name) === canonicalName(shown);
+  if (agreed && (known || words <= 2)) return base.name;
+  return words <= 2 ? splitName(shown) : null;
+}
+
+/** Whether the service shows another name than the one that is to go along. */
+export function isOtherName(along: NamePair | undefined, user: ServiceUser): boolean {
+  const said = canonicalServiceValue('name', user);
+  return along !== undefined && said !== undefined && said !== joinName(along);
+}
+
+function holdsOf({ moves, patch }: UserPlan, shown: string, untouched: boolean): readonly Hold[] {
+  const accept = untouched ? ", or name_split = 'known'" : '';
+  const detail = `an update without the name clears it on this service, and the split of "${shown}" is a guess: set first_name and last_name${accept}`;
+  const pushed = moves.filter(({ kind, field }) => kind === 'push' && patch[field] !== undefined);
+  return pushed.map(
+    ({ field, base, mirror, service }): Hold => ({
+      field,
+      reason: 'unsupported',
+      base,
+      mirror,
+      service,
+      detail,
+    }),
+  );
+}
+
+/** One plan without a name, where an update without one is known to clear it. */
+function nameOne(plan: UserPlan, state: UserState): { plan: UserPlan; along?: NamePair } {
+  const base = plan.write?.base ?? state.base;
+  const mirror = plan.write?.mirror ?? state.mirror;
+  if (base === undefined || mirror === undefined) return { plan };
+  const untouched = samePair(mirror.name, base.name);
+  const said = state.service?.name;
+  const shown = said === undefined ? base.joined : (said ?? '');
+  const along = halvesOf(shown, base, untouched && mirror.split === 'known');
+  if (along !== null) return along === undefined ? { plan } : { plan, along };
+  const held = patchedFields(plan.patch);
+  return {
+    plan: {
+      ...withoutPushes(plan, held),
+      holds: [...plan.holds, ...holdsOf(plan, shown, untouched)],
+      releases: plan.releases.filter((field) => !held.includes(field)),
+    },
+  };
+}
+
+/** Plans of one batch, and the names that go along with them. */
+export interface NamedPlans {
+  readonly plans: readonly UserPlan[];
+  readonly along: ReadonlyMap<Id, NamePair>;
+}
+
+/**
+ * Gives a name to the plans that have none, or holds them, where the name would be cleared. Where nobody knows
+ * whether it would be, only those go without a name that were arranged as such: they were not the first.
+ */
+export function nameAlong(
+  plans: readonly UserPlan[],
+  states: ReadonlyMap<Id, UserState>,
+  wasNameless: (id: Id) => boolean,
+  safety: NameSafety,
+  findings: Findings,
+): NamedPlans {
+  const along = new Map<Id, NamePair>();
+  let waiting = 0;
+  const named = plans.map((plan): UserPlan => {
+    const state = states.get(plan.id);
+    if (state === undefined || !isNameless(plan) || safety === 'kept') return plan;
+    if (safety === 'touched') {
+      const one = nameOne(plan, state);
+      if (one.along !== undefined) along.set(plan.id, one.along);
+      return one.plan;
+    }
+    if (wasNameless(plan.id)) return plan;
+    waiting += 1;
+    return withoutPushes(plan, patchedFields(plan.patch));
+  });
+  if (waiting > 0)
+    findings.partial(
+      `${waiting} users wait for the next run: nobody knows yet what an update without a name does to the name`,
+    );
+  return { plans: named, along };
+}

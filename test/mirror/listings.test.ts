@@ -1,0 +1,44 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compareListing, publishListing, tagTable } from '../../src/mirror/listings.ts';
+import type { Tag } from '../../src/model/tag.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/** What is said of the rows that were there before a listing is published. */
+describe('the population of a listing', () => {
+  let database: TestDatabase<unknown>;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.close());
+
+  const tag = (id: number): Tag => ({
+    id: BigInt(id),
+    teamId: 41n,
+    tag: `Tag ${id}`,
+    color: null,
+    rev: null,
+    created: null,
+    updated: null,
+    raw: {},
+  });
+  const run = { teamId: 41n, runId: 1n };
+  const both = async (rows: readonly Tag[]) => {
+    const compared = await compareListing(database.db.kysely, tagTable, run.teamId, rows);
+    const published = await database.db.transaction(async (tx) => {
+      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+      return publishListing(tx, tagTable, run, rows);
+    });
+    expect(published).toEqual(compared);
+    return [published.population, published.absent.map(({ id }) => id)];
+  };
+
+  it('is right whether rows are absent or not', async () => {
+    const three = [1, 2, 3].map(tag);
+    expect(await both(three)).toEqual([0, []]);
+    expect(await both(three)).toEqual([3, []]);
+    expect(await both([...three, tag(4)])).toEqual([3, []]);
+    expect(await both(three)).toEqual([4, [4n]]);
+    expect(await both([])).toEqual([4, [1n, 2n, 3n, 4n]]);
+  });
+});

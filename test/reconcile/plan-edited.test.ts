@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import type { Id } from '../../src/model/id.ts';
+import type { Team } from '../../src/model/team.ts';
+import type { MirrorUser, ServiceUser } from '../../src/model/user.ts';
+import { createFindings } from '../../src/reconcile/findings.ts';
+import type { GuardSettings } from '../../src/reconcile/guard.ts';
+import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
+import { planUser } from '../../src/reconcile/plan-user.ts';
+import { holdAll } from '../../src/reconcile/policy.ts';
+import { createSight } from '../../src/reconcile/sight.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
+import { createServiceStandIn } from './service-stand-in.ts';
+import { makeState, member } from './states.ts';
+
+const agreed = (id: Id) => ({
+  email: `user${id}@example.com`,
+  phone: `1555010${id}`,
+  roleId: id > 2n ? 4n : 1n,
+});
+const shownAs = (id: Id, says: Partial<ServiceUser> = {}): ServiceUser => ({
+  id,
+  name: 'Anne Berg',
+  teamId: 1n,
+  raw: {},
+  ...agreed(id),
+  ...says,
+});
+const stateOf = (id: Id, edit: Partial<MirrorUser> = {}, says: Partial<ServiceUser> = {}) => ({
+  ...makeState({ base: agreed(id), mirror: { ...agreed(id), ...edit }, service: shownAs(id, says) }),
+  id,
+});
+const ids = [1n, 2n, 3n, 4n, 5n];
+
+describe('concernedBy', () => {
+  const present = ids.map((id) => ({ id, ...agreed(id) }));
+  it.each<readonly [string, Id, Partial<MirrorUser>, Partial<ServiceUser>, readonly Id[]]>([
+    ['a name', 3n, { name: { first: 'Bea', last: 'Berg' } }, {}, []],
+    ['an email that nobody had', 3n, { email: 'new@example.com' }, {}, []],
+    ['the email of another, in another case', 3n, { email: 'USER4@example.com' }, {}, [4n]],
+    ['the phone of another, written otherwise', 3n, { phone: '+1 (555) 0104' }, {}, [4n]],
+    ['no phone', 3n, { phone: null }, {}, []],
+    ['the role of somebody who is no administrator', 3n, { roleId: 5n }, {}, []],
+    ['the promotion of somebody', 3n, { roleId: 1n }, {}, []],
+    ['the demotion of an administrator', 1n, { roleId: 4n }, {}, [1n, 2n]],
+    [
+      'the same, where the service leaves the role out',
+      1n,
+      { roleId: 4n },
+      { roleId: undefined as never },
+      [1n, 2n],
+    ],
+  ])('of %s', (_, id, edit, says, concerned) => {
+    const plan = planUser(stateOf(id, edit, says), { ...member, id }, holdAll);
+    expect(concernedBy([plan], present, [1n])).toEqual(concerned);
+  });
+});
+
+describe('a look at a few users', () => {
+  it('asks for no address twice, for everybody once at most, and sets rows of other teams aside', async () => {
+    const service = createServiceStandIn([shownAs(3n), shownAs(4n, { teamId: 2n })]);
+    service.unfiltered = 'none';
+    const sight = createSight(service, 1n);
+    const addresses = { emails: ['user3@example.com', 'nobody@example.com', null], phones: [] };
+    await sight.find([3n, 9n], addresses);
+    await sight.find([9n], addresses);
+    await sight.askAll({ emails: ['user3@example.com', 'user4@example.com'], phones: ['+1 555 0103', null] });
+    expect(service.filters).toEqual([
+      { emails: ['user3@example.com', 'nobody@example.com'], phones: [] },
+      { emails: [], phones: [] },
+      { emails: ['user4@example.com'], phones: [] },
+      { emails: [], phones: ['15550103'] },
+    ]);
+    expect([...sight.users.keys()]).toEqual([3n]);
+    expect(sight.rejected).toMatchObject([{ id: 4n, reason: 'it is of team 2' }]);
+  });
+
+  it('says when the service does not take an address that is to be pushed', async () => {
+    const state = stateOf(3n, { phone: '15550999' });
+    const service = createServiceStandIn([shownAs(3n)]);
+    service.refusesAddress = (address) => address === '15550999';
+    const mirror = Object.assign(createMirrorStandIn([state]), {
+      countPresentUsers: () => Promise.resolve(1),
+    });
+    const findings = createFindings();
+    const team: Team = {
+      id: 1n,
+      name: '',
+      listSize: null,
+      members: [{ ...member, id: 3n }],
+      rejected: [],
+      raw: {},
+    };
+    const guard: GuardSettings = {
+      maxRows: 5,
+      maxShare: 0.2,
+      maxSharePerDay: 0.5,
+      minPopulation: 20,
+      maxRoleChanges: 3,
+      maxDrift: 0.2,
+      adminRoleIds: [1n],
+    };
+    const places = { service, mirror, findings, monotonicMs: () => 0 };
+    const { plans } = await planEdited(places, team, { policy: holdAll, guard });
+    expect(plans.map(({ patch }) => patch)).toEqual([{ phone: '15550999' }]);
+    expect(findings.warnings).toEqual(['the service does not take 1 of the addresses to look users up by']);
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import type { Hold, Presence, UserPlan, UserState } from '../../src/model/change.ts';
+import type { PlannedPush } from '../../src/model/plan.ts';
+import { type Facts, type Fate, fateOf, joinRows, remember } from '../../src/reconcile/plan-memory.ts';
+import { base, id, makeState } from './states.ts';
+import { rowsOf } from './truth.ts';
+
+const email = 'new@example.com';
+const row: PlannedPush = { userId: id, name: '', base: { email: base.email }, service: {}, patch: { email } };
+const hold = (reason: Hold['reason'], endsInMs?: number): Hold => ({
+  field: 'email',
+  reason,
+  base: base.email,
+  mirror: email,
+  service: base.email,
+  detail: '',
+  endsInMs,
+});
+const planOf = (presence: Presence, more: Partial<UserPlan> = {}): UserPlan => ({
+  id,
+  presence,
+  moves: [],
+  holds: [],
+  releases: [],
+  held: [],
+  patch: {},
+  write: null,
+  ...more,
+});
+const edited = (held: readonly Hold[] = []): UserState => makeState({ mirror: { email }, held });
+const facts = (given: Partial<Facts>): Facts => ({
+  state: edited(),
+  plan: planOf('merge'),
+  isEqual: false,
+  isGone: false,
+  was: 'waits',
+  ...given,
+});
+
+describe('one field of a row', () => {
+  it.each<readonly [string, Partial<Facts>, Fate]>([
+    ['edited anew', { state: makeState({ mirror: { email: 'other@example.com' } }) }, 'forgotten'],
+    ['edited anew, of a user who left', { state: makeState({}), isGone: true }, 'forgotten'],
+    ['of a user who left', { plan: undefined, state: undefined, isGone: true }, 'kept'],
+    ['of a user who left and comes back', { plan: planOf('return'), isGone: true }, 'kept'],
+    ['that would be pushed', { plan: planOf('merge', { patch: { email } }) }, 'up to the guard'],
+    ['that becomes a conflict', { plan: planOf('merge', { holds: [hold('conflict')] }) }, 'kept'],
+    [
+      'held on request',
+      { state: edited([hold('asked', 1)]), plan: planOf('merge', { held: ['email'] }) },
+      'waits',
+    ],
+    ['that was held on request', { state: edited([hold('asked', 0)]) }, 'forgotten'],
+    [
+      'held otherwise',
+      { state: edited([hold('refused')]), plan: planOf('merge', { held: ['email'] }) },
+      'kept',
+    ],
+    ['that differs no more', {}, 'forgotten'],
+    ['of a user who is equal', { plan: undefined, state: undefined, isEqual: true }, 'forgotten'],
+  ])('%s', (_, given, fate) => {
+    for (const was of ['waits', 'kept'] as const)
+      expect(fateOf('email', row, facts({ ...given, was }))).toBe(fate);
+  });
+
+  const presences: Record<Exclude<Presence, 'merge' | 'return'>, 'stays' | 'forgotten'> = {
+    waiting: 'stays',
+    unresolved: 'stays',
+    missing: 'stays',
+    adopt: 'forgotten',
+    forget: 'forgotten',
+    stranger: 'forgotten',
+  };
+  it.each(rowsOf(presences))('of a user who is %s', (presence, expected) => {
+    for (const was of ['waits', 'kept'] as const) {
+      const fate = fateOf('email', row, facts({ plan: planOf(presence), was }));
+      expect(fate).toBe(expected === 'stays' ? was : expected);
+    }
+  });
+
+  it('of a user of whom nothing is said stays what it was', () => {
+    for (const was of ['waits', 'kept'] as const)
+      expect(fateOf('email', row, facts({ plan: undefined, state: undefined, was }))).toBe(was);
+  });
+});
+
+describe('the rows of a plan', () => {
+  const history = { waiting: [row], kept: [], gone: new Set<bigint>() };
+  const users = new Map([[id, { id, raw: {} }]]);
+
+  it('of whoever is shown and has no plan are forgotten only where everybody was asked for', () => {
+    const view = { states: [], plans: [], users, history };
+    expect(remember({ ...view, isWhole: true })).toEqual({ waiting: [], kept: [] });
+    expect(remember({ ...view, isWhole: false })).toEqual({ waiting: [row], kept: [] });
+    expect(remember({ ...view, isWhole: true, users: new Map() })).toEqual({ waiting: [row], kept: [] });
+  });
+
+  it('are split where two fields fare differently', () => {
+    const both = { ...row, base: { ...row.base, phone: base.phone }, patch: { email, phone: null } };
+    const state = makeState({ mirror: { email, phone: null }, held: [hold('conflict')] });
+    const plans = [planOf('merge', { held: ['email'], patch: { phone: null } })];
+    const view = { states: [state], plans, users, isWhole: true, history: { ...history, waiting: [both] } };
+    expect(remember(view)).toEqual({ waiting: [], kept: [row] });
+  });
+
+  it('are one per user', () => {
+    const phone = { ...row, base: { phone: base.phone }, patch: { phone: null } };
+    expect(joinRows([row, phone])).toMatchObject([{ patch: { email, phone: null } }]);
+  });
+});

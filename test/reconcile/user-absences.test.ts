@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import type { AbsenceDecision } from '../../src/model/absence.ts';
+import type { Id } from '../../src/model/id.ts';
+import type { Team } from '../../src/model/team.ts';
+import { applyUserAbsences } from '../../src/reconcile/apply-users.ts';
+import { createFindings } from '../../src/reconcile/findings.ts';
+import type { UsersPlan } from '../../src/reconcile/plan-users.ts';
+import { readRoster } from '../../src/reconcile/roster.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
+import { createServiceStandIn } from './service-stand-in.ts';
+import { makeState, shown } from './states.ts';
+
+const ids = Array.from({ length: 20 }, (_, i) => BigInt(i + 1));
+const valuesOf = (id: Id) => ({ email: `user${id}@example.com`, phone: `1555010${id}` });
+const team: Team = { id: 1n, name: '', listSize: null, members: [], rejected: [], raw: {} };
+
+/** Users 1 and 2 are missing, and the service does not take these addresses. @returns what is said of them */
+async function judge(refused: readonly string[]) {
+  const known = ids.map((id) => ({
+    ...makeState({ base: valuesOf(id), mirror: valuesOf(id), service: null }),
+    id,
+  }));
+  const service = createServiceStandIn(ids.slice(2).map((id) => ({ ...shown, ...valuesOf(id), id })));
+  service.refusesAddress = (address) => refused.includes(address);
+  const decisions: AbsenceDecision[] = [];
+  const mirror = Object.assign(createMirrorStandIn(known), {
+    countPresentUsers: () => Promise.resolve(ids.length),
+    applyAbsences: (_: string, decision: AbsenceDecision) => {
+      decisions.push(decision);
+      return Promise.resolve([]);
+    },
+  });
+  const findings = createFindings();
+  const roster = await readRoster(service, mirror, team, findings);
+  const absent = [1n, 2n].map((id) => ({ id, missingForMs: 3_600_000 }));
+  await applyUserAbsences(
+    { service, mirror, findings, monotonicMs: () => 0 },
+    { roster, absent } as unknown as UsersPlan,
+    { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 },
+    { baseUrl: 'https://service.example', filters: {} },
+  );
+  return { gone: decisions.flatMap(({ gone }) => gone), roster, warnings: findings.warnings.slice(1) };
+}
+
+describe('a user who is missing', () => {
+  it('is gone when the service refuses an address of somebody else', async () => {
+    const { gone, roster, warnings } = await judge(['user1@example.com']);
+    expect(roster).toMatchObject({ refusedLookups: 1, unproven: new Set([1n]) });
+    expect(gone).toEqual([2n]);
+    expect(warnings).toEqual([
+      '1 users are missing, and are not called gone: the service does not take one of their addresses',
+    ]);
+  });
+
+  it.each([
+    ['the email', ['user1@example.com', 'user2@example.com']],
+    ['the phone', ['15550101', '15550102']],
+    ['all addresses', ['user1@example.com', 'user2@example.com', '15550101', '15550102']],
+  ])('is not gone while the service does not take %s', async (_, refused) => {
+    const { gone, warnings } = await judge(refused);
+    expect(gone).toEqual([]);
+    expect(warnings).toEqual([
+      '2 users are missing, and are not called gone: the service does not take one of their addresses',
+    ]);
+  });
+});

@@ -1,0 +1,223 @@
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runReconcile } from '../../src/app.ts';
+import type { Fault } from '../../src/emulator/faults.ts';
+import { createLog } from '../../src/log.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Running, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const users = () => stage.emulator.team.users();
+const admins = () => users().flatMap(({ id, roleId }) => (roleId === 1 ? [id] : []));
+const held = () => stage.sql('select user_id, field, reason from report.held order by 1, 2');
+const setRole = (roleId: number, id: number) =>
+  stage.sql(`update mirror.users set role_id = ${roleId} where id = ${id}`);
+const pushEdits = () =>
+  runReconcile(stage.db, stage.config, 'daemon', { log: createLog({ level: 'silent' }), groups: ['edits'] });
+const wait = [expect.stringMatching(/^1 demotions wait for the next run: /)];
+const waitForAll = [expect.stringMatching(/^1 demotions wait for a run that reads all users: /)];
+
+/** A mirror that agrees with a team of so many administrators; their ids, and those of others who are none. */
+async function open(count: number): Promise<{ readonly all: readonly number[]; readonly others: number[] }> {
+  stage = await createStage({ emulator: { users: 30, tags: 1, fields: 1 } });
+  const all = admins().slice(0, count);
+  for (const id of admins().slice(count)) stage.emulator.team.editUser(id, { roleId: 4 });
+  await stage.run();
+  stage.emulator.clearRequests();
+  const others = users().filter(
+    ({ roleId, email, phone }) => roleId !== 1 && email !== null && phone !== null,
+  );
+  return { all, others: others.map(({ id }) => id) };
+}
+
+async function swap(): Promise<{ readonly one: number; readonly other: number }> {
+  const { all, others } = await open(1);
+  const [one = 0, other = 0] = [all[0], others[0]];
+  await setRole(4, one);
+  await setRole(1, other);
+  return { one, other };
+}
+
+describe('a swap of the only administrator', () => {
+  it('takes two runs: the promotion goes first, and is no reason for the demotion to be held', async () => {
+    const { one, other } = await swap();
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, warnings: wait });
+    expect(new Set(admins())).toEqual(new Set([one, other]));
+    expect(await stage.sql('select user_id, field, state from report.pending')).toEqual([
+      [String(one), 'role_id', 'waiting'],
+    ]);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', warnings: [] });
+    expect(admins()).toEqual([other]);
+    expect(await held()).toEqual([]);
+  });
+
+  it('is told by a plan, too', async () => {
+    const { other } = await swap();
+    const { users: planned, findings } = await stage.plan();
+    expect(findings.warnings).toEqual(wait);
+    expect(planned.plans.flatMap(({ id, patch }) => (patch.roleId === undefined ? [] : [id]))).toEqual([
+      BigInt(other),
+    ]);
+  });
+
+  it('leaves the administrator when the service refuses the promotion, and then holds the demotion', async () => {
+    const { one, other } = await swap();
+    const refuse: Fault = { kind: 'status', code: 422, path: '/v1/users/update', times: 'always' };
+    stage.emulator.addFault(refuse);
+    await stage.run();
+    expect(admins()).toEqual([one]);
+    await stage.run();
+    expect(admins()).toEqual([one]);
+    const both = [
+      [String(one), 'role_id', 'brake'],
+      [String(other), 'role_id', 'refused'],
+    ];
+    expect(new Set(await held())).toEqual(new Set(both));
+  });
+
+  it('leaves the administrator while nobody knows whether the promotion was taken', async () => {
+    const { one, other } = await swap();
+    const fail: Fault = { kind: 'status', code: 500, path: '/v1/users/update', times: 1 };
+    stage.emulator.addFault(fail);
+    await stage.run();
+    expect(admins()).toEqual([one]);
+    await stage.run();
+    expect(new Set(admins())).toEqual(new Set([one, other]));
+    await stage.run();
+    expect(admins()).toEqual([other]);
+  });
+
+  it('leaves the administrator while somebody has the row of the other in use', async () => {
+    const { one, other } = await swap();
+    // Something is to be written to the row before its promotion is sent.
+    stage.emulator.team.editUser(other, { phone: '15550133' });
+    const editor = new pg.Client({ connectionString: stage.url });
+    await editor.connect();
+    try {
+      await editor.query('begin');
+      await editor.query(`select from mirror.users where id = ${other} for update`);
+      expect(await stage.run()).toMatchObject({ outcome: 'partial', counts: { deferred: 1 } });
+      expect(admins()).toEqual([one]);
+      await editor.query('commit');
+    } finally {
+      await editor.end();
+    }
+    await stage.run();
+    await stage.run();
+    expect(admins()).toEqual([other]);
+  });
+
+  it('leaves the administrator when the promotion is edited again before it is sent', async () => {
+    const { one, other } = await swap();
+    stage.emulator.before({ path: '/v1/users/get', at: 2 }, () => setRole(17, other).then(() => {}));
+    await stage.run();
+    expect(admins()).toEqual([one]);
+    await stage.run();
+    expect(admins()).toEqual([one]);
+    expect(await held()).toEqual([[String(one), 'role_id', 'brake']]);
+  });
+});
+
+describe('a demotion that goes the short way', () => {
+  it('goes at once while another administrator is left', async () => {
+    const { all } = await open(2);
+    await setRole(4, all[0] ?? 0);
+    expect(await pushEdits()).toMatchObject({ outcome: 'complete', warnings: [] });
+    expect(admins()).toEqual([all[1]]);
+  });
+
+  it('waits when the other was demoted in the web app, and is held by the next whole run', async () => {
+    const { all } = await open(2);
+    const [one = 0, other = 0] = all;
+    stage.emulator.team.editUser(other, { roleId: 4 });
+    await setRole(4, one);
+    expect(await pushEdits()).toMatchObject({ outcome: 'complete', warnings: waitForAll });
+    expect(admins()).toEqual([one]);
+    expect(await held()).toEqual([]);
+    expect(await stage.run()).toMatchObject({ waiting: 1 });
+    expect(admins()).toEqual([one]);
+    expect(await held()).toEqual([[String(one), 'role_id', 'brake']]);
+  });
+
+  it('waits for a whole run, and is not held, when another was promoted in the web app', async () => {
+    const { all, others } = await open(1);
+    stage.emulator.team.editUser(others[0] ?? 0, { roleId: 1 });
+    await setRole(4, all[0] ?? 0);
+    expect(await pushEdits()).toMatchObject({ outcome: 'complete', warnings: waitForAll });
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, warnings: [] });
+    expect(admins()).toEqual([others[0]]);
+  });
+
+  it('waits for a promotion that goes the same way, and follows it', async () => {
+    const { one, other } = await swap();
+    expect(await pushEdits()).toMatchObject({
+      outcome: 'complete',
+      warnings: wait,
+      counts: { postponed: 1 },
+    });
+    expect(new Set(admins())).toEqual(new Set([one, other]));
+    expect(await pushEdits()).toMatchObject({ outcome: 'complete', warnings: [] });
+    expect(admins()).toEqual([other]);
+  });
+});
+
+describe('a swap that a daemon is told of', () => {
+  let daemon: Running | undefined;
+  afterEach(async () => {
+    daemon?.process.kill('SIGKILL');
+    await daemon?.ended;
+  });
+  const yearly = '0 0 1 1 *';
+  const start = async () => {
+    daemon = startMusterd(['daemon'], {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      MUSTERD__rate__perMinute: '100000',
+      MUSTERD__schedule__users: yearly,
+      MUSTERD__schedule__listings: yearly,
+      MUSTERD__schedule__counts: yearly,
+      MUSTERD__edits__everyMs: '300',
+    });
+    const [[last] = []] = await stage.sql('select max(run_id) from sync.runs');
+    await eventually('the first run is complete', async () => {
+      const done = await stage.sql(`select 1 from sync.runs where run_id > ${last} and outcome = 'complete'`);
+      return done.length === 1;
+    });
+  };
+
+  it('is over in two runs of the edits', async () => {
+    const { all, others } = await open(1);
+    const [one = 0, other = 0] = [all[0], others[0]];
+    await start();
+    await stage.sql(
+      `update mirror.users set role_id = case id when ${one} then 4 else 1 end where id in (${one}, ${other})`,
+    );
+    await eventually('the other alone is in charge', () => String(admins()) === String(other), 8_000);
+    expect(await held()).toEqual([]);
+  });
+
+  it('is over soon, too, when the promotion is edited only while the demotion is on its way', async () => {
+    const { all, others } = await open(1);
+    const [one = 0, other = 0] = [all[0], others[0]];
+    await start();
+    stage.emulator.before({ path: '/v1/team' }, () => setRole(1, other).then(() => {}));
+    await setRole(4, one);
+    await eventually('the other alone is in charge', () => String(admins()) === String(other), 8_000);
+    expect(await held()).toEqual([]);
+  });
+});
+
+describe('an administrator whom the team no longer lists', () => {
+  it('is nobody who would be left, though a lookup still answers', async () => {
+    const { all } = await open(2);
+    const [one = 0, other = 0] = all;
+    stage.emulator.team.showUser(other, { listed: false });
+    await setRole(4, one);
+    expect(await stage.run()).toMatchObject({ waiting: 1 });
+    expect(stage.emulator.team.user(one).roleId).toBe(1);
+    expect(await held()).toEqual([[String(one), 'role_id', 'brake']]);
+  });
+});

@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { runReconcile } from '../../src/app.ts';
+import { createLog } from '../../src/log.ts';
+import { createStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+async function open(): Promise<readonly { readonly id: number; readonly phone: string }[]> {
+  stage = await createStage({ emulator: { users: 30, tags: 1, fields: 1 } });
+  await stage.run();
+  stage.emulator.clearRequests();
+  return stage.emulator.team
+    .users()
+    .flatMap(({ id, email, phone }) => (email === null || phone === null ? [] : [{ id, phone }]));
+}
+
+/** A run of the edited users alone. */
+const pushEdits = () =>
+  runReconcile(stage.db, stage.config, 'daemon', { log: createLog({ level: 'silent' }), groups: ['edits'] });
+const held = () => stage.sql('select user_id, field, reason, detail from report.held');
+const having = (field: 'email' | 'phone', value: string) =>
+  stage.emulator.team.users().flatMap((user) => (user[field] === value ? [user.id] : []));
+const edit = (id: number | undefined, set: string) =>
+  stage.sql(`update mirror.users set ${set} where id = ${id}`);
+const mirrored = async (id: number | undefined, column: string) =>
+  (await stage.sql(`select ${column} from mirror.users where id = ${id}`))[0]?.[0];
+
+describe('a new address that goes the short way', () => {
+  it.each([
+    ['phone', '15550177'],
+    ['email', 'taken@example.com'],
+  ] as const)('is held when somebody was given the same %s in the web app', async (field, value) => {
+    const [one, two] = await open();
+    const before = await mirrored(two?.id, field);
+    stage.emulator.team.editUser(two?.id ?? 0, { [field]: value });
+    await edit(one?.id, `${field} = '${value}'`);
+    expect(await pushEdits()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { users_read: 2 } });
+    expect(having(field, value)).toEqual([two?.id]);
+    expect(await held()).toEqual([
+      [String(one?.id), field, 'brake', `user ${two?.id} has or is to get the same ${field}`],
+    ]);
+    // Whoever was looked up for the brake's sake alone is left to the run that reads everybody.
+    expect(await mirrored(two?.id, field)).toBe(before);
+  });
+
+  it('is sent when whoever had it has given it away in the web app', async () => {
+    const [one, two] = await open();
+    stage.emulator.team.editUser(two?.id ?? 0, { phone: '15550178' });
+    await edit(one?.id, `phone = '${two?.phone}'`);
+    expect(await pushEdits()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
+    expect(having('phone', two?.phone ?? '')).toEqual([one?.id]);
+  });
+
+  it('costs a request for addresses that were not asked by yet, and none for others', async () => {
+    const [one] = await open();
+    const lookups = () => stage.emulator.requests.filter(({ path }) => path === '/v1/users/get').length;
+    await edit(one?.id, `email = 'free@example.com'`);
+    await pushEdits();
+    expect(lookups()).toBe(2);
+    stage.emulator.clearRequests();
+    await edit(one?.id, `phone = '15550179'`);
+    await pushEdits();
+    expect(lookups()).toBe(3);
+  });
+});
+
+describe('a short run that does not see everything', () => {
+  it('is partial when an edited user is not answered any more, and says so when none ever was', async () => {
+    const [one, two] = await open();
+    stage.emulator.team.showUser(one?.id ?? 0, { answered: false });
+    await edit(one?.id, `first_name = 'Unseen'`);
+    await edit(two?.id, `email = 'seen@example.com'`);
+    const reasons = ['1 edited users are not answered for any more: their edits wait'];
+    expect(await pushEdits()).toMatchObject({ outcome: 'partial', reasons, counts: { pushed: 1 } });
+    await stage.run();
+    const warnings = ['1 edited users are answered by no lookup: their edits wait'];
+    expect(await pushEdits()).toMatchObject({ outcome: 'complete', reasons: [], warnings });
+  });
+
+  it('is partial when a row can not be taken', async () => {
+    const [one] = await open();
+    stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
+      body.replace('"memberships":[', '"memberships":[{"name":"Nobody"},'),
+    );
+    await edit(one?.id, `email = 'free@example.com'`);
+    const reasons = ['users: 1 rows could not be taken'];
+    expect(await pushEdits()).toMatchObject({ outcome: 'partial', reasons, counts: { pushed: 1 } });
+  });
+});

@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { approveCommand } from '../../src/commands/approve.ts';
+import type { Context } from '../../src/commands/context.ts';
+import { holdCommand } from '../../src/commands/hold.ts';
+import { reconcileCommand } from '../../src/commands/reconcile.ts';
+import { resolveCommand } from '../../src/commands/resolve.ts';
+import { resyncCommand } from '../../src/commands/resync.ts';
+import { undoCommand } from '../../src/commands/undo.ts';
+import { MusterdError } from '../../src/errors.ts';
+import { createLog } from '../../src/log.ts';
+import { type Lease, takeLease } from '../../src/mirror/lease.ts';
+import { eventually } from '../support/eventually.ts';
+import { startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+/** L1: a person decides something while a run is under way. */
+describe('a command that waits for a run', () => {
+  let stage: Stage;
+  let lease: Lease;
+  let hash = '';
+  let userId = '';
+  beforeEach(async () => {
+    stage = await createStage({ emulator: { users: 6, tags: 12, fields: 1 } });
+    await stage.run();
+    for (const { id } of stage.emulator.team.tags().slice(0, 5)) stage.emulator.team.removeTag(id);
+    await stage.run();
+    hash = (await stage.sql('select hash from sync.withheld_absences'))[0]?.[0] ?? '';
+    userId = String(stage.emulator.team.users()[0]?.id);
+    lease = await takeLease(stage.db, 'default', { ttlMs: 60_000 });
+  });
+  afterEach(async () => {
+    await lease.release();
+    await stage.close();
+  });
+
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+    MUSTERD__lease__waitMs: '600000',
+  });
+  /** All that one of these commands could have written. */
+  const written = () =>
+    stage.sql(
+      `select 'a', count(*) from sync.withheld_absences where state <> 'waiting' union all
+       select 'h', count(*) from sync.held_fields union all
+       select 'r', count(*) from sync.runs union all
+       select 'u', count(*) from mirror.users where edited_at is not null union all
+       select 'l', count(*) from sync.leases`,
+    );
+
+  const asksForLease = async () => {
+    const rows = await stage.sql(
+      `select 1 from pg_stat_activity where datname = current_database() and application_name = 'musterd'
+         and query like '%from sync.leases where team%'`,
+    );
+    return rows.length > 0;
+  };
+
+  const createTerminal = (isTTY: boolean) => {
+    const stop = new AbortController();
+    const lines: string[] = [];
+    const context: Context = {
+      env: environment(),
+      version: '0.0.0',
+      out: { write: () => true },
+      err: { isTTY, write: (text) => lines.push(text) },
+      signal: stop.signal,
+      configFile: undefined,
+      team: undefined,
+      json: false,
+      explain: () => 1,
+      createLog: () => createLog({ level: 'silent' }),
+    };
+    return { context, lines, stop: () => stop.abort(new MusterdError('stopped', 'Asked to stop')) };
+  };
+
+  const commands: readonly (readonly [string, (context: Context) => Promise<number>])[] = [
+    ['approve', (context) => approveCommand(context, { reason: 'they left' }, hash)],
+    ['resolve', (context) => resolveCommand(context, { take: 'mirror' }, userId, 'email')],
+    ['hold', (context) => holdCommand(context, { until: '2h', reason: 'legal' }, userId, 'email')],
+    ['hold --end', (context) => holdCommand(context, { end: true }, userId, 'email')],
+    ['undo --apply', (context) => undoCommand(context, { apply: true }, '1')],
+    ['resync --apply', (context) => resyncCommand(context, { adoptService: true, apply: true })],
+    ['reconcile --wait', (context) => reconcileCommand(context, { wait: '600' })],
+  ];
+
+  it.each(commands)(
+    '%s says so on a terminal, once, and ends when asked to, with nothing written',
+    async (_, run) => {
+      const before = await written();
+      const { context, lines, stop } = createTerminal(true);
+      const said = () => lines.filter((line) => line.startsWith('Waiting'));
+      const ended = run(context).catch((error: unknown) => error);
+      await eventually('it says that it waits', () => said().length > 0);
+      stop();
+      expect(await ended).toMatchObject({
+        code: 'stopped',
+        message: 'Asked to stop before anything was written',
+      });
+      expect(said()).toEqual([
+        expect.stringMatching(
+          new RegExp(
+            `^Waiting up to 600 seconds for another run of team "default": process ${process.pid}, since \\S+Z; Ctrl-C ends the wait …\\n$`,
+          ),
+        ),
+      ]);
+      expect(await written()).toEqual(before);
+    },
+  );
+
+  it('says nothing where nobody looks, and goes on when the run has ended', async () => {
+    const { context, lines } = createTerminal(false);
+    const ended = approveCommand(context, { reason: 'they left' }, hash);
+    await eventually('it asks for the lease', asksForLease);
+    await lease.release();
+    expect(await ended).toBe(0);
+    expect(lines).toEqual([]);
+    expect(await stage.sql(`select count(*) from sync.withheld_absences where state = 'approved'`)).toEqual([
+      ['1'],
+    ]);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends as a process with 1 at %s', async (signal) => {
+    const before = await written();
+    const running = startMusterd(['approve', hash, '--reason', 'they left'], environment());
+    await eventually('it asks for the lease', asksForLease);
+    running.process.kill(signal);
+    expect(await running.ended).toEqual({
+      code: 1,
+      signal: null,
+      stdout: '',
+      stderr: 'musterd: Asked to stop before anything was written\n',
+    });
+    expect(await written()).toEqual(before);
+  });
+});
