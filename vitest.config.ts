@@ -8,5 +8,7 @@ export default defineConfig({
     outputFile: { json: 'coverage/report.json' },
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // Most tests wait for processes of their own: one worker would leave a machine of two cores idle.
+    maxWorkers: 2,
   },
 });

@@ -257,7 +257,11 @@ describe('musterd daemon', () => {
       async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === 1,
     );
     stage.emulator.team.editUser(id, { email: email ?? '' });
-    await stage.run();
+    const pull = await runMusterd(['reconcile', '--wait', '30'], {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+    });
+    expect(pull.code).toBe(0);
     await edit();
     await eventually('it is there again', () => emailOf(id) === 'there@example.com', 8_000);
     await stop(daemon);
