@@ -2,10 +2,10 @@
 import { isFinal, type RunReport, runReconcile } from './app.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
-import { createLoop, type Loop, type LoopTeam } from './daemon/loop.ts';
+import { createLoop, type Loop } from './daemon/loop.ts';
 import { createProcessQueue, type TeamQueue, type Work } from './daemon/queue.ts';
 import { validateSchedule } from './daemon/schedule.ts';
-import type { LoopStore, RunEnd } from './daemon/work.ts';
+import type { LoopStore, LoopTeam, RunEnd } from './daemon/work.ts';
 import { MusterdError } from './errors.ts';
 import type { Log } from './log.ts';
 import type { Database } from './mirror/database.ts';

@@ -1,6 +1,5 @@
 /** Teams whose users were edited in the mirror, and when each of them is to be offered to the queue. */
-import type { LoopTeam } from './loop.ts';
-import { editsWaitMs, type LoopStore } from './work.ts';
+import { editsWaitMs, type LoopStore, type LoopTeam } from './work.ts';
 
 export interface EditedTeams {
   /** Users of this team were edited. */

@@ -6,17 +6,8 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import { createEditedTeams } from './edited-teams.ts';
 import type { TeamQueue, Work } from './queue.ts';
-import { createTimetable, type ScheduledTeam } from './timetable.ts';
-import { type LoopStore, plannedOf, type Run, workOn } from './work.ts';
-
-export interface LoopTeam extends ScheduledTeam {
-  readonly edits: {
-    readonly debounceMs: number;
-    readonly everyMs: number;
-    /** How often the mirror is looked at for edits that nobody told of. */
-    readonly pollMs: number;
-  };
-}
+import { createTimetable } from './timetable.ts';
+import { type LoopStore, type LoopTeam, plannedOf, type Run, workOn } from './work.ts';
 
 export interface LoopOptions {
   readonly teams: readonly LoopTeam[];

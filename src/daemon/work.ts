@@ -1,6 +1,16 @@
 /** What is done for one team when its turn has come: whatever of it is due, in one run. */
 import { type RunGroup, type RunOutcome, type ScheduledGroup, scheduledGroups } from '../model/run-group.ts';
-import type { Timetable } from './timetable.ts';
+import type { ScheduledTeam, Timetable } from './timetable.ts';
+
+/** A team as the loop knows it. */
+export interface LoopTeam extends ScheduledTeam {
+  readonly edits: {
+    readonly debounceMs: number;
+    readonly everyMs: number;
+    /** How often the mirror is looked at for edits that nobody told of. */
+    readonly pollMs: number;
+  };
+}
 
 /** A group of a team with its schedule, as the store keeps it. */
 export interface Planned {
