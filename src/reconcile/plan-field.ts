@@ -2,7 +2,7 @@
 
 import { stored } from '../model/canonical.ts';
 import type { Hold, Move, UserState } from '../model/change.ts';
-import { countWords, joinName, type NamePair } from '../model/name.ts';
+import { countWords, joinName, type NamePair, samePair } from '../model/name.ts';
 import {
   type BaseUser,
   canonicalServiceValue,
@@ -56,10 +56,21 @@ export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): st
   }
 }
 
+/**
+ * Whether a field that is held for want of a name to go along (`push-names.ts`) wants it still: the name is
+ * untouched, of three or more words, and its split a guess.
+ */
+function wantsName(field: Field, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
+  const shown = service.name === undefined ? base.joined : (service.name ?? '');
+  const untouched = samePair(mirror.name, base.name);
+  return field !== 'name' && untouched && mirror.split !== 'known' && countWords(shown) >= 3;
+}
+
 /** A value that could not be sent waits no longer once it can, as when the guessed split of a name is accepted. */
 function staysHeld(hold: Hold, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
   if (hold.reason === 'asked' || !holdStands(hold, mirror, service)) return false;
-  return hold.reason !== 'unsupported' || unsendable(hold.field, mirror, base) !== undefined;
+  if (hold.reason !== 'unsupported' || unsendable(hold.field, mirror, base) !== undefined) return true;
+  return wantsName(hold.field, base, mirror, service);
 }
 
 export interface FieldPlan {
