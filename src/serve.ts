@@ -94,6 +94,9 @@ function createStore(db: Database<unknown>): LoopStore {
   };
 }
 
+/** While the database is away the queue complains several times a second. */
+const troubleEveryMs = 30_000;
+
 async function createQueue(
   { mirror, log }: ServeOptions,
   { daemon, database }: Config,
@@ -104,7 +107,13 @@ async function createQueue(
   // Loaded where it is used: it brings much along.
   const { createSharedQueue } = await import('./daemon/shared-queue.ts');
   const { url } = readConnectionUrl(mirror.url);
-  const onError = (error: Error) => log.warn({ err: error }, 'the shared queue is in trouble');
+  let toldMs = Number.NEGATIVE_INFINITY;
+  const onError = (error: Error) => {
+    const now = systemClock.monotonicMs();
+    if (now - toldMs < troubleEveryMs) return;
+    toldMs = now;
+    log.warn({ err: error }, 'the shared queue is in trouble');
+  };
   return createSharedQueue({ url, migrate: database.migrate, concurrency, work, onError });
 }
 
