@@ -2,6 +2,7 @@
 /** argv → command; the only place that exits, and the one place where errors become words for a person. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import type { Action, Adding } from './commands/add-commands.ts';
 import { type Context, type ExitCode, exitCode } from './commands/context.ts';
 import { addHoldingCommands } from './commands/holding-commands.ts';
 import { addReadingCommands } from './commands/reading-commands.ts';
@@ -20,12 +21,6 @@ const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
   mirror: exitCode.partial,
   stopped: exitCode.partial,
 };
-
-type Action = (
-  context: Context,
-  options: Record<string, unknown>,
-  args: readonly string[],
-) => Promise<ExitCode>;
 
 function version(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
@@ -123,23 +118,8 @@ function addEmulatorOptions(command: Command): Command {
     .option('--list', 'list the variants and faults');
 }
 
-type Add = (name: string, description: string, action: Action) => Command;
-
-/** The commands by which a person decides. */
-function addDecisionCommands(add: Add, json: (command: Command) => Command): void {
-  const approve = json(
-    add('approve <hash>', 'let a plan pass that the guard refused', async (context, options, [hash = '']) =>
-      (await import('./commands/approve.ts')).approveCommand(context, options, hash),
-    ),
-  );
-  approve
-    .option('--only <user,…>', 'these users only; the others wait on')
-    .option('--reject <user,…>', 'not these: their edits are held')
-    .option('--reason <text>', 'why it may pass');
-}
-
 /** The commands that look at the service itself. */
-function addServiceCommands(add: Add, json: (command: Command) => Command): void {
+function addServiceCommands({ add, json }: Adding<Command>): void {
   const api = add(
     'api <method> <path>',
     'one call of any endpoint, authenticated and within the rate; JSON out',
@@ -218,10 +198,9 @@ function createProgram(): Command {
   wire(program, addLookups, async (context, _, [file = '-']) =>
     (await import('./commands/lookups.ts')).addLookupsCommand(context, file),
   );
-  addReadingCommands<Command>(add, json);
-  addServiceCommands(add, json);
-  addDecisionCommands(add, json);
-  addHoldingCommands<Command>(add, json);
+  addReadingCommands<Command>({ add, json });
+  addServiceCommands({ add, json });
+  addHoldingCommands<Command>({ add, json });
   addEmulatorOptions(
     add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
       // Its --team is the id of a team; the option of that name for all commands takes it away.

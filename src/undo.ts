@@ -40,7 +40,11 @@ function same(field: Field, a: FieldValue, b: FieldValue): boolean {
       (half) => canonicalName(one[half]) === canonicalName(two[half]),
     );
   }
-  const form = (value: FieldValue) => canonicalValue(field, { [field]: value } as unknown as UserValues);
+  const form = (value: FieldValue) =>
+    canonicalValue(field, { email: null, phone: null, roleId: null, [field]: value } as Omit<
+      UserValues,
+      'name'
+    >);
   return form(a) === form(b);
 }
 

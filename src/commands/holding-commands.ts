@@ -1,21 +1,15 @@
-/** The commands about held fields and going back. Each module is loaded only when it is called. */
-import type { Context, ExitCode } from './context.ts';
+/** The commands by which a person decides: plans, held fields, going back. Each module is loaded only when it is called. */
+import type { Adding, WithOptions } from './add-commands.ts';
 
-type Action = (
-  context: Context,
-  options: Record<string, unknown>,
-  args: readonly string[],
-) => Promise<ExitCode>;
-
-/** As much of a command as is needed to give it options. */
-interface WithOptions<C> {
-  option(flags: string, description: string): C;
-}
-
-export function addHoldingCommands<C extends WithOptions<C>>(
-  add: (name: string, description: string, action: Action) => C,
-  json: (command: C) => C,
-): void {
+export function addHoldingCommands<C extends WithOptions<C>>({ add, json }: Adding<C>): void {
+  json(
+    add('approve <hash>', 'let a plan pass that the guard refused', async (context, options, [hash = '']) =>
+      (await import('./approve.ts')).approveCommand(context, options, hash),
+    ),
+  )
+    .option('--only <user,…>', 'these users only; the others wait on')
+    .option('--reject <user,…>', 'not these: their edits are held')
+    .option('--reason <text>', 'why it may pass');
   json(
     add(
       'held [user]',

@@ -1,22 +1,9 @@
 /** The commands by which a person looks closer: why, changes, verify. Each module is loaded only when it is called. */
+
+import type { Adding, WithOptions } from './add-commands.ts';
 import type { ChangesOptions } from './changes.ts';
-import type { Context, ExitCode } from './context.ts';
 
-type Action = (
-  context: Context,
-  options: Record<string, unknown>,
-  args: readonly string[],
-) => Promise<ExitCode>;
-
-/** As much of a command as is needed to give it options. */
-interface WithOptions<C> {
-  option(flags: string, description: string): C;
-}
-
-export function addReadingCommands<C extends WithOptions<C>>(
-  add: (name: string, description: string, action: Action) => C,
-  json: (command: C) => C,
-): void {
+export function addReadingCommands<C extends WithOptions<C>>({ add, json }: Adding<C>): void {
   json(
     add(
       'why <user>',

@@ -38,7 +38,7 @@
 import type { Hold, UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { GuardHistory, PlannedPush } from '../model/plan.ts';
-import { type Field, fields } from '../model/user.ts';
+import type { Field } from '../model/user.ts';
 import {
   type Brakes,
   joinBrakes,
@@ -49,23 +49,10 @@ import {
   tooManyRoles,
   type Until,
 } from './brakes.ts';
-import { canonicalBase } from './merge.ts';
+import { type GuardSettings, isWholeTeam, massChange, massLimit, schemaDrift } from './limits.ts';
 import { joinRows, type Remembered, remember, sameEdit } from './plan-memory.ts';
 import { fieldsAmong, onlyFields, plannedPush, withoutPushes } from './planned-push.ts';
 import { patchedFields } from './verdict.ts';
-
-export interface GuardSettings {
-  readonly maxRows: number;
-  /** 0 to 1, of the users present. */
-  readonly maxShare: number;
-  readonly maxSharePerDay: number;
-  readonly minPopulation: number;
-  readonly maxRoleChanges: number;
-  /** Share of the rows that may lack a field that they had before. */
-  readonly maxDrift: number;
-  /** The roles of administrators. */
-  readonly adminRoleIds: readonly Id[];
-}
 
 export interface GuardView extends Population {
   readonly states: readonly UserState[];
@@ -124,57 +111,6 @@ function standingsOf({ plans, history, users }: GuardView): readonly Standing[] 
 
 function byUser(rows: readonly PlannedPush[]): ReadonlyMap<Id, readonly PlannedPush[]> {
   return Map.groupBy(rows, ({ userId }) => userId);
-}
-
-/** So many users may be pushed to in one run. */
-function massLimit(population: number, { maxRows, maxShare, minPopulation }: GuardSettings): number {
-  return population >= minPopulation ? Math.max(maxRows, Math.floor(population * maxShare)) : maxRows;
-}
-
-/** A team of one or two is edited whole all the time. */
-const wholeTeam = 3;
-const isWholeTeam = (count: number, population: number) => population >= wholeTeam && count >= population;
-
-function massChange(
-  pushed: readonly Id[],
-  { population, history }: GuardView,
-  settings: GuardSettings,
-): readonly string[] {
-  const { maxSharePerDay, minPopulation } = settings;
-  const count = pushed.length;
-  const large = population >= minPopulation;
-  const limit = massLimit(population, settings);
-  const today = new Set([...history.pushedToday, ...pushed]).size;
-  return [
-    count > limit
-      ? `${count} of ${population} users would be pushed, more than the limit of ${limit}`
-      : undefined,
-    isWholeTeam(count, population) ? `every one of the ${population} users would be pushed` : undefined,
-    large && count > 0 && today > population * maxSharePerDay
-      ? `${today} of ${population} users would have been pushed within a day, more than ${Math.round(maxSharePerDay * 100)} %`
-      : undefined,
-  ].filter((reason) => reason !== undefined);
-}
-
-/** Fields that many rows had and no longer have: the service has changed its answers, not its users. */
-function schemaDrift(
-  { states, users }: GuardView,
-  { maxDrift, minPopulation }: GuardSettings,
-): readonly string[] {
-  if (users.size < minPopulation) return [];
-  const lacks = ({ service, base }: UserState, field: Field) =>
-    service !== undefined &&
-    base !== undefined &&
-    service[field] === undefined &&
-    canonicalBase(field, base) !== '';
-  return fields.flatMap((field) => {
-    const count = states.filter((state) => lacks(state, field)).length;
-    return count > users.size * maxDrift
-      ? [
-          `${count} of ${users.size} users no longer have a ${field} in the service's answers; if that is so for good, raise guard.maxDrift`,
-        ]
-      : [];
-  });
 }
 
 /** So many held fields are named in a refusal. */

@@ -23,7 +23,8 @@ import {
   type WritablePlaces,
 } from './apply-users.ts';
 import type { Findings } from './findings.ts';
-import { type GuardSettings, isPush } from './guard.ts';
+import { isPush } from './guard.ts';
+import type { GuardSettings } from './limits.ts';
 import { planEdited } from './plan-edited.ts';
 import { checkOverlap, type Places, planUsers, type UsersPlan } from './plan-users.ts';
 import { hashOf } from './planned-push.ts';

@@ -3,7 +3,7 @@ import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { MirrorUser, ServiceUser } from '../../src/model/user.ts';
 import { createFindings } from '../../src/reconcile/findings.ts';
-import type { GuardSettings } from '../../src/reconcile/guard.ts';
+import type { GuardSettings } from '../../src/reconcile/limits.ts';
 import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
 import { planUser } from '../../src/reconcile/plan-user.ts';
 import { holdAll } from '../../src/reconcile/policy.ts';

@@ -144,6 +144,9 @@ describe('a plan', () => {
         const { mirror, service } = one;
         if (mirror === undefined || service === undefined) return;
         if (other.mirror === undefined || other.service === undefined) return;
+        // One that is held for want of a name to go along goes by the name, too.
+        const waits = one.held.some((hold) => hold.field === field && hold.reason === 'unsupported');
+        if (field !== 'name' && waits) return;
         const named = field === 'name' ? one : other;
         const mixed: UserState = {
           ...other,

@@ -1,0 +1,19 @@
+/** What wires a command: `main.ts` has the program, and the commands say here what they are. */
+import type { Context, ExitCode } from './context.ts';
+
+export type Action = (
+  context: Context,
+  options: Record<string, unknown>,
+  args: readonly string[],
+) => Promise<ExitCode>;
+
+/** As much of a command as is needed to give it options. */
+export interface WithOptions<C> {
+  option(flags: string, description: string): C;
+}
+
+export interface Adding<C> {
+  readonly add: (name: string, description: string, action: Action) => C;
+  /** Gives it `--json`. */
+  readonly json: (command: C) => C;
+}
