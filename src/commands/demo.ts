@@ -87,8 +87,8 @@ async function tell(stage: Stage): Promise<boolean> {
     'The first run adopts everything',
     'The service lists 200 users, 1,200 tags, 60 contact fields; the mirror is empty.',
   );
-  const { applied } = await migrate(db);
-  printLine(context.out, `  migrated: ${applied.join(', ')}`);
+  await migrate(db);
+  printLine(context.out, '  the schema is in place');
   printReport(context, await reconcile(stage));
   await show(
     stage,
