@@ -26,7 +26,7 @@ export async function addLookupsCommand(context: Context, file: string): Promise
   return withMirror(context, async (setup) => {
     await prepareSchema(setup.mirror.db, setup.config);
     const teamId = await findTeamId(setup, context);
-    const added = await addLookups(setup.mirror.db.kysely, teamId, lookups);
+    const added = await addLookups(setup.mirror.db, teamId, lookups);
     if (context.json) printJson(context, { added, known: lookups.length - added, unusable: unusable.length });
     else
       printLine(

@@ -2,6 +2,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Addresses } from '../model/user.ts';
+import type { Database } from './database.ts';
 
 /** Those of mirror and base, of held service values, and of pushes whose outcome is not known. */
 export async function readAddresses<T>(
@@ -44,11 +45,11 @@ export async function readLookups<T>(
 
 /** Adds addresses that are not there yet. @returns how many were added */
 export async function addLookups<T>(
-  db: Kysely<T>,
+  db: Database<T>,
   teamId: Id,
   lookups: readonly { readonly email: string | null; readonly phone: string | null }[],
 ): Promise<number> {
-  const { rows } = await sql<{ lookup_id: bigint }>`
+  const add = sql<{ lookup_id: bigint }>`
     insert into mirror.user_lookups (team_id, email, phone)
     select distinct ${teamId}::bigint, s.email, s.phone
     from jsonb_to_recordset(${JSON.stringify(lookups)}::jsonb) as s (email text, phone text)
@@ -56,6 +57,7 @@ export async function addLookups<T>(
       select from mirror.user_lookups l
       where l.team_id = ${teamId} and (l.email, l.phone) is not distinct from (s.email, s.phone)
     )
-    returning lookup_id`.execute(db);
+    returning lookup_id`;
+  const { rows } = await db.transaction((tx) => add.execute(tx));
   return rows.length;
 }

@@ -10,17 +10,18 @@ export interface CredentialUse {
 }
 
 export async function writeCredentials<T>(
-  { kysely }: Database<T>,
+  db: Database<T>,
   team: string,
   uses: readonly CredentialUse[],
 ): Promise<void> {
   if (uses.length === 0) return;
-  await sql`
+  const write = sql`
     insert into sync.credentials as c (team, fingerprint, last_accepted_at)
     select ${team}, s.fingerprint, to_timestamp(s."acceptedAtMs" / 1000.0)
     from jsonb_to_recordset(${JSON.stringify(uses)}::jsonb) as s (fingerprint text, "acceptedAtMs" float8)
     on conflict (team, fingerprint) do update
-      set last_accepted_at = greatest(c.last_accepted_at, excluded.last_accepted_at)`.execute(kysely);
+      set last_accepted_at = greatest(c.last_accepted_at, excluded.last_accepted_at)`;
+  await db.transaction((tx) => write.execute(tx));
 }
 
 /** When each was last accepted, by fingerprint. */

@@ -40,6 +40,7 @@ export interface DatabaseOptions {
 }
 
 export interface TransactionOptions {
+  /** Read committed when left out, whatever the default of the server is. */
   readonly isolationLevel?: IsolationLevel;
   /** 0: none, for this and for the next. */
   readonly statementTimeoutMs?: number;
@@ -84,6 +85,7 @@ export function createDatabase<Tables>(options: DatabaseOptions): Database<Table
   return {
     kysely,
     transaction: async (work, own = {}) => {
+      const { isolationLevel = 'read committed' } = own;
       const limits = {
         statement_timeout: own.statementTimeoutMs ?? statementTimeoutMs,
         lock_timeout: own.lockTimeoutMs ?? lockTimeoutMs,
@@ -91,7 +93,7 @@ export function createDatabase<Tables>(options: DatabaseOptions): Database<Table
       };
       const patienceMs = patienceFor(own.statementTimeoutMs, queryTimeoutMs);
       return await queryPatience.run(patienceMs, () =>
-        retry(() => runOnce(kysely, work, limits, own.isolationLevel)),
+        retry(() => runOnce(kysely, work, limits, isolationLevel)),
       );
     },
     close: async () => {
@@ -152,10 +154,10 @@ async function runOnce<Tables, T>(
   kysely: Kysely<Tables>,
   work: (tx: Transaction<Tables>) => Promise<T>,
   limits: Readonly<Record<string, number>>,
-  isolationLevel: IsolationLevel | undefined,
+  isolationLevel: IsolationLevel,
 ): Promise<T> {
-  const builder = kysely.transaction();
-  const begin = isolationLevel === undefined ? builder : builder.setIsolationLevel(isolationLevel);
+  // Always said: a server's or a role's default may be stricter, and then statements fail that wait for others here.
+  const begin = kysely.transaction().setIsolationLevel(isolationLevel);
   let failure: { readonly error: unknown } | undefined;
   let worked = false;
   try {

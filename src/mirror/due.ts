@@ -28,7 +28,7 @@ export interface DueGroup {
  * schedule has changed follows the new one.
  */
 export async function makeKnown<T>(db: Database<T>, all: readonly Planned[], now: boolean): Promise<void> {
-  await sql`
+  const make = sql`
     insert into sync.due as d (team, run_group, schedule, due_at)
     select p.team, p."group", p.schedule, clock_timestamp()
     from jsonb_to_recordset(${JSON.stringify(all)}::jsonb) p (team text, "group" text, schedule text, "delayMs" float8)
@@ -37,7 +37,8 @@ export async function makeKnown<T>(db: Database<T>, all: readonly Planned[], now
         else (select clock_timestamp() + p."delayMs" * interval '1 ms'
               from jsonb_to_recordset(${JSON.stringify(all)}::jsonb) p (team text, "group" text, "delayMs" float8)
               where p.team = d.team and p."group" = d.run_group) end
-      where ${now} or d.schedule <> excluded.schedule`.execute(db.kysely);
+      where ${now} or d.schedule <> excluded.schedule`;
+  await db.transaction((tx) => make.execute(tx));
 }
 
 /** What of these teams is due, by team; the team that has waited longest first. */
@@ -70,12 +71,11 @@ export interface NextTime extends DueGroup {
 
 /** Sets the next times of groups, unless somebody has set another one since the run took them up. */
 export async function postpone<T>(db: Database<T>, team: string, next: readonly NextTime[]): Promise<void> {
-  await sql`
+  const set = sql`
     update sync.due d set due_at = clock_timestamp() + n."delayMs" * interval '1 ms'
     from jsonb_to_recordset(${JSON.stringify(next)}::jsonb) n ("group" text, "dueAt" text, "delayMs" float8)
-    where d.team = ${team} and d.run_group = n."group" and d.due_at = n."dueAt"::timestamptz`.execute(
-    db.kysely,
-  );
+    where d.team = ${team} and d.run_group = n."group" and d.due_at = n."dueAt"::timestamptz`;
+  await db.transaction((tx) => set.execute(tx));
 }
 
 /**
@@ -87,13 +87,14 @@ export async function hasten<T>(
   team: string,
   { debounceMs, everyMs }: { readonly debounceMs: number; readonly everyMs: number },
 ): Promise<void> {
-  await sql`
+  const set = sql`
     with soon as (
       select greatest(clock_timestamp() + ${debounceMs} * interval '1 ms',
                       coalesce(started_at, '-infinity') + ${everyMs} * interval '1 ms') as at
       from sync.due where team = ${team} and run_group = 'users')
     update sync.due set due_at = case when due_at <= started_at then soon.at else least(due_at, soon.at) end
-    from soon where team = ${team} and run_group = 'users'`.execute(db.kysely);
+    from soon where team = ${team} and run_group = 'users'`;
+  await db.transaction((tx) => set.execute(tx));
 }
 
 /** How every group of these teams stands. */
@@ -183,9 +184,10 @@ export async function readFreshEdits<T>(
 
 /** Keeps what a push sets out with, so that edits that can not be sent do not ask for one again and again. */
 export async function noteEdits<T>(db: Database<T>, team: string, mark: string): Promise<void> {
-  await sql`
+  const note = sql`
     insert into sync.due (team, run_group, mark) values (${team}, 'edits', ${mark})
-    on conflict (team, run_group) do update set mark = excluded.mark`.execute(db.kysely);
+    on conflict (team, run_group) do update set mark = excluded.mark`;
+  await db.transaction((tx) => note.execute(tx));
 }
 
 /** The configured names of all teams of the service, by their ids as text. */

@@ -122,11 +122,11 @@ export async function takeLease<T>(
 function createLease<T>(db: Database<T>, team: string, leaseId: string, ttlMs: number): Lease {
   let renewing = false;
   const renew = async () => {
-    // A transaction of ours may hold the row for long: one renewal at a time waits for it.
+    // Without an answer from the database one renewal is enough.
     if (renewing) return;
     renewing = true;
     try {
-      await extend(db.kysely, { team, leaseId, ttlMs }, sql`expires_at > clock_timestamp()`);
+      await db.transaction((tx) => prolong(tx, { team, leaseId, ttlMs }));
     } finally {
       renewing = false;
     }
@@ -146,9 +146,25 @@ function createLease<T>(db: Database<T>, team: string, leaseId: string, ttlMs: n
     },
     release: async () => {
       clearInterval(timer);
-      await sql`delete from sync.leases where team = ${team} and lease_id = ${leaseId}`.execute(db.kysely);
+      await db.transaction((tx) =>
+        sql`delete from sync.leases where team = ${team} and lease_id = ${leaseId}`.execute(tx),
+      );
     },
   };
+}
+
+/** A transaction of ours that holds the row extends the lease itself: nobody waits for it here. */
+async function prolong<T>(
+  tx: Transaction<T>,
+  { team, leaseId, ttlMs }: Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>,
+): Promise<void> {
+  await sql`
+    with mine as (
+      select team from sync.leases
+      where team = ${team} and lease_id = ${leaseId} and expires_at > clock_timestamp() for update skip locked
+    )
+    update sync.leases l set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
+    from mine where l.team = mine.team`.execute(tx);
 }
 
 /** Lets the rest of its transaction pass the triggers. @returns whether it was ours, and what was asked of it true */

@@ -10,18 +10,13 @@ export interface Probe {
   readonly answer: unknown;
 }
 
-export async function writeProbes<T>(
-  { kysely }: Database<T>,
-  team: string,
-  probes: readonly Probe[],
-): Promise<void> {
+export async function writeProbes<T>(db: Database<T>, team: string, probes: readonly Probe[]): Promise<void> {
   if (probes.length === 0) return;
-  await sql`
+  const write = sql`
     insert into sync.probes (team, probe, answer)
     select ${team}, s.probe, s.answer from jsonb_to_recordset(${toJson(probes)}::jsonb) as s (probe text, answer jsonb)
-    on conflict (team, probe) do update set answer = excluded.answer, probed_at = clock_timestamp()`.execute(
-    kysely,
-  );
+    on conflict (team, probe) do update set answer = excluded.answer, probed_at = clock_timestamp()`;
+  await db.transaction((tx) => write.execute(tx));
 }
 
 /** What the role of this connection may not do, of what a run has to. */

@@ -38,20 +38,21 @@ export function createSharedPace<T>(db: Database<T>, team: string, settings: Sha
   const latest = sql`clock_timestamp() + ${longestPauseMs + burst * periodMs} * interval '1 ms'`;
   return {
     reserve: async (calls) => {
-      const { rows } = await sql<{ wait_ms: number }>`
+      const take = sql<{ wait_ms: number }>`
         insert into sync.rate_limits as r (team, next_at)
         values (${team}, clock_timestamp() + ${calls * periodMs} * interval '1 ms')
         on conflict (team) do update
           set next_at = least(greatest(r.next_at, clock_timestamp()) + ${calls * periodMs} * interval '1 ms', ${latest})
-        returning greatest(0, extract(epoch from r.next_at - clock_timestamp()) * 1000 - ${burst * periodMs})::float8 as wait_ms
-      `.execute(db.kysely);
+        returning greatest(0, extract(epoch from r.next_at - clock_timestamp()) * 1000 - ${burst * periodMs})::float8 as wait_ms`;
+      const { rows } = await db.transaction((tx) => take.execute(tx));
       return rows[0]?.wait_ms ?? 0;
     },
     announcePause: async (pauseMs) => {
       const until = sql`clock_timestamp() + ${pauseMs + burst * periodMs} * interval '1 ms'`;
-      await sql`
+      const announce = sql`
         update sync.rate_limits set next_at = least(greatest(next_at, ${until}), ${latest})
-        where team = ${team}`.execute(db.kysely);
+        where team = ${team}`;
+      await db.transaction((tx) => announce.execute(tx));
     },
   };
 }
@@ -72,13 +73,12 @@ export async function readLesson<T>(
 
 /** Written only when it differs from what is there. */
 export async function writeLesson<T>(
-  { kysely }: Database<T>,
+  db: Database<T>,
   team: string,
   lesson: { readonly burst: number; readonly perMinute: number },
 ): Promise<void> {
-  await sql`
+  const write = sql`
     update sync.rate_limits set burst = ${lesson.burst}, per_minute = ${lesson.perMinute}, learned_at = clock_timestamp()
-    where team = ${team} and (burst, per_minute) is distinct from (${lesson.burst}::float8, ${lesson.perMinute}::float8)`.execute(
-    kysely,
-  );
+    where team = ${team} and (burst, per_minute) is distinct from (${lesson.burst}::float8, ${lesson.perMinute}::float8)`;
+  await db.transaction((tx) => write.execute(tx));
 }

@@ -39,7 +39,9 @@ export async function beginRun<T>(
 }
 
 export async function noteTeam<T>(db: Database<T>, runId: bigint, teamId: Id): Promise<void> {
-  await sql`update sync.runs set team_id = ${teamId} where run_id = ${runId}`.execute(db.kysely);
+  await db.transaction((tx) =>
+    sql`update sync.runs set team_id = ${teamId} where run_id = ${runId}`.execute(tx),
+  );
 }
 
 /** Nothing is noted of a run that another one has closed already. */

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { inspect } from 'node:util';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import {
@@ -214,6 +214,28 @@ describe.each(servers())('on $name', (server) => {
       expect((await read())[0]).toEqual({ id: 1n, n: 6 });
     });
 
+    test.each(['serializable', 'repeatable read'])(
+      'is read committed where the default is %s',
+      async (level) => {
+        const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db.kysely);
+        const name = sql.id(rows[0]?.name ?? '');
+        await sql`alter database ${name} set default_transaction_isolation = ${sql.lit(level)}`.execute(
+          db.kysely,
+        );
+        const strict = open();
+        const levelOf = (on: Kysely<Tables>) => sql`show transaction_isolation`.execute(on);
+        try {
+          expect((await levelOf(strict.kysely)).rows).toEqual([{ transaction_isolation: level }]);
+          const own = await strict.transaction(levelOf);
+          expect(own.rows).toEqual([{ transaction_isolation: 'read committed' }]);
+          const asked = await strict.transaction(levelOf, { isolationLevel: 'repeatable read' });
+          expect(asked.rows).toEqual([{ transaction_isolation: 'repeatable read' }]);
+        } finally {
+          await sql`alter database ${name} reset default_transaction_isolation`.execute(db.kysely);
+        }
+      },
+    );
+
     test('waits for a lock twice more, and then says who is in the way', async () => {
       const held = createLatch();
       const release = createLatch();
@@ -312,7 +334,7 @@ describe.each(servers())('on $name', (server) => {
   test('an answer to COMMIT that gets lost is an unknown outcome; here it had happened', async () => {
     const { proxy, url } = await openProxy();
     const other = open({ url });
-    proxy.onClientBytes = (bytes) => (bytes.includes('commit') ? 'forward-and-cut' : 'forward');
+    proxy.onClientBytes = (bytes) => (bytes.includes('commit\0') ? 'forward-and-cut' : 'forward');
     const outcome = other.transaction(async (tx) => await tx.updateTable('t').set({ n: 4 }).execute());
     expect(await failure(outcome)).toMatchObject({
       code: 'mirror',

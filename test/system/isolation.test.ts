@@ -1,0 +1,112 @@
+import { sql } from 'kysely';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runReconcile } from '../../src/app.ts';
+import { configSchema } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { addLookups } from '../../src/mirror/addresses.ts';
+import { writeCredentials } from '../../src/mirror/credentials.ts';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { hasten, makeKnown, noteEdits, postpone, readDue } from '../../src/mirror/due.ts';
+import { takeLease, underLease } from '../../src/mirror/lease.ts';
+import { writeProbes } from '../../src/mirror/probes.ts';
+import { createSharedPace, writeLesson } from '../../src/mirror/rate-limits.ts';
+import { recordStep } from '../../src/mirror/runs.ts';
+import { runResync } from '../../src/resync.ts';
+import { eventually } from '../support/eventually.ts';
+import { createStage, type Stage } from './stage.ts';
+
+/** Every writing statement of musterd's waits for others; under a stricter level it would fail instead. */
+describe('a database whose default is a stricter isolation level', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  /** From now on it is the default, and a write that did not say its level fails. */
+  const setDefault = async (level: string) => {
+    const { kysely } = stage.db;
+    const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(kysely);
+    await sql`alter database ${sql.id(rows[0]?.name ?? '')} set default_transaction_isolation = ${sql.lit(level)}`.execute(
+      kysely,
+    );
+    await sql`
+      create function public.refuse_default() returns trigger language plpgsql as $$
+      begin
+        if current_setting('transaction_isolation') <> 'read committed' then
+          raise '% on %.% did not say its level', tg_op, tg_table_schema, tg_table_name;
+        end if;
+        return null;
+      end $$`.execute(kysely);
+    const tables = await sql<{ schema: string; name: string }>`
+      select schemaname as schema, tablename as name from pg_tables where schemaname in ('mirror', 'sync')`.execute(
+      kysely,
+    );
+    for (const { schema, name } of tables.rows) {
+      await sql`create trigger refuse_default before insert or update or delete on ${sql.id(schema, name)}
+        for each statement execute function public.refuse_default()`.execute(kysely);
+    }
+    expect(tables.rows.length).toBeGreaterThan(20);
+    return createDatabase<unknown>({ url: stage.url, applicationName: 'musterd test' });
+  };
+
+  it.each(['serializable', 'repeatable read'])('%s: every write says its own', async (level) => {
+    stage = await createStage({ emulator: { users: 12, tags: 5, fields: 2 } });
+    const db = await setDefault(level);
+    const log = createLog({ level: 'silent' });
+    const config = configSchema.parse({ ...stage.config, lease: { ttlMs: 1_000 } });
+    const strict = () => runReconcile(db, config, 'reconcile', { log });
+    try {
+      expect(await sql`show transaction_isolation`.execute(db.kysely)).toMatchObject({
+        rows: [{ transaction_isolation: level }],
+      });
+      expect(await strict()).toMatchObject({ outcome: 'complete' });
+      const [pushed, pulled] = stage.emulator.team.users().filter(({ email }) => email !== null);
+      stage.emulator.team.editUser(pulled?.id ?? 0, { email: 'pulled@example.com' });
+      await db.transaction((tx) =>
+        sql`update mirror.users set email = 'pushed@example.com' where id = ${pushed?.id}`.execute(tx),
+      );
+      expect(await strict()).toMatchObject({ outcome: 'complete', counts: { pushed: 1, pulled: 1 } });
+      await runResync(db, config, { log });
+
+      const { rows } = await sql<{ team_id: bigint }>`select team_id from sync.teams`.execute(db.kysely);
+      const teamId = rows[0]?.team_id ?? 0n;
+      await addLookups(db, teamId, [{ email: 'new@example.com', phone: null }]);
+      await writeCredentials(db, 'default', [{ fingerprint: 'f', acceptedAtMs: 0 }]);
+      await writeProbes(db, 'default', [{ probe: 'p', answer: true }]);
+      await writeLesson(db, 'default', { burst: 3, perMinute: 60 });
+      await createSharedPace(db, 'default', { perMinute: 6_000, burst: 12 }).announcePause(1);
+      await makeKnown(db, [{ team: 'default', group: 'users', schedule: 's', delayMs: 1_000 }], true);
+      const due = (await readDue(db.kysely, ['default'])).get('default') ?? [];
+      await postpone(
+        db,
+        'default',
+        due.map((one) => ({ ...one, delayMs: 1_000 })),
+      );
+      await hasten(db, 'default', { debounceMs: 1, everyMs: 1 });
+      await noteEdits(db, 'default', 'mark');
+      await underLease(db, { team: 'default', lease: { ttlMs: 1_000 } }, (tx) =>
+        recordStep(tx, { team: 'default', teamId, command: 'approve' }),
+      );
+    } finally {
+      await db.close();
+    }
+  });
+
+  it('a lease is renewed under it, and any number of processes take from the pace at once', async () => {
+    stage = await createStage({ emulator: { users: 2, tags: 0, fields: 0 } });
+    const db = await setDefault('serializable');
+    try {
+      const lease = await takeLease(db, 'renewed', { ttlMs: 1_000 });
+      const expiry = async () => {
+        const { rows } = await sql<{ at: Date }>`select expires_at as at from sync.leases`.execute(db.kysely);
+        return rows[0]?.at.getTime() ?? 0;
+      };
+      const first = await expiry();
+      await eventually('it is renewed', async () => (await expiry()) > first);
+      await lease.release();
+      const pace = createSharedPace(db, 'shared', { perMinute: 600, burst: 12 });
+      const waits = await Promise.all(Array.from({ length: 60 }, () => pace.reserve(1)));
+      expect(waits.filter((wait) => wait === 0).length).toBeLessThan(60);
+    } finally {
+      await db.close();
+    }
+  });
+});
