@@ -5,7 +5,7 @@ import { checkTeam } from '../mirror/teams.ts';
 import type { Team } from '../model/team.ts';
 import { credentialUses, fingerprintsOf } from '../places.ts';
 import type { Client } from '../service/client.ts';
-import { inWords, type Report } from './check-report.ts';
+import type { Report } from './check-report.ts';
 import { seconds } from './output.ts';
 
 const words = { current: 'API secret', next: 'next API secret', 'api-key': 'legacy API key' } as const;
@@ -56,7 +56,7 @@ export async function checkTeamOf(
     report.add('team', 'ok', `${team.id} "${team.name ?? ''}", ${team.members.length} members`);
     return true;
   } catch (error) {
-    report.add('team', 'fail', inWords(error));
+    report.fail('team', error);
     return false;
   }
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../mirror/database.ts';
 import { pendingMigrations } from '../mirror/migrate.ts';
 import { missingPrivileges, readServer } from '../mirror/probes.ts';
-import { inWords, type Report } from './check-report.ts';
+import type { Report } from './check-report.ts';
 
 /** Version, encoding, migrations, privileges. @returns whether the schema is there and complete */
 export async function checkDatabase(db: Database<unknown>, report: Report): Promise<boolean> {
@@ -23,7 +23,7 @@ export async function checkDatabase(db: Database<unknown>, report: Report): Prom
     else report.add('privileges', 'ok', 'all that a run needs');
     return true;
   } catch (error) {
-    report.add('database', 'fail', inWords(error));
+    report.fail('database', error);
     return false;
   }
 }

@@ -12,22 +12,32 @@ export interface Finding {
 /** What a check may add to: findings for the table, probes for the database. */
 export interface Report {
   add(check: string, verdict: Finding['verdict'], detail: string): void;
+  /** A check that came to no end. */
+  fail(check: string, error: unknown): void;
   probe(probe: string, answer: unknown, verdict: Finding['verdict'], detail: string): void;
   readonly findings: readonly Finding[];
   readonly probes: readonly Probe[];
+  /** What kept it from looking further. */
+  readonly errors: readonly unknown[];
 }
 
 export function createReport(): Report {
   const findings: Finding[] = [];
   const probes: Probe[] = [];
+  const errors: unknown[] = [];
   return {
     add: (check, verdict, detail) => void findings.push({ check, verdict, detail }),
+    fail: (check, error) => {
+      findings.push({ check, verdict: 'fail', detail: inWords(error) });
+      errors.push(error);
+    },
     probe: (probe, answer, verdict, detail) => {
       findings.push({ check: probe, verdict, detail });
       probes.push({ probe, answer });
     },
     findings,
     probes,
+    errors,
   };
 }
 

@@ -7,9 +7,10 @@ import { createService, openMirror, sharePace } from '../places.ts';
 import { checkClock, checkCredentials, checkTeamOf } from './check-access.ts';
 import { checkDatabase } from './check-database.ts';
 import { probeService } from './check-probes.ts';
-import { createReport, inWords, type Report } from './check-report.ts';
+import { createReport, type Report } from './check-report.ts';
 import { probeWrites } from './check-write-probe.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { errorInJson } from './error-in-json.ts';
 import { paint, printJson, printTable } from './output.ts';
 import { readSettings } from './setup.ts';
 
@@ -22,7 +23,7 @@ export async function checkCommand(
   const { config, log } = readSettings(context);
   report.add('configuration', 'ok', config.service.baseUrl ?? 'no service');
   const mirror = await openMirror(config, () => {}).catch((error: unknown) => {
-    report.add('database', 'fail', inWords(error));
+    report.fail('database', error);
     return undefined;
   });
   try {
@@ -50,7 +51,10 @@ async function checkService(
   const mode = writeProbe === undefined ? 'read-only' : 'read-write';
   const service = createService(config, mode, { log, signal: context.signal, pace });
   try {
-    if (!(await checkCredentials(service, config, db, report))) return exitCode.credentials;
+    if (!(await checkCredentials(service, config, db, report))) {
+      report.fail('service', new MusterdError('credentials', 'The service accepts none of the credentials'));
+      return exitCode.credentials;
+    }
     checkClock(service, config, report);
     const team = await service.team();
     if (!(await checkTeamOf(team, config, db, report))) return exitCode.configuration;
@@ -58,8 +62,8 @@ async function checkService(
     if (writeProbe !== undefined) await probeWrites(service, team, db, config, writeProbe, report);
     return exitCode.ok;
   } catch (error) {
-    if (error instanceof MusterdError && ['stopped', 'usage'].includes(error.code)) throw error;
-    report.add('service', 'fail', inWords(error));
+    if (error instanceof MusterdError && ['stopped', 'usage', 'lease-held'].includes(error.code)) throw error;
+    report.fail('service', error);
     return exitCode.ok;
   } finally {
     await service.close();
@@ -69,9 +73,10 @@ async function checkService(
 const marks = { ok: 'ok', note: 'note', fail: 'FAIL' } as const;
 const styles = { ok: 'green', note: 'yellow', fail: 'red' } as const;
 
-function show(context: Context, { findings, probes }: Report): void {
+function show(context: Context, { findings, probes, errors }: Report): void {
   if (context.json) {
-    printJson(context, { ok: findings.every(({ verdict }) => verdict !== 'fail'), findings, probes });
+    const error = errors.length === 0 ? null : errorInJson(errors[0]);
+    printJson(context, { ok: findings.every(({ verdict }) => verdict !== 'fail'), error, findings, probes });
     return;
   }
   const rows = findings.map(({ check, verdict, detail }) => [

@@ -1,7 +1,7 @@
 /** The same for one team after the other, as `musterd reconcile` does where the file names several. */
 import type { Config } from '../config.ts';
-import { MusterdError } from '../errors.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { errorInJson } from './error-in-json.ts';
 import { printJson, printLine } from './output.ts';
 
 /** The gravest first. What was not done at all comes before what was done and waits for a person. */
@@ -26,11 +26,6 @@ export interface TeamWork<R> {
   readonly print: (result: R) => void;
   readonly inJson: (result: R) => object;
   readonly codeOf: (result: R) => ExitCode;
-}
-
-function errorInJson(error: unknown): object {
-  const code = error instanceof MusterdError ? error.code : 'unexpected';
-  return { code, message: error instanceof Error ? error.message : String(error) };
 }
 
 /**

@@ -95,7 +95,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   'node-cron': ['daemon'],
   'prom-client': ['daemon'],
   pino: ['log.ts'],
-  commander: ['main.ts'],
+  commander: ['command-line.ts', 'program.ts'],
   'cli-table3': ['commands'],
   'cli-progress': ['commands'],
   yaml: ['config-sources.ts'],

@@ -1,0 +1,290 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { carryOut, exitCodes } from '../../src/command-line.ts';
+import { errorInJson } from '../../src/commands/error-in-json.ts';
+import { MusterdError } from '../../src/errors.ts';
+import { takeLease } from '../../src/mirror/lease.ts';
+import { createProgram } from '../../src/program.ts';
+import { ROOT, temporaryFolder } from '../support/checkout.ts';
+import { eventually } from '../support/eventually.ts';
+import { inProcess } from './in-process.ts';
+import { startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+const folder = temporaryFolder();
+const addresses = join(folder.path, 'addresses');
+writeFileSync(addresses, 'nobody@example.com\n');
+afterAll(() => folder[Symbol.dispose]());
+
+/** Arguments with which a command gets as far as its settings; nothing more than its name where left out. */
+const wellUsed: Readonly<Record<string, readonly string[]>> = {
+  approve: ['abcdef', '--reason', 'it is right'],
+  hold: ['41000001', '--until', '2h', '--reason', 'a visit'],
+  'lookups add': [addresses],
+  resolve: ['41000001', 'phone', '--take', 'mirror', '--reason', 'it is right'],
+  resync: ['--adopt-service'],
+  undo: ['1'],
+  why: ['41000001'],
+};
+
+function leavesOf(command: Command, path: readonly string[] = []): readonly [string, Command][] {
+  if (command.commands.length === 0) return [[path.join(' '), command]];
+  return command.commands.flatMap((inner) => leavesOf(inner, [...path, inner.name()]));
+}
+
+const silent = { write: () => undefined };
+const program = createProgram({ version: '0', out: silent, err: silent, wire: () => {} });
+const commands = leavesOf(program)
+  .filter(([, command]) => command.options.some(({ long }) => long === '--json'))
+  .map(([name]) => name);
+
+/** What is on stdout has to be this and nothing else. */
+function errorIn(stdout: string): { readonly code: string; readonly message: string } {
+  const { error, ...rest } = JSON.parse(stdout) as {
+    error: { code: string; message: string; hint: string | null };
+  };
+  expect(rest).toEqual({});
+  expect(Object.keys(error)).toEqual(['code', 'message', 'hint']);
+  expect(error.message).not.toBe('');
+  expect([null, expect.any(String)]).toContainEqual(error.hint);
+  return error;
+}
+
+const call = (name: string) => [...name.split(' '), '--json', ...(wellUsed[name] ?? [])];
+
+describe('an error under --json', () => {
+  it('is looked at for every command that has the option', () => {
+    expect(commands.length).toBeGreaterThan(14);
+    expect(Object.keys(wellUsed).filter((name) => !commands.includes(name))).toEqual([]);
+  });
+
+  it.each(commands)(
+    'is JSON on stdout, and words on stderr, where %s meets a wrong setting',
+    async (name) => {
+      const { code, stdout, stderr } = await inProcess(call(name), { MUSTERD__nonsense__a: '1' });
+      expect(code).toBe(78);
+      expect(errorIn(stdout)).toMatchObject({
+        code: 'configuration',
+        message: expect.stringContaining('MUSTERD__nonsense__a') as string,
+      });
+      expect(stderr).toContain('MUSTERD__nonsense__a');
+    },
+  );
+
+  it.each(commands)('is JSON on stdout where %s is used wrongly, wherever --json stands', async (name) => {
+    for (const args of [
+      [...call(name), '--nonsense'],
+      [...name.split(' '), '--nonsense', ...(wellUsed[name] ?? []), '--json'],
+      [...call(name), 'and', 'words', 'too', 'many'],
+    ]) {
+      const { code, stdout, stderr } = await inProcess(args);
+      expect(code).toBe(64);
+      const { code: word, message } = errorIn(stdout);
+      expect(word).toBe('usage');
+      expect(message).not.toMatch(/^error:|\n/);
+      expect(stderr).toContain(message.split(' (')[0]);
+    }
+  });
+
+  it.each(commands)('is JSON on stdout where %s finds no database', async (name) => {
+    const { code, stdout } = await inProcess(call(name), {
+      DATABASE_URL: 'postgres://u:pass-word-canary@127.0.0.1:9/x',
+      MUSTERD_BASE_URL: 'http://127.0.0.1:9',
+      MUSTERD_SECRET_ID: 'me',
+      MUSTERD_SECRET_KEY: 'my-own-secret-key',
+    });
+    expect(code).toBe(1);
+    expect(stdout).not.toContain('pass-word-canary');
+    // The doctor reports what it found; that is its answer, and the error stands beside it.
+    const error = name === 'check' ? (JSON.parse(stdout) as { error: object }).error : errorIn(stdout);
+    expect(error).toMatchObject({ code: 'mirror' });
+  });
+
+  it.each([
+    [['nonsense', '--json']],
+    [['--json']],
+    [['lookups', '--json']],
+    [['lookups', 'add', '--json']],
+    [['approve', 'abcdef', '--json']],
+    [['reconcile', '--json', '--wait', 'long']],
+    [['hold', '1', '--json', '--until', 'never', '--reason', 'why']],
+  ])('is JSON on stdout for %j', async (args) => {
+    const { code, stdout } = await inProcess(args);
+    expect(code).toBe(64);
+    expect(errorIn(stdout).code).toBe('usage');
+  });
+
+  it.each([[['nonsense']], [['reconcile', '--nonsense']], [['api', 'GET', '/v1/team', '--nonsense']], [[]]])(
+    'is only on stderr for %j, which asks for none',
+    async (args) => {
+      expect(await inProcess(args)).toMatchObject({ code: 64, stdout: '' });
+    },
+  );
+
+  it('is no error where somebody asks for help', async () => {
+    const { code, stdout } = await inProcess(['reconcile', '--json', '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Usage: musterd reconcile');
+  });
+
+  it.each([
+    [new MusterdError('mirror', 'away', { hint: 'Start it.' }), { code: 'mirror', hint: 'Start it.' }],
+    [new MusterdError('stopped', 'away'), { code: 'stopped', hint: null }],
+    [new TypeError('away'), { code: 'unexpected', hint: null }],
+    ['away', { code: 'unexpected', hint: null }],
+  ])('has a code, a message and a hint, whatever %s is', (error, expected) => {
+    expect(errorInJson(error)).toEqual({ ...expected, message: 'away' });
+  });
+
+  it.each([
+    [true, '{ "error": { "code": "mirror", "message": "lost", "hint": null } }'],
+    [false, 'as far as it got'],
+  ])('takes the place of what was written before, with --json: %s', async (json, left) => {
+    let stdout = '';
+    const world = {
+      args: [],
+      env: {},
+      out: { write: (text: string) => (stdout += text) },
+      err: silent,
+      leave: () => {},
+    };
+    const code = await carryOut(world, json, async ({ out }) => {
+      out.write('as far as it got');
+      throw new MusterdError('mirror', 'lost');
+    });
+    expect(code).toBe(1);
+    expect(stdout.replaceAll(/\s+/g, ' ').trim()).toBe(left);
+  });
+
+  it('has a code that docs/operations.md explains', () => {
+    const manual = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
+    const [, section = ''] = manual.split('\n### Errors for scripts\n');
+    const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `([a-z-]+)` \| (\d+) \|/gm)];
+    expect(rows.map(([, code, exit]) => [code, Number(exit)])).toEqual([
+      ...Object.entries(exitCodes),
+      ['unexpected', 1],
+    ]);
+  });
+});
+
+describe('an error under --json, in the middle of something', () => {
+  let stage: Stage;
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+    MUSTERD__lease__waitMs: '0',
+  });
+  beforeAll(async () => {
+    stage = await createStage();
+    await stage.run();
+  });
+  afterAll(() => stage.close());
+
+  it.each(['reconcile', 'plan', 'verify', 'resync', 'check'])(
+    'is one document where the service refuses the credentials of %s',
+    async (name) => {
+      const env = { ...environment(), MUSTERD_SECRET_KEY: 'another-key-of-nobody' };
+      const { code, stdout } = await inProcess(call(name), env);
+      expect(code).toBe(77);
+      const error = name === 'check' ? (JSON.parse(stdout) as { error: object }).error : errorIn(stdout);
+      expect(error).toMatchObject({ code: 'credentials' });
+    },
+  );
+
+  it('is one document where another run has the lease', async () => {
+    const [user] = stage.emulator.team.users();
+    const lease = await takeLease(stage.db, 'default', { ttlMs: 60_000 });
+    try {
+      for (const args of [
+        ['reconcile', '--json'],
+        ['hold', String(user?.id), '--json', '--until', '2h', '--reason', 'a visit'],
+        ['check', '--json', '--write-probe', String(user?.id)],
+      ]) {
+        const { code, stdout } = await inProcess(args, environment());
+        expect({ args, code }).toEqual({ args, code: 75 });
+        expect(errorIn(stdout).code).toBe('lease-held');
+      }
+    } finally {
+      await lease.release();
+    }
+  });
+
+  it.each([
+    ['an orderly end', 1],
+    ['an end at once', 2],
+  ] as const)('is one document where somebody asks for %s', async (_, signals) => {
+    const gate = Promise.withResolvers<void>();
+    let reached = false;
+    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
+      reached = true;
+      await gate.promise;
+    });
+    try {
+      const running = startMusterd(['reconcile', '--json'], environment());
+      await eventually('the run reads tags', () => reached);
+      for (let sent = 0; sent < signals; sent += 1) running.process.kill(sent === 0 ? 'SIGTERM' : 'SIGINT');
+      if (signals === 1) gate.resolve();
+      const { code, stdout } = await running.ended;
+      expect(code).toBe(1);
+      expect(errorIn(stdout).code).toBe('stopped');
+    } finally {
+      gate.resolve();
+      unhook();
+    }
+  });
+
+  it('is one document where something that nobody foresaw happens', async () => {
+    const gate = Promise.withResolvers<void>();
+    let reached = false;
+    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
+      reached = true;
+      await gate.promise;
+    });
+    try {
+      const crash = "process.on('SIGUSR2',()=>{throw(new(TypeError)('out-of-the-blue'))})";
+      const env = { ...environment(), NODE_OPTIONS: `--import=data:text/javascript,${crash}` };
+      const running = startMusterd(['reconcile', '--json'], env);
+      await eventually('the run reads tags', () => reached);
+      running.process.kill('SIGUSR2');
+      await eventually('it is told', () => running.output().stderr.includes('out-of-the-blue'));
+      gate.resolve();
+      const { code, stdout } = await running.ended;
+      expect(code).toBe(1);
+      expect(errorIn(stdout)).toEqual({ code: 'unexpected', message: 'out-of-the-blue', hint: null });
+    } finally {
+      gate.resolve();
+      unhook();
+    }
+  });
+
+  it('stands with each team that failed, where there are several', async () => {
+    const { MUSTERD_BASE_URL: baseUrl, ...secret } = stage.emulator.environment;
+    const file = join(folder.path, 'teams.yaml');
+    const service = (key: string | undefined) =>
+      JSON.stringify({ baseUrl, secretId: secret['MUSTERD_SECRET_ID'], secretKey: key });
+    writeFileSync(
+      file,
+      `teams:\n  default: {service: ${service(secret['MUSTERD_SECRET_KEY'])}}\n  south: {service: ${service(
+        'another-key-of-nobody',
+      ).replace('"secretId":"', '"secretId":"s')}}\n`,
+    );
+    const env = { DATABASE_URL: stage.url, MUSTERD__rate__perMinute: '100000' };
+    const { code, stdout } = await inProcess(['reconcile', '--json', '--config', file], env);
+    expect(code).toBe(77);
+    const [north, south] = JSON.parse(stdout) as Readonly<Record<string, unknown>>[];
+    expect(north).toMatchObject({ name: 'default', exit_code: 0 });
+    expect(north).not.toHaveProperty('error');
+    expect(south).toEqual({
+      name: 'south',
+      exit_code: 77,
+      error: {
+        code: 'credentials',
+        message: expect.any(String) as string,
+        hint: expect.any(String) as string,
+      },
+    });
+  });
+});
