@@ -24,7 +24,7 @@ export const queryPatience = new AsyncLocalStorage<number>();
  * a lost connection is an error of the statement that was under way and never of the process; a statement
  * without an answer ends after a while and takes its connection along.
  *
- * No server setting is made here: behind a PgBouncer in transaction mode a start-up option is refused
+ * No setting of a session is made here: behind a PgBouncer in transaction mode a start-up option is refused
  * and a session's SET would reach somebody else's session.
  */
 export function createPool(connection: ConnectionUrl, options: PoolOptions): PostgresPool {
@@ -60,6 +60,38 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
         for (const socket of tried) socket.destroy();
         throw describeConnectError(error, connection.shown);
       }
+    },
+  };
+}
+
+/**
+ * What stands in a schema that others may create in (`public`, before Postgres 15) must not run in place of what
+ * is meant, with the rights of musterd: `public.concat(text, text)` fits better than Postgres's own `concat`.
+ */
+export const safePath = 'pg_catalog, pg_temp';
+
+/**
+ * The same connections, for statements outside of transactions: each gets one of its own, since a search_path can
+ * not be set for longer than that (see `createPool`).
+ */
+export function withOwnTransactions(pool: PostgresPool): PostgresPool {
+  return {
+    ...pool,
+    connect: async () => {
+      const client = await pool.connect();
+      const query = async (text: string, values: readonly unknown[]) => {
+        try {
+          await client.query(`begin isolation level read committed; set local search_path = ${safePath}`, []);
+          const result = await client.query(text, values);
+          await client.query('commit', []);
+          return result;
+        } catch (error) {
+          // On a broken connection this fails as well; the first error says more.
+          await client.query('rollback', []).catch(() => {});
+          throw error;
+        }
+      };
+      return { ...client, query: query as PostgresPoolClient['query'] };
     },
   };
 }

@@ -4,14 +4,16 @@ import {
   type IsolationLevel,
   isAbortedTransactionError,
   Kysely,
+  type LogEvent,
   PostgresAdapter,
   PostgresDialect,
+  type PostgresPool,
   sql,
   type Transaction,
 } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import { sqlState } from './database-errors.ts';
-import { createPool, queryPatience } from './database-pool.ts';
+import { createPool, queryPatience, safePath, withOwnTransactions } from './database-pool.ts';
 import { readConnectionUrl } from './database-url.ts';
 
 export interface DatabaseOptions {
@@ -48,8 +50,10 @@ export interface TransactionOptions {
 }
 
 export interface Database<Tables> {
-  /** For reads of one statement. Writes go through `transaction`. */
+  /** For reads of one statement, each in a transaction of its own. Writes go through `transaction`. */
   readonly kysely: Kysely<Tables>;
+  /** For SQL that a person wrote (`runSqlText`): sent as it is, and read by the search_path of the session. */
+  readonly asTyped: Kysely<Tables>;
   /**
    * Runs `work` in one transaction and resolves only when Postgres said that it committed. `work` runs
    * again, from the start, after a deadlock or serialization failure (5 times at most) and after a lock or
@@ -78,12 +82,13 @@ export function createDatabase<Tables>(options: DatabaseOptions): Database<Table
     onConnectionError: options.onConnectionError,
   });
   const { onQuery } = options;
-  const kysely = new Kysely<Tables>({
-    dialect: createDialect(new PostgresDialect({ pool })),
-    ...(onQuery === undefined ? {} : { log: ({ queryDurationMillis }) => onQuery(queryDurationMillis) }),
-  });
+  const log = onQuery === undefined ? {} : { log: (event: LogEvent) => onQuery(event.queryDurationMillis) };
+  const open = (own: PostgresPool) =>
+    new Kysely<Tables>({ dialect: createDialect(new PostgresDialect({ pool: own })), ...log });
+  const [kysely, asTyped] = [open(withOwnTransactions(pool)), open(pool)];
   return {
     kysely,
+    asTyped,
     transaction: async (work, own = {}) => {
       const { isolationLevel = 'read committed' } = own;
       const limits = {
@@ -93,11 +98,11 @@ export function createDatabase<Tables>(options: DatabaseOptions): Database<Table
       };
       const patienceMs = patienceFor(own.statementTimeoutMs, queryTimeoutMs);
       return await queryPatience.run(patienceMs, () =>
-        retry(() => runOnce(kysely, work, limits, isolationLevel)),
+        retry(() => runOnce(asTyped, work, limits, isolationLevel)),
       );
     },
     close: async () => {
-      await kysely.destroy();
+      await Promise.all([kysely.destroy(), asTyped.destroy()]);
       await pool.end();
     },
   };
@@ -179,13 +184,17 @@ async function runOnce<Tables, T>(
   }
 }
 
-/** SET LOCAL, three at once, with values as parameters. */
+/** SET LOCAL, all at once, with values as parameters. */
 async function setLocally<Tables>(
   tx: Transaction<Tables>,
   limits: Readonly<Record<string, number>>,
 ): Promise<void> {
-  const settings = Object.entries(limits).map(([name, ms]) => sql`set_config(${name}, ${`${ms}ms`}, true)`);
-  await sql`select ${sql.join(settings)}`.execute(tx);
+  const settings = Object.entries(limits).map(
+    ([name, ms]) => sql`pg_catalog.set_config(${name}, ${`${ms}ms`}, true)`,
+  );
+  await sql`select pg_catalog.set_config('search_path', ${safePath}, true), ${sql.join(settings)}`.execute(
+    tx,
+  );
 }
 
 function describeCommitError(error: unknown): unknown {

@@ -60,9 +60,9 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
       ['ssl', 'on'],
     ] as const) {
       // ALTER SYSTEM takes no parameters.
-      await sql`alter system set ${sql.id(name)} = ${sql.id(value)}`.execute(admin.kysely);
+      await sql`alter system set ${sql.id(name)} = ${sql.id(value)}`.execute(admin.asTyped);
     }
-    await sql`select pg_reload_conf()`.execute(admin.kysely);
+    await sql`select pg_reload_conf()`.execute(admin.asTyped);
     await eventually('TLS is on', async () => (await connect('sslmode=no-verify')).encrypted);
     await admin.close();
   });

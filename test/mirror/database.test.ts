@@ -16,7 +16,7 @@ import { servers } from '../support/servers.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 interface Tables {
-  t: { id: bigint; n: number };
+  'public.t': { id: bigint; n: number };
 }
 
 async function failure(promise: Promise<unknown>): Promise<MusterdError> {
@@ -57,18 +57,18 @@ describe.each(servers())('on $name', (server) => {
   beforeAll(async () => {
     database = await createTestDatabase<Tables>({ server, empty: true });
     db = database.db;
-    await sql`create table t (id bigint primary key, n int not null)`.execute(db.kysely);
+    await sql`create table public.t (id bigint primary key, n int not null)`.execute(db.kysely);
   });
   beforeEach(async () => {
-    await sql`truncate t`.execute(db.kysely);
-    await sql`insert into t values (1, 0), (2, 0)`.execute(db.kysely);
+    await sql`truncate public.t`.execute(db.kysely);
+    await sql`insert into public.t values (1, 0), (2, 0)`.execute(db.kysely);
   });
   afterAll(async () => {
     for (const closer of closers.toReversed()) await closer();
     await database.close();
   });
 
-  const read = async () => await db.kysely.selectFrom('t').selectAll().orderBy('id').execute();
+  const read = async () => await db.kysely.selectFrom('public.t').selectAll().orderBy('id').execute();
 
   test('reads values without loss', async () => {
     const { rows } = await sql`
@@ -108,7 +108,7 @@ describe.each(servers())('on $name', (server) => {
   describe('transaction', () => {
     test('commits and hands on the result', async () => {
       const result = await db.transaction(async (tx) => {
-        await tx.updateTable('t').set({ n: 7 }).where('id', '=', 1n).execute();
+        await tx.updateTable('public.t').set({ n: 7 }).where('id', '=', 1n).execute();
         return 'done';
       });
       expect(result).toBe('done');
@@ -121,7 +121,7 @@ describe.each(servers())('on $name', (server) => {
     test('undoes everything when the work throws, and throws the same error', async () => {
       const mine = new Error('mine');
       const outcome = db.transaction(async (tx) => {
-        await tx.deleteFrom('t').execute();
+        await tx.deleteFrom('public.t').execute();
         throw mine;
       });
       await expect(outcome).rejects.toBe(mine);
@@ -132,7 +132,7 @@ describe.each(servers())('on $name', (server) => {
       let runs = 0;
       const outcome = db.transaction(async (tx) => {
         runs += 1;
-        await tx.insertInto('t').values({ id: 1n, n: 1 }).execute();
+        await tx.insertInto('public.t').values({ id: 1n, n: 1 }).execute();
       });
       await expect(outcome).rejects.toMatchObject({ code: '23505' });
       expect(runs).toBe(1);
@@ -156,7 +156,7 @@ describe.each(servers())('on $name', (server) => {
 
     test('fails when an error was swallowed inside it, since Postgres undid it', async () => {
       const outcome = db.transaction(async (tx) => {
-        await tx.updateTable('t').set({ n: 9 }).execute();
+        await tx.updateTable('public.t').set({ n: 9 }).execute();
         await sql`select 1/0`.execute(tx).catch(() => undefined);
       });
       expect(await failure(outcome)).toMatchObject({
@@ -167,12 +167,14 @@ describe.each(servers())('on $name', (server) => {
     });
 
     test('fails when a deferred constraint refuses the commit', async () => {
-      await sql`create table if not exists child (id bigint references t deferrable initially deferred)`.execute(
+      await sql`create table if not exists public.child (id bigint references public.t deferrable initially deferred)`.execute(
         db.kysely,
       );
-      const outcome = db.transaction(async (tx) => await sql`insert into child values (99)`.execute(tx));
+      const outcome = db.transaction(
+        async (tx) => await sql`insert into public.child values (99)`.execute(tx),
+      );
       await expect(outcome).rejects.toMatchObject({ code: '23503' });
-      await sql`drop table child`.execute(db.kysely);
+      await sql`drop table public.child`.execute(db.kysely);
     });
 
     test('runs again after a deadlock', async () => {
@@ -182,14 +184,14 @@ describe.each(servers())('on $name', (server) => {
         db.transaction(async (tx) => {
           runs += 1;
           await tx
-            .updateTable('t')
+            .updateTable('public.t')
             .set((eb) => ({ n: eb('n', '+', 1) }))
             .where('id', '=', first)
             .execute();
           both[mine].open();
           await both[mine === 0 ? 1 : 0].opened;
           await tx
-            .updateTable('t')
+            .updateTable('public.t')
             .set((eb) => ({ n: eb('n', '+', 1) }))
             .where('id', '=', second)
             .execute();
@@ -204,9 +206,9 @@ describe.each(servers())('on $name', (server) => {
       await db.transaction(
         async (tx) => {
           runs += 1;
-          await tx.selectFrom('t').selectAll().execute();
-          if (runs === 1) await sql`update t set n = 5 where id = 1`.execute(db.kysely);
-          await sql`update t set n = n + 1 where id = 1`.execute(tx);
+          await tx.selectFrom('public.t').selectAll().execute();
+          if (runs === 1) await sql`update public.t set n = 5 where id = 1`.execute(db.kysely);
+          await sql`update public.t set n = n + 1 where id = 1`.execute(tx);
         },
         { isolationLevel: 'repeatable read' },
       );
@@ -225,7 +227,9 @@ describe.each(servers())('on $name', (server) => {
         const strict = open();
         const levelOf = (on: Kysely<Tables>) => sql`show transaction_isolation`.execute(on);
         try {
-          expect((await levelOf(strict.kysely)).rows).toEqual([{ transaction_isolation: level }]);
+          expect((await levelOf(strict.asTyped)).rows).toEqual([{ transaction_isolation: level }]);
+          const alone = await levelOf(strict.kysely);
+          expect(alone.rows).toEqual([{ transaction_isolation: 'read committed' }]);
           const own = await strict.transaction(levelOf);
           expect(own.rows).toEqual([{ transaction_isolation: 'read committed' }]);
           const asked = await strict.transaction(levelOf, { isolationLevel: 'repeatable read' });
@@ -240,7 +244,7 @@ describe.each(servers())('on $name', (server) => {
       const held = createLatch();
       const release = createLatch();
       const holder = db.transaction(async (tx) => {
-        await sql`lock table t`.execute(tx);
+        await sql`lock table public.t`.execute(tx);
         held.open();
         await release.opened;
       });
@@ -249,7 +253,7 @@ describe.each(servers())('on $name', (server) => {
       const outcome = db.transaction(
         async (tx) => {
           runs += 1;
-          await sql`update t set n = 1`.execute(tx);
+          await sql`update public.t set n = 1`.execute(tx);
         },
         { lockTimeoutMs: 30 },
       );
@@ -309,18 +313,20 @@ describe.each(servers())('on $name', (server) => {
     test('inside a transaction fails that one alone', async () => {
       const other = open({ maxConnections: 1 });
       const outcome = other.transaction(async (tx) => {
-        await tx.updateTable('t').set({ n: 3 }).execute();
+        await tx.updateTable('public.t').set({ n: 3 }).execute();
         await terminate(await pidOf(tx));
-        await tx.selectFrom('t').selectAll().execute();
+        await tx.selectFrom('public.t').selectAll().execute();
       });
       expect((await failure(outcome)).code).toBe('mirror');
-      expect((await other.kysely.selectFrom('t').select('n').execute()).map(({ n }) => n)).toEqual([0, 0]);
+      expect((await other.kysely.selectFrom('public.t').select('n').execute()).map(({ n }) => n)).toEqual([
+        0, 0,
+      ]);
     });
 
     test('between the last statement and the commit is not taken for success', async () => {
       const other = open({ maxConnections: 1 });
       const outcome = other.transaction(async (tx) => {
-        await tx.updateTable('t').set({ n: 3 }).execute();
+        await tx.updateTable('public.t').set({ n: 3 }).execute();
         await terminate(await pidOf(tx));
       });
       expect(await failure(outcome)).toMatchObject({
@@ -335,7 +341,7 @@ describe.each(servers())('on $name', (server) => {
     const { proxy, url } = await openProxy();
     const other = open({ url });
     proxy.onClientBytes = (bytes) => (bytes.includes('commit\0') ? 'forward-and-cut' : 'forward');
-    const outcome = other.transaction(async (tx) => await tx.updateTable('t').set({ n: 4 }).execute());
+    const outcome = other.transaction(async (tx) => await tx.updateTable('public.t').set({ n: 4 }).execute());
     expect(await failure(outcome)).toMatchObject({
       code: 'mirror',
       message: expect.stringMatching(/commit/) as string,
@@ -483,14 +489,14 @@ describe.each(servers())('on $name', (server) => {
       const provider = server.major >= 17 ? sql`locale_provider 'libc'` : sql``;
       await sql`
         create database ${sql.id(name)} encoding 'LATIN1' locale 'C' ${provider} template template0`.execute(
-        db.kysely,
+        db.asTyped,
       );
       const url = new URL(database.url);
       url.pathname = `/${name}`;
       const latin = createDatabase({ url: url.href });
       const error = await failure(checkServer(latin));
       await latin.close();
-      await sql`drop database ${sql.id(name)} with (force)`.execute(db.kysely);
+      await sql`drop database ${sql.id(name)} with (force)`.execute(db.asTyped);
       expect(error.message).toMatch(/LATIN1/);
     });
   });

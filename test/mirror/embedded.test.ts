@@ -82,13 +82,13 @@ async function use<T>(url: string, work: (db: Database<unknown>) => Promise<T>):
 const note = async (url: string, words: string) =>
   await use(url, async (db) => {
     await db.transaction(async (tx) => {
-      await sql`create table if not exists notes (words text)`.execute(tx);
-      await sql`insert into notes values (${words})`.execute(tx);
+      await sql`create table if not exists public.notes (words text)`.execute(tx);
+      await sql`insert into public.notes values (${words})`.execute(tx);
     });
   });
 const notes = async (url: string) =>
   await use(url, async (db) => {
-    const { rows } = await sql<{ words: string }>`select words from notes`.execute(db.kysely);
+    const { rows } = await sql<{ words: string }>`select words from public.notes`.execute(db.kysely);
     return rows.map(({ words }) => words);
   });
 
@@ -329,7 +329,7 @@ describe('after an accident', () => {
     const db = createDatabase({ url: child.url });
     closers.push(async () => await db.close());
     const writes = db.transaction(async (tx) => {
-      await sql`insert into notes select 'lost' from generate_series(1, 1000000)`.execute(tx);
+      await sql`insert into public.notes select 'lost' from generate_series(1, 1000000)`.execute(tx);
     });
     const committed = writes.then(
       () => true,
@@ -339,7 +339,7 @@ describe('after an accident', () => {
       const { rows } = await use(
         child.url,
         async (other) =>
-          await sql`select from pg_stat_activity where state = 'active' and query like 'insert into notes%'`.execute(
+          await sql`select from pg_stat_activity where state = 'active' and query like 'insert into public.notes%'`.execute(
             other.kysely,
           ),
       );

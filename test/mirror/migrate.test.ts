@@ -60,14 +60,14 @@ describe.each(servers())('on $name', (server) => {
   });
 
   test('new ones are applied in the order of their names, several statements each', async () => {
-    write('0002_b.sql', 'alter table a add column more text; insert into a values (2);');
-    write('0001_a.sql', 'create table a (id int); insert into a values (1);');
+    write('0002_b.sql', 'alter table public.a add column more text; insert into public.a values (2);');
+    write('0001_a.sql', 'create table public.a (id int); insert into public.a values (1);');
     write('notes.md', 'no migration');
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a', '0002_b'] });
-    write('0003_c.sql', 'insert into a values (3)');
+    write('0003_c.sql', 'insert into public.a values (3)');
     expect(await pendingMigrations(database.db, { folder })).toEqual(['0003_c']);
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['0003_c'] });
-    const { rows } = await sql`select id from a order by id`.execute(database.db.kysely);
+    const { rows } = await sql`select id from public.a order by id`.execute(database.db.kysely);
     expect(rows).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
   });
 
@@ -81,15 +81,18 @@ describe.each(servers())('on $name', (server) => {
   });
 
   test('all or none: a mistake names its file and line, and leaves nothing behind', async () => {
-    write('0001_a.sql', 'create table a (id int);');
-    write('0002_b.sql', 'create table b (id int);\n-- é🎉\nalter table b\n  add column c no_such_type;\n');
+    write('0001_a.sql', 'create table public.a (id int);');
+    write(
+      '0002_b.sql',
+      'create table public.b (id int);\n-- é🎉\nalter table public.b\n  add column c no_such_type;\n',
+    );
     const error = await failure(migrate(database.db, { folder }));
     expect(error.code).toBe('mirror');
     expect(error.message).toContain('0002_b.sql:4');
     expect(error.message).toContain('no_such_type');
-    expect(await exists('a')).toBe(false);
+    expect(await exists('public.a')).toBe(false);
     expect(await exists('sync.migrations')).toBe(false);
-    write('0002_b.sql', 'create table b (id int)');
+    write('0002_b.sql', 'create table public.b (id int)');
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a', '0002_b'] });
   });
 
@@ -100,8 +103,8 @@ describe.each(servers())('on $name', (server) => {
   });
 
   test('a database that knows more than this version is refused', async () => {
-    write('0001_a.sql', 'create table a (id int)');
-    write('0002_b.sql', 'create table b (id int)');
+    write('0001_a.sql', 'create table public.a (id int)');
+    write('0002_b.sql', 'create table public.b (id int)');
     await migrate(database.db, { folder });
     rmSync(join(folder, '0002_b.sql'));
     for (const attempt of [migrate, pendingMigrations]) {
@@ -112,26 +115,26 @@ describe.each(servers())('on $name', (server) => {
   });
 
   test('a file that was changed after it was applied is refused; its line ends may change', async () => {
-    write('0001_a.sql', 'create table a (id int);\n-- end\n');
+    write('0001_a.sql', 'create table public.a (id int);\n-- end\n');
     await migrate(database.db, { folder });
-    write('0001_a.sql', 'create table a (id int);\r\n-- end\r\n');
+    write('0001_a.sql', 'create table public.a (id int);\r\n-- end\r\n');
     expect(await migrate(database.db, { folder })).toEqual({ applied: [] });
-    write('0001_a.sql', 'create table a (id bigint);\n-- end\n');
+    write('0001_a.sql', 'create table public.a (id bigint);\n-- end\n');
     for (const attempt of [migrate, pendingMigrations]) {
       expect((await failure(attempt(database.db, { folder }))).message).toMatch(/0001_a was changed/);
     }
   });
 
   test('a file that comes late, before one that was applied, is refused', async () => {
-    write('0002_b.sql', 'create table b (id int)');
+    write('0002_b.sql', 'create table public.b (id int)');
     await migrate(database.db, { folder });
-    write('0001_a.sql', 'create table a (id int)');
+    write('0001_a.sql', 'create table public.a (id int)');
     expect((await failure(migrate(database.db, { folder }))).code).toBe('mirror');
-    expect(await exists('a')).toBe(false);
+    expect(await exists('public.a')).toBe(false);
   });
 
   test('a file without a number, and a missing folder, are refused', async () => {
-    write('create_a.sql', 'create table a (id int)');
+    write('create_a.sql', 'create table public.a (id int)');
     expect((await failure(migrate(database.db, { folder }))).message).toMatch(/create_a\.sql/);
     const nowhere = join(folder, 'nowhere');
     expect((await failure(migrate(database.db, { folder: nowhere }))).message).toMatch(/missing/);
@@ -155,7 +158,10 @@ describe.each(servers())('on $name', (server) => {
   });
 
   test('of three processes at once, one applies', async () => {
-    write('0001_a.sql', 'create table a (id int); select pg_sleep(0.2); insert into a values (1);');
+    write(
+      '0001_a.sql',
+      'create table public.a (id int); select pg_sleep(0.2); insert into public.a values (1);',
+    );
     const script = `
       import { createDatabase } from ${JSON.stringify(source('database.ts'))};
       import { migrate } from ${JSON.stringify(source('migrate.ts'))};
@@ -171,12 +177,12 @@ describe.each(servers())('on $name', (server) => {
       }),
     );
     expect(outputs.flatMap((output) => output.applied)).toEqual(['0001_a']);
-    const { rows } = await sql`select id from a`.execute(database.db.kysely);
+    const { rows } = await sql`select id from public.a`.execute(database.db.kysely);
     expect(rows).toEqual([{ id: 1 }]);
   });
 
   test('one that is killed in the middle leaves nothing, and not its lock either', async () => {
-    write('0001_a.sql', 'create table a (id int); select pg_sleep(60);');
+    write('0001_a.sql', 'create table public.a (id int); select pg_sleep(60);');
     const other = createDatabase({ url: database.url, applicationName: 'musterd victim' });
     const attempt = failure(migrate(other, { folder }));
     const pid = await eventually('it is at work', async () => {
@@ -190,7 +196,7 @@ describe.each(servers())('on $name', (server) => {
     await sql`select pg_terminate_backend(${pid})`.execute(database.db.kysely);
     expect((await attempt).code).toBe('mirror');
     await other.close();
-    write('0001_a.sql', 'create table a (id int);');
+    write('0001_a.sql', 'create table public.a (id int);');
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a'] });
   });
 });

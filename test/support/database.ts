@@ -27,7 +27,7 @@ export async function createTestDatabase<Tables = unknown>(
     const template = sql.id(options.empty === true ? 'template0' : server.template);
     // Twice as fast as the way through WAL for a small database; 15 has it too, but makes a checkpoint.
     const strategy = server.major >= 16 ? sql` strategy file_copy` : sql``;
-    await sql`create database ${sql.id(name)} template ${template}${strategy}`.execute(admin.kysely);
+    await sql`create database ${sql.id(name)} template ${template}${strategy}`.execute(admin.asTyped);
   });
   const target = new URL(server.url);
   target.pathname = `/${name}`;
@@ -38,7 +38,7 @@ export async function createTestDatabase<Tables = unknown>(
     close: async () => {
       await db.close();
       await asAdmin(server, async (admin) => {
-        await sql`drop database if exists ${sql.id(name)} with (force)`.execute(admin.kysely);
+        await sql`drop database if exists ${sql.id(name)} with (force)`.execute(admin.asTyped);
       });
     },
   };

@@ -37,8 +37,8 @@ async function prepare(url: string, kind: string, closers: Close[]): Promise<Tes
   const admin = createDatabase({ url, applicationName: 'musterd test' });
   try {
     const { rows } = await sql<{ major: number }>`
-      select current_setting('server_version_num')::int / 10000 as major`.execute(admin.kysely);
-    await sql`create database ${sql.id(template)}`.execute(admin.kysely);
+      select current_setting('server_version_num')::int / 10000 as major`.execute(admin.asTyped);
+    await sql`create database ${sql.id(template)}`.execute(admin.asTyped);
     // Dropped before the server is stopped: a server that is not ours stays.
     closers.push(async () => await dropDatabase(url, template));
     const db = createDatabase({ url: withDatabase(url, template), applicationName: 'musterd test' });
@@ -57,7 +57,7 @@ async function prepare(url: string, kind: string, closers: Close[]): Promise<Tes
 async function dropDatabase(url: string, name: string): Promise<void> {
   const admin = createDatabase({ url, applicationName: 'musterd test' });
   try {
-    await sql`drop database if exists ${sql.id(name)} with (force)`.execute(admin.kysely);
+    await sql`drop database if exists ${sql.id(name)} with (force)`.execute(admin.asTyped);
   } finally {
     await admin.close();
   }
