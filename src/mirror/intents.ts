@@ -260,6 +260,11 @@ export async function applyResults<T>(
   const nameless = applied.filter(({ intent }) => intent.sent.name === undefined);
   if (nameless.some(({ holds }) => holds.some(({ field }) => field === 'name')))
     await noteTouchedName(tx, teamId);
-  else if (nameless.some(showsName)) await noteKeptName(tx, teamId);
+  else if (nameless.some(showsName))
+    await noteKeptName(
+      tx,
+      teamId,
+      nameless.map(({ intent }) => intent.changeId),
+    );
   return ids.filter((id) => !free.has(id) && !lost.has(id));
 }

@@ -72,22 +72,34 @@ function without(push: PlannedPush, used: readonly Field[]): PlannedPush {
   return { ...push, patch };
 }
 
+/** Of the approvals that count still: the database's clock stands still within a statement, so an index serves. */
+const isApproved = (teamId: Id) =>
+  sql`team_id = ${teamId} and state = 'approved' and expires_at > statement_timestamp()`;
+
 /**
  * Fields whose approved value has arrived since, confirmed or seen there later: an approval lets a value pass
  * once. By plan and user.
  */
 async function readUsed<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlyMap<string, readonly Field[]>> {
   const { rows } = await sql<{ plan_id: bigint; user_id: bigint; columns: readonly string[] }>`
-    select p.plan_id, c.user_id, array_agg(distinct f.key) as columns
-    from sync.plans p
-    cross join lateral jsonb_to_recordset(p.changes) as r (user_id bigint, patch jsonb)
-    join sync.changes c on c.team_id = p.team_id and c.user_id = r.user_id and c.kind in ('push', 'settle')
-      and c.opened_at >= p.decided_at
-    cross join lateral jsonb_each(r.patch) f
-    where p.team_id = ${teamId} and p.state = 'approved' and p.expires_at > clock_timestamp()
-      and case c.kind when 'push' then c.outcome ->> f.key = 'confirmed' and c.new -> f.key = f.value
-          else c.old -> f.key = f.value end
-    group by p.plan_id, c.user_id`.execute(db);
+    with approved as materialized (
+      select plan_id, changes, decided_at from sync.plans where ${isApproved(teamId)}
+    ),
+    agreed as (
+      select p.plan_id, r.user_id, f.key, f.value from approved p
+      cross join lateral jsonb_to_recordset(p.changes) as r (user_id bigint, patch jsonb)
+      cross join lateral jsonb_each(r.patch) f
+    ),
+    arrived as (
+      select p.plan_id, c.user_id, f.key, f.value from approved p
+      join sync.changes c on c.opened_at >= p.decided_at
+      cross join lateral jsonb_each(case c.kind when 'push' then c.new else c.old end) f
+      where c.team_id = ${teamId} and c.kind in ('push', 'settle') and c.opened_at > statement_timestamp() - ${planLifetime}
+        and (c.kind = 'settle' or c.outcome ->> f.key = 'confirmed')
+    )
+    select plan_id, user_id, array_agg(key) as columns
+    from (select * from agreed intersect select * from arrived) used
+    group by plan_id, user_id`.execute(db);
   return new Map(
     rows.map(({ plan_id, user_id, columns }) => [`${plan_id} ${user_id}`, columns.map(fieldOfSql)]),
   );
@@ -97,7 +109,7 @@ async function readUsed<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlyMap<strin
 async function readPushedToday<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlySet<Id>> {
   const { rows } = await sql<{ user_id: bigint }>`
     select distinct user_id from sync.changes c
-    where team_id = ${teamId} and kind = 'push' and not approved and opened_at > clock_timestamp() - interval '24 hours'
+    where team_id = ${teamId} and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
       and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`.execute(
     db,
   );
@@ -121,11 +133,12 @@ export async function readGuardHistory<T>(db: Kysely<T>, teamId: Id): Promise<Gu
     changes: readonly PlanRow[];
     is_old: boolean;
   }>`
-    select plan_id, state, passes_brakes, changes, expires_at <= clock_timestamp() as is_old from sync.plans
-    where team_id = ${teamId}
-      and (state in ('refused', 'kept') or state = 'approved' and expires_at > clock_timestamp())`.execute(
-    db,
-  );
+    select plan_id, state, passes_brakes, changes, expires_at <= statement_timestamp() as is_old
+    from (
+      select * from sync.plans where team_id = ${teamId} and state = 'refused'
+      union all select * from sync.plans where team_id = ${teamId} and state = 'kept'
+      union all select * from sync.plans where ${isApproved(teamId)}
+    ) p`.execute(db);
   const used = await readUsed(db, teamId);
   const decided = (isResolved: boolean) =>
     rows

@@ -22,16 +22,21 @@ export async function countIneffective<T>(
     sent: patchInSql(sent),
   }));
   const { rows } = await sql<{ user_id: bigint; field: string; count: bigint }>`
-    select c.user_id, f.key as field, count(*) as count
+    select s.id as user_id, f.key as field, tried.count
     from jsonb_to_recordset(${toJson(asked)}::jsonb) as s (id bigint, change_id bigint, sent jsonb)
-    join sync.changes c on c.team_id = ${teamId} and c.user_id = s.id and c.kind = 'push' and c.change_id < s.change_id
     cross join lateral jsonb_each(s.sent) as f (key, value)
-    where c.new -> f.key = f.value and c.outcome ->> f.key in ('ineffective', 'missing', 'unanswered')
-      and not exists (
-        select from sync.changes k where k.team_id = ${teamId} and k.user_id = c.user_id and k.kind = 'push'
-          and k.change_id > c.change_id and k.change_id < s.change_id and k.outcome ->> f.key = 'confirmed'
-      )
-    group by c.user_id, f.key`.execute(db);
+    cross join lateral (
+      select count(*) as count from sync.changes c
+      where c.team_id = ${teamId} and c.user_id = s.id and c.kind = 'push' and c.change_id < s.change_id
+        and c.change_id > coalesce((
+          select k.change_id from sync.changes k
+          where k.team_id = ${teamId} and k.user_id = s.id and k.kind = 'push' and k.change_id < s.change_id
+            and k.outcome ->> f.key = 'confirmed'
+          order by k.change_id desc limit 1
+        ), 0)
+        and c.new -> f.key = f.value and c.outcome ->> f.key in ('ineffective', 'missing', 'unanswered')
+    ) tried
+    where tried.count > 0`.execute(db);
   const tries = new Map<Id, Partial<Record<Field, number>>>();
   for (const { user_id, field, count } of rows) {
     tries.set(user_id, { ...tries.get(user_id), [fieldOfSql(field)]: Number(count) });
@@ -46,11 +51,13 @@ export async function readUnanswered<T>(
   ids: readonly Id[],
 ): Promise<ReadonlySet<Id>> {
   const { rows } = await sql<{ user_id: bigint }>`
-    select user_id from (
-      select distinct on (user_id) user_id, outcome from sync.changes
-      where team_id = ${teamId} and kind = 'push' and user_id = any (${ids}::bigint[]) order by user_id, change_id desc
+    select w.id as user_id
+    from unnest(${ids}::bigint[]) as w (id)
+    cross join lateral (
+      select c.outcome from sync.changes c
+      where c.team_id = ${teamId} and c.user_id = w.id and c.kind = 'push' order by c.change_id desc limit 1
     ) last
-    where outcome::text like '%"unanswered"%'`.execute(db);
+    where last.outcome::text like '%"unanswered"%'`.execute(db);
   return new Set(rows.map(({ user_id }) => user_id));
 }
 
@@ -71,13 +78,17 @@ export async function noteTouchedName<T>(tx: Transaction<T>, teamId: Id): Promis
  * Whoever was seen with a name after an update without one; whatever was noted before stays. Of a push whose
  * fields are settled one after another, what is left may lack the name that was sent: it is no evidence.
  */
-export async function noteKeptName<T>(tx: Transaction<T>, teamId: Id): Promise<void> {
+export async function noteKeptName<T>(
+  tx: Transaction<T>,
+  teamId: Id,
+  changeIds: readonly bigint[],
+): Promise<void> {
   await sql`
     insert into sync.probes (team, probe, answer)
     select team, ${keepsNameProbe}, '{"keeps_name": true}' from sync.teams where team_id = ${teamId}
       and exists (
-        select from sync.changes c where c.team_id = ${teamId} and c.kind = 'push' and not c.new ? 'name'
-          and c.closed_at >= transaction_timestamp() and c.outcome::text like '%"confirmed"%'
+        select from sync.changes c where c.change_id = any (${changeIds}::bigint[]) and not c.new ? 'name'
+          and c.state = 'closed' and c.outcome::text like '%"confirmed"%'
       )
     on conflict (team, probe) do nothing`.execute(tx);
 }

@@ -46,6 +46,26 @@ async function readTally<T>(db: Kysely<T>, query: ReturnType<typeof sql<{ word: 
   return Object.fromEntries(rows.map(({ word, count }) => [word, count]));
 }
 
+/** The last count of each segment: one look at the index for each of them, however many counts there are. */
+async function readLastCounts<T>(db: Kysely<T>, teamId: Id): Promise<TeamStatus['counts']> {
+  const { rows } = await sql<TeamStatus['counts'][number]>`
+    with recursive segments as (
+      (select segment from mirror.contact_counts where team_id = ${teamId} order by segment limit 1)
+      union all
+      select (
+        select c.segment from mirror.contact_counts c
+        where c.team_id = ${teamId} and c.segment > s.segment order by c.segment limit 1
+      ) from segments s where s.segment is not null
+    )
+    select s.segment, last.counted_at, last.count from segments s
+    cross join lateral (
+      select c.counted_at, c.count from mirror.contact_counts c
+      where c.team_id = ${teamId} and c.segment = s.segment order by c.counted_at desc limit 1
+    ) last
+    order by s.segment`.execute(db);
+  return rows;
+}
+
 export async function readStatus<T>(db: Kysely<T>, team: string): Promise<TeamStatus> {
   const teamId = await readTeamId(db, team);
   const { attempt, success } = await readLastRuns(db, team);
@@ -57,9 +77,7 @@ export async function readStatus<T>(db: Kysely<T>, team: string): Promise<TeamSt
   const name = await sql<{
     name: string | null;
   }>`select name from mirror.teams where team_id = ${id}`.execute(db);
-  const counts = await sql<TeamStatus['counts'][number]>`
-    select distinct on (segment) segment, counted_at, count from mirror.contact_counts
-    where team_id = ${id} order by segment, counted_at desc`.execute(db);
+  const counts = await readLastCounts(db, id);
   return {
     team,
     teamId,
@@ -79,7 +97,7 @@ export async function readStatus<T>(db: Kysely<T>, team: string): Promise<TeamSt
     openPushes,
     waitingPlan: await readRefusedPlan(db, id),
     withheld: await readWaitingAbsences(db, id),
-    counts: counts.rows,
+    counts,
   };
 }
 

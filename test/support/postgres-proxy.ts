@@ -32,11 +32,13 @@ function createSplitter(startsUntyped: boolean): (bytes: Buffer) => readonly Buf
 /**
  * @param cutAfter the connection that carries the so-manieth message ends right behind it, both ways; later
  *   connections stand
+ * @param onAnswer told of each message of the server
  */
 export async function createPostgresProxy(
   target: { readonly host: string; readonly port: number },
   cutAfter = Number.POSITIVE_INFINITY,
   onCut: () => void = () => undefined,
+  onAnswer: (message: Buffer) => void = () => undefined,
 ): Promise<PostgresProxy> {
   const sockets = new Set<Socket>();
   let messages = 0;
@@ -60,7 +62,12 @@ export async function createPostgresProxy(
   const server = createServer((client) => {
     const upstream = connect(target);
     join(client, upstream, createSplitter(true));
-    join(upstream, client, createSplitter(false));
+    const split = createSplitter(false);
+    join(upstream, client, (bytes) => {
+      const answers = split(bytes);
+      for (const answer of answers) onAnswer(answer);
+      return answers;
+    });
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);

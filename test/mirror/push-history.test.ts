@@ -1,0 +1,221 @@
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { readGuardHistory } from '../../src/mirror/plans.ts';
+import {
+  countIneffective,
+  noteKeptName,
+  readNameSafety,
+  readUnanswered,
+} from '../../src/mirror/push-history.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { Intent } from '../../src/model/change.ts';
+import type { Id } from '../../src/model/id.ts';
+import type { UserPatch } from '../../src/model/user.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const teamId = 41n;
+let database: TestDatabase<unknown>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await runSqlText(
+    database.db,
+    `insert into sync.teams (team, team_id) values ('main', 41), ('other', 42);
+     insert into sync.runs (team, team_id, command) values ('main', 41, 'daemon')`,
+  );
+});
+afterEach(() => runSqlText(database.db, 'truncate sync.changes, sync.plans, sync.probes'));
+afterAll(() => database.close());
+
+interface Row {
+  readonly team?: number;
+  readonly user?: number;
+  readonly kind?: string;
+  readonly state?: string;
+  readonly old?: object;
+  readonly new: object;
+  readonly outcome?: object;
+  readonly approved?: boolean;
+  readonly hoursAgo?: number;
+}
+
+/** @returns their numbers */
+async function ledger(...rows: readonly Row[]): Promise<readonly Id[]> {
+  const ids: Id[] = [];
+  for (const row of rows) {
+    const { team = 41, user = 1, kind = 'push', state = 'closed', old = {}, outcome = {} } = row;
+    const written = await sql<{ change_id: Id }>`
+      insert into sync.changes (team_id, user_id, run_id, kind, state, old, new, outcome, approved, opened_at)
+      select ${team}, ${user}, run_id, ${kind}, ${state}, ${old}::jsonb, ${row.new}::jsonb, ${outcome}::jsonb,
+        ${row.approved ?? false}, clock_timestamp() - ${row.hoursAgo ?? 0} * interval '1 hour'
+      from sync.runs returning change_id`.execute(database.db.kysely);
+    ids.push(...written.rows.map(({ change_id: id }) => id));
+  }
+  return ids;
+}
+
+const values = { name: { first: 'Anne', last: 'Berg' }, email: null, phone: null, roleId: null };
+const intentOf = (sent: UserPatch, changeId: Id, userId = 1n): Intent => ({
+  changeId,
+  userId,
+  sent,
+  base: { ...values, joined: 'Anne Berg' },
+  before: values,
+  ageMs: 0,
+});
+
+describe('tries to no effect', () => {
+  const phone = (outcome: string, value = '1', more: Partial<Row> = {}): Row => ({
+    new: { phone: value },
+    outcome: { phone: outcome },
+    ...more,
+  });
+  it.each<readonly [string, readonly Row[], number | undefined]>([
+    ['none', [], undefined],
+    ['one of each kind', [phone('ineffective'), phone('missing'), phone('unanswered')], 3],
+    ['others', [phone('refused'), phone('unsent'), phone('changed'), phone('unknown')], undefined],
+    ['of another value', [phone('ineffective', '2')], undefined],
+    ['of another user', [phone('ineffective', '1', { user: 2 })], undefined],
+    ['of another team', [phone('ineffective', '1', { team: 42 })], undefined],
+    ['what was no push', [phone('ineffective', '1', { kind: 'pull' })], undefined],
+    ['before one that had an effect', [phone('ineffective'), phone('confirmed', '2')], undefined],
+    ['after it', [phone('ineffective'), phone('confirmed', '2'), phone('missing')], 1],
+    [
+      'before an effect on another user, team, field, or by another kind',
+      [
+        phone('ineffective'),
+        phone('confirmed', '1', { user: 2 }),
+        phone('confirmed', '1', { team: 42 }),
+        phone('confirmed', '1', { kind: 'pull' }),
+        { new: { email: 'a@example.com' }, outcome: { email: 'confirmed' } },
+      ],
+      1,
+    ],
+  ])('%s', async (_, rows, count) => {
+    await ledger(...rows);
+    const [now = 0n] = await ledger({ new: { phone: '1' }, state: 'open' });
+    // What is opened later, by another run, is of no concern.
+    await ledger(phone('ineffective'), phone('confirmed'));
+    const tries = await countIneffective(database.db.kysely, teamId, [intentOf({ phone: '1' }, now)]);
+    expect(tries.get(1n)?.phone).toBe(count);
+  });
+
+  it('are counted by user and field', async () => {
+    await ledger(
+      phone('ineffective'),
+      { new: { phone: '1', role_id: 7 }, outcome: { phone: 'missing', role_id: 'ineffective' } },
+      { user: 2, new: { phone: '2' }, outcome: { phone: 'unanswered' } },
+    );
+    const intents = [intentOf({ phone: '1', roleId: 7n }, 99n), intentOf({ phone: '2' }, 100n, 2n)];
+    expect(await countIneffective(database.db.kysely, teamId, intents)).toEqual(
+      new Map([
+        [1n, { phone: 2, roleId: 1 }],
+        [2n, { phone: 1 }],
+      ]),
+    );
+  });
+});
+
+describe('whose last push was not answered for', () => {
+  const push = (outcome: string, more: Partial<Row> = {}): Row => ({
+    new: { phone: '1' },
+    outcome: { phone: outcome },
+    ...more,
+  });
+  it.each<readonly [string, readonly Row[], boolean]>([
+    ['the last one', [push('confirmed'), push('unanswered')], true],
+    ['one before', [push('unanswered'), push('confirmed')], false],
+    ['followed by a pull', [push('unanswered'), push('', { kind: 'pull' })], true],
+    ['of another team', [push('unanswered', { team: 42 })], false],
+    ['of a user who is not asked for', [push('unanswered', { user: 2 })], false],
+    ['followed by that of another', [push('unanswered'), push('confirmed', { user: 2 })], true],
+  ])('%s', async (_, rows, found) => {
+    await ledger(...rows);
+    expect(await readUnanswered(database.db.kysely, teamId, [1n, 3n])).toEqual(new Set(found ? [1n] : []));
+  });
+});
+
+describe('a name that was kept', () => {
+  const phone = { new: { phone: '1' }, outcome: { phone: 'confirmed' } };
+  it.each<readonly [string, Row, string]>([
+    ['an update without it', phone, 'kept'],
+    ['one with it', { new: { phone: '1', name: {} }, outcome: phone.outcome }, 'unknown'],
+    ['one without effect', { ...phone, outcome: { phone: 'ineffective' } }, 'unknown'],
+    ['one that is not over', { ...phone, state: 'open' }, 'unknown'],
+  ])('is learned from %s', async (_, row, safety) => {
+    await ledger(phone);
+    const ids = await ledger(row);
+    await database.db.transaction((tx) => noteKeptName(tx, teamId, ids));
+    expect(await readNameSafety(database.db.kysely, teamId)).toBe(safety);
+  });
+});
+
+describe('what the guard remembers', () => {
+  const read = () => readGuardHistory(database.db.kysely, teamId);
+  const phone = { new: { phone: '1' }, outcome: { phone: 'confirmed' } };
+
+  it.each<readonly [string, Row, boolean]>([
+    ['a push of today', phone, true],
+    ['one of 23 hours ago', { ...phone, hoursAgo: 23 }, true],
+    ['one of 25 hours ago', { ...phone, hoursAgo: 25 }, false],
+    ['an approved one', { ...phone, approved: true }, false],
+    ['one of another team', { ...phone, team: 42 }, false],
+    ['what was settled', { ...phone, kind: 'settle' }, false],
+    ['one that is not over', { new: { phone: '1' }, state: 'open' }, true],
+    ['one that never left', { ...phone, outcome: { phone: 'unsent' } }, false],
+    ['one of which a part left', { ...phone, outcome: { phone: 'unsent', email: 'missing' } }, true],
+  ])('%s', async (_, row, counts) => {
+    await ledger(row);
+    expect((await read()).pushedToday).toEqual(new Set(counts ? [1n] : []));
+  });
+
+  const plan = (state: string, more = {}) => ({ team: 41, state, hours: 1, resolved: false, ...more });
+  const addPlan = ({ team, state, hours, resolved }: ReturnType<typeof plan>) =>
+    sql`
+    insert into sync.plans (team_id, hash, state, changes, passes_brakes, decided_at, expires_at)
+    values (${team}, '', ${state}, '[{"user_id": 1, "name": "", "base": {}, "patch": {"phone": "1", "email": "a@example.com"}}]',
+      ${resolved}, clock_timestamp() - interval '1 hour', clock_timestamp() + ${hours} * interval '1 hour')`.execute(
+      database.db.kysely,
+    );
+  it.each([
+    ['one that waits', plan('refused'), { waiting: 1, isOld: false }],
+    ['one that has waited for long', plan('refused', { hours: -1 }), { waiting: 1, isOld: true }],
+    ['rows kept in mind', plan('kept'), { kept: 1 }],
+    ['rows kept in mind for ever', plan('kept', { hours: -1 }), { kept: 1 }],
+    ['an approved one', plan('approved'), { approved: 1 }],
+    ['one approved field by field', plan('approved', { resolved: true }), { resolved: 1 }],
+    ['one approved long ago', plan('approved', { hours: -1 }), {}],
+    ['one of the past', plan('superseded'), {}],
+    ['one of another team', plan('approved', { team: 42 }), {}],
+  ])('a plan: %s', async (_, row, expected) => {
+    await addPlan(row);
+    const { approved, resolved, waiting, kept, isOld } = await read();
+    const counts = { kept: kept.length, approved: approved.length, resolved: resolved.length };
+    const nothing = { waiting: 0, isOld: false, kept: 0, approved: 0, resolved: 0 };
+    expect({ waiting: waiting?.length ?? 0, isOld, ...counts }).toEqual({ ...nothing, ...expected });
+  });
+
+  it.each<readonly [string, Row, readonly string[]]>([
+    ['nothing', { ...phone, user: 2 }, ['phone', 'email']],
+    ['one field that was confirmed', phone, ['email']],
+    ['one that was shown', { kind: 'settle', old: { phone: '1' }, new: { phone: '+1' } }, ['email']],
+    ['one that was settled otherwise', { kind: 'settle', old: {}, new: { phone: '1' } }, ['phone', 'email']],
+    ['one without effect', { ...phone, outcome: { phone: 'ineffective' } }, ['phone', 'email']],
+    ['one of another value', { ...phone, new: { phone: '2' } }, ['phone', 'email']],
+    ['one that was pulled', { ...phone, kind: 'pull' }, ['phone', 'email']],
+    ['one confirmed before the approval', { ...phone, hoursAgo: 2 }, ['phone', 'email']],
+    ['one of another team', { ...phone, team: 42 }, ['phone', 'email']],
+    [
+      'both',
+      {
+        new: { phone: '1', email: 'a@example.com' },
+        outcome: { phone: 'confirmed', email: 'confirmed' },
+      },
+      [],
+    ],
+  ])('an approval of which has arrived: %s', async (_, row, left) => {
+    await addPlan(plan('approved'));
+    await ledger(row);
+    const { approved } = await read();
+    expect(approved.map(({ patch }) => Object.keys(patch).toSorted().toReversed())).toEqual([left]);
+  });
+});

@@ -1,0 +1,99 @@
+import { sql } from 'kysely';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { createPostgresProxy } from './postgres-proxy.ts';
+
+/** One step of a plan, and how many rows it looked at in all its loops, whether they were of use or not. */
+export interface Step {
+  readonly node: string;
+  readonly relation: string | undefined;
+  readonly rows: number;
+}
+
+/** A statement that was carried out, also one that a trigger or a foreign key sent. */
+export interface Watched {
+  readonly text: string;
+  readonly steps: readonly Step[];
+}
+
+export interface StatementWatch {
+  /** Of the same database; only statements sent to this one are seen. */
+  readonly url: string;
+  /** What was carried out since it was asked last. */
+  take(): readonly Watched[];
+  close(): Promise<void>;
+}
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly Plans?: readonly PlanNode[];
+  readonly [detail: string]: unknown;
+}
+
+const settings = {
+  session_preload_libraries: 'auto_explain',
+  'auto_explain.log_min_duration': '0',
+  'auto_explain.log_analyze': 'on',
+  'auto_explain.log_timing': 'off',
+  'auto_explain.log_nested_statements': 'on',
+  'auto_explain.log_format': 'json',
+  'auto_explain.log_level': 'notice',
+};
+
+function stepsOf(node: PlanNode): readonly Step[] {
+  const removed = Object.entries(node)
+    .filter(([key]) => key.startsWith('Rows Removed by'))
+    .reduce((sum, [, rows]) => sum + Number(rows), 0);
+  const rows = (node['Actual Rows'] + removed) * node['Actual Loops'];
+  const own = { node: node['Node Type'], relation: node['Relation Name'], rows };
+  return [own, ...(node.Plans ?? []).flatMap(stepsOf)];
+}
+
+/** A notice is fields of one letter and a text each; M is the message. */
+function readPlan(message: Buffer): Watched | undefined {
+  if (message.toString('latin1', 0, 1) !== 'N') return undefined;
+  const fields = message.toString('utf8', 5).split('\0');
+  const text = fields.find((field) => field.startsWith('M'))?.slice(1) ?? '';
+  const plan = /^duration: .* plan:\n(?<json>[\s\S]*)$/.exec(text)?.groups?.['json'];
+  if (plan === undefined) return undefined;
+  const read = JSON.parse(plan) as { readonly 'Query Text': string; readonly Plan: PlanNode };
+  return { text: read['Query Text'], steps: stepsOf(read.Plan) };
+}
+
+/** Lets Postgres say of each statement how it carried it out. The url is a superuser's. */
+export async function watchStatements(url: string): Promise<StatementWatch> {
+  const target = new URL(url);
+  const name = target.pathname.slice(1);
+  const admin = createDatabase({ url, applicationName: 'musterd test', maxConnections: 1 });
+  try {
+    for (const [setting, value] of Object.entries(settings))
+      await sql`alter database ${sql.id(name)} set ${sql.id(...setting.split('.'))} = ${sql.lit(value)}`.execute(
+        admin.kysely,
+      );
+  } finally {
+    await admin.close();
+  }
+  let seen: Watched[] = [];
+  const proxy = await createPostgresProxy(
+    { host: target.hostname, port: Number(target.port) },
+    undefined,
+    undefined,
+    (message) => {
+      const plan = readPlan(message);
+      if (plan !== undefined) seen.push(plan);
+    },
+  );
+  target.hostname = '127.0.0.1';
+  target.port = String(proxy.port);
+  return {
+    url: target.href,
+    take: () => {
+      const taken = seen;
+      seen = [];
+      return taken;
+    },
+    close: () => proxy.close(),
+  };
+}

@@ -1,0 +1,131 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runPlan, runReconcile } from '../../src/app.ts';
+import { createLog } from '../../src/log.ts';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { readFreshEdits } from '../../src/mirror/due.ts';
+import { readHeldFields } from '../../src/mirror/held.ts';
+import { readStatus } from '../../src/mirror/status.ts';
+import { readUserState } from '../../src/mirror/users-read.ts';
+import { readKnownAddresses, readSnapshot } from '../../src/mirror/verify-read.ts';
+import { readOpenPush, readWaitingPlan } from '../../src/mirror/why-read.ts';
+import { scheduledGroups } from '../../src/model/run-group.ts';
+import { servers } from '../support/servers.ts';
+import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';
+import { createStage, type Stage } from './stage.ts';
+import { addYear, growing, rowsAtLeast } from './year.ts';
+
+/** A day's worth is read, never a year's. */
+const rowsAtMost = rowsAtLeast / 10;
+
+const log = createLog({ level: 'silent' });
+
+describe.each(servers())('on a mirror with a year behind it, on $name,', (server) => {
+  let stage: Stage;
+  let watch: StatementWatch;
+  let db: Database<unknown>;
+  beforeAll(async () => {
+    const segments = ['all', 'active', 'blocked'].map((name) => ({ name, body: {} }));
+    stage = await createStage({ server, emulator: { users: 20, tags: 5, fields: 3 }, config: { segments } });
+    await stage.run();
+    await addYear(stage);
+    watch = await watchStatements(stage.url);
+    db = createDatabase({ url: watch.url, applicationName: 'musterd test' });
+  });
+  afterAll(async () => {
+    await db.close();
+    await watch.close();
+    await stage.close();
+  });
+
+  /** Statements that read what grows from end to end, or much of it. */
+  const greedy = () => {
+    const seen = watch.take();
+    expect(seen).not.toEqual([]);
+    return seen.flatMap(({ text, steps }) =>
+      steps
+        .filter(
+          ({ node, relation, rows }) =>
+            growing.some((table) => table === relation) && (node === 'Seq Scan' || rows > rowsAtMost),
+        )
+        .map((step) => ({ ...step, text })),
+    );
+  };
+  let edits = 0;
+  /** A name alone and a phone without it, of users whom a person let pass before: both are looked up in the past. */
+  const edit = async () => {
+    edits += 1;
+    const [one, two] = stage.emulator.team.users();
+    await stage.sql(`
+      update mirror.users set first_name = 'Robin ${edits}', last_name = 'Berg' where id = ${one?.id};
+      update mirror.users set phone = '1555017${edits}' where id = ${two?.id};
+      insert into sync.plans (team_id, hash, state, changes, expires_at, decided_at)
+      select team_id, 'fresh', 'approved', jsonb_build_array(jsonb_build_object('user_id', id, 'name', '', 'base', '{}'::jsonb,
+        'patch', jsonb_build_object('phone', '15550${edits}'))), now() + interval '1 day', now()
+      from mirror.users where id = ${two?.id}`);
+  };
+
+  describe.each(['never analysed', 'analysed'])('%s:', (when) => {
+    beforeAll(async () => {
+      if (when === 'analysed') await sql`analyze`.execute(stage.db.kysely);
+      watch.take();
+    });
+
+    it('a whole run reads none of it', async () => {
+      await edit();
+      const report = await runReconcile(db, stage.config, 'reconcile', { log, groups: scheduledGroups });
+      expect(report).toMatchObject({ outcome: 'complete', counts: { pushed: 2, contact_counts: 3 } });
+      expect(greedy()).toEqual([]);
+    });
+
+    it('a run of the edits reads none of it', async () => {
+      await edit();
+      const report = await runReconcile(db, stage.config, 'daemon', { log, groups: ['edits'] });
+      expect(report).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });
+      expect(await readFreshEdits(db.kysely, [stage.config.team])).toEqual([]);
+      expect(greedy()).toEqual([]);
+    });
+
+    it('a plan reads none of it', async () => {
+      await edit();
+      expect((await runPlan(db, stage.config, { log })).users.plans).toHaveLength(2);
+      expect(greedy()).toEqual([]);
+    });
+
+    it('verify, status and why read none of it', async () => {
+      const { kysely } = db;
+      const { team } = stage.config;
+      const teamId = BigInt(stage.emulator.team.id);
+      const [user] = stage.emulator.team.users();
+      const id = BigInt(user?.id ?? 0);
+      await readKnownAddresses(kysely, teamId);
+      expect((await readSnapshot(db, team, teamId)).users).toHaveLength(20);
+      const { counts, lastSuccess } = await readStatus(kysely, team);
+      expect(counts.map(({ segment }) => segment)).toEqual(['active', 'all', 'blocked']);
+      expect(lastSuccess).not.toBeNull();
+      await readHeldFields(kysely, teamId, null);
+      await readUserState(kysely, teamId, id);
+      await readOpenPush(kysely, teamId, id);
+      await readWaitingPlan(kysely, teamId, id);
+      expect(greedy()).toEqual([]);
+    });
+  });
+
+  it('old runs are deleted by indexes of whatever refers to them', async () => {
+    await stage.sql(`
+      insert into sync.held_fields (team_id, user_id, field, reason, run_id)
+      select team_id, 90000000 + n, 'email', 'gone', 1 from sync.teams, generate_series(1, ${rowsAtLeast}) n;
+      insert into sync.rejected_rows (team_id, run_id, resource, reason, excerpt)
+      select team_id, 1, 'users', '', '' from sync.teams, generate_series(1, ${rowsAtLeast}) n`);
+    watch.take();
+    const { rows } = await sql`delete from sync.runs where run_id between 1000 and 1049 returning 1`.execute(
+      db.kysely,
+    );
+    expect(rows).toHaveLength(50);
+    const read = watch.take().flatMap(({ steps }) => steps.filter(({ relation }) => relation !== undefined));
+    expect(new Set(read.map(({ relation }) => relation))).toEqual(
+      new Set(['runs', 'changes', 'held_fields', 'rejected_rows', 'plans', 'withheld_absences']),
+    );
+    expect(read.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+/** What a year leaves behind in the bookkeeping of one team: made by SQL, in a few seconds. */
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { Stage } from './stage.ts';
+
+/** Tables that only ever grow. */
+export const growing = ['changes', 'runs', 'plans', 'withheld_absences', 'contact_counts'] as const;
+
+/** Rows of the smallest of them: whatever reads a small part of it is seen. */
+export const rowsAtLeast = 4_000;
+
+/**
+ * A team that has run once: every present user has moved each day since, some have left. Nothing of it was
+ * ever analysed, as after a restore.
+ */
+export async function addYear({ db }: Pick<Stage, 'db'>): Promise<void> {
+  await runSqlText(
+    db,
+    `do $$
+    declare
+      my_team text; my_id bigint; place text;
+    begin
+      set local session_replication_role = replica;
+      select team, team_id into strict my_team, my_id from sync.teams;
+      foreach place in array array['mirror.users', 'mirror.tags', 'mirror.contact_fields', 'mirror.contact_counts', 'sync.user_base',
+        'sync.runs', 'sync.changes', 'sync.plans', 'sync.withheld_absences', 'sync.rejected_rows', 'sync.held_fields', 'sync.absences']
+      loop
+        execute format('alter table %s set (autovacuum_enabled = false)', place);
+      end loop;
+
+      insert into sync.runs (team, team_id, command, started_at, finished_at, outcome, groups)
+      select my_team, my_id, 'daemon', at, at, 'partial',
+        case n % 12 when 0 then '{users,listings}'::text[] when 1 then '{edits}' else '{counts}' end
+      from generate_series(1, 35000) n cross join lateral (select now() - (35001 - n) * interval '15 min' as at) t;
+
+      insert into sync.changes (team_id, user_id, run_id, kind, new, old, outcome, opened_at, sent_at, closed_at)
+      select my_id, u.id, 1, k.kind, v.new, v.new, case k.kind when 'push' then jsonb_build_object(v.field, 'confirmed') else '{}' end, at, at, at
+      from generate_series(1, 5000) n
+      cross join (select u.id from mirror.users u union all select 90000000 + g from generate_series(1, 10) g) u
+      cross join lateral (select now() - interval '25 hours' - (5000 - n) * interval '105 min' as at) t
+      cross join lateral (select (array['push', 'pull', 'settle', 'hold'])[1 + n % 4] as kind) k
+      cross join lateral (select f.field, jsonb_build_object(f.field, 'value ' || n) as new
+        from (select (array['email', 'phone', 'name'])[1 + n % 3] as field) f) v
+      order by n, u.id;
+
+      insert into sync.plans (team_id, run_id, hash, state, changes, made_at, expires_at, decided_at)
+      select my_id, 1, md5(n::text), case n % 2 when 0 then 'approved' else 'superseded' end,
+        (select jsonb_agg(jsonb_build_object('user_id', u.id, 'name', u.name, 'base', '{}'::jsonb, 'patch', '{"phone": "15550100"}'::jsonb)) from mirror.users u),
+        at, at + interval '24 hours', at
+      from generate_series(1, 4000) n cross join lateral (select now() - interval '25 hours' - n * interval '2 hours' as at) t;
+
+      insert into sync.withheld_absences (team_id, resource, hash, state, reason, ids, run_id, made_at)
+      select my_id, 'tags', md5(n::text), 'superseded', 'many', '{1,2,3}', 1, now() - n * interval '2 hours'
+      from generate_series(1, 4000) n;
+
+      insert into mirror.contact_counts (team_id, segment, counted_at, count)
+      select my_id, s, now() - n * interval '15 min', n
+      from generate_series(1, 35000) n, unnest(array['all', 'active', 'blocked']) s;
+    end $$`,
+  );
+}
