@@ -11,11 +11,12 @@ import type { Log } from './log.ts';
 import { ping } from './mirror/database.ts';
 import { readStandings } from './mirror/due.ts';
 import { pendingMigrations } from './mirror/migrate.ts';
-import { readHeldByReason, readTokensLeft } from './mirror/standing-read.ts';
+import { readHeldByReason, readRefusedPlanSizes, readTokensLeft } from './mirror/standing-read.ts';
 import { type Intervals, isAtWork, judgeFreshness } from './model/freshness.ts';
 import { type Standing, scheduledGroups } from './model/run-group.ts';
 import { type Mirror, sharedPaceSettings } from './places.ts';
 import type { RunWatch } from './serve.ts';
+import { nameOperation, operations } from './service/operation.ts';
 import { createHookTokens } from './status/hook-tokens.ts';
 import { createStatusServer } from './status/server.ts';
 
@@ -52,6 +53,9 @@ function settingsOf(configs: readonly Config[], log: Log) {
   };
 }
 
+const { team, users, updateUsers, tags, tag, contactFields, contactCount } = operations;
+const operationsOfRuns = [team, users, updateUsers, tags, tag, contactFields, contactCount];
+
 export type Outlook = Awaited<ReturnType<typeof createOutlook>>;
 
 export async function createOutlook({ mirror: { db }, configs, log, env, version }: OutlookOptions) {
@@ -66,9 +70,12 @@ export async function createOutlook({ mirror: { db }, configs, log, env, version
     readStandings: read,
     judge,
     readHeld: () => readHeldByReason(db.kysely, now.teams),
+    readRefused: () => readRefusedPlanSizes(db.kysely, now.teams),
     readRate: () => readTokensLeft(db.kysely, now.paces),
+    operations: operationsOfRuns.map(nameOperation),
     version,
   });
+  await metrics.keepTeams(now.teams);
   const readiness = createReadiness({
     ask: () => ping(db),
     countPending: async () => (await pendingMigrations(db)).length,

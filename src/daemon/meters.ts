@@ -9,6 +9,13 @@ const briefly = seconds(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const waits = seconds(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900);
 const runs = seconds(0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600);
 
+/** Sums over the types of the metrics of the same name without the ending, which is for counters. */
+const misnamed = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
 export function createMeters() {
   const registry = new Registry();
   const registers = [registry];
@@ -19,6 +26,7 @@ export function createMeters() {
   const histogram = <T extends string>(name: string, help: string, buckets: number[], ...labelNames: T[]) =>
     new Histogram({ name: `${prefix}${name}`, help, buckets, labelNames, registers });
   collectDefaultMetrics({ register: registry, prefix });
+  for (const name of misnamed) registry.removeSingleMetric(`${prefix}${name}`);
   return {
     registry,
     runs: counter('runs_total', 'Runs that ended, by what they did and how.', 'team', 'groups', 'outcome'),
@@ -59,6 +67,11 @@ export function createMeters() {
       'Fields that are held; all but those asked for wait for a person.',
       'team',
       'reason',
+    ),
+    refused: gauge(
+      'refused_plan_users',
+      'Users whose pushes wait in a plan that the guard refused; 1 for a plan without any.',
+      'team',
     ),
     tokens: gauge('rate_tokens_left', 'Requests that may leave at once, all processes together.', 'team'),
     databaseUp: gauge('database_up', '1: the database answered this scrape.'),

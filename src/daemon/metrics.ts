@@ -4,8 +4,9 @@
  * hold names of teams and words of a short list, and nothing of any person.
  */
 import { type Clock, systemClock } from '../clock.ts';
+import type { HoldReason } from '../model/change.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
-import type { RunGroup, Standing } from '../model/run-group.ts';
+import type { RunGroup, RunOutcome, Standing } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './meters.ts';
 import { createStandings } from './standings.ts';
 import { within } from './within.ts';
@@ -45,7 +46,11 @@ export interface MetricsOptions {
   readonly readHeld?: () => Promise<
     readonly { readonly team: string; readonly reason: string; readonly count: number }[]
   >;
+  /** Users of the plans that the guard refused; none of a team without such a plan. */
+  readonly readRefused?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
   readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
+  /** The operations of runs, as the client names them. */
+  readonly operations?: readonly string[];
   readonly clock?: Pick<Clock, 'monotonicMs'>;
   readonly version?: string;
   /** How long a scrape waits for the database. */
@@ -58,7 +63,10 @@ export interface Metrics {
   onRunEvent(team: string, event: MeteredRunEvent): void;
   onRun(team: string, run: MeteredRun): void;
   onQuery(ms: number): void;
-  /** The teams there are now: what was counted of others is forgotten. */
+  /**
+   * The teams there are now. What was counted of others is forgotten. Whatever can be counted of these begins
+   * with 0: Prometheus sees no increase in a counter that it first sees with 1.
+   */
   keepTeams(teams: readonly string[]): Promise<void>;
   /** Answers also while the database is away. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -85,21 +93,36 @@ export const changeKinds = [
   'contact_fields_gone',
 ] as const;
 
-const outcomes: readonly string[] = ['complete', 'partial', 'failed', 'refused', 'busy'];
-const reasons: readonly string[] = [
-  'conflict',
-  'refused',
-  'ineffective',
-  'unsupported',
-  'gone',
-  'brake',
-  'asked',
-  'rejected',
-];
+const wordsOf = <T extends string>(words: Readonly<Record<T, true>>): readonly string[] => Object.keys(words);
+const outcomes = wordsOf<RunOutcome>({ complete: true, partial: true, failed: true, refused: true });
+const reasons = wordsOf<HoldReason>({
+  conflict: true,
+  refused: true,
+  ineffective: true,
+  unsupported: true,
+  gone: true,
+  brake: true,
+  asked: true,
+  rejected: true,
+});
+/** What becomes of requests, but for the errors of which nobody knows beforehand which ones there will be. */
+const statuses = ['200', '401', '429', 'no-answer', 'not-sent'] as const;
+/** What one run can do: an edited user is looked up only where not all are. */
+const runGroups = allOf<RunGroup>(['counts', 'edits', 'listings', 'users']).filter(
+  (groups) => groups.length > 0 && !(groups.includes('edits') && groups.includes('users')),
+);
 const oneOf = (words: readonly string[], word: string) => (words.includes(word) ? word : 'other');
 
 /** An operation without ids, as the client names it; anything else would be a label without bounds. */
 const operationPattern = /^(?:GET|POST|PUT|DELETE) \/v1\/[a-z/{}-]{1,40}$/;
+
+/** Each way to pick some of them. */
+function allOf<T>([one, ...others]: readonly T[]): readonly (readonly T[])[] {
+  if (one === undefined) return [[]];
+  return allOf(others).flatMap((some) => [some, [one, ...some]]);
+}
+
+const groupsLabel = (groups: readonly RunGroup[]) => groups.toSorted().join('+');
 
 function statusOf({ phase, status }: MeteredServiceEvent & { readonly kind: 'request' }): string {
   if (status !== null) return status >= 100 && status <= 599 ? String(status) : 'other';
@@ -109,7 +132,8 @@ function statusOf({ phase, status }: MeteredServiceEvent & { readonly kind: 'req
 export function createMetrics(options: MetricsOptions): Metrics {
   const meters = createMeters();
   meters.build.set({ version: options.version ?? 'unknown', node: process.version }, 1);
-  const refresh = createRefresh(meters, options);
+  let known: readonly string[] = [];
+  const refresh = createRefresh(meters, options, () => known);
   return {
     onServiceEvent: (team, event) => {
       if (event.kind === 'throttled') meters.throttled.inc({ team });
@@ -123,7 +147,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       if (event.kind === 'push') meters.pushWindow.observe(event.windowMs / 1_000);
     },
     onRun: (team, { groups, outcome, counts = {}, durationMs }) => {
-      const label = { team, groups: groups.toSorted().join('+'), outcome: oneOf(outcomes, outcome) };
+      const label = { team, groups: groupsLabel(groups), outcome: oneOf(outcomes, outcome) };
       meters.runs.inc(label);
       if (durationMs !== undefined) meters.runDuration.observe({ team }, durationMs / 1_000);
       for (const kind of changeKinds) {
@@ -133,7 +157,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     onQuery: (ms) => meters.query.observe(ms / 1_000),
     keepTeams: async (teams) => {
+      const news = teams.filter((team) => !known.includes(team));
+      known = teams;
       await forgetOtherTeams(meters, new Set(teams));
+      for (const team of news) beginWithZero(meters, team, options.operations ?? []);
     },
     render: async () => {
       await refresh();
@@ -142,32 +169,68 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 }
 
+function beginWithZero(meters: Meters, team: string, operations: readonly string[]): void {
+  const { runs, runDuration, changes, requests, throttled } = meters;
+  throttled.inc({ team }, 0);
+  runDuration.zero({ team });
+  for (const kind of changeKinds) changes.inc({ team, kind }, 0);
+  for (const groups of runGroups.map(groupsLabel)) {
+    for (const outcome of outcomes) runs.inc({ team, groups, outcome }, 0);
+  }
+  for (const operation of operations) {
+    for (const status of statuses) requests.inc({ team, operation, status }, 0);
+  }
+}
+
 /**
  * Brings what the database knows up to date. Where it does not answer, times stay as they were read last,
  * `fresh` follows from them and from the time since, and what else it alone knows is left out.
  */
-function createRefresh(meters: Meters, options: MetricsOptions): () => Promise<void> {
-  const { readStandings, readHeld, readRate, judge, clock = systemClock, patienceMs = 3_000 } = options;
+function createRefresh(
+  meters: Meters,
+  options: MetricsOptions,
+  teams: () => readonly string[],
+): () => Promise<void> {
+  const { readStandings, readHeld, readRefused, readRate, judge } = options;
+  const { clock = systemClock, patienceMs = 3_000 } = options;
   const memory = createStandings(readStandings, clock, patienceMs);
   const ask = async <T>(read: (() => Promise<readonly T[]>) | undefined): Promise<readonly T[] | null> =>
     read === undefined ? [] : await within(patienceMs, read()).catch(() => null);
   return async () => {
-    const [{ standings, current }, held, rates] = await Promise.all([
+    const [{ standings, current }, ...others] = await Promise.all([
       memory.read(),
       ask(readHeld),
+      ask(readRefused),
       ask(readRate),
     ]);
-    meters.databaseUp.set(current && held !== null && rates !== null ? 1 : 0);
+    const [held, refused, rates] = others;
+    meters.databaseUp.set(current && !others.includes(null) ? 1 : 0);
     showStandings(meters, standings);
     meters.fresh.reset();
     for (const { team, fresh } of judge?.(standings) ?? []) meters.fresh.set({ team }, fresh ? 1 : 0);
-    meters.held.reset();
-    for (const { team, reason, count } of held ?? []) {
-      meters.held.inc({ team, reason: oneOf(reasons, reason) }, count);
-    }
+    showWaiting(meters, teams(), held, refused);
     meters.tokens.reset();
     for (const { team, tokens } of rates ?? []) meters.tokens.set({ team }, tokens);
   };
+}
+
+/** Where nothing waits, 0: what is not there was not read. */
+function showWaiting(
+  { held: ofHeld, refused: ofRefused }: Meters,
+  teams: readonly string[],
+  held: Awaited<ReturnType<NonNullable<MetricsOptions['readHeld']>>> | null,
+  refused: Awaited<ReturnType<NonNullable<MetricsOptions['readRefused']>>> | null,
+): void {
+  ofHeld.reset();
+  ofRefused.reset();
+  for (const team of teams) {
+    if (held !== null) for (const reason of reasons) ofHeld.set({ team, reason }, 0);
+    if (refused !== null) ofRefused.set({ team }, 0);
+  }
+  for (const { team, reason, count } of held ?? []) {
+    ofHeld.inc({ team, reason: oneOf(reasons, reason) }, count);
+  }
+  for (const { team, users } of refused ?? []) ofRefused.set({ team }, users);
 }
 
 function showStandings(meters: Meters, standings: readonly Standing[]): void {

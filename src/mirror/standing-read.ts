@@ -24,6 +24,25 @@ export async function readHeldByReason<T>(
   return rows;
 }
 
+export interface RefusedPlanSize {
+  readonly team: string;
+  /** Whose pushes wait; 1 where the guard refused something that no approval lets pass. */
+  readonly users: number;
+}
+
+/** The plans that wait for a person; teams without one are not named. */
+export async function readRefusedPlanSizes<T>(
+  db: Kysely<T>,
+  teams: readonly string[],
+): Promise<readonly RefusedPlanSize[]> {
+  const { rows } = await sql<RefusedPlanSize>`
+    select t.team, greatest(1, jsonb_array_length(p.changes)) as users
+    from sync.teams t
+    join sync.plans p on p.team_id = t.team_id and p.state = 'refused'
+    where t.team = any (${teams}::text[]) order by t.team`.execute(db);
+  return rows;
+}
+
 export interface TokensLeft {
   readonly team: string;
   /** Requests that may leave at once; 0 while a pause lasts. */

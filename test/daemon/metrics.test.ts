@@ -6,6 +6,8 @@ import type { RunGroup, Standing } from '../../src/model/run-group.ts';
 import type { RunEvent } from '../../src/reconcile/findings.ts';
 import type { ServiceEvent } from '../../src/service/event.ts';
 import { ROOT } from '../support/checkout.ts';
+import { lintMetrics } from '../support/lint-metrics.ts';
+import { hasPromtool, promtoolCheck } from '../support/promtool.ts';
 
 const minute = 60_000;
 
@@ -50,6 +52,7 @@ function open(options: Partial<MetricsOptions> = {}) {
       { team: 'quay', reason: 'never heard of', count: 1 },
       { team: 'quay', reason: 'nor of this', count: 2 },
     ],
+    readRefused: async () => [{ team: 'harbour', users: 30 }],
     readRate: async () => [{ team: 'harbour', tokens: 11.5 }],
     version: '1.2.3',
     ...options,
@@ -80,6 +83,7 @@ describe('what the database knows', () => {
       'held_fields{team="harbour",reason="conflict"}': '2',
       'held_fields{team="harbour",reason="asked"}': '1',
       'held_fields{team="quay",reason="other"}': '3',
+      'refused_plan_users{team="harbour"}': '30',
       'rate_tokens_left{team="harbour"}': '11.5',
       database_up: '1',
       [`build_info{version="1.2.3",node="${process.version}"}`]: '1',
@@ -115,7 +119,7 @@ describe('while the database is away', () => {
   const away = () => Promise.reject(new Error('somebody is away'));
 
   it('says so, and what the process knows', async () => {
-    const metrics = open({ readStandings: away, readHeld: away, readRate: away });
+    const metrics = open({ readStandings: away, readHeld: away, readRefused: away, readRate: away });
     metrics.onRun('harbour', { groups: ['users'], outcome: 'failed' });
     const shown = await scrape(metrics);
     expect(shown).toMatchObject({
@@ -124,7 +128,9 @@ describe('while the database is away', () => {
     });
     expect(shown).toHaveProperty('nodejs_eventloop_lag_seconds');
     expect(shown).not.toHaveProperty('run_duration_seconds_count{team="harbour"}');
-    expect(Object.keys(shown).filter((name) => /^(held|rate)/.test(name))).toEqual([]);
+    expect(Object.keys(shown).filter((name) => /^(held|refused|rate)/.test(name))).toEqual([]);
+    await metrics.keepTeams(['harbour']);
+    expect(Object.keys(await scrape(metrics)).filter((name) => /^(held|refused)/.test(name))).toEqual([]);
   });
 
   it('does not wait for it for long', async () => {
@@ -153,12 +159,14 @@ describe('while the database is away', () => {
     expect(await scrape(metrics)).toMatchObject({ 'fresh{team="harbour"}': '1', database_up: '1' });
   });
 
-  it('is not up when only a part of it answers', async () => {
-    expect(await scrape(open({ readHeld: away }))).toMatchObject({
-      database_up: '0',
-      'rate_tokens_left{team="harbour"}': '11.5',
-    });
-  });
+  it.each(['readStandings', 'readHeld', 'readRefused', 'readRate'])(
+    'is not up when %s is not answered',
+    async (name) => {
+      const shown = await scrape(open({ [name]: away }));
+      expect(shown).toMatchObject({ database_up: '0' });
+      expect('rate_tokens_left{team="harbour"}' in shown).toBe(name !== 'readRate');
+    },
+  );
 });
 
 describe('what happens in the process', () => {
@@ -229,11 +237,56 @@ describe('what happens in the process', () => {
     expect(Object.keys(shown).filter((name) => /^(requests|runs|changes)_total/.test(name)).length).toBe(2);
   });
 
+  it('begins with 0 for each team and word, and goes on when the teams are named again', async () => {
+    const metrics = open({
+      readHeld: async () => [{ team: 'quay', reason: 'conflict', count: 2 }],
+      readRefused: async () => [{ team: 'quay', users: 3 }],
+      operations: ['GET /v1/team', 'POST /v1/tags'],
+    });
+    await metrics.keepTeams(['harbour', 'quay']);
+    const first = await scrape(metrics);
+    expect(first).toMatchObject({
+      'throttled_total{team="harbour"}': '0',
+      'run_duration_seconds_count{team="harbour"}': '0',
+      'requests_total{team="harbour",operation="POST /v1/tags",status="401"}': '0',
+      'runs_total{team="harbour",groups="counts+listings+users",outcome="refused"}': '0',
+      'runs_total{team="harbour",groups="edits",outcome="partial"}': '0',
+      'held_fields{team="harbour",reason="conflict"}': '0',
+      'held_fields{team="quay",reason="conflict"}': '2',
+      'refused_plan_users{team="harbour"}': '0',
+      'refused_plan_users{team="quay"}': '3',
+    });
+    const of = (name: string) =>
+      Object.keys(first).filter((series) => series.startsWith(`${name}{team="harbour"`)).length;
+    expect([of('runs_total'), of('changes_total'), of('requests_total'), of('held_fields')]).toEqual([
+      11 * 4,
+      changeKinds.length,
+      2 * 5,
+      8,
+    ]);
+    metrics.onServiceEvent('harbour', { kind: 'throttled' });
+    metrics.onServiceEvent('harbour', request({ operation: 'POST /v1/tags', status: 401 }));
+    metrics.onRun('harbour', { groups: ['users'], outcome: 'failed', counts: { pulled: 2 }, durationMs: 1 });
+    await metrics.keepTeams(['harbour']);
+    const then = await scrape(metrics);
+    expect(then).toMatchObject({
+      'throttled_total{team="harbour"}': '1',
+      'requests_total{team="harbour",operation="POST /v1/tags",status="401"}': '1',
+      'runs_total{team="harbour",groups="users",outcome="failed"}': '1',
+      'changes_total{team="harbour",kind="pulled"}': '2',
+      'run_duration_seconds_count{team="harbour"}': '1',
+    });
+    expect(
+      Object.keys(then).filter((series) => /^(runs|changes|requests)_total\{team="quay"/.test(series)),
+    ).toEqual([]);
+  });
+
   it('is forgotten with its team', async () => {
     const metrics = open({
       judge: () => [],
       readStandings: async () => [],
       readHeld: async () => [],
+      readRefused: async () => [],
       readRate: async () => [],
     });
     for (const team of ['harbour', 'quay']) {
@@ -266,6 +319,29 @@ describe('the text', () => {
     expect(named('HELP')).toEqual(named('TYPE'));
     expect(new Set(named('HELP')).size).toBe(named('HELP').length);
     expect(named('HELP').filter((name) => !/^musterd_[a-z0-9_]+$/.test(name ?? ''))).toEqual([]);
+  });
+
+  it('finds what Prometheus would complain of', () => {
+    const text = (name: string, type: string, help = 'What it is.', labels = '') =>
+      `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${name}${labels} 1\n`;
+    expect(lintMetrics(text('a_total', 'counter') + text('b_seconds', 'gauge'))).toEqual([]);
+    const bad = [
+      text('a', 'counter'),
+      text('b_total', 'gauge'),
+      text('c', 'gauge', ''),
+      text('d_count', 'gauge'),
+      text('e', 'gauge', 'E.', '{le="1"}'),
+      text('f_gauge', 'gauge'),
+      text('gG', 'gauge'),
+      text('h', 'gauge', 'H.', '{aB="1"}'),
+      text('i_ms', 'gauge'),
+      text('j_minutes_total', 'counter'),
+      'k 1\n',
+    ];
+    for (const one of bad) {
+      expect(lintMetrics(one), one).toHaveLength(1);
+      if (hasPromtool && one !== 'k 1\n') expect(promtoolCheck(one), one).not.toBe('');
+    }
   });
 
   it('keeps two processes apart, and none alive', () => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { createSharedPace } from '../../src/mirror/rate-limits.ts';
-import { readHeldByReason, readTokensLeft } from '../../src/mirror/standing-read.ts';
+import { readHeldByReason, readRefusedPlanSizes, readTokensLeft } from '../../src/mirror/standing-read.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 
@@ -43,6 +43,21 @@ describe.each(servers())('what is measured on $name', (server) => {
     ]);
     expect(await readHeldByReason(kysely, ['calm'])).toEqual([]);
     expect(await readHeldByReason(kysely, [])).toEqual([]);
+  });
+
+  it('counts the users of refused plans, one at least', async () => {
+    const { kysely } = database.db;
+    await sql`
+      insert into sync.plans (team_id, hash, state, changes, expires_at)
+      select v.team_id, '', v.state, v.changes::jsonb, now()
+      from (values (41, 'refused', '[{}, {}, {}]'), (41, 'approved', '[{}]'), (41, 'kept', '[{}]'),
+        (42, 'refused', '[]'), (43, 'superseded', '[{}]')) v (team_id, state, changes)`.execute(kysely);
+    expect(await readRefusedPlanSizes(kysely, ['harbour', 'quay', 'calm', 'unknown'])).toEqual([
+      { team: 'harbour', users: 3 },
+      { team: 'quay', users: 1 },
+    ]);
+    expect(await readRefusedPlanSizes(kysely, ['quay'])).toEqual([{ team: 'quay', users: 1 }]);
+    expect(await readRefusedPlanSizes(kysely, [])).toEqual([]);
   });
 
   it('tells what is left of the pace', async () => {

@@ -34,11 +34,8 @@ const questions = dashboard.panels.flatMap(({ title, targets = [] }) =>
 /** Measured by every Node process on Linux, and of no use on a board about teams. */
 const leftOut = [
   'musterd_nodejs_active_handles',
-  'musterd_nodejs_active_handles_total',
   'musterd_nodejs_active_requests',
-  'musterd_nodejs_active_requests_total',
   'musterd_nodejs_active_resources',
-  'musterd_nodejs_active_resources_total',
   'musterd_nodejs_eventloop_lag_mean_seconds',
   'musterd_nodejs_eventloop_lag_min_seconds',
   'musterd_nodejs_eventloop_lag_p50_seconds',

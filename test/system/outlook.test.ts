@@ -2,6 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { lintMetrics } from '../support/lint-metrics.ts';
+import { hasPromtool, promtoolCheck } from '../support/promtool.ts';
 import { type Running, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -81,6 +83,17 @@ describe('what the daemon tells the outside', () => {
     const metrics = await (await ask('/metrics')).text();
     expect(metrics).toMatch(/^musterd_runs_total\{.*outcome="complete".*\} 1$/m);
     expect(metrics).toMatch(/^musterd_fresh\{team="default"\} 1$/m);
+    expect(metrics).toContain('\nmusterd_refused_plan_users{team="default"} 0\n');
+    expect(metrics).toContain('\nmusterd_throttled_total{team="default"} 0\n');
+    for (const operation of [
+      'GET /v1/users/get',
+      'POST /v1/users/update',
+      'POST /v1/tags',
+      'GET /v1/tag/{id}',
+    ])
+      expect(metrics).toContain(`{team="default",operation="${operation}",status="401"} 0\n`);
+    expect(lintMetrics(metrics)).toEqual([]);
+    expect(hasPromtool ? promtoolCheck(metrics) : '').toBe('');
     expect(metrics).toMatch(/^musterd_requests_total\{.*operation="GET \/v1\/team".*\} 1$/m);
     for (const user of stage.emulator.team.users()) {
       if (user.last) expect(metrics).not.toContain(user.last);

@@ -1,0 +1,167 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { describe, expect, it } from 'vitest';
+import { createMetrics } from '../../src/daemon/metrics.ts';
+import { eventually } from '../support/eventually.ts';
+import { parseScrape } from '../support/promql.ts';
+import { hasPromtool } from '../support/promtool.ts';
+import { type Firing, type Play, play, rules, type World } from './play-alerts.ts';
+
+const isBetween = ({ minute }: World, from: number, to: number) => minute >= from && minute < to;
+const lag = 'musterd_nodejs_eventloop_lag_max_seconds';
+
+/** What happens, and what fires then and at no other time: its first and last minute. */
+const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
+  'nothing while all is well, a daemon is started anew and a call is refused once': {
+    minutes: 240,
+    each: (world) => {
+      if (world.minute === 0) world.start('two');
+      if (world.minute === 100) world.start('one');
+      world.answer(world.minute === 50 ? 401 : 200);
+      world.run('complete');
+    },
+    fires: {},
+  },
+  'MusterdStale while nothing begins': {
+    minutes: 100,
+    each: (world) => {
+      if (!isBetween(world, 30, 90)) world.run('complete');
+    },
+    fires: { MusterdStale: [[46, 89]] },
+  },
+  'MusterdAbsent while the daemon is down': {
+    minutes: 60,
+    each: (world) => {
+      if (world.minute === 20) world.stop('one');
+      if (world.minute === 40) world.start('one');
+      if (!isBetween(world, 20, 40)) world.run('complete');
+    },
+    fires: { MusterdAbsent: [[25, 39]] },
+  },
+  'MusterdDatabaseDown while one of two processes does not reach it': {
+    minutes: 60,
+    each: (world) => {
+      if (world.minute === 0) world.start('two');
+      if (world.minute === 20) world.cutOff.add('two');
+      if (world.minute === 33) world.cutOff.delete('two');
+      world.run('complete');
+    },
+    fires: { MusterdDatabaseDown: [[25, 32]] },
+  },
+  'MusterdRunsFailing while runs fail': {
+    minutes: 90,
+    each: (world) => world.run(isBetween(world, 30, 75) ? 'failed' : 'complete'),
+    fires: { MusterdRunsFailing: [[41, 74]], MusterdStale: [[46, 74]] },
+  },
+  'MusterdCredentialsRefused while runs fail because of it, however rarely they come': {
+    minutes: 240,
+    each: (world) => {
+      const isRefused = isBetween(world, 30, 200);
+      if (isRefused && ![30, 35, 45, 65, 105, 165].includes(world.minute)) return;
+      if (isRefused) world.answer(401);
+      world.run(isRefused ? 'failed' : 'complete', ['users', 'listings', 'counts']);
+    },
+    fires: {
+      MusterdCredentialsRefused: [[35, 199]],
+      MusterdRunsFailing: [[46, 199]],
+      MusterdStale: [[50, 199]],
+    },
+  },
+  'MusterdCredentialsRefused while only a second secret is taken': {
+    minutes: 100,
+    each: (world) => {
+      if (isBetween(world, 30, 61) && world.minute % 5 === 0) world.answer(401);
+      world.answer(200);
+      world.run('complete');
+    },
+    fires: { MusterdCredentialsRefused: [[40, 69]] },
+  },
+  'MusterdPlanRefused while a plan waits, the first of all': {
+    minutes: 90,
+    each: (world) => {
+      if (world.minute === 20) world.team.refusedUsers = 30;
+      if (world.minute === 80) world.team.refusedUsers = 0;
+      world.run(world.minute === 20 ? 'refused' : 'complete');
+    },
+    fires: { MusterdPlanRefused: [[20, 79]] },
+  },
+  'MusterdRunsPartial while no run of a group is complete, and others are': {
+    minutes: 250,
+    each: (world) =>
+      world.run(isBetween(world, 30, 240) && world.due().includes('listings') ? 'partial' : 'complete'),
+    fires: { MusterdRunsPartial: [[136, 239]], MusterdStale: [[186, 239]] },
+  },
+  'MusterdRunsPartial while no run ever was complete': {
+    minutes: 60,
+    each: (world) => world.run(world.minute < 45 ? 'partial' : 'complete'),
+    fires: { MusterdRunsPartial: [[15, 59]], MusterdStale: [[21, 44]] },
+  },
+  'MusterdHeldGrowing for what comes in a day, not for what a person decided': {
+    minutes: 2_000,
+    everyMinutes: 5,
+    each: (world) => {
+      if (world.minute === 0) world.team.held = { conflict: 20 };
+      if (world.minute === 300) world.team.held = { refused: 20 };
+      if (world.minute === 600) world.team.held = { refused: 20, asked: 40, rejected: 30 };
+      if (world.minute === 900) world.cutOff.add('one');
+      if (world.minute === 905) world.cutOff.delete('one');
+      if (world.minute === 1_500) world.team.held = { refused: 20, conflict: 11, rejected: 30 };
+      if (world.minute === 1_800) world.team.held = { refused: 20, conflict: 5, rejected: 30 };
+      world.run('complete');
+    },
+    fires: { MusterdHeldGrowing: [[1_560, 1_795]] },
+  },
+  'MusterdHeldGrowing for the first that are held': {
+    minutes: 200,
+    each: (world) => {
+      if (world.minute === 60) world.team.held = { brake: 11 };
+      if (world.minute === 180) world.team.held = {};
+      world.run('complete');
+    },
+    fires: { MusterdHeldGrowing: [[120, 179]] },
+  },
+  'MusterdThrottled for pauses again and again, not for one bad moment': {
+    minutes: 160,
+    each: (world) => {
+      if (isBetween(world, 30, 70)) world.throttle(1);
+      if (world.minute === 120) world.throttle(12);
+      world.run('complete');
+    },
+    fires: { MusterdThrottled: [[48, 80]] },
+  },
+  'MusterdStalls while a process stands still again and again': {
+    minutes: 90,
+    each: (world) => {
+      world.overrides.set(lag, isBetween(world, 20, 50) || world.minute === 70 ? 2.5 : 0.02);
+      world.run('complete');
+    },
+    fires: { MusterdStalls: [[35, 49]] },
+  },
+};
+
+describe('what fires', () => {
+  it.each(Object.entries(plays))('%s', { timeout: 60_000 }, async (_, { fires, ...played }) => {
+    const { firing, askPromtool } = await play(played);
+    expect(firing).toEqual(fires);
+    // Prometheus itself, where it is at hand, has the same to say of the same series.
+    expect(hasPromtool ? askPromtool() : '').toBe('');
+  });
+
+  it('is played for every alert', () => {
+    const fired = new Set(Object.values(plays).flatMap(({ fires }) => Object.keys(fires)));
+    expect([...fired].toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+  });
+});
+
+describe('the lag of a process', () => {
+  it('shows one stall among thousands of measurements', async () => {
+    const metrics = createMetrics({ readStandings: () => Promise.resolve([]) });
+    // Measures the same in the same way, and tells when there is something to see.
+    using own = monitorEventLoopDelay({ resolution: 10 });
+    own.enable();
+    await eventually('it is measured', () => own.count > 5);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_100);
+    await eventually('the stall is over', () => own.max > 1e9);
+    const samples = parseScrape((await metrics.render()).text);
+    expect(samples.find(({ name }) => name === lag)?.value).toBeGreaterThan(1);
+  });
+});
