@@ -11,6 +11,7 @@ import { canonicalName, joinName, type NamePair, splitName } from '../model/name
 import type { Team } from '../model/team.ts';
 import type { ServiceUser, UserPatch } from '../model/user.ts';
 import type { Client } from '../service/client.ts';
+import type { SendOptions } from '../service/roster-endpoints.ts';
 import type { Report } from './check-report.ts';
 
 /** Somebody to try updates on, and where to find them again. */
@@ -18,6 +19,8 @@ interface Subject {
   readonly user: ServiceUser & { readonly email: string };
   /** The halves of the name, in case an update clears it. */
   readonly name: NamePair;
+  /** Of the team's lease, where there is a mirror. */
+  readonly guard: SendOptions;
 }
 
 /** Holds the team's lease where there is a mirror: no run may see the values that are tried. */
@@ -32,7 +35,9 @@ export async function probeWrites(
   const lease =
     db === undefined ? undefined : await takeLease(db, config.team, { ttlMs: config.lease.ttlMs });
   try {
-    const subject = await findSubject(service, team, db, who);
+    const guard =
+      lease === undefined ? {} : { beforeSend: () => lease.check(), atStart: () => lease.require() };
+    const subject = { ...(await findSubject(service, team, db, who)), guard };
     try {
       await probeEmail(service, subject, report);
       await probePhone(service, subject, report);
@@ -49,7 +54,7 @@ async function findSubject(
   team: Team,
   db: Database<unknown> | undefined,
   who: string,
-): Promise<Subject> {
+): Promise<Omit<Subject, 'guard'>> {
   const user = await findUser(service, team, db, who);
   if (user === undefined) {
     throw new MusterdError('usage', `--write-probe: no user answers to "${who}"`, {
@@ -87,8 +92,8 @@ async function findUser(
 }
 
 /** Sends one update and gives the user as the service shows it then, in the answer or by a lookup. */
-async function update(service: Client, { user }: Subject, patch: UserPatch): Promise<ServiceUser> {
-  const answer = await service.updateUsers(new Map([[user.id, patch]]));
+async function update(service: Client, { user, guard }: Subject, patch: UserPatch): Promise<ServiceUser> {
+  const answer = await service.updateUsers(new Map([[user.id, patch]]), guard);
   const direct = answer.users.find(({ id }) => id === user.id);
   if (direct !== undefined) return direct;
   const emails = [user.email, ...(patch.email == null ? [] : [patch.email])];
@@ -128,9 +133,13 @@ async function probePhone(service: Client, subject: Subject, report: Report): Pr
   report.probe('form of a written phone', { form }, 'ok', form);
 }
 
-/** Email and name as they were; the name is sent only if it was touched. */
-async function restore(service: Client, subject: Subject, report: Report): Promise<void> {
-  const { user, name } = subject;
+/**
+ * Email and name as they were; the name is sent only if it was touched. Also without the lease: what was tried
+ * must not stay.
+ */
+async function restore(service: Client, tried: Subject, report: Report): Promise<void> {
+  const { user, name } = tried;
+  const subject = { ...tried, guard: {} };
   const seen = await update(service, subject, { email: user.email });
   const restored = keepsName(user, seen) ? seen : await update(service, subject, { email: user.email, name });
   const same = restored.email === user.email && keepsName(user, restored);

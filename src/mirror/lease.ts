@@ -19,9 +19,15 @@ export interface Lease {
   readonly ttlMs: number;
   /** Throws `lease-lost` if another run has it by now. */
   check(): Promise<void>;
+  /** Throws `lease-lost` where it can have run out, going by what this process knows: nobody is asked. */
+  require(): void;
+  /** Takes note that a statement which began at this time, by `performance.now()`, has extended it. */
+  extended(sinceMs: number): void;
   /** Gives it back, if it is still ours. */
   release(): Promise<void>;
 }
+
+type OwnLease = Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>;
 
 export interface LeaseOptions {
   /** How long the lease outlives the last sign of life of its holder. */
@@ -105,6 +111,7 @@ export async function takeLease<T>(
       await sleep(askEveryMs, undefined, { signal }).catch(() => {});
       continue;
     }
+    const sinceMs = performance.now();
     const taken = await db.transaction((tx) =>
       sql`
         insert into sync.leases as l (team, lease_id, host, pid, process, taken_at, expires_at)
@@ -115,18 +122,25 @@ export async function takeLease<T>(
         where l.expires_at <= clock_timestamp() or l.lease_id = ${dead ? holder.lease_id : null}::uuid
         returning lease_id`.execute(tx),
     );
-    if (taken.rows.length > 0) return createLease(db, team, leaseId, ttlMs);
+    if (taken.rows.length > 0) return createLease(db, { team, leaseId, ttlMs }, sinceMs);
   }
 }
 
-function createLease<T>(db: Database<T>, team: string, leaseId: string, ttlMs: number): Lease {
+function createLease<T>(db: Database<T>, own: OwnLease, sinceMs: number): Lease {
+  const { team, leaseId, ttlMs } = own;
   let renewing = false;
+  /** It lasts until then, or longer. */
+  let knownUntilMs = sinceMs + ttlMs;
+  const extended = (atMs: number) => {
+    knownUntilMs = Math.max(knownUntilMs, atMs + ttlMs);
+  };
   const renew = async () => {
     // Without an answer from the database one renewal is enough.
     if (renewing) return;
     renewing = true;
     try {
-      await db.transaction((tx) => prolong(tx, { team, leaseId, ttlMs }));
+      const startMs = performance.now();
+      if (await db.transaction((tx) => prolong(tx, own))) extended(startMs);
     } finally {
       renewing = false;
     }
@@ -135,9 +149,11 @@ function createLease<T>(db: Database<T>, team: string, leaseId: string, ttlMs: n
   const timer = setInterval(() => void renew().catch(() => {}), ttlMs / 4);
   timer.unref();
   return {
-    team,
-    leaseId,
-    ttlMs,
+    ...own,
+    extended,
+    require: () => {
+      if (performance.now() >= knownUntilMs) throw lost(team);
+    },
     check: async () => {
       const { rows } = await sql`
         select 1 from sync.leases
@@ -154,23 +170,21 @@ function createLease<T>(db: Database<T>, team: string, leaseId: string, ttlMs: n
 }
 
 /** A transaction of ours that holds the row extends the lease itself: nobody waits for it here. */
-async function prolong<T>(
-  tx: Transaction<T>,
-  { team, leaseId, ttlMs }: Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>,
-): Promise<void> {
-  await sql`
+async function prolong<T>(tx: Transaction<T>, { team, leaseId, ttlMs }: OwnLease): Promise<boolean> {
+  const { rows } = await sql`
     with mine as (
       select team from sync.leases
       where team = ${team} and lease_id = ${leaseId} and expires_at > clock_timestamp() for update skip locked
     )
     update sync.leases l set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
-    from mine where l.team = mine.team`.execute(tx);
+    from mine where l.team = mine.team returning l.team`.execute(tx);
+  return rows.length > 0;
 }
 
 /** Lets the rest of its transaction pass the triggers. @returns whether it was ours, and what was asked of it true */
 async function extend<T>(
   db: Kysely<T>,
-  { team, leaseId, ttlMs }: Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>,
+  { team, leaseId, ttlMs }: OwnLease,
   only: RawBuilder<unknown>,
 ): Promise<boolean> {
   const { rows } = await sql`
@@ -214,10 +228,16 @@ export async function fenced<T, R>(
   lease: Lease,
   work: (tx: Transaction<T>) => Promise<R>,
 ): Promise<R> {
-  return db.transaction(async (tx) => {
+  let extendedMs = 0;
+  const result = await db.transaction(async (tx) => {
+    extendedMs = performance.now();
     if (!(await extend(tx, lease, sql`expires_at > clock_timestamp()`))) throw lost(lease.team);
-    const result = await work(tx);
-    await extend(tx, lease, sql`expires_at < clock_timestamp() + ${lease.ttlMs / 2} * interval '1 ms'`);
-    return result;
+    const done = await work(tx);
+    const beforeCommitMs = performance.now();
+    const isLate = sql`expires_at < clock_timestamp() + ${lease.ttlMs / 2} * interval '1 ms'`;
+    if (await extend(tx, lease, isLate)) extendedMs = beforeCommitMs;
+    return done;
   });
+  lease.extended(extendedMs);
+  return result;
 }

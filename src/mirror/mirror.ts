@@ -85,6 +85,7 @@ export function createMirror<T>(db: Database<T>, lease: Lease, teamId: Id, runId
         await writeKeptRows(tx, run, kept);
       }),
     markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
+    requireLease: () => lease.require(),
     applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
     applyTags: (rows: readonly Tag[]) => write((tx) => publishListing(tx, tagTable, run, rows)),

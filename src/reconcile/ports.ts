@@ -32,6 +32,8 @@ export interface UsersAnswer {
 export interface SendOptions {
   /** Awaited right before each time that the request leaves; what it throws is why it does not. */
   readonly beforeSend: () => Promise<void>;
+  /** Asked when the connection stands as well, right before the first byte; what it throws is why none leaves. */
+  readonly atStart: () => void;
 }
 
 export interface ListingOptions {
@@ -113,6 +115,8 @@ export interface MirrorWriter {
   applyRefusedPlan(memory: PlanMemory): Promise<void>;
   /** Notes on these users' open intents that they leave now: done right before each write to the service. */
   markSent(ids: readonly Id[]): Promise<void>;
+  /** Throws `lease-lost` where the run's lease can have run out by now. Asks nobody, and takes no time. */
+  requireLease(): void;
   /** Answers the users whose row was locked; their intent stays open. */
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
   /** How often these very values were pushed before to no effect, by user and field. */

@@ -22,9 +22,7 @@ export type Sent =
 
 export async function sendRequest(places: PushPlaces, patches: ReadonlyMap<Id, UserPatch>): Promise<Sent> {
   try {
-    const answer = await places.service.updateUsers(patches, {
-      beforeSend: () => guardSend(places, [...patches.keys()]),
-    });
+    const answer = await places.service.updateUsers(patches, guardSend(places, [...patches.keys()]));
     const users = new Map(answer.users.map((user) => [user.id, user]));
     return { kind: 'answered', users, requestId: answer.requestId };
   } catch (error) {

@@ -1,17 +1,18 @@
 /**
- * What is made sure of right before a push leaves, after all waiting for the rate and the token is over:
- * the lease is still ours, and what is sent was prepared only a moment ago. A process that stalled, or a
- * pause that the service asked for, must not send what others have changed since.
+ * What is made sure of right before a push leaves: the lease is still ours, and what is sent was prepared
+ * only a moment ago. A process that stalled, or a pause that the service asked for, must not send what others
+ * have changed since. It is asked twice: when all waiting for the rate and the token is over, and once more,
+ * by the clock alone, when the connection stands.
  */
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
-import type { MirrorWriter } from './ports.ts';
+import type { MirrorWriter, SendOptions } from './ports.ts';
 
 const operation = 'POST /v1/users/update';
 
 /** The last moment at which what was prepared may leave, by the clock that never jumps. */
 export interface SendDeadline {
-  readonly mirror: Pick<MirrorWriter, 'markSent'>;
+  readonly mirror: Pick<MirrorWriter, 'markSent' | 'requireLease'>;
   readonly monotonicMs: () => number;
   readonly sendByMs: number;
 }
@@ -27,14 +28,20 @@ export class LateError extends ServiceError {
   }
 }
 
-/** The clock is looked at last: the database may take its time as well. */
-export async function guardSend(
-  { mirror, monotonicMs, sendByMs }: SendDeadline,
-  ids: readonly Id[],
-): Promise<void> {
-  if (monotonicMs() > sendByMs) throw new LateError();
-  await mirror.markSent(ids);
-  if (monotonicMs() > sendByMs) throw new LateError();
+export function guardSend({ mirror, monotonicMs, sendByMs }: SendDeadline, ids: readonly Id[]): SendOptions {
+  const requireTime = () => {
+    if (monotonicMs() > sendByMs) throw new LateError();
+  };
+  return {
+    beforeSend: async () => {
+      requireTime();
+      await mirror.markSent(ids);
+    },
+    atStart: () => {
+      requireTime();
+      mirror.requireLease();
+    },
+  };
 }
 
 /** Whether nothing was applied for a reason that passes: the same edits may be prepared and sent anew. */

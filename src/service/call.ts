@@ -23,6 +23,8 @@ export interface Call {
   readonly credential?: CredentialName;
   /** Awaited right before each try leaves, when all other waiting is over; what it throws ends the call. */
   readonly beforeSend?: () => Promise<void>;
+  /** Asked once more when the connection stands, right before the first byte of each try. */
+  readonly atStart?: () => void;
 }
 
 /** What the service answered a call with, a 2xx. */
@@ -77,6 +79,7 @@ async function attempt(parts: Parts, call: Call, number: number): Promise<Attemp
       path: call.path ?? call.operation.path,
       body: call.body === undefined ? undefined : toJson(call.body),
       authorization: authorization.header,
+      atStart: call.atStart,
     });
     const phase = outcome.kind === 'failure' ? outcome.phase : 'answered';
     sent = phase !== 'not-sent';

@@ -37,13 +37,15 @@ export interface HttpRequest {
   readonly body: string | undefined;
   /** The value of the `Authorization` header. */
   readonly authorization: string;
+  /** Asked when the connection stands, right before the first byte; what it throws is why none leaves. */
+  readonly atStart?: (() => void) | undefined;
 }
 
 export interface Http {
   /**
    * Sends one request, once. Never follows a redirect, never inflates, never tries again.
    *
-   * @throws ServiceError `not-sent` for a write in read-only mode; all else is an outcome.
+   * @throws ServiceError `not-sent` for a write in read-only mode; what `atStart` throws; all else is an outcome.
    */
   exchange(request: HttpRequest): Promise<Outcome>;
   /** Waits for what is in flight, at most until its deadline. */
@@ -91,7 +93,7 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
       const { operation } = request;
       if (mode === 'read-only' && operation.effect === 'write') throw refuseWrite(operation);
       const token = request.authorization.replace(/^Bearer /, '');
-      return await transfer(pool, settings, token, {
+      const options: Dispatcher.DispatchOptions = {
         method: operation.method,
         path: base.pathPrefix + request.path,
         headers: {
@@ -104,7 +106,8 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
         body: request.body ?? null,
         // Without this the connection is closed after every GET that has a body.
         ...(operation.method === 'GET' ? { reset: false } : {}),
-      });
+      };
+      return await transfer(pool, settings, { token, atStart: request.atStart }, options);
     },
     close: () => {
       closing ??= pool.close();
@@ -142,7 +145,7 @@ function failWithoutHead(sent: boolean, reason: FailureReason, message: string, 
 function transfer(
   pool: Pool,
   settings: HttpSettings,
-  token: string,
+  { token, atStart }: { readonly token: string } & Pick<HttpRequest, 'atStart'>,
   options: Dispatcher.DispatchOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -152,7 +155,7 @@ function transfer(
     const chunks: Buffer[] = [];
     let size = 0;
     const deadline = AbortSignal.timeout(settings.totalDeadlineMs);
-    const end = (outcome: Outcome) => {
+    const end = (outcome: Outcome | Promise<never>) => {
       if (over) return;
       over = true;
       deadline.removeEventListener('abort', onDeadline);
@@ -172,9 +175,15 @@ function transfer(
     deadline.addEventListener('abort', onDeadline);
     pool.dispatch(options, {
       onRequestStart: (started) => {
-        // Too late, or undici would send again what it has sent before: neither may happen.
-        if (over || controller !== undefined) started.abort(new Error('not to be sent'));
-        else controller = started;
+        try {
+          // Too late, or undici would send again what it has sent before: neither may happen.
+          if (over || controller !== undefined) throw new Error('not to be sent');
+          atStart?.();
+          controller = started;
+        } catch (error) {
+          if (controller === undefined) end(Promise.reject(error as Error));
+          started.abort(error as Error);
+        }
       },
       onResponseStart: (_controller, status, headers) => {
         if (status < 200) return;

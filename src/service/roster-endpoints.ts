@@ -4,7 +4,7 @@ import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser, UserPatch } from '../model/user.ts';
-import type { MakeCall } from './call.ts';
+import type { Call, MakeCall } from './call.ts';
 import { operations } from './operation.ts';
 import { decodeInbox, type Inbox } from './wire-inbox.ts';
 import { decodePage } from './wire-lists.ts';
@@ -25,10 +25,7 @@ export interface UsersAnswer {
   readonly requestId: string | null;
 }
 
-export interface SendOptions {
-  /** Awaited right before each time that the request leaves; what it throws is why it does not. */
-  readonly beforeSend: () => Promise<void>;
-}
+export type SendOptions = Pick<Call, 'beforeSend' | 'atStart'>;
 
 export interface InboxesAnswer {
   readonly inboxes: readonly Inbox[];

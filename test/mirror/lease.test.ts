@@ -50,6 +50,39 @@ describe.each(servers())('the lease on $name', (server) => {
     await lease.release();
   });
 
+  it('is known to last for as long as it was renewed, or extended by a transaction, without asking', async () => {
+    const ttlMs = 1_000;
+    const startMs = performance.now();
+    const lease = await takeLease(database.db, 'known', { ttlMs });
+    await eventually('it was renewed', () => {
+      lease.require();
+      return performance.now() > startMs + 2 * ttlMs;
+    });
+    const isOver = () => {
+      try {
+        lease.require();
+        return false;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'lease-lost' });
+        return true;
+      }
+    };
+    await fenced(database.db, lease, async (tx) => {
+      await sql`select 1`.execute(tx);
+      const begunMs = performance.now();
+      await eventually(
+        'for all that is known it has run out',
+        () => isOver() && performance.now() > begunMs + ttlMs,
+      );
+    });
+    lease.require();
+    await other.transaction(async (tx) => {
+      await sql`update sync.leases set lease_id = gen_random_uuid() where team = 'known'`.execute(tx);
+    });
+    await eventually('it is renewed no more', isOver);
+    await lease.release();
+  });
+
   it('is extended by each transaction', async () => {
     const lease = await takeLease(database.db, 'extended', { ttlMs: 60_000 });
     await sql`update sync.leases set expires_at = clock_timestamp() + interval '5 s' where team = 'extended'`.execute(

@@ -161,6 +161,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
         mirror.intents.set(id, { ...intent, ageMs: intent.ageMs + ms });
     },
     checkLease: () => Promise.resolve(),
+    requireLease: () => undefined,
     markSent: async (ids) => {
       await mirror.checkLease();
       for (const id of ids) {

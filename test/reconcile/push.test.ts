@@ -250,6 +250,11 @@ describe('a batch that waits before it leaves', () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, roleId: 9n });
     let waits = 0;
+    let marked = 0;
+    mirror.checkLease = () => {
+      marked += 1;
+      return Promise.resolve();
+    };
     service.beforeDispatch = () => {
       waits += 1;
       if (waits > 1) return Promise.resolve();
@@ -268,6 +273,7 @@ describe('a batch that waits before it leaves', () => {
       held: [{ field: 'email', reason: 'conflict', service: 'later@example.com' }],
     });
     expect(findings.counts).toEqual({ pushed: 1, held: 1 });
+    expect(marked).toBe(1);
   });
 
   it('R6 I12 is not sent when the check itself took too long', async () => {
@@ -282,6 +288,38 @@ describe('a batch that waits before it leaves', () => {
     expect(findings.reasons).toEqual([late]);
     expect(service.updates).toEqual([]);
     expect(show(1n).open).toBeUndefined();
+  });
+
+  it('R6 I12 is not sent when the connection took too long to come about', async () => {
+    const { service, mirror, clock, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    let starts = 0;
+    service.beforeStart = () => {
+      starts += 1;
+      if (starts > 1) return;
+      clock.now += 5_001;
+      service.held.set(1n, makeUser(1n, { email: 'later@example.com' }));
+    };
+    const { findings, error } = await run();
+    expect(error).toBeUndefined();
+    expect(service.updates).toEqual([]);
+    expect(mirror.results.map(({ outcomes }) => outcomes)).toEqual([{ email: 'unsent' }]);
+    expect(show(1n)).toMatchObject({ open: undefined, held: [{ service: 'later@example.com' }] });
+    expect(findings).toMatchObject({ reasons: [], counts: { held: 1 } });
+  });
+
+  it('R6 I12 is not sent when the lease can have run out while the connection came about', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    service.beforeStart = () => {
+      mirror.requireLease = () => {
+        throw new MusterdError('lease-lost', 'lost');
+      };
+    };
+    const { error } = await run();
+    expect(error).toMatchObject({ code: 'lease-lost' });
+    expect(service.updates).toEqual([]);
+    expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
   it('H1 is left for the next run when it stays late, and costs the next batch nothing', async () => {

@@ -37,6 +37,8 @@ export interface ServiceStandIn extends ServicePort {
   refusesPatch: (patch: UserPatch, id: Id) => boolean;
   /** What an update waits for in the client before it leaves, as for its place in the rate. */
   beforeDispatch: () => Promise<void>;
+  /** What passes while its connection comes about. */
+  beforeStart: () => void;
   /** What is stored of a patch. */
   take: (user: ServiceUser, patch: UserPatch) => ServiceUser;
   /** What the answer to an update shows of a user; `undefined`: nothing. */
@@ -117,6 +119,7 @@ export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStan
     refusesPatch: () => false,
     take: takePatch,
     beforeDispatch: () => Promise.resolve(),
+    beforeStart: () => undefined,
     answer: (user) => user,
     users: async (filter) => {
       service.filters.push(filter);
@@ -126,6 +129,8 @@ export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStan
     updateUsers: async (patches, options) => {
       await service.beforeDispatch();
       await options?.beforeSend();
+      service.beforeStart();
+      options?.atStart();
       const answered = update(service, patches);
       const requestId = `update-${service.updates.length}`;
       return await Promise.resolve({ users: answered, rejected: [], requestId });

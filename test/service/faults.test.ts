@@ -12,6 +12,8 @@ import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import type { Client } from '../../src/service/client.ts';
 import { choosePauseMs, parseRetryAfter } from '../../src/service/retry-after.ts';
+import { eventually } from '../support/eventually.ts';
+import { createTlsGate } from '../support/tls-gate.ts';
 import { type Authority, createAuthority } from './certificate.ts';
 import { closeAfterEach, onClose, openClient, openPair, secretId, secretKey } from './client-fixture.ts';
 import { createHeldClock } from './held-clock.ts';
@@ -773,20 +775,77 @@ describe('N22 no way to the service', () => {
   });
 });
 
-describe('N23 certificates', () => {
-  let authority: Authority;
-  let directory: string;
-  let caFile: string;
-  beforeAll(() => {
-    authority = createAuthority();
-    directory = mkdtempSync(join(tmpdir(), 'musterd-test-'));
-    caFile = join(directory, 'ca.pem');
-    writeFileSync(caFile, authority.certPem);
-  });
-  afterAll(() => {
-    rmSync(directory, { recursive: true });
+let authority: Authority;
+let directory: string;
+let caFile: string;
+beforeAll(() => {
+  authority = createAuthority();
+  directory = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+  caFile = join(directory, 'ca.pem');
+  writeFileSync(caFile, authority.certPem);
+});
+afterAll(() => {
+  rmSync(directory, { recursive: true });
+});
+
+describe('R6 what is asked of a write when its connection stands', () => {
+  const openGate = async () => {
+    const server = await listenRaw((socket) => socket.write(updated));
+    onClose(() => server.close());
+    const gate = await createTlsGate(
+      { host: '127.0.0.1', port: server.port },
+      authority.issue({ host: '127.0.0.1' }),
+    );
+    onClose(() => gate.close());
+    return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile } }) };
+  };
+
+  test('R6 keeps the first byte from leaving when the handshake took too long', async () => {
+    const { client, server, gate, clock, events } = await openGate();
+    const old = new Error('prepared too long ago');
+    const atStart = () => {
+      if (clock.monotonicMs() > 0) throw old;
+    };
+    gate.shut();
+    const failed = failure(client.updateUsers(patch, { atStart }));
+    await eventually('it waits for the handshake', () => gate.waiting() === 1);
+    clock.advance(1);
+    gate.open();
+    expect(await failed).toBe(old);
+    // What comes over the next connection shows what came over this one.
+    await client.updateUsers(patch);
+    expect(server.requests).toHaveLength(1);
+    expect(events.filter(({ kind }) => kind === 'request')).toHaveLength(1);
   });
 
+  test('R6 is asked anew on a connection that stands already', async () => {
+    const { client, server } = await openGate();
+    const old = new Error('prepared too long ago');
+    let asked = 0;
+    const atStart = () => {
+      asked += 1;
+      if (asked === 2) throw old;
+    };
+    await client.updateUsers(patch, { atStart });
+    expect(await failure(client.updateUsers(patch, { atStart }))).toBe(old);
+    await client.updateUsers(patch, { atStart });
+    expect(asked).toBe(3);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('R6 does not make an update that may have left one that did not', async () => {
+    const { client, server } = await openPair((socket) => socket.resetAndDestroy(), once);
+    let asked = 0;
+    const atStart = () => {
+      asked += 1;
+      if (asked > 1) throw new Error('not again');
+    };
+    expect(await failure(client.updateUsers(patch, { atStart }))).toMatchObject({ phase: 'sent' });
+    expect({ asked, sent: server.requests.length }).toEqual({ asked: 1, sent: 1 });
+  });
+});
+
+describe('N23 certificates', () => {
   async function openTls(issued: { key: string; cert: string }, http: { caFile?: string } = {}) {
     const server = await listenRaw((socket) => socket.write(updated), issued);
     onClose(() => server.close());

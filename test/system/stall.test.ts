@@ -1,5 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { createAuthority } from '../service/certificate.ts';
+import { createTlsGate } from '../support/tls-gate.ts';
 import { startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -68,6 +74,66 @@ describe('a process that goes wrong', () => {
     );
     expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
     expect(stage.emulator.team.user(pushed.id).email).toBe('newer@example.com');
+  });
+
+  it('R5 that was halted while the connection for an update came about lets nothing leave afterwards', async () => {
+    stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
+    await stage.run();
+    const [pushed] = stage.emulator.team.users().filter(({ email }) => email !== null);
+    await stage.sql(`update mirror.users set email = 'pushed@example.com' where id = ${pushed?.id}`);
+    stage.emulator.clearRequests();
+
+    const authority = createAuthority();
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    const caFile = join(folder, 'ca.pem');
+    writeFileSync(caFile, authority.certPem);
+    const { hostname: host, port } = new URL(stage.emulator.url);
+    const gate = await createTlsGate({ host, port: Number(port) }, authority.issue({ host: '127.0.0.1' }));
+    try {
+      const hold = holdAt('/v1/users/get', 2);
+      const stalled = startMusterd(['reconcile'], {
+        ...environment(),
+        MUSTERD_BASE_URL: `https://127.0.0.1:${gate.port}`,
+        MUSTERD_CA_FILE: caFile,
+        MUSTERD__lease__ttlMs: '1000',
+      });
+      await eventually('it reads before it sends', hold.reached);
+      // The update is written down while nobody lets it in, and finds no connection when it is to leave.
+      const written = Promise.withResolvers<void>();
+      const locked = Promise.withResolvers<void>();
+      const editor = stage.db.transaction(async (tx) => {
+        await sql`lock table sync.changes in share mode`.execute(tx);
+        locked.resolve();
+        await written.promise;
+      });
+      await locked.promise;
+      hold.letGo();
+      await eventually('it waits to write the update down', async () => {
+        const rows = await stage.sql(
+          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%sync.changes%'`,
+        );
+        return rows.length > 0;
+      });
+      gate.shut();
+      gate.cut();
+      written.resolve();
+      await editor;
+      await eventually('the update waits for its connection', () => gate.waiting() > 0);
+      stalled.process.kill('SIGSTOP');
+      await eventually('its lease has run out', async () => {
+        const rows = await stage.sql('select 1 from sync.leases where expires_at > clock_timestamp()');
+        return rows.length === 0;
+      });
+      gate.open();
+      stalled.process.kill('SIGCONT');
+      const { code, stderr } = await stalled.ended;
+      expect(stderr).toContain('lost its lease');
+      expect(code).toBe(1);
+      expect(stage.updates()).toEqual([]);
+    } finally {
+      await gate.close();
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('R11 crashes loudly at an error that nobody caught, and gives its lease back', async () => {
