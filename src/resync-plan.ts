@@ -60,7 +60,13 @@ function takeFromService(
   const base = keep<BaseUser>(write.base, state.base ?? write.base, kept);
   const holds = anew.holds
     .filter(({ field }) => !kept.has(field))
-    .map((hold): Hold => ({ ...hold, reason: 'conflict', base: state.base?.[hold.field], detail }));
+    // A name that the service shows no more is no edit of ours, and says so itself.
+    .map(
+      (hold): Hold =>
+        hold.reason === 'conflict'
+          ? hold
+          : { ...hold, reason: 'conflict', base: state.base?.[hold.field], detail },
+    );
   const held = new Set(holds.map(({ field }) => field));
   const moves = fields
     .filter((field) => !kept.has(field) && !held.has(field))

@@ -4,7 +4,7 @@ import { MusterdError } from '../errors.ts';
 import { readAddresses } from '../mirror/addresses.ts';
 import type { Database } from '../mirror/database.ts';
 import { takeLease } from '../mirror/lease.ts';
-import { keepsNameProbe } from '../mirror/push-history.ts';
+import { keepsNameProbe } from '../mirror/name-safety.ts';
 import { readName } from '../mirror/users-read.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';

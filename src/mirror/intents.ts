@@ -7,7 +7,7 @@ import { toJson } from '../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
 import type { BaseUser, Field, UserPatch } from '../model/user.ts';
 import { patchInSql } from './patch-in-sql.ts';
-import { noteKeptName, noteTouchedName } from './push-history.ts';
+import { noteNames, withoutWaitingNames } from './name-safety.ts';
 import { isOlder } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
@@ -130,7 +130,7 @@ export async function markSent<T>(tx: Transaction<T>, teamId: Id, ids: readonly 
     where team_id = ${teamId} and user_id = any (${ids}::bigint[]) and state = 'open'`.execute(tx);
 }
 
-function stageResult({ intent, outcomes, seen, taken, joined, closed, requestId }: IntentResult) {
+function stageResult({ intent, outcomes, seen, taken, joined, harmed, closed, requestId }: IntentResult) {
   const took = (field: Field) => outcomes[field] === 'confirmed';
   const { sent } = intent;
   return {
@@ -145,6 +145,7 @@ function stageResult({ intent, outcomes, seen, taken, joined, closed, requestId 
     took_email: took('email'),
     took_phone: took('phone'),
     took_role_id: took('roleId'),
+    harmed,
     sent_first: sent.name?.first,
     sent_last: sent.name?.last,
     sent_email: sent.email,
@@ -167,7 +168,7 @@ function stageResult({ intent, outcomes, seen, taken, joined, closed, requestId 
 
 const staged = (json: string) => sql`
   jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, request_id text,
-    took_name boolean, took_email boolean, took_phone boolean, took_role_id boolean, sent_first text, sent_last text,
+    took_name boolean, took_email boolean, took_phone boolean, took_role_id boolean, harmed boolean, sent_first text, sent_last text,
     sent_email text, sent_phone text, sent_role_id bigint, first_name text, last_name text, joined text, email text,
     phone text, role_id bigint, seen boolean, created_at timestamptz, updated_at timestamptz,
     user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
@@ -187,11 +188,6 @@ async function closeLost<T>(
   return new Set(rows.map(({ user_id }) => user_id));
 }
 
-/** Whether an update had its effect and the name is there to be seen; an answer without a name tells nothing. */
-function showsName({ outcomes, seen }: IntentResult): boolean {
-  return Object.values(outcomes).includes('confirmed') && canonicalName(seen?.name ?? '') !== '';
-}
-
 /**
  * Takes the service's own values for what is confirmed: into the base always, into the mirror where it
  * still holds what was sent (a later edit stays, and is pushed next).
@@ -209,7 +205,8 @@ export async function applyResults<T>(
     order by id for update skip locked`.execute(tx);
   const free = new Set(rows.map(({ id }) => id));
   const lost = await closeLost(tx, teamId, results);
-  const applied = results.filter(({ intent }) => free.has(intent.userId));
+  const mine = results.filter(({ intent }) => free.has(intent.userId));
+  const applied = await withoutWaitingNames(tx, teamId, mine);
   if (applied.length === 0) return ids.filter((id) => !lost.has(id));
   const json = toJson(applied.map(stageResult));
   await sql`
@@ -236,16 +233,16 @@ export async function applyResults<T>(
       and (is_news or s.took_name or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
   await sql`
     update sync.user_base b set
-      name = case when s.took_name then s.joined else b.name end,
-      first_name = case when s.took_name then s.first_name else b.first_name end,
-      last_name = case when s.took_name then s.last_name else b.last_name end,
+      name = case when s.took_name or s.harmed then s.joined else b.name end,
+      first_name = case when s.took_name or s.harmed then s.first_name else b.first_name end,
+      last_name = case when s.took_name or s.harmed then s.last_name else b.last_name end,
       email = case when s.took_email then s.email else b.email end,
       phone = case when s.took_phone then s.phone else b.phone end,
       role_id = case when s.took_role_id then s.role_id else b.role_id end,
       agreed_at = clock_timestamp()
     from ${staged(json)}
     where b.team_id = ${teamId} and b.id = s.id
-      and (s.took_name or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
+      and (s.took_name or s.harmed or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
   await sql`
     update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
       state = case when s.closed then 'closed' else 'open' end,
@@ -257,14 +254,6 @@ export async function applyResults<T>(
     run,
     applied.flatMap(({ intent, holds }) => holds.map((hold) => ({ id: intent.userId, hold }))),
   );
-  const nameless = applied.filter(({ intent }) => intent.sent.name === undefined);
-  if (nameless.some(({ holds }) => holds.some(({ field }) => field === 'name')))
-    await noteTouchedName(tx, teamId);
-  else if (nameless.some(showsName))
-    await noteKeptName(
-      tx,
-      teamId,
-      nameless.map(({ intent }) => intent.changeId),
-    );
+  await noteNames(tx, teamId, mine);
   return ids.filter((id) => !free.has(id) && !lost.has(id));
 }

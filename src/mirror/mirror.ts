@@ -26,7 +26,8 @@ import {
   writeRejectedRows,
 } from './listings.ts';
 import { readGuardHistory, readOverlap, writeKeptRows, writeRefusedPlan } from './plans.ts';
-import { countIneffective, readNameSafety, readUnanswered } from './push-history.ts';
+import { readNameSafety } from './name-safety.ts';
+import { countIneffective, readUnanswered } from './push-history.ts';
 import { noteStale } from './stale.ts';
 import { countHeldFields } from './status.ts';
 import { writeTeam } from './teams.ts';

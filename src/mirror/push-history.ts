@@ -1,5 +1,5 @@
-/** What the ledger and the probes teach about pushing: what had no effect, whom nobody answered for, what names suffer. */
-import { type Kysely, sql, type Transaction } from 'kysely';
+/** What the ledger teaches about pushing: what had no effect, and whom nobody answered for. */
+import { type Kysely, sql } from 'kysely';
 import type { Intent, Tries } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
@@ -59,49 +59,4 @@ export async function readUnanswered<T>(
     ) last
     where last.outcome::text like '%"unanswered"%'`.execute(db);
   return new Set(rows.map(({ user_id }) => user_id));
-}
-
-/** What `musterd check --write-probe` asks, and what a push without a name answers as well. */
-export const keepsNameProbe = 'an email alone keeps the name';
-
-/** Kept for good: the name is set right again some day, and the deployment is what it was all the same. */
-export async function noteTouchedName<T>(tx: Transaction<T>, teamId: Id): Promise<void> {
-  await sql`
-    insert into sync.probes (team, probe, answer)
-    select team, ${keepsNameProbe}, '{"keeps_name": false}' from sync.teams where team_id = ${teamId}
-    on conflict (team, probe) do update set answer = excluded.answer, probed_at = clock_timestamp()`.execute(
-    tx,
-  );
-}
-
-/**
- * Whoever was seen with a name after an update without one; whatever was noted before stays. Of a push whose
- * fields are settled one after another, what is left may lack the name that was sent: it is no evidence.
- */
-export async function noteKeptName<T>(
-  tx: Transaction<T>,
-  teamId: Id,
-  changeIds: readonly bigint[],
-): Promise<void> {
-  await sql`
-    insert into sync.probes (team, probe, answer)
-    select team, ${keepsNameProbe}, '{"keeps_name": true}' from sync.teams where team_id = ${teamId}
-      and exists (
-        select from sync.changes c where c.change_id = any (${changeIds}::bigint[]) and not c.new ? 'name'
-          and c.state = 'closed' and c.outcome::text like '%"confirmed"%'
-      )
-    on conflict (team, probe) do nothing`.execute(tx);
-}
-
-/** Whether an update without a name leaves the name alone on this deployment, as far as it was seen. */
-export async function readNameSafety<T>(db: Kysely<T>, teamId: Id): Promise<'kept' | 'touched' | 'unknown'> {
-  const { rows } = await sql<{ safety: 'kept' | 'touched' | 'unknown' }>`
-    select case
-      when p.answer = '{"keeps_name": false}' then 'touched'
-      when p.answer = '{"keeps_name": true}' then 'kept'
-      else 'unknown' end as safety
-    from sync.teams t
-    left join sync.probes p on p.team = t.team and p.probe = ${keepsNameProbe}
-    where t.team_id = ${teamId}`.execute(db);
-  return rows[0]?.safety ?? 'unknown';
 }

@@ -155,6 +155,8 @@ export interface IntentResult {
   readonly taken: UserValues;
   readonly joined: string;
   readonly holds: readonly Hold[];
+  /** The update took of a name that it did not hold: base takes what it left, which `taken` and `joined` have. */
+  readonly harmed: boolean;
   /** `false`: something is still unknown, and the intent stays open. */
   readonly closed: boolean;
   readonly requestId: string | null;

@@ -20,6 +20,12 @@ export function countWords(name: string): number {
   return words(name).length;
 }
 
+/** Whether one name is what is left of the other: fewer words, and none that the other has not. */
+export function hasLostWords(left: string, whole: string): boolean {
+  const [some, all] = [words(left), words(whole)];
+  return some.length < all.length && some.every((word) => all.includes(word));
+}
+
 /** The form in which two names are compared: Unicode NFC, white space collapsed, ends trimmed. */
 export function canonicalName(name: string): string {
   return words(name).join(' ');

@@ -2,7 +2,15 @@
 
 import { stored } from '../model/canonical.ts';
 import type { Hold, Move, UserState } from '../model/change.ts';
-import { countWords, joinName, type NamePair, samePair } from '../model/name.ts';
+import {
+  canonicalName,
+  countWords,
+  hasLostWords,
+  joinName,
+  type NamePair,
+  samePair,
+  splitName,
+} from '../model/name.ts';
 import {
   type BaseUser,
   canonicalServiceValue,
@@ -39,7 +47,12 @@ export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): st
       const edited: readonly (keyof NamePair)[] = (['first', 'last'] as const).filter(
         (half) => mirror.name[half] !== base.name[half],
       );
-      if (mirror.split === 'known' || edited.length !== 1 || countWords(base.joined) < 3) return undefined;
+      if (mirror.split === 'known') return undefined;
+      const whole = joinName(mirror.name);
+      const isCut = countWords(whole) > 2 && samePair(mirror.name, splitName(whole));
+      if (isCut && edited.length === 2 && hasLostWords(base.joined, whole))
+        return `the split of "${whole}" is a guess: set first_name and last_name, or name_split = 'known'`;
+      if (edited.length !== 1 || countWords(base.joined) < 3) return undefined;
       const other = edited[0] === 'first' ? 'last_name' : 'first_name';
       return `the split of "${base.joined}" is a guess: set ${other} too, or name_split = 'known'`;
     }
@@ -66,11 +79,30 @@ function wantsName(field: Field, base: BaseUser, mirror: MirrorUser, service: Se
   return field !== 'name' && untouched && mirror.split !== 'known' && countWords(shown) >= 3;
 }
 
+/**
+ * Whether a name that nobody had edited is held since an update of ours emptied it: base has moved to the empty
+ * name since then, and nothing else moves the base of a held field.
+ */
+function isOursToPutBack({ field, reason, base: agreed, mirror: held }: Hold, base: BaseUser): boolean {
+  if (field !== 'name' || reason !== 'conflict' || !agreed || !held) return false;
+  return joinName(base.name) === '' && samePair(agreed as NamePair, held as NamePair);
+}
+
 /** A value that could not be sent waits no longer once it can, as when the guessed split of a name is accepted. */
 function staysHeld(hold: Hold, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
   if (hold.reason === 'asked' || !holdStands(hold, mirror, service)) return false;
+  if (isOursToPutBack(hold, base)) return false;
   if (hold.reason !== 'unsupported' || unsendable(hold.field, mirror, base) !== undefined) return true;
   return wantsName(hold.field, base, mirror, service);
+}
+
+/** Why a name is held that the service shows no more. */
+export const emptiedDetail =
+  'the service shows no name any more, and an empty name is never taken over a name: decide with "musterd resolve"';
+
+/** Whether the service says that there is no name, and there is one to lose. */
+export function isEmptied({ name }: Pick<ServiceUser, 'name'>, known: Pick<UserValues, 'name'>): boolean {
+  return name !== undefined && canonicalName(name ?? '') === '' && joinName(known.name) !== '';
 }
 
 export interface FieldPlan {
@@ -107,5 +139,7 @@ export function planField(
     if (detail !== undefined) return { hold: { field, reason: 'unsupported', detail, ...values } };
     return { ...release, move: { kind: 'push', field, ...values } };
   }
+  if (field === 'name' && isEmptied(service, mirror))
+    return { hold: { field, reason: 'conflict', detail: emptiedDetail, ...values } };
   return { ...release, move: { kind: 'pull', field, ...values } };
 }

@@ -13,7 +13,7 @@ import {
   type UserValues,
 } from '../model/user.ts';
 import { mergeField } from './merge.ts';
-import { holdStands, planField } from './plan-field.ts';
+import { emptiedDetail, holdStands, isEmptied, planField } from './plan-field.ts';
 import type { Policy } from './policy.ts';
 import { decidePresence } from './presence.ts';
 import { adoptValues, emptyValues, observe, takeValue } from './take-service.ts';
@@ -104,6 +104,24 @@ function agreeAnew(service: ServiceUser, base: BaseUser): BaseUser {
 }
 
 /**
+ * What the service says of a user where an empty name would take the place of the one last agreed on: all but the
+ * name, which stays as it was and is held.
+ */
+function hear(service: ServiceUser, known: BaseUser | undefined, asked: readonly Field[]) {
+  if (known === undefined || !isEmptied(service, known)) return { heard: service, emptied: [] };
+  const { name, ...heard } = service;
+  const hold: Hold = {
+    field: 'name',
+    reason: 'conflict',
+    base: known.name,
+    mirror: known.name,
+    service: name,
+    detail: emptiedDetail,
+  };
+  return { heard, emptied: asked.includes('name') ? [] : [hold] };
+}
+
+/**
  * Back again: base is the service's anew; an edit that was pending is kept, and held. Base never takes the
  * edit itself, not even where it can not be seen in what the service says. A field that a person asked to
  * hold stays on both sides as it was.
@@ -114,11 +132,12 @@ function planReturn(
   service: ServiceUser,
   role: string | null,
 ): UserPlan {
-  const adopted = adoptValues(service, mirror);
-  const agreed = state.base === undefined ? adopted.base : agreeAnew(service, state.base);
   const asked = askedFields(state);
+  const { heard, emptied } = hear(service, isEmptied(service, mirror) ? state.base : undefined, asked);
+  const adopted = adoptValues(heard, mirror);
+  const agreed = state.base === undefined ? adopted.base : agreeAnew(heard, state.base);
   const edited = fields.filter((field) => {
-    const verdict = mergeField(field, state.base, mirror, service);
+    const verdict = mergeField(field, state.base, mirror, heard);
     return (
       (verdict === 'push' || verdict === 'conflict') &&
       !sameBytes(field, mirror, agreed) &&
@@ -130,7 +149,11 @@ function planReturn(
   const joined = asked.includes('name') ? before.joined : agreed.joined;
   const base = { ...adopted.base, ...pick(agreed, edited), ...pick(before, asked), joined };
   const split = kept.includes('name') ? mirror.split : adopted.mirror.split;
-  const holds = edited.map((field) => holdOfGone(field, mirror, base[field], state.held));
+  const holds = [
+    ...edited.map((field) => holdOfGone(field, mirror, base[field], state.held)),
+    ...emptied.filter(({ field }) => !edited.includes(field)),
+  ];
+  const held = holds.map(({ field }) => field);
   const after = { ...adopted.mirror, ...pick(mirror, kept), split };
   const observed = observe(service, role, base.joined);
   return {
@@ -138,7 +161,7 @@ function planReturn(
     id: state.id,
     presence: 'return',
     holds,
-    releases: heldFields(state).filter((field) => !kept.includes(field)),
+    releases: heldFields(state).filter((field) => !held.includes(field) && !asked.includes(field)),
     held: asked,
     write: { id: state.id, expected: mirror, mirror: after, base, observed },
   };
@@ -151,8 +174,9 @@ function planReturn(
 function planAdopt(state: UserState, service: ServiceUser, role: string | null): UserPlan {
   const known = state.base;
   const asked = askedFields(state);
-  const adopted = adoptValues(service, known === undefined ? undefined : { ...known, split: 'guessed' });
-  const agreed = known === undefined ? adopted.base : agreeAnew(service, known);
+  const { heard, emptied } = hear(service, known, asked);
+  const adopted = adoptValues(heard, known === undefined ? undefined : { ...known, split: 'guessed' });
+  const agreed = known === undefined ? adopted.base : agreeAnew(heard, known);
   const kept = pick(known ?? agreed, asked);
   const joined = asked.includes('name') ? (known ?? agreed).joined : agreed.joined;
   const base = { ...agreed, ...kept, joined };
@@ -161,7 +185,10 @@ function planAdopt(state: UserState, service: ServiceUser, role: string | null):
     ...nothing,
     id: state.id,
     presence: 'adopt',
-    releases: heldFields(state).filter((field) => !asked.includes(field)),
+    holds: emptied,
+    releases: heldFields(state).filter(
+      (field) => !asked.includes(field) && emptied.every((hold) => hold.field !== field),
+    ),
     held: asked,
     write: { id: state.id, expected: null, mirror: { ...adopted.mirror, ...kept }, base, observed },
   };
@@ -185,7 +212,9 @@ function planUnresolved(state: UserState, member: TeamMember): UserPlan {
   const { mirror } = state;
   if (mirror === undefined) {
     const listed: BaseUser = { ...emptyValues, name: splitName(joined), joined };
-    const base = state.base === undefined || neverResolved(state.base) ? listed : state.base;
+    const known = state.base;
+    const follows = known === undefined || (neverResolved(known) && !isEmptied({ name: joined }, known));
+    const base = follows ? listed : known;
     const observed = { name: base.joined, role: member.role, resolved: false, details: null };
     const write = { expected: null, mirror: { ...base, split: 'guessed' as const }, base, observed };
     return { ...nothing, id: state.id, presence: 'adopt', write: { id: state.id, ...write } };
@@ -197,6 +226,7 @@ function planUnresolved(state: UserState, member: TeamMember): UserPlan {
   const follow =
     neverResolved(agreed) &&
     member.name !== null &&
+    !isEmptied({ name: member.name }, agreed) &&
     samePair(agreed.name, mirror.name) &&
     !asked.includes('name');
   const renamed = follow && agreed.joined !== joined;

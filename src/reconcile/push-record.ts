@@ -79,9 +79,8 @@ export async function record(
     resultOf({ ...answer, before: places.users.get(answer.intent.userId) }, tries, settings.maxTries),
   );
   const locked = new Set(await mirror.applyResults(results));
-  for (const { intent, outcomes, holds } of results) {
-    if (intent.sent.name === undefined && holds.some(({ field }) => field === 'name'))
-      stopPushing(places, intent.userId);
+  for (const { intent, outcomes, holds, harmed } of results) {
+    if (harmed) stopPushing(places, intent.userId);
     if (locked.has(intent.userId)) {
       findings.partial(`user ${intent.userId} is being edited: the push is confirmed later`);
       continue;

@@ -1,8 +1,9 @@
 /** What the verdict on a push changes: which values are taken, what is held. */
 import type { ServiceError } from '../errors.ts';
 import type { FieldOutcomes, Hold, HoldReason, Intent, IntentResult, Tries } from '../model/change.ts';
-import { joinName } from '../model/name.ts';
+import { canonicalName, joinName, splitName } from '../model/name.ts';
 import {
+  type BaseUser,
   canonicalServiceValue,
   canonicalValue,
   type Field,
@@ -98,7 +99,10 @@ function valueBefore(field: Field, { before }: Intent) {
   return field === 'name' ? joinName(before.name) : before[field];
 }
 
-/** An update without a name that changed the name: both values are kept, and a person decides. */
+/**
+ * An update without a name that changed the name. What it left is nobody's edit: base takes it, so that the name
+ * in the mirror counts as an edit of it, and no policy gives it up. It is held with both values for people to see.
+ */
 function holdOfTouchedName({ intent, seen, before, outcomes, cleared }: Answered): Hold | undefined {
   const by = cleared?.by ?? patchedFields(intent.sent);
   const isTouched =
@@ -116,6 +120,13 @@ function holdOfTouchedName({ intent, seen, before, outcomes, cleared }: Answered
   };
 }
 
+/** What the update left of the name; what was agreed on, where somebody has set another since. */
+function nameLeft({ intent, seen, cleared }: Answered): Pick<BaseUser, 'name' | 'joined'> {
+  const joined = seen?.name ?? '';
+  if (cleared !== undefined && canonicalName(joined) !== cleared.name) return intent.base;
+  return { name: splitName(joined), joined };
+}
+
 /** Without the name: it was in the intent, but not in the request that changed it. */
 function withoutName(intent: Intent): Intent {
   const { name: _, ...sent } = intent.sent;
@@ -131,14 +142,16 @@ export function resultOf(
   const holds = patchedFields(intent.sent).map((field) =>
     holdOf(field, answered, tries.get(intent.userId), maxTries),
   );
-  const taken = takeValues(intent, seen);
   const touched = holdOfTouchedName(answered);
+  const taken = takeValues(intent, seen);
+  const left = touched === undefined ? undefined : nameLeft(answered);
   return {
     intent: touched === undefined ? intent : withoutName(intent),
     outcomes,
     seen,
-    taken,
-    joined: seen?.name ?? joinName(taken.name),
+    taken: left === undefined ? taken : { ...taken, name: left.name },
+    joined: left?.joined ?? seen?.name ?? joinName(taken.name),
+    harmed: touched !== undefined,
     holds: [...holds.filter((hold) => hold?.field !== touched?.field), touched].filter(
       (hold) => hold !== undefined,
     ),

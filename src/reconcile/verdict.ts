@@ -12,7 +12,7 @@
  * reported too, since the interface links its halves.
  */
 import type { FieldOutcomes, Intent, Outcome } from '../model/change.ts';
-import { canonicalName } from '../model/name.ts';
+import { hasLostWords } from '../model/name.ts';
 import {
   type BaseUser,
   canonicalServiceValue,
@@ -79,9 +79,7 @@ export function nameWasTouched(
 ): boolean {
   if (sent.name !== undefined || seen === null || seen.name === undefined) return false;
   const was = before?.name === undefined ? base.joined : (before.name ?? '');
-  const words = (name: string) => canonicalName(name).split(' ').filter(Boolean);
-  const [left, had] = [words(seen.name ?? ''), words(was)];
-  return left.length < had.length && left.every((word) => had.includes(word));
+  return hasLostWords(seen.name ?? '', was);
 }
 
 /**

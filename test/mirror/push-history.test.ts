@@ -1,12 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { noteKeptName, readNameSafety } from '../../src/mirror/name-safety.ts';
 import { readGuardHistory } from '../../src/mirror/plans.ts';
-import {
-  countIneffective,
-  noteKeptName,
-  readNameSafety,
-  readUnanswered,
-} from '../../src/mirror/push-history.ts';
+import { countIneffective, readUnanswered } from '../../src/mirror/push-history.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import type { Intent } from '../../src/model/change.ts';
 import type { Id } from '../../src/model/id.ts';

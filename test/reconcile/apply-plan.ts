@@ -44,10 +44,16 @@ export function applyPlan(state: UserState, { write, holds, releases }: UserPlan
   };
 }
 
-/** Base takes what is confirmed; the mirror does where it still holds what was sent. */
+/** Base takes what is confirmed or harmed; the mirror takes the former where it still holds what was sent. */
 export function applyResult(state: UserState, result: IntentResult): UserState {
-  const { intent, outcomes, taken, joined, holds } = result;
-  const held = withHolds(state.held, holds);
+  const { intent, outcomes, taken, joined } = result;
+  // A name that waits already is left as it is.
+  const waits = result.harmed && state.held.some(({ field }) => field === 'name');
+  const harmed = result.harmed && !waits;
+  const held = withHolds(
+    state.held,
+    result.holds.filter(({ field }) => field !== 'name' || !waits),
+  );
   const { mirror, base } = state;
   if (mirror === undefined || base === undefined) throw new Error('a push needs a row and a base');
   const confirmed = fields.filter((field) => outcomes[field] === 'confirmed');
@@ -64,7 +70,11 @@ export function applyResult(state: UserState, result: IntentResult): UserState {
       split: unedited.includes('name') ? 'known' : mirror.split,
       joined: named ? joined : mirror.joined,
     },
-    base: { ...base, ...of(confirmed), joined: named ? joined : base.joined },
+    base: {
+      ...base,
+      ...of(harmed ? [...confirmed, 'name'] : confirmed),
+      joined: named || harmed ? joined : base.joined,
+    },
   };
 }
 

@@ -89,7 +89,8 @@ describe('a merge', () => {
   });
 
   it.each(fields)('lets the policy decide over %s alone', (field) => {
-    const both = makeState({ mirror: { ...otherValues }, service: { ...otherShown, [field]: null } });
+    const said = field === 'name' ? 'Eva' : null;
+    const both = makeState({ mirror: { ...otherValues }, service: { ...otherShown, [field]: said } });
     const wins = (policy: 'service-wins' | 'mirror-wins') => merge(both, { ...holdAll, [field]: policy });
     expect(wins('service-wins').moves.find((move) => move.field === field)?.kind).toBe('pull');
     expect(wins('mirror-wins').patch).toEqual({ [field]: otherValues[field] });

@@ -861,7 +861,8 @@ describe('H4 one user whose fields are sent one by one, on a service that clears
     expect(mirror.results.at(-1)?.intent.sent).toEqual({ email: robin.email });
     expect(show(1n)).toMatchObject({
       open: undefined,
-      base: { email: 'robin@example.com', joined: 'Anne Berg' },
+      // What our own update left is nobody's edit: base takes it.
+      base: { email: 'robin@example.com', joined: '' },
       held: [
         {
           field: 'name',
@@ -1310,9 +1311,31 @@ describe('an update of an email that changes the name as well', () => {
     ]);
     expect(show(1n)).toMatchObject({
       row: { name: { first: 'Anne', last: 'Berg' }, email: 'new1@example.com' },
-      base: { joined: 'Anne Berg', email: 'new1@example.com' },
-      held: [{ field: 'name', reason: 'conflict', service: '' }],
+      // What our own update left is nobody's edit: base takes it, and the next run puts the name back.
+      base: { joined: '', email: 'new1@example.com' },
+      held: [{ field: 'name', reason: 'conflict', base: { first: 'Anne', last: 'Berg' }, service: '' }],
     });
+    service.take = takePatch;
+    await run();
+    expect(service.updates[0]?.get(1n)).toEqual({ name: { first: 'Anne', last: 'Berg' } });
+    expect(show(1n)).toMatchObject({ base: { joined: 'Anne Berg' }, service: { name: 'Anne Berg' } });
+  });
+
+  it('leaves a name alone that waits already', async () => {
+    const { mirror, service, run, show } = clearing(1, 1);
+    mirror.edit(1n, { name: robin.name });
+    service.held.set(1n, makeUser(1n, { name: 'Eva Borg' }));
+    await run();
+    expect(show(1n)).toMatchObject({
+      service: { name: '' },
+      row: { name: robin.name },
+      base: { joined: 'Anne Berg' },
+      held: [{ field: 'name', reason: 'conflict', mirror: robin.name, service: 'Eva Borg' }],
+    });
+    service.take = takePatch;
+    await run();
+    expect(service.updates).toEqual([]);
+    expect(show(1n).held).toMatchObject([{ field: 'name', mirror: robin.name, service: '' }]);
   });
 
   it('opens the breaker even if it is only found out by a later run, before anything is sent', async () => {

@@ -1,0 +1,144 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { takeLease } from '../../src/mirror/lease.ts';
+import { createMirror } from '../../src/mirror/mirror.ts';
+import { beginRun } from '../../src/mirror/runs.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { pinTeam } from '../../src/mirror/teams.ts';
+import type { Intent, UserPlan } from '../../src/model/change.ts';
+import type { Id } from '../../src/model/id.ts';
+import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
+import { planUser } from '../../src/reconcile/plan-user.ts';
+import { holdAll } from '../../src/reconcile/policy.ts';
+import { resultOf } from '../../src/reconcile/push-result.ts';
+import { judge } from '../../src/reconcile/verdict.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const team = 'names';
+const teamId = 41n;
+const ids: readonly Id[] = [1n, 2n, 3n];
+const shownAs = (id: Id, given: Partial<ServiceUser> = {}): ServiceUser => ({
+  id,
+  name: 'Anne Berg',
+  email: `user${id}@example.com`,
+  phone: null,
+  roleId: 2n,
+  raw: {},
+  ...given,
+});
+
+describe('a name that an update of something else harms', () => {
+  let database: TestDatabase<unknown>;
+  let mirror: ReturnType<typeof createMirror<unknown>>;
+  let release: () => Promise<void>;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const lease = await takeLease(database.db, team, { ttlMs: 60_000 });
+    release = () => lease.release();
+    await pinTeam(database.db, team, teamId);
+    const runId = await beginRun(database.db, team, 'reconcile', []);
+    mirror = createMirror(database.db, lease, teamId, runId);
+  });
+  afterAll(async () => {
+    await release();
+    await database.close();
+  });
+  const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+  const planOf = async (user: ServiceUser): Promise<UserPlan> => {
+    const [state] = await mirror.readDifferingUsers([user], new Map());
+    if (state === undefined) throw new Error(`user ${user.id} is equal everywhere`);
+    return planUser(state, undefined, holdAll);
+  };
+  const adopt = async (id: Id) => mirror.applyUsers([await planOf(shownAs(id))]);
+  beforeEach(async () => {
+    for (const id of ids) await adopt(id);
+  });
+  afterEach(() =>
+    sql(`
+      begin; select set_config('musterd.writing', 'on', true); delete from mirror.users; commit;
+      delete from sync.user_base; delete from sync.held_fields; delete from sync.changes; delete from sync.probes`),
+  );
+
+  /** Opens a push of this edit. */
+  const open = async (id: Id, patch: UserPatch, shown = shownAs(id)): Promise<Intent> => {
+    const plan = await planOf(shown);
+    const [intent] = await mirror.openIntents([{ ...plan, patch }], new Set());
+    if (intent === undefined) throw new Error('nothing to send');
+    return intent;
+  };
+  /** The answer shows the user with this name. */
+  const answer = async (of: readonly { readonly intent: Intent; readonly name: string | null }[]) =>
+    mirror.applyResults(
+      of.map(({ intent, name }) => {
+        const { email, roleId } = { ...intent.base, ...intent.sent };
+        const seen = shownAs(intent.userId, { name, email, roleId });
+        const outcomes = judge(intent.sent, intent.before, seen);
+        return resultOf({ intent, seen, outcomes, requestId: null }, new Map(), 3);
+      }),
+    );
+  const setRole = async (id: Id) => {
+    await sql(`update mirror.users set role_id = 3 where id = ${id}`);
+    return open(id, { roleId: 3n });
+  };
+  const names = (id: Id) =>
+    sql(`
+      select u.first_name, u.last_name, b.name as agreed, b.first_name as agreed_first, b.last_name as agreed_last,
+        h.reason, h.base_value, h.mirror_value, h.service_value
+      from mirror.users u join sync.user_base b using (team_id, id)
+      left join sync.held_fields h on h.user_id = u.id and h.field = 'name' where u.id = ${id}`);
+  const anne = { first: 'Anne', last: 'Berg' };
+
+  it.each([
+    ['', ['', '', '']],
+    [null, ['', '', '']],
+    ['Anne', ['Anne', 'Anne', '']],
+    ['Berg ', ['Berg ', 'Berg', '']],
+  ] as const)('and leaves as %j is the base’s from then on, and held as it was', async (name, agreed) => {
+    await answer([{ intent: await setRole(1n), name }]);
+    expect(await names(1n)).toEqual([['Anne', 'Berg', ...agreed, 'conflict', anne, anne, name]]);
+    expect(await names(2n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
+    expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[3n]]);
+  });
+
+  it('is put back by the next plan, and the hold ends with it', async () => {
+    await answer([{ intent: await setRole(1n), name: '' }]);
+    const shown = shownAs(1n, { name: '', roleId: 3n });
+    const plan = await planOf(shown);
+    expect(plan).toMatchObject({ patch: { name: anne }, releases: ['name'] });
+    await mirror.applyUsers([plan]);
+    await answer([{ intent: await open(1n, { name: anne }, shown), name: 'Anne Berg' }]);
+    expect(await names(1n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
+  });
+
+  it('is sent as somebody edited it while it was harmed', async () => {
+    const intent = await setRole(1n);
+    await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
+    await answer([{ intent, name: '' }]);
+    expect(await planOf(shownAs(1n, { name: '', roleId: 3n }))).toMatchObject({
+      patch: { name: { first: 'Robin', last: 'Doe' } },
+      releases: ['name'],
+    });
+  });
+
+  it.each(['conflict', 'rejected', 'asked'])('is left alone where it waits already: %s', async (reason) => {
+    await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
+    await sql(`
+      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until)
+      select ${teamId}, 1, 'name', '${reason}', '{"first": "Anne", "last": "Berg"}', '{"first": "Robin", "last": "Doe"}',
+        '"Anne Borg"', 'as before', case when '${reason}' = 'asked' then now() + interval '1 hour' end`);
+    await answer([{ intent: await setRole(1n), name: '' }]);
+    expect(await names(1n)).toEqual([
+      [
+        'Robin',
+        'Doe',
+        'Anne Berg',
+        'Anne',
+        'Berg',
+        reason,
+        anne,
+        { first: 'Robin', last: 'Doe' },
+        'Anne Borg',
+      ],
+    ]);
+    expect(await mirror.readNameSafety()).not.toBe('unknown');
+  });
+});

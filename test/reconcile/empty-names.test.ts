@@ -1,0 +1,224 @@
+/** An empty name never takes the place of a full one, but where a person says so. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { UserState } from '../../src/model/change.ts';
+import { joinName, splitName } from '../../src/model/name.ts';
+import { planUser } from '../../src/reconcile/plan-user.ts';
+import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
+import { planResyncOf } from '../../src/resync-plan.ts';
+import { applyPlan } from './apply-plan.ts';
+import { anyMember, anyPolicy, anyState, base, id, makeState, member, row, shown } from './states.ts';
+
+const emptyNames = ['', null, ' ', '\t\n', '\u00A0', '\u2007\u202F', '\uFEFF'] as const;
+const emptyName = fc.constantFrom(...emptyNames);
+const isFull = (of: { readonly name: { readonly first: string; readonly last: string } } | undefined) =>
+  of !== undefined && joinName(of.name) !== '';
+const robin = { name: { first: 'Robin', last: 'Doe' } };
+const policies = (['hold', 'service-wins', 'mirror-wins'] as const).map(
+  (name): Policy => ({
+    ...holdAll,
+    name,
+  }),
+);
+
+describe('an empty name of the service', () => {
+  it.each([
+    ['a run', planUser],
+    ['a resync', planResyncOf],
+  ] as const)('takes the place of no full one, whatever is known of the user, in %s', (_, plan) => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, emptyName, (made, listed, policy, name) => {
+        let state: UserState = {
+          ...made,
+          service: made.service === undefined ? undefined : { ...made.service, name },
+        };
+        const user = listed === undefined ? undefined : { ...listed, name };
+        const hadMirror = isFull(state.mirror);
+        // A mirror without a name agrees with the service.
+        const hadBase = isFull(state.base) && (hadMirror || state.mirror === undefined);
+        // Whatever the first pass leaves behind: so it is in the second.
+        for (const _pass of [1, 2]) {
+          state = applyPlan(state, plan(state, user, policy));
+          if (hadMirror || (hadBase && state.mirror !== undefined)) expect(isFull(state.mirror)).toBe(true);
+          if (hadBase) expect(isFull(state.base)).toBe(true);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  describe.each(emptyNames)('%j', (name) => {
+    const hold = { field: 'name', reason: 'conflict', base: base.name, service: name };
+
+    it.each(policies)('is held over a name that nobody edited ($name)', (policy) => {
+      const state = makeState({ service: { name } });
+      const plan = planUser(state, member, policy);
+      expect(plan).toMatchObject({ moves: [], holds: [{ ...hold, mirror: base.name }] });
+      expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
+      expect(planUser(applyPlan(state, plan), member, policy)).toMatchObject({
+        moves: [],
+        holds: [],
+        held: ['name'],
+      });
+    });
+
+    it.each(policies)('is no winner over an edit ($name)', (policy) => {
+      const state = makeState({ mirror: robin, service: { name } });
+      const { moves, holds } = planUser(state, member, policy);
+      if (policy.name === 'mirror-wins') expect(moves).toMatchObject([{ kind: 'push', field: 'name' }]);
+      else expect({ moves, holds }).toMatchObject({ moves: [], holds: [{ ...hold, mirror: robin.name }] });
+    });
+
+    it('is held over the name of a user who comes back, and an edit from before waits', () => {
+      const back = makeState({ mirror: { gone: true }, service: { name } });
+      const plan = planUser(back, member, holdAll);
+      expect(plan).toMatchObject({
+        presence: 'return',
+        holds: [{ ...hold, mirror: base.name }],
+        write: { mirror: { name: base.name }, base: { name: base.name, joined: base.joined } },
+      });
+      const edited = makeState({ mirror: { ...robin, gone: true }, service: { name } });
+      expect(planUser(edited, member, holdAll)).toMatchObject({
+        holds: [{ field: 'name', reason: 'gone', mirror: robin.name }],
+        write: { mirror: robin, base: { name: base.name, joined: base.joined } },
+      });
+    });
+
+    it('is held over the name of a user whose row is lost', () => {
+      expect(planUser(makeState({ mirror: null, service: { name } }), member, holdAll)).toMatchObject({
+        presence: 'adopt',
+        holds: [{ ...hold, mirror: base.name }],
+        write: { mirror: { name: base.name }, base: { name: base.name, joined: base.joined } },
+      });
+    });
+
+    it('says why it is held in a resync as well', () => {
+      const plan = planResyncOf(makeState({ service: { name } }), member, holdAll);
+      expect(plan.holds).toMatchObject([{ ...hold, mirror: base.name }]);
+      expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
+    });
+
+    it('is not held where there is no name to lose', () => {
+      const none = { name: { first: '', last: '' } };
+      const agreed = makeState({ base: { ...none, joined: '' }, mirror: none, service: { name } });
+      expect(planUser(agreed, member, holdAll)).toMatchObject({ moves: [], holds: [], held: [] });
+      const first = planUser(makeState({ base: null, mirror: null, service: { name } }), member, holdAll);
+      expect(first).toMatchObject({ presence: 'adopt', holds: [], write: { mirror: none } });
+    });
+
+    it('of the team listing renames nobody', () => {
+      const unknown = { email: null, phone: null, roleId: null };
+      const listed = makeState({
+        base: unknown,
+        mirror: { ...unknown, resolved: false },
+        service: null,
+      });
+      expect(planUser(listed, { ...member, name }, holdAll).write).toBeNull();
+      const lost = makeState({ base: unknown, mirror: null, service: null });
+      expect(planUser(lost, { ...member, name }, holdAll).write).toMatchObject({
+        mirror: { name: base.name },
+        base: { name: base.name, joined: base.joined },
+      });
+    });
+  });
+
+  it('stays away from a name that a person asked to hold', () => {
+    const asked = { field: 'name', reason: 'asked', detail: '', endsInMs: 1, service: null } as const;
+    const held = [{ ...asked, base: base.name, mirror: base.name }];
+    for (const mirror of [{ gone: true }, null]) {
+      const plan = planUser(makeState({ mirror, service: { name: '' }, held }), member, holdAll);
+      expect(plan).toMatchObject({ holds: [], held: ['name'] });
+    }
+  });
+});
+
+describe('a name that an update of ours emptied', () => {
+  const harmed = (pair: { first: string; last: string }, split: 'known' | 'guessed') =>
+    makeState({
+      base: { name: { first: '', last: '' }, joined: '' },
+      mirror: { name: pair, split },
+      service: { name: '' },
+      held: [
+        {
+          field: 'name',
+          reason: 'conflict',
+          base: pair,
+          mirror: pair,
+          service: '',
+          detail: 'an update of phone',
+        },
+      ],
+    });
+  const anne = splitName('Anne Marie Berg');
+
+  it.each(policies)('is put back ($name)', (policy) => {
+    expect(planUser(harmed(base.name, 'guessed'), member, policy)).toMatchObject({
+      patch: { name: base.name },
+      releases: ['name'],
+    });
+  });
+
+  it('and whose split is a guess is put back once the guess is accepted', () => {
+    const state = harmed(anne, 'guessed');
+    const plan = planUser(state, member, holdAll);
+    expect(plan).toMatchObject({
+      patch: {},
+      holds: [
+        {
+          reason: 'unsupported',
+          detail: `the split of "Anne Marie Berg" is a guess: set first_name and last_name, or name_split = 'known'`,
+        },
+      ],
+    });
+    const held = applyPlan(state, plan);
+    expect(planUser(held, member, holdAll)).toMatchObject({ patch: {}, held: ['name'] });
+    const accepted = { ...held, mirror: { ...row, name: anne, split: 'known' as const } };
+    expect(planUser(accepted, member, holdAll)).toMatchObject({ patch: { name: anne }, releases: ['name'] });
+    expect(planUser(harmed(anne, 'known'), member, holdAll).patch).toEqual({ name: anne });
+  });
+
+  it.each(policies)('and was edited since is sent as edited ($name)', (policy) => {
+    const state = { ...harmed(base.name, 'guessed'), mirror: { ...row, ...robin } };
+    expect(planUser(state, member, policy).patch).toEqual(robin);
+  });
+
+  it.each([
+    ['a base that has not moved', { base }],
+    ['an edit that was held', { mirror: { ...row, ...robin }, mirrorHeld: robin.name }],
+    ['another reason', { reason: 'rejected' as const }],
+    ['nothing agreed on when it was held', { baseHeld: null }],
+  ])('is told from %s', (_, given) => {
+    const { held: _held, ...state } = harmed(base.name, 'guessed');
+    const {
+      mirrorHeld = base.name,
+      baseHeld = base.name,
+      reason = 'conflict',
+      ...rest
+    } = {
+      mirrorHeld: undefined,
+      baseHeld: undefined,
+      reason: undefined,
+      ...given,
+    };
+    const hold = {
+      field: 'name',
+      reason,
+      base: baseHeld,
+      mirror: mirrorHeld,
+      service: '',
+      detail: '',
+    } as const;
+    expect(planUser({ ...state, ...rest, held: [hold] }, member, holdAll)).toMatchObject({
+      id,
+      patch: {},
+      held: ['name'],
+    });
+  });
+
+  it('is set by somebody else in the meantime: the web app and the mirror are in conflict, or agree', () => {
+    const state = harmed(base.name, 'guessed');
+    const set = (name: string) => ({ ...state, service: { ...shown, name } });
+    expect(planUser(set('Eva Borg'), member, holdAll).holds).toMatchObject([{ service: 'Eva Borg' }]);
+    expect(planUser(set('Anne Berg'), member, holdAll).moves).toMatchObject([{ kind: 'settle' }]);
+  });
+});
