@@ -167,13 +167,14 @@ async function approveWithheld(
   if (reject !== undefined)
     throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
   const chosen = parseIds(only, '--only');
-  const stranger = [...(chosen ?? [])].find((id) => !absence.ids.includes(id));
+  const missing = new Set(absence.ids);
+  const stranger = chosen?.values().find((id) => !missing.has(id));
   if (stranger !== undefined)
     throw new MusterdError('usage', `${stranger} is not among the missing ${absence.resource}`);
   const ids = chosen === null ? absence.ids : absence.ids.filter((id) => chosen.has(id));
   const rest = withholdLeft(
     absence.resource,
-    absence.ids.filter((id) => !ids.includes(id)),
+    absence.ids.filter((id) => chosen?.has(id) === false),
   );
   await underLease(db, leaseWait(context, config), async (tx) => {
     const now = await readWaitingAbsences(tx, teamId);

@@ -107,6 +107,7 @@ export async function applyAbsences<T>(
     select id from ${table} where team_id = ${teamId} and id = any (${gone}::bigint[]) and gone_at is null
     order by id for update skip locked`.execute(tx);
   const ids = free.rows.map(({ id }) => id);
+  const called = new Set(ids);
   await sql`
     update ${table} set gone_at = clock_timestamp()
     where team_id = ${teamId} and id = any (${ids}::bigint[])`.execute(tx);
@@ -117,7 +118,7 @@ export async function applyAbsences<T>(
     const rows = ids.map((id) => ({ user_id: id, kind: 'tombstone', base: {}, old: {}, new: {} }));
     await writeLedger(tx, run, rows);
   }
-  return gone.filter((id) => !ids.includes(id));
+  return gone.filter((id) => !called.has(id));
 }
 
 /** Missing rows that wait for a person. */

@@ -7,6 +7,7 @@ import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { type ListingMemory, nothingLearned, type RejectedRow } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
+import { absenceByKey, byKey } from './by-key.ts';
 import type { RunOf } from './users-write.ts';
 
 /** How many rows one statement publishes. */
@@ -45,7 +46,7 @@ function differing<Row>(of: ListedTable<Row>, teamId: Id, rows: readonly Row[]) 
   return sql`
     select s.*, t.id is null as is_new
     from jsonb_to_recordset(${toJson(rows.map(of.stage))}::jsonb) as s (${of.definition})
-    left join ${sql.table(`mirror.${of.resource}`)} t on t.team_id = ${teamId} and t.id = s.id
+    left join lateral ${byKey(`mirror.${of.resource}`, teamId, sql`s.id`)} t on true
     where t.id is null or t.gone_at is not null
       or (${columnsOf('t', of.columns)}) is distinct from (${columnsOf('s', of.columns)})`;
 }
@@ -64,16 +65,12 @@ async function readAbsent<T, Row>(
   // One row at least, whatever is absent: the number of those that are present is wanted in any case.
   const { rows } = await sql<{ id: bigint | null; missing_for_ms: number | null; present: bigint }>`
     with present as (select t.id from ${sql.table(`mirror.${of.resource}`)} t where t.team_id = ${teamId} and t.gone_at is null),
-    absent as (
-      select p.id from present p
-      where not exists (select from unnest(${seen}::bigint[]) s (id) where s.id = p.id)
-    )
+    absent as (select id from present except select unnest(${seen}::bigint[]))
     select b.id, (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 as missing_for_ms, c.present
     from (select count(*) as present from present) c
     left join absent b on true
-    left join sync.absences a on a.team_id = ${teamId} and a.resource = ${of.resource} and a.id = b.id`.execute(
-    db,
-  );
+    left join lateral ${absenceByKey(of.resource, teamId, sql`b.id`)} a on true
+    order by b.id`.execute(db);
   const absent = rows.flatMap(({ id, missing_for_ms }) =>
     id === null ? [] : [{ id, missingForMs: missing_for_ms ?? undefined }],
   );
@@ -136,8 +133,8 @@ export async function publishListing<T, Row extends Ided>(
     changed += Number(written.rows[0]?.changed ?? 0n);
   }
   await sql`
-    delete from sync.absences a using unnest(${seen}::bigint[]) s (id)
-    where a.team_id = ${teamId} and a.resource = ${of.resource} and a.id = s.id`.execute(tx);
+    delete from sync.absences
+    where team_id = ${teamId} and resource = ${of.resource} and id = any (${seen}::bigint[])`.execute(tx);
   return { added, changed, absent, population: present };
 }
 

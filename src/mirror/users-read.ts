@@ -6,6 +6,7 @@ import { toJson } from '../model/json.ts';
 import type { NamePair, NameSplit } from '../model/name.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
+import { absenceByKey, byKey } from './by-key.ts';
 import { isOlder, isToBeBelieved } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 
@@ -125,8 +126,10 @@ const userColumns = sql`
   h.held`;
 
 const userJoins = (teamId: Id) => sql`
-  left join sync.absences a on a.team_id = ${teamId} and a.resource = 'users' and a.id = i.id
-  left join sync.changes c on c.team_id = ${teamId} and c.user_id = i.id and c.state = 'open'
+  left join lateral ${absenceByKey('users', teamId, sql`i.id`)} a on true
+  left join lateral (
+    select * from sync.changes where team_id = ${teamId} and user_id = i.id and state = 'open' offset 0
+  ) c on true
   left join lateral (
     select jsonb_agg(to_jsonb(f) || jsonb_build_object('ends_in_ms', extract(epoch from f.until - clock_timestamp()) * 1000)) as held
     from sync.held_fields f where f.team_id = ${teamId} and f.user_id = i.id
@@ -167,9 +170,9 @@ async function readDifferingChunk<T>(
       role text, created_at timestamptz, updated_at timestamptz, user_created_at timestamptz,
       user_updated_at timestamptz, raw jsonb)
     cross join lateral (select s.id) as i (id)
-    left join mirror.users u on u.team_id = ${teamId} and u.id = s.id
-    left join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
-    left join sync.stale_rows t on t.team_id = ${teamId} and t.id = s.id
+    left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
+    left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
+    left join lateral ${byKey('sync.stale_rows', teamId, sql`s.id`)} t on true
     ${userJoins(teamId)}
     where u.id is null or b.id is null or u.gone_at is not null or a.id is not null or c.change_id is not null
       or h.held is not null or t.id is not null
@@ -208,15 +211,15 @@ export async function readUnseenUsers<T>(
   const { rows } = await sql<UserRow>`
     select i.id, ${userColumns}, false as observed_differs, false as stale
     from (
-      select id from mirror.users where team_id = ${teamId} and (gone_at is null or id = any (${listed}::bigint[]))
-      union
-      select b.id from sync.user_base b where b.team_id = ${teamId}
-        and not exists (select from mirror.users u where u.team_id = b.team_id and u.id = b.id)
+      (
+        select id from mirror.users where team_id = ${teamId} and (gone_at is null or id = any (${listed}::bigint[]))
+        union (select id from sync.user_base where team_id = ${teamId} except select id from mirror.users where team_id = ${teamId})
+      )
+      except select unnest(${seen}::bigint[])
     ) i
-    left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
-    left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
-    ${userJoins(teamId)}
-    where not exists (select from unnest(${seen}::bigint[]) s (id) where s.id = i.id)`.execute(db);
+    left join lateral ${byKey('mirror.users', teamId, sql`i.id`)} u on true
+    left join lateral ${byKey('sync.user_base', teamId, sql`i.id`)} b on true
+    ${userJoins(teamId)}`.execute(db);
   return rows.map((row) => toState(row, undefined));
 }
 

@@ -2,6 +2,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
+import { absenceByKey, byKey } from './by-key.ts';
 import type { Database } from './database.ts';
 
 /** Anything that a column can hold and that is compared. */
@@ -32,8 +33,8 @@ async function readUsers<T>(tx: Transaction<T>, teamId: Id): Promise<readonly Mi
            u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.id is not null as agreed, a.missing_since,
            p.pending || o.sent || h.held as expected
     from mirror.users u
-    left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-    left join sync.absences a on a.team_id = u.team_id and a.resource = 'users' and a.id = u.id
+    left join lateral ${byKey('sync.user_base', teamId, sql`u.id`)} b on true
+    left join lateral ${absenceByKey('users', teamId, sql`u.id`)} a on true
     cross join lateral (
       select coalesce(jsonb_object_agg(f.field, 'pending edit'), '{}') as pending
       from (values
@@ -68,7 +69,7 @@ const isFound = sql`a.verdict is not distinct from 'found'`;
 async function readTags<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredRow[]> {
   const { rows } = await sql<RowInSql>`
     select t.id, t.gone_at, a.missing_since, ${isFound} as found, t.tag, t.color, t.rev, t.created, t.updated from mirror.tags t
-    left join sync.absences a on a.team_id = t.team_id and a.resource = 'tags' and a.id = t.id
+    left join lateral ${absenceByKey('tags', teamId, sql`t.id`)} a on true
     where t.team_id = ${teamId} order by t.id`.execute(tx);
   return rows.map(toRow);
 }
@@ -76,7 +77,7 @@ async function readTags<T>(tx: Transaction<T>, teamId: Id): Promise<readonly Mir
 async function readContactFields<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredRow[]> {
   const { rows } = await sql<RowInSql>`
     select f.id, f.gone_at, a.missing_since, ${isFound} as found, f.title, f.op, f.rev, f.tid, f.uid from mirror.contact_fields f
-    left join sync.absences a on a.team_id = f.team_id and a.resource = 'contact_fields' and a.id = f.id
+    left join lateral ${absenceByKey('contact_fields', teamId, sql`f.id`)} a on true
     where f.team_id = ${teamId} order by f.id`.execute(tx);
   return rows.map(toRow);
 }

@@ -90,8 +90,8 @@ export function sharedAddresses(pushes: readonly Braking[], population: Populati
       const { id, patch } = push.plan;
       const value = patch[field];
       if (value === undefined) return [];
-      const having = owners.get(canonicalValue(field, { email: null, phone: null, [field]: value })) ?? [];
-      const other = [...having].find((owner) => owner !== id);
+      const having = owners.get(canonicalValue(field, { email: null, phone: null, [field]: value }));
+      const other = having?.values().find((owner) => owner !== id);
       return other === undefined
         ? []
         : [brake(push, field, `user ${other} has or is to get the same ${field}`)];

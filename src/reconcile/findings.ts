@@ -74,8 +74,8 @@ export interface Findings {
 }
 
 export function createFindings(onEvent: (event: RunEvent) => void = () => {}): Findings {
-  const reasons: string[] = [];
-  const warnings: string[] = [];
+  const reasons = new Set<string>();
+  const warnings = new Set<string>();
   const requestIds: string[] = [];
   const counts: Partial<Record<CountKind, number>> = {};
   let refusal: Refusal | null = null;
@@ -89,13 +89,13 @@ export function createFindings(onEvent: (event: RunEvent) => void = () => {}): F
       return refusal;
     },
     partial: (reason) => {
-      if (reasons.includes(reason)) return;
-      reasons.push(reason);
+      if (reasons.has(reason)) return;
+      reasons.add(reason);
       onEvent({ kind: 'partial', reason });
     },
     warn: (text) => {
-      if (warnings.includes(text)) return;
-      warnings.push(text);
+      if (warnings.has(text)) return;
+      warnings.add(text);
       onEvent({ kind: 'warning', text });
     },
     count: (kind, by = 1) => {
@@ -111,8 +111,12 @@ export function createFindings(onEvent: (event: RunEvent) => void = () => {}): F
     requestId: (requestId) => {
       if (requestId !== null) requestIds.push(requestId);
     },
-    reasons,
-    warnings,
+    get reasons() {
+      return [...reasons];
+    },
+    get warnings() {
+      return [...warnings];
+    },
     counts,
     requestIds,
   };

@@ -112,7 +112,8 @@ export async function planEdited(
   await lookAround(sight, mirror, plans, settings.guard.adminRoleIds);
   noteSight(sight, edited, findings);
   const { users, rejected, refusedLookups } = sight;
-  const others = users.values().filter(({ id }) => !ids.includes(id));
+  const wanted = new Set(ids);
+  const others = users.values().filter(({ id }) => !wanted.has(id));
   const around = await mirror.readDifferingUsers([...others], roles);
   const population = await mirror.countPresentUsers();
   const view = { states: [...states, ...around], plans, users, isWhole: false, members, population };

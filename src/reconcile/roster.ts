@@ -87,6 +87,15 @@ function distinct(
   return [...byForm.values()];
 }
 
+/** Tells whether one of them is not among the users yet, who only ever become more: nobody is looked for twice. */
+export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknown>): () => boolean {
+  let found = 0;
+  return () => {
+    for (let id = wanted[found]; id !== undefined && users.has(id); id = wanted[found]) found += 1;
+    return found < wanted.length;
+  };
+}
+
 /** Looks users up by address, emails first, until everyone wanted is found. */
 export async function lookUp(
   service: Lookup,
@@ -165,7 +174,7 @@ export async function readRoster(
 
   const known = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
   const wanted = new Set([...known.map(({ id }) => id), ...members.keys()].filter((id) => !users.has(id)));
-  const someWanted = () => wanted.values().some((id) => !users.has(id));
+  const someWanted = someMissing([...wanted], users);
   if (someWanted()) {
     asked = await mirror.readAddresses([...wanted]);
     const extras = team.members.filter(({ id }) => wanted.has(id));
@@ -173,7 +182,7 @@ export async function readRoster(
     const phones = [...asked.flatMap((of) => of.phones), ...extras.map(({ phone }) => phone)];
     await lookUp(service, someWanted, { emails, phones }, take, onRefused);
   }
-  const someMembersWanted = () => members.keys().some((id) => !users.has(id));
+  const someMembersWanted = someMissing([...members.keys()], users);
   if (someMembersWanted()) {
     const found = new Set(users.values().map(({ email }) => canonicalEmail(email ?? null)));
     const { emails, phones } = await mirror.readLookups();
@@ -202,7 +211,7 @@ export async function readBack(
   const take = (answer: UsersAnswer) => {
     for (const user of answer.users) users.set(user.id, user);
   };
-  const someWanted = () => wanted.some((id) => !users.has(id));
+  const someWanted = someMissing(wanted, users);
   await lookUp(service, someWanted, addresses, take, () => {});
   if (someWanted()) take(await askForAll(service));
   return users;

@@ -3,7 +3,7 @@ import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import type { ServiceUser } from '../model/user.ts';
-import { type Asked, askForAll, createTaking, type Lookup, lookUp } from './roster.ts';
+import { type Asked, askForAll, createTaking, type Lookup, lookUp, someMissing } from './roster.ts';
 
 export interface Sight {
   /** Whoever was answered so far, also those who were not asked for. */
@@ -46,7 +46,7 @@ export function createSight(service: Lookup, teamId: Id): Sight {
       return refusedLookups;
     },
     find: async (wanted, addresses) => {
-      const someWanted = () => wanted.some((id) => !users.has(id));
+      const someWanted = someMissing(wanted, users);
       await lookUpNew(addresses, someWanted);
       if (!someWanted() || hasAskedForAll) return;
       hasAskedForAll = true;

@@ -163,7 +163,10 @@ export function findSharedAddresses(
   for (const user of users) {
     for (const field of ['email', 'phone'] as const) {
       const value = canonicalValue(field, { email: user.email, phone: user.phone });
-      if (value !== '') owners[field].set(value, [...(owners[field].get(value) ?? []), user.id]);
+      if (value === '') continue;
+      const ids = owners[field].get(value) ?? [];
+      ids.push(user.id);
+      owners[field].set(value, ids);
     }
   }
   return (['email', 'phone'] as const).flatMap((field) =>

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import type { Id } from '../../src/model/id.ts';
+import { canonicalPhone } from '../../src/model/canonical.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
+import { judgeAbsences } from '../../src/reconcile/absence.ts';
+import { createFindings } from '../../src/reconcile/findings.ts';
+import type { GuardSettings } from '../../src/reconcile/limits.ts';
+import { planEdited } from '../../src/reconcile/plan-edited.ts';
+import { type Places, planUsers } from '../../src/reconcile/plan-users.ts';
+import { holdAll } from '../../src/reconcile/policy.ts';
+import { findSharedAddresses } from '../../src/verify/compare-users.ts';
+import { countVisits } from '../support/count-visits.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
+import { createServiceStandIn } from './service-stand-in.ts';
+import { makeState } from './states.ts';
+
+const guard: GuardSettings = {
+  maxRows: 1_000_000,
+  maxShare: 1,
+  maxSharePerDay: 1,
+  minPopulation: 50,
+  maxDrift: 1,
+  maxRoleChanges: 1_000_000,
+  adminRoleIds: [1n],
+};
+
+const idsUpTo = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index + 1));
+const agreed = (id: Id) => ({ email: `user${id}@example.com`, phone: `1555${id}`, roleId: 4n });
+const member = (id: Id) => ({ id, name: 'Anne Berg', role: 'agent', email: null, phone: null });
+
+/** Two sides that look everything up by key, of a team that shows its users by address alone. */
+function placesOf(count: number, edited: number, phone: (id: Id) => string) {
+  const ids = idsUpTo(count);
+  const users = ids.map((id): ServiceUser => ({ id, name: 'Anne Berg', raw: {}, ...agreed(id) }));
+  const byAddress = new Map(
+    users.flatMap((user) => [[user.email, user] as const, [user.phone, user] as const]),
+  );
+  const service = createServiceStandIn([]);
+  service.users = ({ emails, phones }) => {
+    const found = [...emails, ...phones.map(canonicalPhone)].flatMap(
+      (address) => byAddress.get(address) ?? [],
+    );
+    return Promise.resolve({ users: found, rejected: [], requestId: null });
+  };
+  const states = ids.map((id) => ({
+    ...makeState({
+      base: agreed(id),
+      mirror: { ...agreed(id), ...(id <= edited ? { phone: phone(id) } : {}) },
+    }),
+    id,
+  }));
+  const mirror = createMirrorStandIn(states);
+  mirror.readEditedUsers = () => Promise.resolve(ids.slice(0, edited).map((id) => ({ id, resolved: true })));
+  mirror.readPresentUsers = () => Promise.resolve(ids.map((id) => ({ id, ...agreed(id) })));
+  mirror.countPresentUsers = () => Promise.resolve(count);
+  mirror.readUnseenUsers = (seen) => {
+    const shown = new Set(seen);
+    return Promise.resolve(states.filter(({ id }) => !shown.has(id)));
+  };
+  const places: Places = { service, mirror, findings: createFindings(), monotonicMs: () => 0 };
+  const team = { id: 1n, name: null, listSize: null, members: ids.map(member), rejected: [], raw: {} };
+  return { places, team };
+}
+
+const plans = (plan: typeof planEdited, phone: (id: Id) => string) => (count: number) => {
+  const { places, team } = placesOf(count, count / 2, phone);
+  return async () => {
+    const { plans: made } = await plan(places, team, { policy: holdAll, guard });
+    expect(made.length).toBeGreaterThanOrEqual(count / 2);
+  };
+};
+
+/** Twice as many rows cost twice as much, and not four times. */
+describe('the work grows with the number of rows, not with its square:', () => {
+  it.each<readonly [string, (count: number) => () => unknown]>([
+    ['edits of half of a team', plans(planEdited, (id) => `1777${id}`)],
+    ['the same phone for half of a team', plans(planEdited, () => '15550100')],
+    ['a whole team, half of it edited', plans(planUsers, (id) => `1777${id}`)],
+    ['a whole team, half of it given the same phone', plans(planUsers, () => '15550100')],
+    [
+      'missing rows',
+      (count) => () => {
+        const absent = idsUpTo(count).map((id) => ({ id, missingForMs: 1 }));
+        const decided = new Map(idsUpTo(count).map((id) => [id, { verdict: 'found' as const, scope: null }]));
+        const settings = { confirmAfterMs: 1, maxRows: 1, maxShare: 0.1 };
+        const grounds = { scope: 'a', scopeNow: 'a', decided };
+        judgeAbsences('tags', { absent, population: count }, settings, grounds);
+      },
+    ],
+    [
+      'findings',
+      (count) => () => {
+        const findings = createFindings();
+        for (const id of idsUpTo(count)) {
+          findings.partial(`user ${id}`);
+          findings.partial(`user ${id}`);
+          findings.warn(`user ${id}`);
+          findings.warn(`user ${id}`);
+        }
+        expect([findings.reasons.length, findings.warnings.length]).toEqual([count, count]);
+      },
+    ],
+    [
+      'an address that everybody has',
+      (count) => () => {
+        const users = idsUpTo(count).map((id) => ({ id, email: 'a@example.com', phone: '1' }));
+        expect(findSharedAddresses('mirror', users).map(({ ids }) => ids.length)).toEqual([count, count]);
+      },
+    ],
+  ])('%s', async (_, workOn) => {
+    const [some, twice] = [await countVisits(workOn(600)), await countVisits(workOn(1200))];
+    expect(twice / Math.max(some, 1)).toBeLessThan(2.5);
+  });
+});

@@ -1,0 +1,97 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runPlan, runReconcile } from '../../src/app.ts';
+import { createLog } from '../../src/log.ts';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { readAddresses } from '../../src/mirror/addresses.ts';
+import { readUnseenUsers } from '../../src/mirror/users-read.ts';
+import { readStatus } from '../../src/mirror/status.ts';
+import { readKnownAddresses, readSnapshot } from '../../src/mirror/verify-read.ts';
+import { servers } from '../support/servers.ts';
+import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';
+import { createStage, type Stage } from './stage.ts';
+
+/** Of users and of tags. What compares each with each looks at 6 million. */
+const rowsOfEach = 2_500;
+
+/** A few looks at each row: the joins of one statement, the four fields of a user. */
+const rowsAtMost = rowsOfEach * 10;
+
+const log = createLog({ level: 'silent' });
+
+/** After a first load and after a restore, Postgres knows nothing of what the tables hold. */
+describe.each(servers())('on tables that nobody has analysed, on $name,', (server) => {
+  let stage: Stage;
+  let watch: StatementWatch;
+  let db: Database<unknown>;
+  beforeAll(async () => {
+    stage = await createStage({
+      server,
+      emulator: { users: rowsOfEach, tags: rowsOfEach, fields: 10 },
+      config: { guard: { maxShare: 1, maxRows: rowsOfEach, minPopulation: rowsOfEach * 2 } },
+    });
+    const { rows } = await sql<{ place: string }>`
+      select format('%I.%I', schemaname, relname) as place from pg_stat_user_tables`.execute(stage.db.kysely);
+    for (const { place } of rows) await stage.sql(`alter table ${place} set (autovacuum_enabled = false)`);
+    watch = await watchStatements(stage.url);
+    db = createDatabase({ url: watch.url, applicationName: 'musterd test' });
+  });
+  afterAll(async () => {
+    await db.close();
+    await watch.close();
+    await stage.close();
+  });
+
+  /** Statements that look at the same rows again and again. */
+  const slow = () => {
+    const seen = watch.take();
+    expect(seen).not.toEqual([]);
+    return seen.flatMap(({ text, steps }) =>
+      steps
+        .filter(({ rows }) => rows > rowsAtMost)
+        .map(({ node, rows }) => `${node}, ${rows} rows: ${text.replaceAll(/\s+/g, ' ')}`),
+    );
+  };
+  const run = (...groups: ('users' | 'listings' | 'counts' | 'edits')[]) =>
+    runReconcile(db, stage.config, 'reconcile', { log, groups });
+
+  it('a first run looks at each row a few times', async () => {
+    expect(await run('users', 'listings')).toMatchObject({
+      outcome: 'complete',
+      counts: { adopted: rowsOfEach, tags_added: rowsOfEach },
+    });
+    expect(slow()).toEqual([]);
+  });
+
+  it('so does the next one', async () => {
+    expect(await run('users', 'listings')).toMatchObject({
+      outcome: 'complete',
+      counts: { users_read: rowsOfEach },
+    });
+    expect(slow()).toEqual([]);
+  });
+
+  it('so does one that finds half of it moved, and a tenth gone', async () => {
+    const { team } = stage.emulator;
+    for (const { id } of team.users().slice(0, rowsOfEach / 2)) team.editUser(id, { first: 'Robin' });
+    for (const { id } of team.users().slice(-rowsOfEach / 10)) team.removeUser(id);
+    for (const { id } of team.tags().slice(-rowsOfEach / 10)) team.removeTag(id);
+    expect(await run('users', 'listings')).toMatchObject({ counts: { pulled: rowsOfEach / 2 } });
+    expect(slow()).toEqual([]);
+  });
+
+  it('so does one that carries edits, a plan before it, and what looks at it afterwards', async () => {
+    await stage.sql(`
+      update mirror.users set phone = '1555' || id where id in (select id from mirror.users order by id limit 60)`);
+    expect((await runPlan(db, stage.config, { log })).users.plans).not.toEqual([]);
+    expect(await run('edits')).toMatchObject({ counts: { pushed: 60 } });
+    const teamId = BigInt(stage.emulator.team.id);
+    await readKnownAddresses(db.kysely, teamId);
+    const ids = stage.emulator.team.users().map(({ id }) => BigInt(id));
+    expect(await readAddresses(db.kysely, teamId, ids)).toHaveLength(ids.length);
+    expect(await readUnseenUsers(db.kysely, teamId, [], ids)).toHaveLength(rowsOfEach);
+    await readSnapshot(db, stage.config.team, teamId);
+    await readStatus(db.kysely, stage.config.team);
+    expect(slow()).toEqual([]);
+  });
+});
