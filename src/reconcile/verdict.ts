@@ -12,7 +12,7 @@
  * reported too, since the interface links its halves.
  */
 import type { FieldOutcomes, Intent, Outcome } from '../model/change.ts';
-import { hasLostWords } from '../model/name.ts';
+import { canonicalName, hasLostWords } from '../model/name.ts';
 import {
   type BaseUser,
   canonicalServiceValue,
@@ -51,17 +51,28 @@ export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | n
 }
 
 /**
- * The same for what was refused or has not been sent: a value that differs in bytes alone, such as a new split
- * of the same name, is shown by the old one as well, and is no less to be sent.
+ * Whether a value that is shown as it was sent says that it arrived. One that differs from the old one in bytes
+ * alone is shown by the old one as well, unless what is shown is what was sent byte for byte: then nothing is left
+ * to be sent. New halves of the same name are never to be seen.
  */
+function isProof(field: Field, sent: UserPatch, before: UserValues, seen: ServiceUser | null): boolean {
+  if (canonicalValue(field, sent as UserValues) !== canonicalValue(field, before)) return true;
+  const { name } = sent;
+  if (field !== 'name' || name === undefined) return seen?.[field] === sent[field];
+  const halves = ['first', 'last'] as const;
+  const sameHalves = halves.every((half) => canonicalName(name[half]) === canonicalName(before.name[half]));
+  return sameHalves && seen?.name === [name.first, name.last].filter((half) => half !== '').join(' ');
+}
+
+/** The same for what was refused or has not been sent: what proves nothing is no less to be sent. */
 export function judgeUnsent(sent: UserPatch, before: UserValues, seen: ServiceUser | null): FieldOutcomes {
   const outcomes = judge(sent, before, seen);
-  const isVisible = (field: Field) =>
-    canonicalValue(field, sent as UserValues) !== canonicalValue(field, before);
   return Object.fromEntries(
     patchedFields(sent).map((field) => [
       field,
-      outcomes[field] === 'confirmed' && !isVisible(field) ? 'ineffective' : (outcomes[field] ?? 'missing'),
+      outcomes[field] === 'confirmed' && !isProof(field, sent, before, seen)
+        ? 'ineffective'
+        : (outcomes[field] ?? 'missing'),
     ]),
   );
 }
@@ -84,8 +95,8 @@ export function nameWasTouched(
 
 /**
  * The same for an intent whose answer never came, read back `ageMs` after it was written down. What was
- * sent and is seen is confirmed at once. Anything else may still be on its way until the quiet period is
- * over. A new split of the same joined name can not be seen, so seeing it proves nothing.
+ * sent and is seen is confirmed at once. Anything else, and what proves nothing, may still be on its way until
+ * the quiet period is over.
  */
 export function judgeLate(
   sent: UserPatch,
@@ -95,8 +106,7 @@ export function judgeLate(
 ): FieldOutcomes {
   const outcomes = judge(sent, before, seen);
   const late = (field: Field, outcome: Outcome): Outcome => {
-    const visible = canonicalValue(field, sent as UserValues) !== canonicalValue(field, before);
-    if (outcome === 'confirmed' && visible) return 'confirmed';
+    if (outcome === 'confirmed' && isProof(field, sent, before, seen)) return 'confirmed';
     if (!quiet) return 'unknown';
     return outcome === 'confirmed' || outcome === 'ineffective' ? 'unanswered' : outcome;
   };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/model/change.ts';
 import { type Field, fields, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
-import { judge, judgeLate, nameWasTouched, patchedFields } from '../../src/reconcile/verdict.ts';
+import { judge, judgeLate, judgeUnsent, nameWasTouched, patchedFields } from '../../src/reconcile/verdict.ts';
 import { base, shown, without } from './states.ts';
 import { rowsOf } from './truth.ts';
 
@@ -157,6 +157,60 @@ describe('judgeLate', () => {
         'a third value': { ...shown, ...third },
       };
       expect(judgeLate(patch, base, users[seen], when === 'quiet')).toEqual({ [field]: outcome });
+    }
+  });
+});
+
+describe('a value that differs in case or spaces alone', () => {
+  const agreed = { ...base, name: { first: 'José', last: 'Berg' }, joined: 'José Berg' };
+  /** What was sent, the very bytes of it, and the same value in others. */
+  const bytes: readonly (readonly [Field, UserPatch, Partial<ServiceUser>, Partial<ServiceUser>])[] = [
+    ['email', { email: 'ANNE@example.com' }, { email: 'ANNE@example.com' }, { email: 'Anne@example.com' }],
+    ['phone', { phone: '+15550100' }, { phone: '+15550100' }, { phone: '1 555 0100' }],
+    [
+      'name',
+      { name: { first: 'Jose\u0301', last: 'Berg' } },
+      { name: 'Jose\u0301 Berg' },
+      { name: 'José  Berg' },
+    ],
+    ['name', { name: { first: '', last: 'José' } }, { name: 'José' }, { name: ' José' }],
+    ['name', { name: { first: ' José', last: '' } }, { name: ' José' }, { name: 'José' }],
+  ];
+  const beforeOf = (sentNow: UserPatch) => {
+    if (sentNow.name?.first === '') return { ...agreed, name: { first: '', last: 'José ' }, joined: 'José ' };
+    return sentNow.name?.last === ''
+      ? { ...agreed, name: { first: 'José', last: '' }, joined: 'José' }
+      : agreed;
+  };
+
+  it.each(bytes)('in %s %j, and is shown byte for byte, is confirmed', (field, patch, same, other) => {
+    const before = beforeOf(patch);
+    for (const quiet of [false, true])
+      expect(judgeLate(patch, before, { ...shown, ...same }, quiet)).toEqual({ [field]: 'confirmed' });
+    expect(judgeUnsent(patch, before, { ...shown, ...same })).toEqual({ [field]: 'confirmed' });
+    for (const user of [
+      { ...shown, ...other },
+      { ...shown, name: 'José Berg', ...other },
+    ]) {
+      expect(judgeLate(patch, before, user, false)).toEqual({ [field]: 'unknown' });
+      expect(judgeLate(patch, before, user, true)).toEqual({ [field]: 'unanswered' });
+      expect(judgeUnsent(patch, before, user)).toEqual({ [field]: 'ineffective' });
+    }
+    expect(judgeLate(patch, before, null, false)).toEqual({ [field]: 'unknown' });
+  });
+
+  it('says nothing of new halves of a name, whatever its bytes', () => {
+    const before = { ...base, name: { first: 'Anne Marie', last: 'Berg' }, joined: 'Anne Marie  Berg' };
+    for (const [first, last] of [
+      ['Anne', 'Marie Berg'],
+      ['Anne', 'Marie  Berg'],
+      ['Anne Marie  Berg', ''],
+      ['', 'Anne Marie Berg'],
+    ] as const) {
+      const name = [first, last].filter(Boolean).join(' ');
+      const patch = { name: { first, last } };
+      expect(judgeLate(patch, before, { ...shown, name }, false)).toEqual({ name: 'unknown' });
+      expect(judgeUnsent(patch, before, { ...shown, name })).toEqual({ name: 'ineffective' });
     }
   });
 });

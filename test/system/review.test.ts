@@ -338,6 +338,18 @@ describe('what a hostile review found', () => {
     ).toEqual([['{"email":"unanswered"}'], ['{"email":"confirmed"}']]);
   });
 
+  it('an edit of case alone whose answer was lost is confirmed by what shows, at once', async () => {
+    await open({ config: { push: { quietPeriodMs: 600_000 } } });
+    const { id, email } = person();
+    const upper = email?.toUpperCase() ?? '';
+    await set(id, `email = '${upper}'`);
+    play('reset-after,path=/v1/users/update,times=1');
+    await stage.run();
+    expect(await openPushes()).toEqual([['0']]);
+    expect(onService(id).email).toBe(upper);
+    expect(await stage.sql(`select email from sync.user_base where id = ${id}`)).toEqual([[upper]]);
+  });
+
   it('an old edit of a user who came back is never pushed by itself', async () => {
     await open({ config: absentAtOnce });
     const { id } = person();
