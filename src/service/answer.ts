@@ -1,5 +1,6 @@
 /** From status, headers and bytes to an outcome. Pure. */
-import { decodeUtf8, isObject, type ParsedJson, parseJson } from './json.ts';
+import type { Body } from './body.ts';
+import { isObject, readJson } from './json.ts';
 import type { Answer, Failure, FailureReason, Refusal } from './outcome.ts';
 import { toPrintable } from './printable.ts';
 
@@ -42,6 +43,12 @@ function hasLength(head: Head): boolean {
   return chunked || header(head, 'content-length') !== null;
 }
 
+/** What the answer says of its length; `null`: nothing that could be believed. */
+export function lengthOf(head: Head): number | null {
+  const length = header(head, 'content-length');
+  return length !== null && /^\d{1,15}$/.test(length) ? Number(length) : null;
+}
+
 function isEncoded(head: Head): boolean {
   const encoding = header(head, 'content-encoding');
   return encoding !== null && encoding.trim() !== '' && encoding.trim().toLowerCase() !== 'identity';
@@ -68,34 +75,33 @@ export function judgeHead(head: Head, anyContentType: boolean): Failure | null {
   return null;
 }
 
-function parse(text: string): ParsedJson | null {
-  try {
-    return parseJson(text);
-  } catch {
-    return null;
-  }
-}
-
 /** The service's word for what went wrong: a JSON string, or an object's `message` or `error`. */
-function readLabel(head: Head, bytes: Uint8Array): string | null {
+function readLabel(head: Head, body: Pick<Body, 'take'>, maxBytes: number): string | null {
   if (isEncoded(head) || !hasLength(head)) return null;
-  const said = parse(decodeUtf8(bytes).text)?.value;
+  const read = readJson(body, maxBytes);
+  const said = read !== null && 'value' in read ? read.value : null;
   const label = isObject(said) ? (said['message'] ?? said['error']) : said;
   if (typeof label !== 'string' || label === '') return null;
   return quote(head, label);
 }
 
-/** What a whole body says, under a head that {@link judgeHead} let pass. */
-export function readAnswer(head: Head, bytes: Uint8Array): Answer | Refusal | Failure {
+/**
+ * What a whole body says, under a head that {@link judgeHead} let pass. It lets go of the bytes before it parses.
+ * @param maxBytes how long the answer might have been
+ */
+export function readAnswer(
+  head: Head,
+  body: Pick<Body, 'take'>,
+  maxBytes: number,
+): Answer | Refusal | Failure {
   if (head.status >= 400) {
     const retryAfter = header(head, 'retry-after');
-    return { kind: 'refusal', label: readLabel(head, bytes), retryAfter, ...common(head) };
+    return { kind: 'refusal', label: readLabel(head, body, maxBytes), retryAfter, ...common(head) };
   }
-  const { text, wellFormed } = decodeUtf8(bytes);
-  const body = parse(text);
-  if (body === null) return failure(head, 'malformed', 'the answer claims to be JSON and is not');
-  const suspicious = body.suspicious || !wellFormed;
-  return { kind: 'answer', body: { ...body, suspicious }, headers: head.headers, ...common(head) };
+  const read = readJson(body, maxBytes);
+  if (read === null) return failure(head, 'malformed', 'the answer claims to be JSON and is not');
+  if ('excess' in read) return failure(head, 'too-large', `the answer is not taken: ${read.excess}`);
+  return { kind: 'answer', body: read, headers: head.headers, ...common(head) };
 }
 
 /** The body did not come to its end. A status that says no is an answer even so, only without words. */

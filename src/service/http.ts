@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
 import { type Dispatcher, Pool } from 'undici';
 import { MusterdError, ServiceError } from '../errors.ts';
-import { failAfterHead, type Head, type Headers, judgeHead, readAnswer } from './answer.ts';
+import { failAfterHead, type Head, type Headers, judgeHead, lengthOf, readAnswer } from './answer.ts';
 import type { BaseUrl } from './base-url.ts';
+import { type Body, createBody } from './body.ts';
 import { nameOperation, type Operation } from './operation.ts';
 import type { Failure, FailureReason, Outcome } from './outcome.ts';
 
@@ -93,6 +94,7 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
       const { operation } = request;
       if (mode === 'read-only' && operation.effect === 'write') throw refuseWrite(operation);
       const token = request.authorization.replace(/^Bearer /, '');
+      const maxAnswerBytes = Math.min(settings.maxResponseBytes, operation.maxAnswerBytes ?? Infinity);
       const options: Dispatcher.DispatchOptions = {
         method: operation.method,
         path: base.pathPrefix + request.path,
@@ -107,7 +109,8 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
         // Without this the connection is closed after every GET that has a body.
         ...(operation.method === 'GET' ? { reset: false } : {}),
       };
-      return await transfer(pool, settings, { token, atStart: request.atStart }, options);
+      const { atStart } = request;
+      return await transfer(pool, settings, { token, atStart, maxAnswerBytes }, options);
     },
     close: () => {
       closing ??= pool.close();
@@ -141,19 +144,25 @@ function failWithoutHead(sent: boolean, reason: FailureReason, message: string, 
   return { kind: 'failure', reason, phase, message, cause, status: null, requestId: null, dateMs: null };
 }
 
+/** What a request takes along besides what is sent. */
+interface Transfer extends Pick<HttpRequest, 'atStart'> {
+  readonly token: string;
+  readonly maxAnswerBytes: number;
+}
+
 /** One request and its answer. Whether a byte left is known from undici, which says so just before it writes. */
 function transfer(
   pool: Pool,
   settings: HttpSettings,
-  { token, atStart }: { readonly token: string } & Pick<HttpRequest, 'atStart'>,
+  { token, atStart, maxAnswerBytes }: Transfer,
   options: Dispatcher.DispatchOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let over = false;
     let head: Head | undefined;
-    const chunks: Buffer[] = [];
-    let size = 0;
+    let body: Body | undefined;
+    let maxBytes = 0;
     const deadline = AbortSignal.timeout(settings.totalDeadlineMs);
     const end = (outcome: Outcome | Promise<never>) => {
       if (over) return;
@@ -190,17 +199,16 @@ function transfer(
         head = { status, headers: headers as Headers, token };
         const objection = judgeHead(head, settings.anyContentType === true);
         if (objection !== null) stop(objection);
+        maxBytes = status >= 400 ? maxErrorBytes : maxAnswerBytes;
+        body = createBody(maxBytes, lengthOf(head));
       },
       onResponseData: (_controller, chunk) => {
-        if (head === undefined || over) return;
-        size += chunk.length;
-        const max = head.status >= 400 ? maxErrorBytes : settings.maxResponseBytes;
-        if (size <= max) chunks.push(chunk);
-        else stop(fail('too-large', `the answer is longer than ${max} bytes`));
+        if (body === undefined || over || body.add(chunk)) return;
+        stop(fail('too-large', `the answer is longer than ${maxBytes} bytes`));
       },
       onResponseEnd: () => {
-        if (head === undefined) end(fail('broken', 'the answer has no head'));
-        else end(readAnswer(head, Buffer.concat(chunks)));
+        if (head === undefined || body === undefined) end(fail('broken', 'the answer has no head'));
+        else end(readAnswer(head, body, maxBytes));
       },
       onResponseError: (_controller, error) => {
         const { reason, message } = classify(error, controller !== undefined);

@@ -1,13 +1,15 @@
 /** JSON as the service writes it, and what there is to know of it before it is decoded. */
 import { fromJson } from '../model/json.ts';
+import type { Body } from './body.ts';
+import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface ParsedJson {
   /** Integers past 2^53 are `bigint`, all other numbers `number`. */
   readonly value: unknown;
-  /** The text itself, for where a value's spelling counts. */
-  readonly text: string;
+  /** How a value that is no list and no object was spelled; of those the text is let go. */
+  readonly spelling: string | null;
   /** Whether a string may hold a NUL or a lone surrogate; if not, no string needs to be looked at. */
   readonly suspicious: boolean;
 }
@@ -16,21 +18,100 @@ const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
 
 /** @throws SyntaxError (no JSON) or RangeError (nested too deep to be read). */
 export function parseJson(text: string): ParsedJson {
-  const suspicious = text.includes('\\u') && suspiciousEscape.test(text);
-  return { value: fromJson(text), text, suspicious };
+  return parseText({ text, wellFormed: true, parse: fromJson });
+}
+
+/** The text of an answer, and how it is to be parsed. */
+interface JsonText extends Decoded {
+  readonly parse: (text: string) => unknown;
+}
+
+function parseText({ text, wellFormed, parse }: JsonText): ParsedJson {
+  const value = parse(text);
+  const isWord = typeof value !== 'object' || value === null;
+  const suspicious = !wellFormed || (text.includes('\\u') && suspiciousEscape.test(text));
+  return { value, spelling: isWord ? text.trim() : null, suspicious };
+}
+
+/** What fits in here takes little room, whatever it says. */
+const harmlessBytes = 262_144;
+
+function readText(bytes: Uint8Array, maxBytes: number): JsonText | { readonly excess: string } {
+  if (bytes.length <= harmlessBytes) return { ...decodeUtf8(bytes), parse: fromJson };
+  const { excess, longNumbers } = inspectJson(bytes, maxBytes);
+  if (excess !== null) return { excess };
+  if (longNumbers.length === 0) return { ...decodeUtf8(bytes), parse: JSON.parse };
+  // A reviver would keep the source of every value: 32 MB with one long number in them took over 512 MB.
+  // No answer says beforehand what a string in it has to begin with to be taken for a number.
+  const mark = `${Math.random().toString(36).slice(2)}:`;
+  const marked = markNumbers(bytes, longNumbers, mark);
+  letGo(bytes);
+  const decoded = decodeUtf8(marked);
+  letGo(marked);
+  return { ...decoded, parse: (text) => restoreNumbers(JSON.parse(text), mark) };
+}
+
+/** Frees the room of bytes that nobody reads any more now, not when the next collection comes by. */
+function letGo(bytes: Uint8Array): void {
+  if (bytes.buffer instanceof ArrayBuffer && !bytes.buffer.detached) bytes.buffer.transfer(0);
+}
+
+/**
+ * Bytes that say they are JSON; `null`: they are not. What parsing them would take too much room for is not parsed.
+ * @param body is empty afterwards
+ * @param maxBytes how long it might have been
+ */
+export function readJson(
+  body: Pick<Body, 'take'>,
+  maxBytes: number,
+): ParsedJson | { readonly excess: string } | null {
+  try {
+    const bytes = body.take();
+    const read = readText(bytes, maxBytes);
+    letGo(bytes);
+    return 'excess' in read ? read : parseText(read);
+  } catch {
+    return null;
+  }
+}
+
+export interface Decoded {
+  readonly text: string;
+  /** Whether all of it was UTF-8. */
+  readonly wellFormed: boolean;
 }
 
 /**
  * The text of an answer. Bytes that are no UTF-8 become lone surrogates, so that only the rows that hold
  * them are rejected: a replacement character would be stored as if the service had said it.
+ * @throws TypeError for long ones: their text takes four times the room
  */
-export function decodeUtf8(bytes: Uint8Array): { readonly text: string; readonly wellFormed: boolean } {
+export function decodeUtf8(bytes: Uint8Array): Decoded {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), wellFormed: true };
-  } catch {
-    return { text: new TextDecoder('utf-8').decode(bytes).replaceAll('\ufffd', '\ud800'), wellFormed: false };
+  } catch (error) {
+    if (bytes.length > mostBrokenBytes) throw error;
+    const decoder = new TextDecoder('utf-8');
+    const pieces: string[] = [];
+    // Piece by piece, since every step takes room of its own.
+    for (let from = 0; from < bytes.length; from += pieceBytes) {
+      pieces.push(markBroken(decoder.decode(bytes.subarray(from, from + pieceBytes), { stream: true })));
+    }
+    pieces.push(markBroken(decoder.decode()));
+    return { text: pieces.join(''), wellFormed: false };
   }
 }
+
+/** A lone surrogate for each replacement character. `replaceAll` takes 30 times as much room, and minutes. */
+function markBroken(text: string): string {
+  const utf16 = Buffer.from(text, 'utf16le');
+  const units = new Uint16Array(utf16.buffer, utf16.byteOffset, text.length);
+  for (let at = 0; at < units.length; at += 1) if (units[at] === 0xfffd) units[at] = 0xd800;
+  return utf16.toString('utf16le');
+}
+
+const pieceBytes = 65_536;
+const mostBrokenBytes = 8_388_608;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

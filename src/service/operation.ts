@@ -13,25 +13,34 @@ export interface Operation {
   /** As the interface spells it, with `{id}` in place of an id. */
   readonly path: string;
   readonly effect: Effect;
+  /** Longer answers are refused; absent: `http.maxResponseBytes` alone says how long one may be. */
+  readonly maxAnswerBytes?: number;
 }
 
+/** A count, an `ok`, the result of a write. */
+const word = { maxAnswerBytes: 65_536 };
+/** One row, or the up to 25 users of an update. */
+const row = { maxAnswerBytes: 1_048_576 };
+/** As many rows as are asked for at once. */
+const page = { maxAnswerBytes: 8_388_608 };
+
 export const operations = {
-  inboxes: { method: 'GET', path: '/v1/inboxes', effect: 'read' },
+  inboxes: { method: 'GET', path: '/v1/inboxes', effect: 'read', ...page },
   users: { method: 'GET', path: '/v1/users/get', effect: 'read' },
-  updateUsers: { method: 'POST', path: '/v1/users/update', effect: 'write' },
+  updateUsers: { method: 'POST', path: '/v1/users/update', effect: 'write', ...row },
   team: { method: 'GET', path: '/v1/team', effect: 'read' },
-  contactFields: { method: 'POST', path: '/v1/contact-fields', effect: 'read' },
-  tags: { method: 'POST', path: '/v1/tags', effect: 'read' },
-  contactCount: { method: 'POST', path: '/v1/contacts/count', effect: 'read' },
-  surveys: { method: 'POST', path: '/v1/surveys', effect: 'read' },
-  survey: { method: 'GET', path: '/v1/survey/{id}', effect: 'read' },
-  createTag: { method: 'POST', path: '/v1/tag', effect: 'write' },
-  tag: { method: 'GET', path: '/v1/tag/{id}', effect: 'read' },
-  readConversation: { method: 'POST', path: '/v1/conversations/read', effect: 'write' },
-  createSchedule: { method: 'POST', path: '/v1/schedule', effect: 'write' },
-  schedule: { method: 'GET', path: '/v1/schedule/{id}', effect: 'read' },
-  replaceSchedule: { method: 'PUT', path: '/v1/schedule/{id}', effect: 'write' },
-  cancelSchedule: { method: 'DELETE', path: '/v1/schedule/{id}', effect: 'write' },
+  contactFields: { method: 'POST', path: '/v1/contact-fields', effect: 'read', ...page },
+  tags: { method: 'POST', path: '/v1/tags', effect: 'read', ...page },
+  contactCount: { method: 'POST', path: '/v1/contacts/count', effect: 'read', ...word },
+  surveys: { method: 'POST', path: '/v1/surveys', effect: 'read', ...page },
+  survey: { method: 'GET', path: '/v1/survey/{id}', effect: 'read', ...row },
+  createTag: { method: 'POST', path: '/v1/tag', effect: 'write', ...word },
+  tag: { method: 'GET', path: '/v1/tag/{id}', effect: 'read', ...row },
+  readConversation: { method: 'POST', path: '/v1/conversations/read', effect: 'write', ...word },
+  createSchedule: { method: 'POST', path: '/v1/schedule', effect: 'write', ...word },
+  schedule: { method: 'GET', path: '/v1/schedule/{id}', effect: 'read', ...row },
+  replaceSchedule: { method: 'PUT', path: '/v1/schedule/{id}', effect: 'write', ...word },
+  cancelSchedule: { method: 'DELETE', path: '/v1/schedule/{id}', effect: 'write', ...word },
 } as const satisfies Record<string, Operation>;
 
 /** Such as `POST /v1/tags`: what errors and events call an operation. */

@@ -76,8 +76,8 @@ const count = /^(?:0|[1-9]\d{0,14})$/;
  * @throws ServiceError
  */
 export function decodeCount(reply: Reply): bigint {
-  const { value, text } = reply.body;
-  const digits = typeof value === 'string' ? value : text.trim();
+  const { value, spelling } = reply.body;
+  const digits = typeof value === 'string' ? value : (spelling ?? '');
   if (!count.test(digits)) throw unexpected(reply, 'a count of contacts');
   return BigInt(digits);
 }

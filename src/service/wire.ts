@@ -17,6 +17,8 @@ const maxStringLength = 262_144;
 /** More rows in one answer than any page can sensibly have. */
 const maxRows = 250_000;
 const excerptLength = 500;
+/** Of so many rejected rows of an answer it is told how they looked. */
+const mostExcerpts = 1_000;
 
 /** The JavaScript value of a field, if it is of the documented type; `null` otherwise. */
 export type Take<T> = (value: unknown) => T | null;
@@ -180,22 +182,25 @@ export function rejectRow(resource: string, row: unknown, reason: string): Rejec
   return { resource, id: isObject(row) ? takeId(row['id']) : null, reason, excerpt: excerpt(row) };
 }
 
-/** Takes what rows can be taken. One bad row costs no other. */
+/** Takes what rows can be taken. One bad row costs no other. The list is empty afterwards: they need room once. */
 export function decodeRows<Row>(
   resource: string,
-  rows: readonly unknown[],
+  rows: unknown[],
   suspicious: boolean,
   decode: (row: JsonObject, id: Id) => Row,
 ): Page<Row> {
   const taken: Row[] = [];
   const rejected: RejectedRow[] = [];
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
+    rows[index] = null;
     const id = isObject(row) ? takeId(row['id']) : null;
     const flaw = id === null ? 'its id is not an integer from 1 to 2^63 - 1' : findFlaw(row, suspicious);
     if (flaw !== null || id === null || !isObject(row)) {
-      rejected.push(rejectRow(resource, row, flaw ?? 'it is not an object'));
+      const shown = rejected.length < mostExcerpts ? row : isObject(row) ? { id: row['id'] } : null;
+      rejected.push(rejectRow(resource, shown, flaw ?? 'it is not an object'));
     } else taken.push(decode(row, id));
   }
+  rows.length = 0;
   return { rows: taken, rejected };
 }
 
@@ -214,7 +219,7 @@ export function unexpected(reply: Reply, expected: string): ServiceError {
 }
 
 /** @throws ServiceError for anything but a list of at most 250,000 entries */
-export function requireList(reply: Reply, value: unknown, expected: string): readonly unknown[] {
+export function requireList(reply: Reply, value: unknown, expected: string): unknown[] {
   if (!Array.isArray(value)) throw unexpected(reply, expected);
   if (value.length > maxRows) throw unexpected(reply, `a page: ${value.length} rows are too many`);
   return value;

@@ -7,7 +7,7 @@ const common = { requestId: null, dateMs: null };
 const answered: Outcome = {
   kind: 'answer',
   status: 200,
-  body: { value: 1, text: '1', suspicious: false },
+  body: { value: 1, spelling: '1', suspicious: false },
   headers: {},
   ...common,
 };

@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** As long as an answer may be with the default settings. */
+const maxBytes = 33_554_432;
+const mostRssMb = 300;
+
+/** The text again and again, up to the limit. */
+const of = (text: string, open = '[', close = '0]'): Buffer => {
+  const count = Math.floor((maxBytes - open.length - close.length) / text.length);
+  return Buffer.from(open + text.repeat(count) + close);
+};
+/** The same with something else each time. */
+const distinct = (make: (n: number) => string, open: string, close: string): Buffer => {
+  const parts: string[] = [];
+  let size = open.length + close.length;
+  for (let n = 0; ; n += 1) {
+    const part = make(n);
+    if (size + part.length > maxBytes) return Buffer.from(open + parts.join('') + close);
+    size += part.length;
+    parts.push(part);
+  }
+};
+const person =
+  '{"id":41000001,"name":"Vera Test","email":"vera.simic.41.0@example.com","phone":"12120324679","role_id":2,' +
+  '"team_id":41,"created_at":"2020-01-01T00:00:00Z","updated_at":"2020-01-01T00:00:00Z"},';
+const memberships = '{"memberships":[';
+
+const tooMany =
+  /: the answer is not taken: (?:it has|objects in it have) more than \d+ (?:values|keys|lists and objects|numbers)/;
+const tooDeep = /: the answer is not taken: it is nested deeper than 512 levels$/;
+const tooLong = /: the answer is not taken: a (?:number|text) in it is longer than \d+ /;
+const noText = /: the answer is not taken: outside of its texts it is not ASCII$/;
+const noJson = /: the answer claims to be JSON and is not$/;
+const other = /answered 200 without /;
+const taken = /^taken$/;
+
+/** What the service says when it is asked for users, and what comes of it. */
+const bodies: Readonly<Record<string, readonly [make: () => Buffer, outcome: RegExp]>> = {
+  'lists in lists': [() => Buffer.alloc(maxBytes, '['), tooDeep],
+  'objects in objects': [() => Buffer.alloc(maxBytes, '{"a":'), tooDeep],
+  'empty objects': [() => of('{},', memberships, '{}]}'), tooMany],
+  'the digits of one number': [() => of('1', memberships, ']}'), tooLong],
+  'short numbers': [() => of('1,'), tooMany],
+  'numbers of 20 digits': [() => of('12345678901234567890,'), tooMany],
+  'people, and one number of 20 digits': [() => people(person, '12345678901234567890,'), taken],
+  'people with ids of 19 digits': [() => people(person.replace('41000001', '1234567890123456789')), taken],
+  'people with half a surrogate pair': [() => people(person.replace('Vera', '\\ud800')), taken],
+  'half surrogate pairs': [() => of('"\\ud800 \\ud800 \\ud800 \\ud800",'), other],
+  'different short texts': [() => distinct((n) => `"${n}",`, '[', '0]'), tooMany],
+  'different longer texts': [() => distinct((n) => `"a text with the number ${n}",`, '[', '0]'), other],
+  'different keys': [() => distinct((n) => `"key ${n}":1,`, `${memberships}{`, '"id":1}]}'), tooMany],
+  'one text': [() => of('a', '"', '"'), tooLong],
+  'texts of bytes that are no UTF-8': [() => brokenTexts(), noJson],
+  'bytes that are no UTF-8': [() => Buffer.alloc(maxBytes, 0xff), noText],
+};
+
+/** A large team, and white space up to the limit. */
+function people(row: string, first = ''): Buffer {
+  const rows = Buffer.from(memberships + first + row.repeat(100_000));
+  return Buffer.concat([rows, Buffer.alloc(maxBytes - rows.length - 4, ' '), Buffer.from('{}]}')]);
+}
+
+function brokenTexts(): Buffer {
+  const body = of('"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",');
+  for (let at = 0; at < body.length; at += 1) if (body[at] === 0x78) body[at] = 0xff;
+  return body;
+}
+
+/** What is as short as a count, a row or a page, and is not. */
+const shorter: readonly (readonly [call: string, bytes: number])[] = [
+  ['count', 65_536],
+  ['tags', 8_388_608],
+];
+
+describe('An answer that is made to take all memory', () => {
+  let next: () => Buffer = () => Buffer.alloc(0);
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      const body = next();
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
+      response.end(body);
+    });
+  });
+  beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const read = async (calls: readonly string[]) => {
+    const { port } = server.address() as AddressInfo;
+    const reader = fileURLToPath(new URL('hostile-reader.ts', import.meta.url));
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--max-old-space-size=512', reader, `http://127.0.0.1:${port}`, ...calls],
+      { env: {} },
+    );
+    return JSON.parse(stdout) as { readonly outcome: string; readonly rssMb: number }[];
+  };
+
+  it.each(Object.entries(bodies))(`of %s costs less than ${mostRssMb} MB`, async (_name, [make, outcome]) => {
+    const body = make();
+    expect(body.length).toBeGreaterThan(maxBytes - 100);
+    next = () => body;
+    const [answer] = await read(['users']);
+    expect(answer?.outcome).toMatch(outcome);
+    expect(answer?.rssMb).toBeLessThan(mostRssMb);
+  });
+
+  it('is no longer than what is asked for can be', async () => {
+    next = () => of('1,');
+    const answers = await read(shorter.map(([call]) => call));
+    expect(answers.map(({ outcome }) => outcome)).toEqual(
+      shorter.map(([, bytes]) => expect.stringContaining(`the answer is longer than ${bytes} bytes`)),
+    );
+  });
+});

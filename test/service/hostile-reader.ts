@@ -1,0 +1,31 @@
+/** Reads answers as musterd does, in a process of its own, and tells as JSON what came of each and what it took. */
+import { systemClock } from '../../src/clock.ts';
+import { nothingLearned } from '../../src/model/listing.ts';
+import { createSecret } from '../../src/secret.ts';
+import { createClient } from '../../src/service/client.ts';
+
+/** What is asked for, one after another: each a call of the client. */
+const [baseUrl = '', ...asked] = process.argv.slice(2);
+const client = createClient({
+  baseUrl,
+  mode: 'read-only',
+  credentials: { secretId: 'id', secretKey: createSecret('key') },
+  clock: systemClock,
+  retry: { attempts: 1 },
+});
+const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+  users: () => client.users({ emails: [], phones: [] }),
+  team: () => client.team(),
+  tags: () => client.tags({ memory: nothingLearned, size: 100 }),
+  count: () => client.contactCount({}),
+};
+const outcomes: { readonly outcome: string; readonly rssMb: number }[] = [];
+for (const call of asked) {
+  const outcome = await (calls[call]?.() ?? Promise.reject(new Error(`no such call: ${call}`))).then(
+    () => 'taken',
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  outcomes.push({ outcome, rssMb: Math.round(process.resourceUsage().maxRSS / 1024) });
+}
+process.stdout.write(JSON.stringify(outcomes));
+await client.close();
