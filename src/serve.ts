@@ -167,15 +167,15 @@ function createRun(
   };
 }
 
-/** How often unknown team ids are looked up at most: anybody who may connect can send a notification. */
+/** How often unknown keys of teams are looked up at most: anybody who may connect can send a notification. */
 const lookUpEveryMs = 5_000;
 
-/** What is done with a team id that was notified. Teams that are not known yet are found by the poll. */
-function followEdits(db: Database<unknown>, edited: (team: string) => void): (teamId: string) => void {
+/** What is done with a key that was notified. Teams that are not known yet are found by the poll. */
+function followEdits(db: Database<unknown>, edited: (team: string) => void): (editKey: string) => void {
   let names: ReadonlyMap<string, string> = new Map();
   let lookedUpMs = Number.NEGATIVE_INFINITY;
-  return (teamId) => {
-    const name = names.get(teamId);
+  return (editKey) => {
+    const name = names.get(editKey);
     const now = systemClock.monotonicMs();
     if (name !== undefined) edited(name);
     else if (now - lookedUpMs >= lookUpEveryMs) {
@@ -183,7 +183,7 @@ function followEdits(db: Database<unknown>, edited: (team: string) => void): (te
       readTeamNames(db.kysely).then(
         (read) => {
           names = read;
-          const found = read.get(teamId);
+          const found = read.get(editKey);
           if (found !== undefined) edited(found);
         },
         // The database is away: what was edited is found when it is back.

@@ -190,10 +190,9 @@ export async function noteEdits<T>(db: Database<T>, team: string, mark: string):
   await db.transaction((tx) => note.execute(tx));
 }
 
-/** The configured names of all teams of the service, by their ids as text. */
+/** The configured names of all teams, by what they are called in notifications of edits. */
 export async function readTeamNames<T>(db: Kysely<T>): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await sql<{ team_id: bigint; team: string }>`select team_id, team from sync.teams`.execute(
-    db,
-  );
-  return new Map(rows.map(({ team_id: id, team }) => [String(id), team]));
+  const { rows } = await sql<{ edit_key: string; team: string }>`
+    select edit_key, team from sync.teams`.execute(db);
+  return new Map(rows.map(({ edit_key: key, team }) => [key, team]));
 }

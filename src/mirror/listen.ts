@@ -4,7 +4,7 @@ import pg from 'pg';
 import { cut } from './database-pool.ts';
 import { readConnectionUrl } from './database-url.ts';
 
-/** What the trigger on `mirror.users` notifies, with the team's id. */
+/** What the trigger on `mirror.users` notifies, with the team's key (`sync.teams.edit_key`). */
 const channel = 'musterd_edits';
 
 export interface Listener {
@@ -13,8 +13,8 @@ export interface Listener {
 
 export interface ListenOptions {
   readonly url: string;
-  /** A team whose users were edited. */
-  readonly onEdit: (teamId: string) => void;
+  /** The key of a team whose users were edited. */
+  readonly onEdit: (editKey: string) => void;
   /**
    * The connection stands, for the first time or again: whatever was edited meanwhile went unheard. Behind a
    * PgBouncer in transaction mode it stands as well, and nothing is ever heard.

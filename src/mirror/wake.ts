@@ -7,7 +7,7 @@ import { sql, type Transaction } from 'kysely';
  */
 export async function wakeForEdits<T>(tx: Transaction<T>, team: string): Promise<void> {
   await sql`update sync.due set mark = null where team = ${team} and run_group = 'edits'`.execute(tx);
-  await sql`select pg_notify('musterd_edits', team_id::text) from sync.teams where team = ${team}`.execute(
+  await sql`select pg_notify('musterd_edits', edit_key::text) from sync.teams where team = ${team}`.execute(
     tx,
   );
 }

@@ -2,6 +2,7 @@
 
 import { stored } from '../model/canonical.ts';
 import type { Hold, Move, UserState } from '../model/change.ts';
+import { isTooLong, longestText } from '../model/longest-text.ts';
 import {
   canonicalName,
   countWords,
@@ -41,6 +42,13 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
 
 /** Why a value can not be sent, in words; `undefined` if it can. */
 export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): string | undefined {
+  const texts = {
+    name: `${mirror.name.first} ${mirror.name.last}`,
+    email: mirror.email,
+    phone: mirror.phone,
+  };
+  if (field !== 'roleId' && isTooLong(texts[field] ?? ''))
+    return `no run could read more than ${longestText} characters back`;
   switch (field) {
     case 'name': {
       if (joinName(mirror.name) === '') return 'the service takes no empty name';

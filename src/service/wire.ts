@@ -7,13 +7,13 @@ import { ServiceError } from '../errors.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { RejectedRow } from '../model/listing.ts';
+import { isTooLong, longestText } from '../model/longest-text.ts';
 import type { Reply } from './call.ts';
 import { isObject, type JsonObject } from './json.ts';
 import type { Page } from './page.ts';
 import { escapeUnprintable } from './printable.ts';
 
 const maxDepth = 32;
-const maxStringLength = 262_144;
 /** More rows in one answer than any page can sensibly have. */
 const maxRows = 250_000;
 const excerptLength = 500;
@@ -144,7 +144,7 @@ function findNumberFlaw(value: number | bigint): string | null {
 }
 
 function findTextFlaw(text: string, suspicious: boolean): string | null {
-  if (text.length > maxStringLength) return `a text is longer than ${maxStringLength} characters`;
+  if (isTooLong(text)) return `a text is longer than ${longestText} characters`;
   if (!suspicious) return null;
   if (text.includes('\0')) return 'a text holds a NUL';
   return text.isWellFormed() ? null : 'a text holds half a surrogate pair';

@@ -22,6 +22,10 @@ describe.each(servers())('the roles for people on $name', (server) => {
     ['musterd_editor', 'select * from report.changes'],
     ['musterd_editor', `update mirror.users set first_name = 'Robin', email = 'x' || id || '@example.com'`],
     ['musterd_editor', `insert into mirror.user_lookups (team_id, email) values (41, 'a@example.com')`],
+    ['musterd_editor', `delete from mirror.user_lookups where email = 'a@example.com'`],
+    ['musterd_reader', 'select team_id, email, phone, added_at from mirror.user_lookups'],
+    ['musterd_role_editor', 'update mirror.users set role_id = 1'],
+    ['musterd_role_editor', 'select * from report.roster'],
   ])('%s may %s', async (role, statement) => {
     await expect(as(role, statement)).resolves.toBeDefined();
   });
@@ -36,6 +40,17 @@ describe.each(servers())('the roles for people on $name', (server) => {
     ['musterd_editor', `update mirror.tags set tag = 'x'`],
     ['musterd_editor', 'truncate mirror.users'],
     ['musterd_editor', 'delete from mirror.users'],
+    ['musterd_editor', 'update mirror.users set role_id = 1'],
+    ['musterd_editor', `update mirror.users set phone = '15550100', role_id = 1`],
+    ['musterd_role_editor', `update mirror.users set phone = '15550100'`],
+    ['musterd_role_editor', `insert into mirror.user_lookups (team_id, email) values (41, 'a@example.com')`],
+    ['musterd_reader', 'select lookup_id from mirror.user_lookups'],
+    ['musterd_editor', 'delete from mirror.user_lookups where lookup_id > 0'],
+    [
+      'musterd_editor',
+      `insert into mirror.user_lookups (lookup_id, team_id, email) overriding system value values (1, 41, 'a@example.com')`,
+    ],
+    ['musterd_editor', `insert into mirror.user_lookups (team_id, email, added_at) values (41, 'a', now())`],
   ])('%s may not %s', async (role, statement) => {
     await expect(as(role, statement)).rejects.toThrow(/permission denied/);
     await runSqlText(stage.db, 'rollback').catch(() => {});

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { CompiledQuery } from 'kysely';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { eventually } from '../support/eventually.ts';
+import { servers } from '../support/servers.ts';
+import { createStage, type Stage } from '../system/stage.ts';
+
+/** Anybody can say musterd.writing; whom the triggers believe it is another matter. */
+describe.each(servers())('musterd.writing on $name', (server) => {
+  const suffix = randomBytes(4).toString('hex');
+  const [editor, bypassing, daemon] = [
+    `test_editor_${suffix}`,
+    `test_bypass_${suffix}`,
+    `test_daemon_${suffix}`,
+  ];
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await createStage({ server, emulator: { users: 5, tags: 2, fields: 1 } });
+    await stage.run();
+    await stage.sql(
+      `create role ${editor} in role musterd_editor; create role ${bypassing} bypassrls in role musterd_editor;
+       create role ${daemon}; grant usage on schema mirror, sync to ${daemon};
+       grant select, insert, update, delete on all tables in schema mirror, sync to ${daemon}`,
+    );
+  });
+  afterAll(async () => {
+    await stage.close();
+    const admin = createDatabase({ url: server.url });
+    await runSqlText(admin, `drop role ${editor}, ${bypassing}, ${daemon}`);
+    await admin.close();
+  });
+
+  /** What a statement of that role answers, in a transaction that says that it is musterd's. */
+  const as = (role: string, text: string, before = 'select') =>
+    stage.db.transaction(async (tx) => {
+      await tx.executeQuery(
+        CompiledQuery.raw(`${before}; set local role ${role}; set local musterd.writing = 'on'`),
+      );
+      const { rows } = await tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text));
+      return rows.map((row) => Object.values(row).map(String));
+    });
+  const grants = `grant insert, update, delete on all tables in schema mirror to ${editor}, ${bypassing}`;
+  const rowSecurityOff = `${grants}; alter table mirror.users disable row level security; alter table mirror.tags disable row level security`;
+
+  const tries = [
+    { who: 'an editor', role: editor, before: grants },
+    { who: 'an editor who bypasses row-level security', role: bypassing, before: grants },
+    { who: 'an editor where row-level security is off', role: editor, before: rowSecurityOff },
+  ];
+  it.each(tries)('is not believed from $who', async ({ role, before }) => {
+    const edit = (setting: string) => as(role, `update mirror.users set ${setting}`, before);
+    await expect(edit(`phone = 'mine'`)).rejects.toThrow('not a phone number');
+    await expect(edit(`email = ''`)).rejects.toThrow('can not be emptied');
+    await expect(edit(`raw = '{}', gone_at = now()`)).rejects.toThrow('can be edited');
+    await expect(edit(`phone = set_config('musterd.writing', 'on', true)`)).rejects.toThrow('not a phone');
+    for (const statement of [
+      'delete from mirror.users',
+      `insert into mirror.users (team_id, id, resolved) values (41, 5, true)`,
+      `update mirror.tags set tag = 'mine'`,
+      'delete from mirror.contact_fields',
+      'delete from mirror.contact_counts',
+      `update mirror.teams set name = 'mine'`,
+    ])
+      await expect(as(role, statement, before)).rejects.toThrow('is not possible');
+    const stamp = await as(
+      role,
+      `update mirror.users set phone = '15550177', edited_by = 'somebody else', edited_at = 'infinity'
+       returning edited_by = session_user and edited_at < 'infinity'`,
+      before,
+    );
+    expect(stamp.flat()).toContain('true');
+    expect(stamp.flat()).not.toContain('false');
+    await stage.sql(`revoke insert, update, delete on all tables in schema mirror from ${editor}, ${bypassing};
+      alter table mirror.users enable row level security; alter table mirror.tags enable row level security`);
+  });
+
+  it.each(['the owner', 'a daemon of its own role'])('is believed from %s', async (who) => {
+    const role = who === 'the owner' ? 'none' : daemon;
+    const text = `update mirror.users set phone = 'as the service says', raw = '{"a": 1}' where id = (select min(id) from mirror.users) returning phone`;
+    const answer = stage.db.transaction(async (tx) => {
+      await tx.executeQuery(CompiledQuery.raw(`set local role ${role}; set local musterd.writing = 'on'`));
+      const { rows } = await tx.executeQuery<{ phone: string }>(CompiledQuery.raw(text));
+      await tx.executeQuery(
+        CompiledQuery.raw(`insert into mirror.tags (team_id, id) values (41, ${who.length})`),
+      );
+      return rows;
+    });
+    expect(await answer).toEqual([{ phone: 'as the service says' }]);
+  });
+
+  it('no trigger function that runs as the owner can be hung on another table', async () => {
+    const open = await stage.sql(
+      `select p.oid::regprocedure from pg_proc p
+       where p.pronamespace::regnamespace::text in ('mirror', 'sync', 'report') and p.prosecdef
+         and has_function_privilege('${editor}', p.oid, 'execute')`,
+    );
+    expect(open).toEqual([]);
+  });
+
+  it('a notification of an edit says nothing of the team to somebody who listens', async () => {
+    const listener = new pg.Client({ connectionString: stage.url });
+    const heard: string[] = [];
+    listener.on('notification', ({ payload }) => heard.push(String(payload)));
+    await listener.connect();
+    await listener.query('listen musterd_edits');
+    await as(editor, `update mirror.users set phone = '15550178'`);
+    await eventually('the edit is heard of', () => Promise.resolve(heard.length > 0));
+    await listener.end();
+    expect(heard).toEqual((await stage.sql('select edit_key from sync.teams')).flat());
+    expect(heard[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{21}$/);
+  });
+});

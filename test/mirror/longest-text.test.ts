@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isTooLong, longestText } from '../../src/model/longest-text.ts';
+import { unsendable } from '../../src/reconcile/plan-field.ts';
+import { findFlaw } from '../../src/service/wire.ts';
+import { servers } from '../support/servers.ts';
+import { createStage, type Stage } from '../system/stage.ts';
+
+const at = '@example.com';
+/** Characters of one and of two UTF-16 units. */
+const letters = ['x', '😀'] as const;
+
+describe('before sending and on reading', () => {
+  it.each(letters)('as many times %s as there may be, and one more', (letter) => {
+    const longest = letter.repeat(longestText);
+    expect([isTooLong(longest), findFlaw(longest, false)]).toEqual([false, null]);
+    const longer = `${longest}x`;
+    expect([isTooLong(longer), findFlaw(longer, false)]).toEqual([
+      true,
+      `a text is longer than ${longestText} characters`,
+    ]);
+  });
+
+  it.each(['name', 'email', 'phone'] as const)('a %s that could not be read back is not sent', (field) => {
+    const values = { name: { first: 'Ann', last: 'Lee' }, email: `a${at}`, phone: '15550100', roleId: 1n };
+    const base = { ...values, joined: 'Ann Lee' };
+    const written = (text: string) => (field === 'name' ? { first: 'Ann', last: text.slice(4) } : text);
+    const mirrorOf = (text: string) => ({ ...values, split: 'known' as const, [field]: written(text) });
+    expect(unsendable(field, mirrorOf('1'.repeat(longestText)), base)).toBeUndefined();
+    expect(unsendable(field, mirrorOf('1'.repeat(longestText + 1)), base)).toBe(
+      'no run could read more than 262144 characters back',
+    );
+  });
+});
+
+describe.each(servers())('in SQL on $name', (server) => {
+  let stage: Stage;
+  let id: number;
+  beforeAll(async () => {
+    stage = await createStage({ server, emulator: { users: 2, tags: 0, fields: 0 } });
+    await stage.run();
+    id = stage.emulator.team.users()[0]?.id ?? 0;
+  });
+  afterAll(() => stage.close());
+  const edit = (setting: string) => stage.sql(`update mirror.users set ${setting} where id = ${id}`);
+
+  it.each(letters)('an editor is refused what no run could read back, of %s', async (letter) => {
+    const email = `email = repeat('${letter}', ${longestText - at.length}) || '${at}'`;
+    await expect(edit(`${email} || 'x'`)).rejects.toThrow(
+      `The email of user ${id} is longer than 262144 characters`,
+    );
+    await expect(edit(email)).resolves.toEqual([]);
+    const name = (more: number) =>
+      `first_name = repeat('${letter}', 1000), last_name = repeat('${letter}', ${longestText - 1001 + more})`;
+    await expect(edit(name(1))).rejects.toThrow(`The name of user ${id} is longer than 262144 characters`);
+    await expect(edit(name(0))).resolves.toEqual([]);
+    await expect(edit(`phone = repeat('1', 300000)`)).rejects.toThrow('is not a phone number');
+  });
+
+  it('the longest values arrive, and are read again', async () => {
+    await edit(
+      `email = repeat('x', ${longestText - at.length}) || '${at}', first_name = 'A', last_name = repeat('x', ${longestText - 2})`,
+    );
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    expect(stage.emulator.team.user(id).email).toHaveLength(longestText);
+  });
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { embeddedServer } from '../support/servers.ts';
+import { createStage, type Stage } from '../system/stage.ts';
+
+/** A split of three or more words is a guess: what has to be done, by the words of the warning, to have it taken. */
+describe('both halves of a guessed name', () => {
+  let stage: Stage;
+  let id: number;
+  beforeAll(async () => {
+    stage = await createStage({ server: embeddedServer(), emulator: { users: 3, tags: 0, fields: 0 } });
+    await stage.run();
+  });
+  afterAll(() => stage.close());
+
+  const edit = (...statements: readonly string[]) =>
+    stage.sql(statements.map((setting) => `update mirror.users set ${setting} where id = ${id}`).join(';'));
+  const split = async () =>
+    (await stage.sql(`select name_split from mirror.users where id = ${id}`)).flat()[0];
+  const held = async () =>
+    await stage.sql(`select field, reason from sync.held_fields where user_id = ${id}`);
+
+  /** A user of three words, mirrored as "Ana Maria" and "Lopez". */
+  const meet = async () => {
+    ({ id } = stage.emulator.team.addUser({
+      first: 'Ana',
+      last: 'Maria Lopez',
+      email: `a${Math.random()}@example.com`,
+      phone: '15550160',
+    }));
+    await stage.run();
+    expect(await split()).toBe('guessed');
+  };
+  /** The same with an edit of the last name that waits for a person. */
+  const meetHeld = async () => {
+    await meet();
+    await edit(`last_name = 'Garcia'`);
+    expect(await stage.run()).toMatchObject({ waiting: 1 });
+    expect(await held()).toEqual([['name', 'unsupported']]);
+  };
+  const expectSent = async (first: string, last: string) => {
+    expect(await split()).toBe('known');
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    expect(stage.emulator.team.user(id)).toMatchObject({ first, last });
+    expect(await held()).toEqual([]);
+  };
+
+  const readings: readonly (readonly [string, readonly (readonly string[])[]])[] = [
+    ['both in one statement, as they are', [[`first_name = 'Ana Maria', last_name = 'Garcia'`]]],
+    ['the other to the value that it has', [['first_name = first_name']]],
+    ['in two statements of one transaction', [[`last_name = 'Garcia'`, `first_name = 'Ana Maria'`]]],
+    ['in two transactions', [[`first_name = 'Ana Maria'`], [`last_name = 'Garcia'`]]],
+    ['the split alone', [[`name_split = 'known'`]]],
+  ];
+  it.each(readings)('are set after a hold: %s', async (_title, transactions) => {
+    await meetHeld();
+    for (const statements of transactions) await edit(...statements);
+    await expectSent('Ana Maria', 'Garcia');
+  });
+
+  it('are set after a hold: the other to another value', async () => {
+    await meetHeld();
+    await edit(`first_name = 'Anne'`);
+    await expectSent('Anne', 'Garcia');
+  });
+
+  it('are set before any run, in two statements', async () => {
+    await meet();
+    await edit(`last_name = 'Garcia'`, 'first_name = first_name');
+    await expectSent('Ana Maria', 'Garcia');
+  });
+
+  it('are not set by the half that waits, said again, nor by a statement without a name', async () => {
+    await meetHeld();
+    await edit(`last_name = 'Garcia'`, `phone = '15550161'`);
+    expect(await split()).toBe('guessed');
+    await edit(`last_name = 'Gomez'`);
+    expect(await split()).toBe('guessed');
+    await stage.run();
+    expect(await held()).toEqual([['name', 'unsupported']]);
+  });
+
+  it('are not set by a program that writes every column, where nothing waits for the name', async () => {
+    await meet();
+    await edit(`first_name = first_name, last_name = last_name, phone = '15550162'`);
+    expect(await split()).toBe('guessed');
+  });
+
+  it.each([
+    'first_name = first_name',
+    'last_name = last_name',
+    'first_name = first_name, last_name = last_name',
+  ])('are set as they are by %s, where another field waits for the name', async (setting) => {
+    await meet();
+    await stage.sql(
+      `insert into sync.held_fields (team_id, user_id, field, reason) values (41, ${id}, 'phone', 'unsupported')`,
+    );
+    await edit(`phone = '15550163'`);
+    expect(await split()).toBe('guessed');
+    await edit(setting);
+    expect(await split()).toBe('known');
+  });
+
+  it('are not set where a field waits for anything else', async () => {
+    await meet();
+    await stage.sql(
+      `insert into sync.held_fields (team_id, user_id, field, reason) values (41, ${id}, 'phone', 'conflict')`,
+    );
+    await edit('first_name = first_name, last_name = last_name');
+    expect(await split()).toBe('guessed');
+  });
+});
