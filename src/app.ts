@@ -8,16 +8,22 @@ import { writeCredentials } from './mirror/credentials.ts';
 import type { Database } from './mirror/database.ts';
 import { type Lease, takeLease } from './mirror/lease.ts';
 import { createMirror, createMirrorReader } from './mirror/mirror.ts';
-import { writeLesson } from './mirror/rate-limits.ts';
+import { bucketOf, writeLesson } from './mirror/rate-limits.ts';
 import { beginRun, finishRun, noteTeam } from './mirror/runs.ts';
 import { checkTeam, pinTeam } from './mirror/teams.ts';
 import type { Id } from './model/id.ts';
 import { type RunGroup, type RunOutcome, scheduledGroups } from './model/run-group.ts';
 import type { Team } from './model/team.ts';
-import { createService, credentialUses, requireSchema, sharePace } from './places.ts';
+import { createService, credentialUses, requireSchema, sharedPaceSettings, sharePace } from './places.ts';
 import { createFindings, type Findings, type RunEvent } from './reconcile/findings.ts';
 import type { UsersPlan } from './reconcile/plan-users.ts';
-import { type ListingsPlan, plan, type ReconcileSettings, reconcile } from './reconcile/reconcile.ts';
+import {
+  type ListingsPlan,
+  type PushCost,
+  plan,
+  type ReconcileSettings,
+  reconcile,
+} from './reconcile/reconcile.ts';
 import type { Client } from './service/client.ts';
 import type { ServiceEvent } from './service/event.ts';
 
@@ -194,6 +200,8 @@ export interface PlanReport {
   readonly users: UsersPlan;
   readonly listings: readonly ListingsPlan[];
   readonly findings: Findings;
+  /** What pushing takes: at this pace it takes that long, and longer where the service is slow. */
+  readonly cost: PushCost & { readonly seconds: number; readonly perMinute: number };
 }
 
 /** The same up to the plan. Writes nothing on either side: the service refuses, and the mirror has no way to. */
@@ -210,7 +218,11 @@ export async function runPlan(db: Database<unknown>, config: Config, watch: Watc
     const mirror = createMirrorReader(db, team.id);
     const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
     const planned = await plan(places, team, reconcileSettings(config));
-    return { team, ...planned, findings };
+    const { rate } = config;
+    const { periodMs } = bucketOf(sharedPaceSettings(config));
+    const seconds = Math.ceil((planned.cost.requests * periodMs) / 1_000);
+    const cost = { ...planned.cost, seconds, perMinute: rate.perMinute * rate.share };
+    return { team, ...planned, findings, cost };
   } finally {
     await service.close();
   }

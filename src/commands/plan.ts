@@ -79,17 +79,8 @@ function hashOfWaiting({ users }: PlanReport): string | null {
   return users.verdict.waiting.length === 0 ? null : hashOf(users.verdict.waiting);
 }
 
-/** What the pushes of a plan cost: each batch is read again before it is sent, at the pace of the interface's limit. */
-function costOf({ users }: PlanReport): {
-  readonly users: number;
-  readonly requests: number;
-  readonly seconds: number;
-} {
-  const pushed =
-    users.plans.filter(({ patch }) => Object.keys(patch).length > 0).length + users.verdict.waiting.length;
-  const requests = Math.ceil(pushed / 25) * 2;
-  return { users: pushed, requests, seconds: Math.ceil((requests * 60) / 500) };
-}
+const costInWords = ({ cost: { requests, seconds: of, perMinute } }: PlanReport) =>
+  `pushing costs ${plural(requests, 'request')}, about ${of} s at ${Math.floor(perMinute)} a minute`;
 
 const column = (field: Field) => (field === 'roleId' ? 'role_id' : field);
 
@@ -131,7 +122,7 @@ export function plannedChanges(
 }
 
 function planInJson(report: PlanReport, changes: readonly PlannedChange[]): object {
-  const { team, users, listings, findings } = report;
+  const { team, users, listings, findings, cost } = report;
   return {
     team: { id: team.id, name: team.name },
     complete: findings.reasons.length === 0,
@@ -140,7 +131,7 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     users: { read: users.roster.users.size, unresolved: users.roster.unresolved.length },
     refused: users.verdict.refused,
     hash: hashOfWaiting(report),
-    cost: costOf(report),
+    cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
     changes,
     listings,
   };
@@ -186,12 +177,7 @@ export function printPlan(
     ]);
     printTable(context, ['user', 'name', 'change', 'field', 'from', 'to', 'why'], rows);
   }
-  const cost = costOf(report);
-  if (cost.requests > 0)
-    printLine(
-      context.out,
-      `pushing costs ${plural(cost.requests, 'request')}, about ${cost.seconds} s at 500 a minute`,
-    );
+  if (report.cost.requests > 0) printLine(context.out, costInWords(report));
   printRefusal(context, report);
   for (const { resource, added, changed, absent } of listings) {
     printLine(
@@ -215,13 +201,10 @@ const cell = (text: string) => printable(text).replace(/[\\|`*_<>]/g, '\\$&');
 /** The plan as Markdown, a section per user, for a ticket or a chat. */
 function printMarkdown(context: Context, report: PlanReport, changes: readonly PlannedChange[]): void {
   const { team, users } = report;
-  const { requests, seconds: cost } = costOf(report);
   const line = (text: string) => printLine(context.out, text);
   line(`# Plan for team ${team.id} ${cell(team.name ?? '')}`.trimEnd());
   line('');
-  line(
-    `${plural(changes.length, 'change')}; pushing costs ${plural(requests, 'request')}, about ${cost} s at 500 a minute.`,
-  );
+  line(`${plural(changes.length, 'change')}; ${costInWords(report)}.`);
   if (users.verdict.refused.length > 0) {
     line('');
     const hash = hashOfWaiting(report);

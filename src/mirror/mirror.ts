@@ -61,6 +61,8 @@ export function createMirrorReader<T>({ kysely }: Database<T>, teamId: Id) {
     compareContactFields: (rows: readonly ContactField[]) =>
       compareListing(kysely, contactFieldTable, teamId, rows),
     countHeldFields: () => countHeldFields(kysely, teamId),
+    readNameSafety: () => readNameSafety(kysely, teamId),
+    readUnanswered: (ids: readonly Id[]) => readUnanswered(kysely, teamId, ids),
   };
 }
 
@@ -70,8 +72,6 @@ export function createMirror<T>(db: Database<T>, lease: Lease, teamId: Id, runId
   const write = <R>(work: (tx: Transaction<T>) => Promise<R>) => fenced(db, lease, work);
   return {
     ...createMirrorReader(db, teamId),
-    readNameSafety: () => readNameSafety(db.kysely, teamId),
-    readUnanswered: (ids: readonly Id[]) => readUnanswered(db.kysely, teamId, ids),
     applyTeam: (team: Team) => write((tx) => writeTeam(tx, team)),
     applyUsers: (plans: readonly UserPlan[]) => write((tx) => applyUsers(tx, run, plans)),
     applyAbsences: (resource: MirroredResource, decision: AbsenceDecision) =>

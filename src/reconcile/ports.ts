@@ -89,14 +89,14 @@ export interface MirrorPort {
   compareTags(rows: readonly Tag[]): Promise<RefreshResult>;
   compareContactFields(rows: readonly ContactField[]): Promise<RefreshResult>;
   countHeldFields(): Promise<number>;
-}
-
-/** The writing half, which a plan is never given. */
-export interface MirrorWriter {
   /** Those of these users whose last push was never answered for. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
   /** Whether an update without a name was seen to leave the name alone on this deployment. */
   readNameSafety(): Promise<'kept' | 'touched' | 'unknown'>;
+}
+
+/** The writing half, which a plan is never given. */
+export interface MirrorWriter {
   applyTeam(team: Team): Promise<void>;
   /** Writes, ledger, holds and releases of these plans; answers whose row was locked or had changed. */
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;

@@ -16,6 +16,7 @@ import { warnOfStale } from './findings.ts';
 import { isPush } from './guard.ts';
 import { planUser } from './plan-user.ts';
 import { onlyGuarded } from './planned-push.ts';
+import { arrangeBatches, type Batch, readLessons } from './push-batches.ts';
 import { isNameless, nameAlong } from './push-names.ts';
 import { type PushPlaces, type PushSettings, readBackIntents, record } from './push-record.ts';
 import { withNewDeadline } from './push-request.ts';
@@ -75,33 +76,12 @@ async function prepare(
   return { intents, users: seen };
 }
 
-interface Batch {
-  readonly plans: readonly UserPlan[];
-  /** Sent to learn from it what an update without a name does to the name. */
-  readonly isProbe: boolean;
-}
-
-/**
- * Who goes with whom. Whoever was sent before and never answered for goes alone and last, so that one
- * poisoned user costs nobody else. The first update ever that leaves a name out goes alone and first: some
- * deployments clear the name then, and where one is known to, the name goes along (`push-names.ts`).
- */
 async function arrange(
   { mirror }: PushPlaces,
   { batchSize }: PushSettings,
   plans: readonly UserPlan[],
-): Promise<readonly Batch[]> {
-  if (plans.length === 0) return [];
-  const safety = plans.some(isNameless) ? await mirror.readNameSafety() : 'kept';
-  const troubled = await mirror.readUnanswered(plans.map(({ id }) => id));
-  const first =
-    safety === 'unknown' ? plans.find((plan) => isNameless(plan) && !troubled.has(plan.id)) : undefined;
-  const others = plans.filter((plan) => plan !== first && !troubled.has(plan.id));
-  const alone = plans.filter(({ id }) => troubled.has(id)).map((plan) => [plan]);
-  return [
-    ...(first === undefined ? [] : [{ plans: [first], isProbe: true }]),
-    ...[...chunks(others, batchSize), ...alone].map((some) => ({ plans: some, isProbe: false })),
-  ];
+): Promise<readonly Batch<UserPlan>[]> {
+  return arrangeBatches(plans, batchSize, await readLessons(mirror, plans));
 }
 
 /** How often one batch is prepared and sent while the service, or a wait on the way, keeps putting it off. */
@@ -158,8 +138,8 @@ async function afterProbe(
   places: PushPlaces,
   settings: PushSettings,
   pushed: Pushed,
-  batches: readonly Batch[],
-): Promise<readonly Batch[]> {
+  batches: readonly Batch<UserPlan>[],
+): Promise<readonly Batch<UserPlan>[]> {
   const plans = batches.flatMap((batch) => batch.plans);
   if (pushed !== 'late') return await arrange(places, settings, plans);
   return await arrange(

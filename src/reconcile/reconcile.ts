@@ -30,6 +30,7 @@ import { checkOverlap, type Places, planUsers, type UsersPlan } from './plan-use
 import { hashOf } from './planned-push.ts';
 import type { Policy } from './policy.ts';
 import { pushEdits, settleIntents } from './push.ts';
+import { arrangeBatches, countRequests, readLessons } from './push-batches.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
 
 export interface ReconcileSettings {
@@ -65,12 +66,35 @@ async function attempt(findings: Findings, part: string, work: () => Promise<voi
   }
 }
 
+/** What pushing takes, those pushes included that wait for an approval. */
+export interface PushCost {
+  readonly users: number;
+  readonly requests: number;
+}
+
+async function costOf(
+  mirror: Places['mirror'],
+  { plans, verdict, roster }: UsersPlan,
+  { batchSize }: ReconcileSettings['push'],
+): Promise<PushCost> {
+  const pushes = new Map(plans.filter(isPush).map(({ id, patch }) => [id, { id, patch }]));
+  for (const { userId: id, patch } of verdict.waiting)
+    pushes.set(id, { id, patch: { ...patch, ...pushes.get(id)?.patch } });
+  const all = [...pushes.values()];
+  const batches = arrangeBatches(all, batchSize, await readLessons(mirror, all));
+  return { users: all.length, requests: countRequests(batches, roster.users) };
+}
+
 /** What would be done to the users and the listings. Reads only. */
 export async function plan(
   places: Places,
   team: Team,
   settings: ReconcileSettings,
-): Promise<{ readonly users: UsersPlan; readonly listings: readonly ListingsPlan[] }> {
+): Promise<{
+  readonly users: UsersPlan;
+  readonly listings: readonly ListingsPlan[];
+  readonly cost: PushCost;
+}> {
   const { findings, mirror } = places;
   const users = await planUsers(places, team, settings);
   countPlans(users.plans, findings);
@@ -89,7 +113,7 @@ export async function plan(
       await planRefresh(listedContactFields(service, mirror), mirror, settings, findings),
     ),
   );
-  return { users, listings };
+  return { users, listings, cost: await costOf(mirror, users, settings.push) };
 }
 
 /** Whatever is reconciled with the users of a team, or with those who were edited. @returns whether the guard stopped the run */

@@ -96,6 +96,38 @@ export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknow
   };
 }
 
+/** One request each: emails first. */
+function filtersOf(addresses: Asked): readonly UserFilter[] {
+  // Every spelling of an email is asked for: not every deployment finds it in another case than its own.
+  const emails = distinct(addresses.emails, (email) => email.trim());
+  const phones = distinct(addresses.phones, canonicalPhone).map(canonicalPhone);
+  return [
+    ...chunks(emails, addressesPerRequest).map((chunk) => ({ emails: chunk, phones: [] })),
+    ...chunks(phones, addressesPerRequest).map((chunk) => ({ emails: [], phones: chunk })),
+  ];
+}
+
+/** How many requests `readBack` takes to find these users, where each is answered for by its addresses. */
+export function countLookups(
+  users: readonly { readonly email: string | null; readonly phone: string | null }[],
+): number {
+  const filters = filtersOf({
+    emails: users.map(({ email }) => email),
+    phones: users.map(({ phone }) => phone),
+  });
+  let wanted = users;
+  let requests = 0;
+  for (const { emails, phones } of filters) {
+    if (wanted.length === 0) break;
+    requests += 1;
+    const found = new Set([...emails, ...phones]);
+    wanted = wanted.filter(
+      ({ email, phone }) => !found.has(email?.trim() ?? '') && !found.has(canonicalPhone(phone ?? '')),
+    );
+  }
+  return wanted.length === 0 ? requests : requests + 1;
+}
+
 /** Looks users up by address, emails first, until everyone wanted is found. */
 export async function lookUp(
   service: Lookup,
@@ -104,14 +136,7 @@ export async function lookUp(
   take: (answer: UsersAnswer) => void,
   onRefused: (address: UserFilter) => void,
 ): Promise<void> {
-  // Every spelling of an email is asked for: not every deployment finds it in another case than its own.
-  const emails = distinct(addresses.emails, (email) => email.trim());
-  const phones = distinct(addresses.phones, canonicalPhone).map(canonicalPhone);
-  const filters: readonly UserFilter[] = [
-    ...chunks(emails, addressesPerRequest).map((chunk) => ({ emails: chunk, phones: [] })),
-    ...chunks(phones, addressesPerRequest).map((chunk) => ({ emails: [], phones: chunk })),
-  ];
-  for (const filter of filters) {
+  for (const filter of filtersOf(addresses)) {
     if (!wanted()) return;
     for (const answer of await askFor(service, filter, onRefused)) take(answer);
   }

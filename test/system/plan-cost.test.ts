@@ -1,0 +1,77 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { bucketOf } from '../../src/mirror/rate-limits.ts';
+import { sharedPaceSettings } from '../../src/places.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
+
+/** What a plan says that pushing takes, and what it takes. */
+describe('the cost of a plan', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  const open = async ({ config = {}, ...options }: StageOptions = {}) => {
+    stage = await createStage({
+      ...options,
+      config: { guard: { maxRows: 1_000, maxShare: 1, maxSharePerDay: 1 }, ...config },
+    });
+    await stage.run();
+    const { requests } = await stage.run();
+    return requests;
+  };
+  const twenty = 'id in (select id from mirror.users order by id limit 20)';
+  const edit = () =>
+    stage.sql(`update mirror.users set last_name = last_name || 'x', name_split = 'known' where ${twenty}`);
+  const editPhones = (where: string) =>
+    stage.sql(`update mirror.users set phone = '1555' || lpad((id % 10000)::text, 4, '0') where ${where}`);
+  const emulator = { users: 60 };
+
+  it.each([
+    ['in one batch', { push: { batchSize: 25, quietPeriodMs: 0 } }, 2],
+    ['three at a time', { push: { batchSize: 3, quietPeriodMs: 0 } }, 14],
+    ['one at a time', { push: { batchSize: 1, quietPeriodMs: 0 } }, 40],
+  ])('is what the run takes: %s', async (_, config, requests) => {
+    const idle = await open({ emulator, config });
+    for (const { id, email } of stage.emulator.team.users())
+      if (email === null) stage.emulator.team.editUser(id, { email: `user${id}@example.com` });
+    await stage.run();
+    await edit();
+    const { cost } = await stage.plan();
+    expect(cost).toMatchObject({ users: 20, requests });
+    const run = await stage.run();
+    expect(run).toMatchObject({ outcome: 'complete', counts: { pushed: 20 } });
+    expect(run.requests - idle).toBe(requests);
+  });
+
+  it('counts the first update without a name, which goes alone, and who has no email', async () => {
+    const idle = await open({
+      emulator,
+      config: { push: { batchSize: 10, quietPeriodMs: 0 } },
+    });
+    await editPhones(twenty);
+    const { cost } = await stage.plan();
+    expect(cost.users).toBe(20);
+    const run = await stage.run();
+    expect(run).toMatchObject({ outcome: 'complete', counts: { pushed: 20 } });
+    expect(run.requests - idle).toBe(cost.requests);
+  });
+
+  it('counts what waits for an approval, each user once', async () => {
+    await open({ emulator, config: { guard: { maxRows: 2 } } });
+    await edit();
+    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
+    expect((await stage.plan()).cost).toMatchObject({ users: 20 });
+    await editPhones('id in (select max(id) from mirror.users union select min(id) from mirror.users)');
+    expect((await stage.plan()).cost).toMatchObject({ users: 21 });
+  });
+
+  it('follows the pace that is set, and a run is quicker by what may leave at once at most', async () => {
+    const rate = { perMinute: 2_400, burst: 20, share: 0.5 };
+    await open({ emulator, config: { push: { batchSize: 1, quietPeriodMs: 0 }, rate } });
+    await edit();
+    const { cost } = await stage.plan();
+    const { burst, periodMs } = bucketOf(sharedPaceSettings(stage.config));
+    expect(cost.perMinute).toBe(1_200);
+    expect(cost.seconds).toBe(Math.ceil((cost.requests * periodMs) / 1_000));
+    const { durationMs } = await stage.run();
+    expect(durationMs).toBeGreaterThan((cost.requests - burst) * periodMs);
+  });
+});
