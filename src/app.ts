@@ -158,7 +158,7 @@ function createRecord({ db, config }: Run, runId: bigint, groups: readonly RunGr
 async function runUnderLease(run: Run, watch: Watch): Promise<RunReport> {
   const { db, config, command, lease } = run;
   const { groups = scheduledGroups } = watch;
-  const runId = await beginRun(db, config.team, command, groups);
+  const runId = await beginRun(db, lease, command, groups);
   watch.onBegun?.();
   const { log, findings, openService, end } = createRecord(run, runId, groups, watch);
   let service: Client | undefined;

@@ -93,7 +93,7 @@ async function runUnderLease(
       if (kind === 'request') requests += 1;
     },
   });
-  const runId = await beginRun(db, config.team, 'resync', []);
+  const runId = await beginRun(db, lease, 'resync', []);
   const findings = createLoggedFindings({ ...watch, log: watch.log.child({ run: String(runId) }) });
   const end = async (error: Error | undefined, waiting: number) => {
     const { counts, requestIds } = findings;

@@ -4,6 +4,7 @@ import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import type { Database } from './database.ts';
 import { noteBegin, noteEnd } from './due.ts';
+import { fenced, type Lease } from './lease.ts';
 
 export interface FinishedRun {
   readonly outcome: RunOutcome;
@@ -15,14 +16,18 @@ export interface FinishedRun {
   readonly requestIds: readonly string[];
 }
 
-/** Begins a run under the lease; a run that its process did not finish is closed as failed. */
+/**
+ * Begins a run; one that its process did not finish is closed as failed.
+ * @throws MusterdError `lease-lost`: the run that is on record belongs to whoever has the lease by now
+ */
 export async function beginRun<T>(
   db: Database<T>,
-  team: string,
+  lease: Lease,
   command: string,
   groups: readonly RunGroup[],
 ): Promise<bigint> {
-  return db.transaction(async (tx) => {
+  const { team } = lease;
+  return fenced(db, lease, async (tx) => {
     await sql`
       update sync.runs set outcome = 'failed', finished_at = clock_timestamp(),
         reasons = reasons || array['the process ended before the run did']

@@ -35,7 +35,7 @@ describe('a name that an update of something else harms', () => {
     const lease = await takeLease(database.db, team, { ttlMs: 60_000 });
     release = () => lease.release();
     await pinTeam(database.db, team, teamId);
-    const runId = await beginRun(database.db, team, 'reconcile', []);
+    const runId = await beginRun(database.db, lease, 'reconcile', []);
     mirror = createMirror(database.db, lease, teamId, runId);
   });
   afterAll(async () => {
