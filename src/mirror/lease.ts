@@ -42,6 +42,10 @@ export interface LeaseOptions {
 
 /** How often a lease that somebody else has is asked for. */
 const askEveryMs = 250;
+/** For how long at least a lease is asked for that is free, but for a transaction which still holds its row. */
+const lockedMs = 2_000;
+/** No lease is longer, by far: what ends later was written by a clock that has been set back since. */
+const longestMs = 15 * 60_000;
 
 interface Holder {
   readonly lease_id: string;
@@ -51,6 +55,8 @@ interface Holder {
   readonly taken_at: Date;
   readonly expires_at: Date;
   readonly expired: boolean;
+  /** Further ahead than a lease can be long. */
+  readonly unbelievable: boolean;
 }
 
 const lost = (team: string) =>
@@ -62,9 +68,13 @@ const lost = (team: string) =>
     },
   );
 
-async function readHolder<T>(db: Kysely<T>, team: string): Promise<Holder | undefined> {
+const isUnbelievable = (ttlMs: number) =>
+  sql`expires_at > clock_timestamp() + ${Math.max(longestMs, ttlMs)} * interval '1 ms'`;
+
+async function readHolder<T>(db: Kysely<T>, team: string, ttlMs: number): Promise<Holder | undefined> {
   const { rows } = await sql<Holder>`
-    select lease_id, host, pid, process, taken_at, expires_at, expires_at <= clock_timestamp() as expired
+    select lease_id, host, pid, process, taken_at, expires_at, expires_at <= clock_timestamp() as expired,
+      ${isUnbelievable(ttlMs)} as unbelievable
     from sync.leases where team = ${team}`.execute(db);
   return rows[0];
 }
@@ -74,10 +84,15 @@ function inWords({ host, pid, taken_at }: Holder): string {
   return `${where}, since ${taken_at.toISOString()}`;
 }
 
-const held = (team: string, holder: Holder) =>
-  new MusterdError('lease-held', `Another run of team "${team}" is under way: ${inWords(holder)}`, {
-    hint: `Wait for it to end. If its machine is gone, the lease expires by itself at ${holder.expires_at.toISOString()}.`,
+function held(team: string, holder: Holder | undefined, isLocked: boolean): MusterdError {
+  const who = holder === undefined ? 'it began a moment ago' : inWords(holder);
+  const expiry = holder?.expires_at.toISOString();
+  return new MusterdError('lease-held', `Another run of team "${team}" is under way: ${who}`, {
+    hint: isLocked
+      ? 'It is in the middle of a transaction, or somebody else holds its row of sync.leases; see pg_stat_activity and pg_locks.'
+      : `Wait for it to end. If its machine is gone, the lease expires by itself at ${expiry}.`,
   });
+}
 
 /** @throws MusterdError `stopped` */
 function endIfStopped(signal: AbortSignal | undefined): void {
@@ -88,7 +103,7 @@ function endIfStopped(signal: AbortSignal | undefined): void {
 /**
  * Takes the team's lease. A holder on this host that no longer runs is seen at once; one elsewhere when
  * its lease expires. Whether it is free is decided by the statement that takes it: a lease that its holder
- * renewed a moment before stays the holder's.
+ * renewed a moment before stays the holder's, and so does one whose row a transaction of the holder's locks.
  * @throws MusterdError `lease-held`; `stopped` when it is asked to during the wait
  */
 export async function takeLease<T>(
@@ -96,34 +111,64 @@ export async function takeLease<T>(
   team: string,
   { ttlMs, waitMs = 0, signal, onWait }: LeaseOptions,
 ): Promise<Lease> {
-  const leaseId = randomUUID();
-  const me = thisProcess();
-  const until = performance.now() + waitMs;
+  const own = { team, leaseId: randomUUID(), ttlMs };
+  const { host } = thisProcess();
+  const startMs = performance.now();
   let waits = false;
   for (;;) {
     if (waits) endIfStopped(signal);
-    const holder = await readHolder(db.kysely, team);
-    const dead = holder !== undefined && holder.host === me.host && !isRunning(holder);
-    if (holder !== undefined && !holder.expired && !dead) {
-      if (performance.now() >= until) throw held(team, holder);
-      if (!waits) onWait?.(`another run of team "${team}": ${inWords(holder)}`);
-      waits = true;
-      await sleep(askEveryMs, undefined, { signal }).catch(() => {});
-      continue;
-    }
+    const holder = await readHolder(db.kysely, team, ttlMs);
+    const dead = holder !== undefined && holder.host === host && !isRunning(holder);
+    const isFree = holder === undefined || holder.expired || dead;
     const sinceMs = performance.now();
-    const taken = await db.transaction((tx) =>
-      sql`
-        insert into sync.leases as l (team, lease_id, host, pid, process, taken_at, expires_at)
-        values (${team}, ${leaseId}, ${me.host}, ${me.pid}, ${me.process}, clock_timestamp(),
-                clock_timestamp() + ${ttlMs} * interval '1 ms')
-        on conflict (team) do update set lease_id = excluded.lease_id, host = excluded.host, pid = excluded.pid,
-          process = excluded.process, taken_at = excluded.taken_at, expires_at = excluded.expires_at
-        where l.expires_at <= clock_timestamp() or l.lease_id = ${dead ? holder.lease_id : null}::uuid
-        returning lease_id`.execute(tx),
-    );
-    if (taken.rows.length > 0) return createLease(db, { team, leaseId, ttlMs }, sinceMs);
+    if (isFree && (await db.transaction((tx) => take(tx, own, holder?.lease_id, dead))))
+      return createLease(db, own, sinceMs);
+    if (holder?.unbelievable === true) await db.transaction((tx) => shorten(tx, own));
+    // Free when it was looked at: either somebody was faster, or a transaction holds its row.
+    const patienceMs = isFree ? Math.max(waitMs, lockedMs) : waitMs;
+    if (performance.now() >= startMs + patienceMs) throw held(team, holder, isFree);
+    if (!waits && waitMs > 0 && holder !== undefined)
+      onWait?.(`another run of team "${team}": ${inWords(holder)}`);
+    waits = true;
+    await sleep(askEveryMs, undefined, { signal }).catch(() => {});
   }
+}
+
+/** Takes a lease that nobody has, or the one that was found expired or its holder dead. Waits for no lock of a row. */
+async function take<T>(
+  tx: Transaction<T>,
+  { team, leaseId, ttlMs }: OwnLease,
+  found: string | undefined,
+  dead: boolean,
+): Promise<boolean> {
+  const { host, pid, process } = thisProcess();
+  const expiry = sql`clock_timestamp() + ${ttlMs} * interval '1 ms'`;
+  const { rows } = await (found === undefined
+    ? sql`
+        insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
+        values (${team}, ${leaseId}, ${host}, ${pid}, ${process}, clock_timestamp(), ${expiry})
+        on conflict (team) do nothing returning team`
+    : sql`
+        with free as (
+          select team from sync.leases
+          where team = ${team} and lease_id = ${found} and (${dead} or expires_at <= clock_timestamp())
+          for update skip locked
+        )
+        update sync.leases l set lease_id = ${leaseId}, host = ${host}, pid = ${pid}, process = ${process},
+          taken_at = clock_timestamp(), expires_at = ${expiry}
+        from free where l.team = free.team returning l.team`
+  ).execute(tx);
+  return rows.length > 0;
+}
+
+/** A holder that lives renews its lease; that of a dead one ends as late as if it had been renewed just now. */
+async function shorten<T>(tx: Transaction<T>, { team, ttlMs }: OwnLease): Promise<void> {
+  await sql`
+    with far as (
+      select team from sync.leases where team = ${team} and ${isUnbelievable(ttlMs)} for update skip locked
+    )
+    update sync.leases l set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
+    from far where l.team = far.team`.execute(tx);
 }
 
 function createLease<T>(db: Database<T>, own: OwnLease, sinceMs: number): Lease {

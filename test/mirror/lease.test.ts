@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { fenced, takeLease, underLease } from '../../src/mirror/lease.ts';
+import { fenced, type Lease, takeLease, underLease } from '../../src/mirror/lease.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { servers } from '../support/servers.ts';
@@ -9,12 +9,21 @@ import { servers } from '../support/servers.ts';
 describe.each(servers())('the lease on $name', (server) => {
   let database: TestDatabase<unknown>;
   let other: Database<unknown>;
+  /** Another one, whose statements are counted. */
+  let counted: Database<unknown>;
+  let statements = 0;
   beforeAll(async () => {
     database = await createTestDatabase({ server });
-    other = createDatabase<unknown>({ url: database.url, applicationName: 'musterd test' });
+    const options = { url: database.url, applicationName: 'musterd test' };
+    other = createDatabase<unknown>(options);
+    const onQuery = () => {
+      statements += 1;
+    };
+    counted = createDatabase<unknown>({ ...options, onQuery });
   });
   afterAll(async () => {
     await other.close();
+    await counted.close();
     await database.close();
   });
 
@@ -36,16 +45,19 @@ describe.each(servers())('the lease on $name', (server) => {
   it('is not lost by a transaction of its own that takes longer than it lasts', async () => {
     const ttlMs = 400;
     const lease = await takeLease(database.db, 'long', { ttlMs });
-    let thief: Promise<unknown> = Promise.resolve();
     await fenced(database.db, lease, async (tx) => {
       await sql`select 1`.execute(tx);
       await eventually('it has run out for all others', async () => (await expiry('long')) < 0);
-      // Someone else finds it expired, and waits for the row.
-      thief = takeLease(other, 'long', { ttlMs }).catch((error: unknown) => error);
-      await eventually('the other run waits', async () => (await waiting()) > 0);
+      // Someone else finds it expired, and the row locked; nobody waits for the lock, not even a renewal.
+      const thief = takeLease(other, 'long', { ttlMs }).catch((error: unknown) => error);
+      expect(await thief).toMatchObject({
+        code: 'lease-held',
+        message: expect.stringContaining(`process ${process.pid}, since`) as string,
+        hint: expect.stringContaining('pg_locks') as string,
+      });
+      expect(await waiting()).toBe(0);
     });
     await lease.check();
-    expect(await thief).toMatchObject({ code: 'lease-held' });
     await fenced(database.db, lease, () => Promise.resolve());
     await lease.release();
   });
@@ -104,8 +116,10 @@ describe.each(servers())('the lease on $name', (server) => {
         update sync.leases set expires_at = clock_timestamp() + interval '1 min' where team = 'renewed'`.execute(
         tx,
       );
-      thief = takeLease(other, 'renewed', { ttlMs: 60_000 }).catch((error: unknown) => error);
-      await eventually('the other run waits', async () => (await waiting()) > 0);
+      statements = 0;
+      thief = takeLease(counted, 'renewed', { ttlMs: 60_000 }).catch((error: unknown) => error);
+      // It reads the holder, and a whole transaction finds the row locked.
+      await eventually('the other run has asked for it', () => statements >= 5);
     });
     expect(await thief).toMatchObject({ code: 'lease-held' });
     await first.check();
@@ -133,6 +147,108 @@ describe.each(servers())('the lease on $name', (server) => {
     const second = await takeLease(other, 'dead', { ttlMs: 60_000 });
     await expect(first.check()).rejects.toMatchObject({ code: 'lease-lost' });
     await second.release();
+  });
+
+  it('is not asked for again and again by somebody who does not wait, while a transaction holds its row', async () => {
+    const first = await takeLease(database.db, 'locked', { ttlMs: 60_000 });
+    await other.transaction(async (tx) => {
+      await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'locked'`.execute(
+        tx,
+      );
+    });
+    await other.transaction(async (tx) => {
+      await sql`select from sync.leases where team = 'locked' for update`.execute(tx);
+      const startMs = performance.now();
+      await expect(takeLease(database.db, 'locked', { ttlMs: 60_000 })).rejects.toMatchObject({
+        code: 'lease-held',
+        message: expect.stringContaining(`process ${process.pid}, since`) as string,
+      });
+      expect(performance.now() - startMs).toBeGreaterThan(1_000);
+      // Whoever waits hears of a stop, and gets it once it is free.
+      const stop = new AbortController();
+      const told: string[] = [];
+      const wait = { ttlMs: 60_000, waitMs: 600_000, onWait: (who: string) => told.push(who) };
+      const stopped = takeLease(database.db, 'locked', { ...wait, signal: stop.signal }).catch(
+        (error: unknown) => error,
+      );
+      await eventually('it waits', () => told.length > 0);
+      stop.abort();
+      expect(await stopped).toMatchObject({ code: 'stopped' });
+    });
+    const second = await takeLease(database.db, 'locked', { ttlMs: 60_000 });
+    await first.release();
+    await second.release();
+  });
+
+  it('is asked for until the row of a dead holder is let go', async () => {
+    await takeLease(database.db, 'killed', { ttlMs: 60_000 });
+    await sql`update sync.leases set process = '1', pid = 4194304 where team = 'killed'`.execute(
+      other.kysely,
+    );
+    let second: Promise<Lease> | undefined;
+    await other.transaction(async (tx) => {
+      await sql`select from sync.leases where team = 'killed' for update`.execute(tx);
+      statements = 0;
+      second = takeLease(counted, 'killed', { ttlMs: 60_000 });
+      await eventually('it has asked for it', () => statements >= 5);
+    });
+    await (await second)?.release();
+    expect(Number.isNaN(await expiry('killed'))).toBe(true);
+  });
+
+  it('of a dead holder is taken by one of many who find it', async () => {
+    await takeLease(database.db, 'contested', { ttlMs: 60_000 });
+    await sql`update sync.leases set process = '1', pid = 4194304 where team = 'contested'`.execute(
+      other.kysely,
+    );
+    const all = await Promise.allSettled(
+      [other, other, other, other, counted, counted, counted, counted].map((db) =>
+        takeLease(db, 'contested', { ttlMs: 60_000 }),
+      ),
+    );
+    const [taken, ...others] = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    expect(others).toEqual([]);
+    await taken?.check();
+    await taken?.release();
+  });
+
+  it('of a dead holder lasts no longer than its own length when the clock was set back', async () => {
+    const ttlMs = 1_000;
+    const dead = await takeLease(database.db, 'set back', { ttlMs });
+    // As after a step of a day; nobody renews it, and whether its process runs is not to be seen from here.
+    await sql`
+      update sync.leases set host = 'elsewhere', lease_id = gen_random_uuid(),
+        expires_at = clock_timestamp() + interval '1 day' where team = 'set back'`.execute(other.kysely);
+    await expect(takeLease(other, 'set back', { ttlMs })).rejects.toMatchObject({ code: 'lease-held' });
+    expect(await expiry('set back')).toBeLessThan(1_001);
+    const next = await takeLease(other, 'set back', { ttlMs, waitMs: 20_000 });
+    await next.release();
+    await dead.release();
+  });
+
+  it.each([
+    ['is longer than that of whoever asks', '14 min', 1_000],
+    ['is of a length that only whoever asks may choose', '59 min', 3_600_000],
+  ])('stays as it is where it %s', async (_, ahead, ttlMs) => {
+    const first = await takeLease(database.db, 'long ago', { ttlMs: 60_000 });
+    await sql`update sync.leases set expires_at = clock_timestamp() + ${ahead}::interval where team = 'long ago'`.execute(
+      other.kysely,
+    );
+    const before = await expiry('long ago');
+    await expect(takeLease(other, 'long ago', { ttlMs })).rejects.toMatchObject({ code: 'lease-held' });
+    expect(await expiry('long ago')).toBeGreaterThan(before - 10_000);
+    await first.release();
+  });
+
+  it('is of a living holder again at its next renewal when the clock was set back', async () => {
+    const lease = await takeLease(database.db, 'alive', { ttlMs: 4_000 });
+    await sql`update sync.leases set expires_at = clock_timestamp() + interval '1 day' where team = 'alive'`.execute(
+      other.kysely,
+    );
+    await expect(takeLease(other, 'alive', { ttlMs: 3_000 })).rejects.toMatchObject({ code: 'lease-held' });
+    await eventually('it is renewed', async () => (await expiry('alive')) > 3_100);
+    await lease.check();
+    await lease.release();
   });
 
   it('is not waited for any longer by whoever was asked to stop, and nothing is written under it then', async () => {
