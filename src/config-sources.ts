@@ -9,6 +9,7 @@ import {
   invalid,
   inWords,
   type Origins,
+  wordsFor,
 } from './config/complaints.ts';
 import { readEnvironment, readText } from './config/environment.ts';
 import {
@@ -23,6 +24,7 @@ import {
 import { readSecretFiles, rivalsIn, settingOf, withoutRivals } from './config/secret-files.ts';
 import { substitute } from './config/substitute.ts';
 import { type Config, configSchema, teamSections } from './config.ts';
+import { mistakesIn } from './config-checks.ts';
 import {
   complaintsAboutTeams,
   type FromFile,
@@ -43,9 +45,11 @@ export interface Configuration {
 
 const keyOf = (key: unknown) => String(isScalar(key) ? key.value : key);
 
-function childAt(node: unknown, key: PropertyKey): unknown {
-  if (isMap(node)) return node.items.find((pair) => keyOf(pair.key) === String(key))?.value;
-  return isSeq(node) ? node.items[Number(key)] : undefined;
+/** What stands at a key of a mapping, with the key, or at a place of a list. */
+function childAt(node: unknown, key: PropertyKey): { readonly key?: unknown; readonly value: unknown } {
+  if (isSeq(node)) return { value: node.items[Number(key)] };
+  const pair = isMap(node) ? node.items.find((one) => keyOf(one.key) === String(key)) : undefined;
+  return { key: pair?.key, value: pair?.value };
 }
 
 /** Puts the variables into all text values; keys stay as they are. */
@@ -55,17 +59,22 @@ function fillIn(node: unknown, visit: (node: Node & { value: string }, path: Pat
   else if (isScalar(node) && typeof node.value === 'string') visit(node as Node & { value: string }, path);
 }
 
-/** Line and column of the deepest node that the path still leads to. */
+/** Line and column of the deepest node that the path still leads to; of its key, where that has a line of its own. */
 function createLocate(file: string, document: Document, lines: LineCounter): FromFile['locate'] {
+  const positionOf = (node: unknown) => {
+    const start = (node as Node | null | undefined)?.range?.[0];
+    return start === undefined ? undefined : lines.linePos(start);
+  };
   return (path) => {
     let place = file;
     let node: unknown = document.contents;
-    for (const key of path) {
-      node = childAt(node, key);
-      const start = (node as Node | null | undefined)?.range?.[0];
-      if (start === undefined) break;
-      const { line, col } = lines.linePos(start);
-      place = `${file}:${line}:${col}`;
+    for (const step of path) {
+      const { key, value } = childAt(node, step);
+      const [head, body] = [positionOf(key), positionOf(value)];
+      const at = body === undefined || (head !== undefined && head.line < body.line) ? head : body;
+      if (at === undefined) break;
+      place = `${file}:${at.line}:${at.col}`;
+      node = value;
     }
     return place;
   };
@@ -92,7 +101,7 @@ function readConfigFile(file: string, env: Environment): FromFile {
   if (complaints.length > 0) throw invalid(inWords(complaints).join('\n'));
   const settings: unknown = document.toJS() ?? {};
   if (!isSection(settings)) throw invalid(`${file}: a mapping of settings is expected`);
-  const teams = childAt(document.contents, 'teams');
+  const { value: teams } = childAt(document.contents, 'teams');
   const names = isMap(teams) ? teams.items.map(({ key }) => keyOf(key)) : [];
   return { settings: withoutEmpty(settings), teams: names, locate };
 }
@@ -117,7 +126,7 @@ function settleTeam(origins: Origins, folder: string, env: Environment): Settled
     team === undefined ? written : { ...written, team },
   );
   const secrets = readSecretFiles(merged, origins, { folder, env });
-  const parsed = configSchema.safeParse(secrets.settings);
+  const parsed = configSchema.safeParse(secrets.settings, { error: wordsFor });
   const issues = (parsed.error?.issues ?? []).flatMap((issue) =>
     complaintsOf({ ...issue, path: [...settingOf(issue.path, merged)] }, origins),
   );
@@ -130,6 +139,9 @@ function settleTeam(origins: Origins, folder: string, env: Environment): Settled
     ...rivals.map(({ path, message }) => complain(origins, path, message)),
     ...secrets.complaints,
     ...issues,
+    ...(parsed.data === undefined ? [] : mistakesIn(parsed.data)).map(({ path, message }) =>
+      complain(origins, settingOf(path, merged), message),
+    ),
   ];
   return { config: parsed.data, origins, complaints, warnings: secrets.warnings };
 }

@@ -4,17 +4,21 @@
  */
 import { z } from 'zod';
 import {
+  atLeast,
   conflictPolicy,
   flag,
   listingFilter,
   milliseconds,
-  numeric,
+  oneOf,
   paginationBody,
   positive,
   positiveUpTo,
   secret,
   share,
+  shareUpTo,
+  someShare,
   text,
+  upTo,
   whole,
   word,
 } from './config/values.ts';
@@ -101,7 +105,7 @@ export const configSchema = z.strictObject({
     .strictObject({
       perMinute: positive.default(500).describe("The service's limit."),
       burst: positive.default(20).describe('Requests that may leave at once after a quiet time.'),
-      share: numeric.pipe(z.number().gt(0).max(1)).default(1).describe('Part of the limit that is ours.'),
+      share: someShare.default(1).describe('Part of the limit that is ours.'),
     })
     .prefault({}),
   clock: z
@@ -128,7 +132,7 @@ export const configSchema = z.strictObject({
       maxRows: milliseconds
         .default(3)
         .describe('More missing rows than this, and than maxShare, are an accident.'),
-      maxShare: numeric.pipe(z.number().min(0).max(0.5)).default(0.1).describe('Share of the rows present.'),
+      maxShare: shareUpTo(0.5).default(0.1).describe('Share of the rows present.'),
     })
     .prefault({}),
   scope: z
@@ -164,16 +168,13 @@ export const configSchema = z.strictObject({
     .prefault({}),
   segments: z
     .array(segment)
-    .min(1)
+    .min(1, 'at least one segment is expected')
     .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'two segments have one name')
     .default([{ name: 'all', body: {} }])
     .describe('Contact counts to take.'),
   lease: z
     .strictObject({
-      ttlMs: whole
-        .pipe(z.number().min(1_000))
-        .default(20_000)
-        .describe('How long a lease outlives its holder.'),
+      ttlMs: atLeast(1_000).default(20_000).describe('How long a lease outlives its holder.'),
       waitMs: milliseconds
         .default(60_000)
         .describe('How long approve, resolve, hold, undo and resync wait for a run under way.'),
@@ -181,16 +182,14 @@ export const configSchema = z.strictObject({
     .prefault({}),
   log: z
     .strictObject({
-      level: z
-        .enum(['debug', 'info', 'warn', 'error', 'silent'])
+      level: oneOf('debug', 'info', 'warn', 'error', 'silent')
         .optional()
         .describe('Least severe log line to write.'),
     })
     .prefault({}),
   daemon: z
     .strictObject({
-      queue: z
-        .enum(['process', 'postgres'])
+      queue: oneOf('process', 'postgres')
         .default('process')
         .describe(
           'process: this daemon does everything. postgres: all daemons on the database share the teams.',
@@ -214,10 +213,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   status: z
     .strictObject({
-      port: whole
-        .pipe(z.number().min(0).max(65_535))
-        .default(0)
-        .describe('Port of the status server; 0: off.'),
+      port: upTo(65_535).default(0).describe('Port of the status server; 0: off.'),
       host: text.default('127.0.0.1').describe('Address that the status server listens on.'),
     })
     .prefault({}),

@@ -4,7 +4,6 @@ import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { createLoop, type Loop } from './daemon/loop.ts';
 import { createProcessQueue, type TeamQueue, type Work } from './daemon/queue.ts';
-import { validateSchedule } from './daemon/schedule.ts';
 import type { LoopStore, LoopTeam, RunEnd } from './daemon/work.ts';
 import { MusterdError } from './errors.ts';
 import type { Log } from './log.ts';
@@ -22,7 +21,7 @@ import {
   readTeamNames,
 } from './mirror/due.ts';
 import { createListener } from './mirror/listen.ts';
-import { type RunGroup, scheduledGroups } from './model/run-group.ts';
+import type { RunGroup } from './model/run-group.ts';
 import { createService, type Mirror } from './places.ts';
 import type { RunEvent } from './reconcile/findings.ts';
 import type { ServiceEvent } from './service/event.ts';
@@ -62,12 +61,7 @@ const hintPace = { debounceMs: 2_000, everyMs: 60_000 };
 /** What can be known to be wrong before anything runs. @throws MusterdError `configuration` */
 export async function checkTeams(configs: readonly Config[], log: Log): Promise<void> {
   for (const config of configs) {
-    const { team, schedule } = config;
-    for (const group of scheduledGroups) {
-      const complaint = validateSchedule(schedule[group], schedule.timezone);
-      if (complaint !== undefined)
-        throw new MusterdError('configuration', `schedule.${group} of team "${team}": ${complaint}`);
-    }
+    const { team } = config;
     try {
       await createService(config, 'read-only', { log }).close();
     } catch (error) {

@@ -71,6 +71,22 @@ export function complain(
   return { where: locate(path), setting: asked, team: inherits ? team : undefined, message };
 }
 
+const kinds: Readonly<Record<string, string>> = {
+  object: 'a mapping',
+  record: 'a mapping',
+  array: 'a list',
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+};
+
+/** For what does not say itself what it expects; the value is not shown. */
+export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
+  const kind = issue.code === 'invalid_type' ? kinds[issue.expected] : undefined;
+  return kind === undefined ? undefined : `${kind} is expected`;
+}
+
 /** One complaint per unknown key, each where that key was set. */
 export function complaintsOf(issue: z.core.$ZodIssue, origins: Origins): readonly Complaint[] {
   if (issue.code !== 'unrecognized_keys') return [complain(origins, issue.path, issue.message)];

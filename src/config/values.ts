@@ -1,26 +1,78 @@
 /** The kinds of values that a setting can have. */
 import { z } from 'zod';
 
-export const conflictPolicy = z.enum(['hold', 'service-wins', 'mirror-wins']);
+/** A value as a complaint shows it. */
+function shown(value: unknown): string {
+  if (value === undefined || value === null || value === '') return 'nothing';
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping';
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value as number | boolean);
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}
+
+/** What is expected, and what is there instead: not for values that may be secret. */
+export const instead = (expected: string, value: unknown) => `${expected}, not ${shown(value)}`;
+const expecting = (expected: string) => (issue: { readonly input?: unknown }) =>
+  instead(expected, issue.input);
+
+/** One of these words. */
+export const oneOf = <const Words extends readonly [string, ...string[]]>(...words: Words) =>
+  z.enum(words, { error: expecting(`one of ${words.join(', ')}`) });
+
+export const conflictPolicy = oneOf('hold', 'service-wins', 'mirror-wins');
+
 /** In the environment numbers are text; nothing else passes for one, and least of all nothing. */
-export const numeric = z.union([
-  z.number(),
-  z
-    .string()
-    .regex(/^-?\d+(\.\d+)?$/, 'a number is expected')
-    .transform(Number),
-]);
-export const whole = numeric.pipe(z.number().int());
-export const milliseconds = whole.pipe(z.number().min(0));
-export const share = numeric.pipe(z.number().min(0).max(1));
-export const positive = whole.pipe(z.number().min(1));
-export const positiveUpTo = (most: number) => whole.pipe(z.number().min(1).max(most));
+const numeric = (error: ReturnType<typeof expecting>) =>
+  z.union(
+    [
+      z.number(),
+      z
+        .string()
+        .regex(/^-?\d+(\.\d+)?$/, { error })
+        .transform(Number),
+    ],
+    { error },
+  );
+
+function wholeNumber(from: number, to?: number) {
+  const error = expecting('a whole number');
+  const range = expecting(
+    `a whole number ${to === undefined ? `of at least ${from}` : `from ${from} to ${to}`}`,
+  );
+  const number = z.number().int({ error }).min(from, { error: range });
+  return numeric(error).pipe(to === undefined ? number : number.max(to, { error: range }));
+}
+
+export const whole = numeric(expecting('a whole number')).pipe(
+  z.number().int({ error: expecting('a whole number') }),
+);
+export const milliseconds = wholeNumber(0);
+export const positive = wholeNumber(1);
+export const atLeast = (least: number) => wholeNumber(least);
+export const upTo = (most: number) => wholeNumber(0, most);
+export const positiveUpTo = (most: number) => wholeNumber(1, most);
+
+/** A part of a whole. */
+export function shareUpTo(most: number) {
+  const error = expecting(`a number from 0 to ${most}`);
+  return numeric(expecting('a number')).pipe(z.number().min(0, { error }).max(most, { error }));
+}
+export const share = shareUpTo(1);
+const someError = expecting('a number above 0 and at most 1');
+export const someShare = numeric(expecting('a number')).pipe(
+  z.number().gt(0, { error: someError }).max(1, { error: someError }),
+);
+
 /** A number would lose its leading zeros and, past 2^53, its last digits. */
-export const secret = z.string('text is expected: write it in quotes').trim().min(1);
-export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')]);
-export const text = z.string().trim().min(1);
+export const secret = z
+  .string('text is expected: write it in quotes')
+  .trim()
+  .min(1, 'text is expected, and there is nothing');
+export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
+  error: expecting('true or false'),
+});
+export const text = z.string('text is expected').trim().min(1, 'text is expected, and there is nothing');
 /** A person writes numbers and words alike. */
-export const word = z.union([text, z.number().transform(String)]);
+export const word = z.union([text, z.number().transform(String)], { error: expecting('text') });
 
 /** interface.md, Shared pagination body; what it does not name is not sent. */
 export const paginationBody = z.strictObject({

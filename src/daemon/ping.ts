@@ -26,9 +26,9 @@ export interface Ping {
 const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127\.[\d.]+$/.test(host);
 
 /** @throws MusterdError `configuration`. The address can be a secret, so no message repeats it. */
-function readAddress(team: string, text: string): URL {
+export function readPingUrl(text: string): URL {
   const invalid = (what: string) =>
-    new MusterdError('configuration', `ping.url of team "${team}" ${what}`, {
+    new MusterdError('configuration', `the address ${what}`, {
       hint: 'https, or http on this machine, such as https://alarms.example.net/ping/musterd.',
     });
   const url = URL.parse(text);
@@ -41,7 +41,7 @@ function readAddress(team: string, text: string): URL {
 
 /** @throws MusterdError `configuration` */
 export function createPing({ urls, log, timeoutMs = 10_000 }: PingOptions): Ping {
-  const addresses = new Map([...urls].map(([team, url]) => [team, readAddress(team, url)]));
+  const addresses = new Map([...urls].map(([team, url]) => [team, readPingUrl(url)]));
   const underWay = new Map<string, Promise<void>>();
   const closing = new AbortController();
 

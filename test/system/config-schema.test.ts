@@ -135,19 +135,21 @@ describe('config/musterd.example.yaml', () => {
   });
 
   it('has every secret in a file as well, instead', () => {
+    const secretOf = (path: string) =>
+      path === 'database.url' ? 'postgres://u:secret@db.example/x' : 'a secret of sixteen';
     const inFiles = secretFiles.reduce(
       (text, path) => {
         const name = path.split('.')[1] ?? '';
         const both = new RegExp(`^ *${name}: .*\n(?: *# .*\n)*( *)#+(${name}File: )(.*)$`, 'm');
         return text.replace(both, (_, indent: string, key: string, file: string) => {
-          writeFileSync(join(folder, file), 'a secret of sixteen', { mode: 0o600 });
+          writeFileSync(join(folder, file), secretOf(path), { mode: 0o600 });
           return indent + key + file;
         });
       },
       complete.replace(severalTeams, ''),
     );
     const [loaded] = loadText(inFiles);
-    for (const path of secretFiles) expect(valueAt(loaded, path)).toBe('a secret of sixteen');
+    for (const path of secretFiles) expect(valueAt(loaded, path)).toBe(secretOf(path));
     expect(settings.filter((path) => valueAt(loaded, path) === undefined)).toEqual(['teams']);
   });
 
@@ -192,8 +194,13 @@ describe('README.md', () => {
     const value = valueAt(defaults, setting);
     expect(shown).toBe(value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value));
     if (variable === `MUSTERD__${setting.replaceAll('.', '__')}`) return;
-    // A name of its own: only settings that are text have one.
-    expect(valueAt(loadConfig(undefined, { [variable]: 'a-probe' }), setting)).toBe('a-probe');
+    // A name of its own: only settings that are text have one, and some of it has to be an address.
+    const probes: Readonly<Record<string, string>> = {
+      DATABASE_URL: 'postgres://a-probe',
+      MUSTERD_BASE_URL: 'https://a-probe.example',
+    };
+    const probe = probes[variable] ?? 'a-probe';
+    expect(valueAt(loadConfig(undefined, { [variable]: probe }), setting)).toBe(probe);
   });
 
   it('has every command in its table, and no other', async () => {

@@ -103,13 +103,20 @@ describe('variables with a name of their own', () => {
     MUSTERD_CA_FILE: ['service', 'caFile'],
   } as const;
 
+  /** Where not every text is one. */
+  const valid: Environment = {
+    DATABASE_URL: 'postgres://db.example/musterd',
+    MUSTERD_BASE_URL: 'https://service.example',
+  };
+
   it.each(Object.entries(named))('%s sets %j, also by a file', (name, [section, key]) => {
-    const expected = { [section]: { [key]: 'the-value' } };
-    expect(fromEnv({ [name]: 'the-value' })).toMatchObject(expected);
-    const path = write('the-value\n', 'value');
+    const value = valid[name] ?? 'the-value';
+    const expected = { [section]: { [key]: value } };
+    expect(fromEnv({ [name]: value })).toMatchObject(expected);
+    const path = write(`${value}\n`, 'value');
     expect(fromEnv({ [`${name}_FILE`]: path })).toMatchObject(expected);
     expect(fromEnv({ [`${name}_FILE`]: path, [name]: 'another' })).toMatchObject(expected);
-    expect(load(`${section}:\n  ${key}: from-the-file\n`, { [name]: 'the-value' })).toMatchObject(expected);
+    expect(load(`${section}:\n  ${key}: from-the-file\n`, { [name]: value })).toMatchObject(expected);
   });
 
   it('win over those made of section and key', () => {

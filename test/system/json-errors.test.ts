@@ -1,45 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { carryOut, exitCodes } from '../../src/command-line.ts';
 import { errorInJson } from '../../src/commands/error-in-json.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { takeLease } from '../../src/mirror/lease.ts';
-import { createProgram } from '../../src/program.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';
+import { everyCommand, wellUsed } from './every-command.ts';
 import { inProcess } from './in-process.ts';
 import { startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const folder = temporaryFolder();
-const addresses = join(folder.path, 'addresses');
-writeFileSync(addresses, 'nobody@example.com\n');
 afterAll(() => folder[Symbol.dispose]());
 
-/** Arguments with which a command gets as far as its settings; nothing more than its name where left out. */
-const wellUsed: Readonly<Record<string, readonly string[]>> = {
-  approve: ['abcdef', '--reason', 'it is right'],
-  hold: ['41000001', '--until', '2h', '--reason', 'a visit'],
-  'lookups add': [addresses],
-  resolve: ['41000001', 'phone', '--take', 'mirror', '--reason', 'it is right'],
-  resync: ['--adopt-service'],
-  undo: ['1'],
-  why: ['41000001'],
-};
-
-function leavesOf(command: Command, path: readonly string[] = []): readonly [string, Command][] {
-  if (command.commands.length === 0) return [[path.join(' '), command]];
-  return command.commands.flatMap((inner) => leavesOf(inner, [...path, inner.name()]));
-}
-
 const silent = { write: () => undefined };
-const program = createProgram({ version: '0', out: silent, err: silent, wire: () => {} });
-const commands = leavesOf(program)
-  .filter(([, command]) => command.options.some(({ long }) => long === '--json'))
-  .map(([name]) => name);
-
 /** What is on stdout has to be this and nothing else. */
 function errorIn(stdout: string): { readonly code: string; readonly message: string } {
   const { error, ...rest } = JSON.parse(stdout) as {
@@ -52,12 +28,12 @@ function errorIn(stdout: string): { readonly code: string; readonly message: str
   return error;
 }
 
-const call = (name: string) => [...name.split(' '), '--json', ...(wellUsed[name] ?? [])];
+const commands = everyCommand.filter(({ hasJson }) => hasJson).map(({ name }) => name);
+const call = (name: string) => [...wellUsed(name), '--json'];
 
 describe('an error under --json', () => {
   it('is looked at for every command that has the option', () => {
     expect(commands.length).toBeGreaterThan(14);
-    expect(Object.keys(wellUsed).filter((name) => !commands.includes(name))).toEqual([]);
   });
 
   it.each(commands)(
@@ -76,7 +52,7 @@ describe('an error under --json', () => {
   it.each(commands)('is JSON on stdout where %s is used wrongly, wherever --json stands', async (name) => {
     for (const args of [
       [...call(name), '--nonsense'],
-      [...name.split(' '), '--nonsense', ...(wellUsed[name] ?? []), '--json'],
+      [...name.split(' '), '--json', ...wellUsed(name).slice(name.split(' ').length), '--nonsense'],
       [...call(name), 'and', 'words', 'too', 'many'],
     ]) {
       const { code, stdout, stderr } = await inProcess(args);

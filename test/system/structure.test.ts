@@ -44,7 +44,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   config: ['errors.ts'],
   'config.ts': ['config'],
   'config-teams.ts': ['config', 'config.ts'],
-  'config-sources.ts': ['config', 'config.ts', 'config-teams.ts', 'errors.ts'],
+  'config-checks.ts': ['config', 'config.ts', 'daemon', 'errors.ts', 'mirror', 'model', 'service'],
+  'config-sources.ts': ['config', 'config.ts', 'config-checks.ts', 'config-teams.ts', 'errors.ts'],
   'config-compare.ts': ['config.ts'],
   'log-events.ts': ['log.ts', 'reconcile', 'service'],
   'places.ts': [

@@ -41,7 +41,7 @@ test('the examples of credentials name what they load, and settings that musterd
   using folder = temporaryFolder();
   for (const [, name = '', file = ''] of used) {
     const path = join(folder.path, file);
-    writeFileSync(path, `word-of-${file}`);
+    writeFileSync(path, `${name === 'DATABASE_URL' ? 'postgres://' : ''}word-of-${file}`);
     expect(JSON.stringify(loadConfig(undefined, { [`${name}_FILE`]: path }))).toContain(`word-of-${file}`);
   }
 });

@@ -1,0 +1,150 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { loadConfiguration } from '../../src/config-sources.ts';
+import { MusterdError } from '../../src/errors.ts';
+import { temporaryFolder } from '../support/checkout.ts';
+import { everyCommand, wellUsed } from './every-command.ts';
+import { inProcess } from './in-process.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+const file = join(folder.path, 'team.yaml');
+
+/** What is said of these settings; nothing if they are taken. */
+function complaintOf(yaml: string, env: Readonly<Record<string, string>> = {}): string {
+  writeFileSync(file, yaml);
+  try {
+    loadConfiguration(file, env);
+    return '';
+  } catch (error) {
+    if (!(error instanceof MusterdError)) throw error;
+    expect(error.code).toBe('configuration');
+    return error.message.replaceAll(`${file}:`, '');
+  }
+}
+
+/** The demo and the emulator have settings of their own. */
+const withSettings = everyCommand
+  .map(({ name }) => name)
+  .filter((name) => !['demo', 'emulator'].includes(name));
+
+describe.each(withSettings)('musterd %s', (name) => {
+  it.each([
+    ['MUSTERD__schedule__users', 'every now and then', 'a cron expression, not "every now and then"'],
+    ['MUSTERD__schedule__timezone', 'Mars/Base', 'a time zone such as Europe/Berlin, not "Mars/Base"'],
+    ['MUSTERD__guard__maxRows', 'many', 'a whole number, not "many"'],
+    ['DATABASE_URL', 'mysql://elsewhere', 'not a Postgres connection URL'],
+    ['MUSTERD_BASE_URL', 'http://service.example', 'does not use https'],
+  ])('refuses %s=%s', async (variable, value, words) => {
+    // No data folder can be made below a file: whoever starts a server fails with another code.
+    const env = { MUSTERD_DATA_DIR: join(file, 'none'), [variable]: value };
+    const { code, stderr } = await inProcess(wellUsed(name), env);
+    expect(code).toBe(78);
+    expect(stderr).toContain(`${variable}: `);
+    expect(stderr).toContain(words);
+  });
+});
+
+describe('a complaint', () => {
+  it.each([
+    ['guard: {maxRows: many}\n', '1:18: guard.maxRows: a whole number, not "many"'],
+    ['guard: {maxRows: -1}\n', '1:18: guard.maxRows: a whole number of at least 0, not -1'],
+    ['guard: {maxRows: 1.5}\n', '1:18: guard.maxRows: a whole number, not 1.5'],
+    ['guard:\n  maxRows:\n', '2:11: guard.maxRows: a whole number, not nothing'],
+    ['guard: {maxRows: [3]}\n', '1:18: guard.maxRows: a whole number, not a list'],
+    ['push: {batchSize: 26}\n', '1:19: push.batchSize: a whole number from 1 to 25, not 26'],
+    ['lease: {ttlMs: 1}\n', '1:16: lease.ttlMs: a whole number of at least 1000, not 1'],
+    ['status: {port: 65536}\n', '1:16: status.port: a whole number from 0 to 65535, not 65536'],
+    ['roles: {admin: [one]}\n', '1:17: roles.admin.0: a whole number, not "one"'],
+    ['absence: {maxShare: 0.7}\n', '1:21: absence.maxShare: a number from 0 to 0.5, not 0.7'],
+    ['guard: {maxShare: most}\n', '1:19: guard.maxShare: a number, not "most"'],
+    ['rate: {share: 0}\n', '1:15: rate.share: a number above 0 and at most 1, not 0'],
+    ['database: {migrate: no}\n', '1:21: database.migrate: true or false, not "no"'],
+    ['database: {migrate: {}}\n', '1:21: database.migrate: true or false, not a mapping'],
+    ['policy: {name: theirs}\n', '1:16: policy.name: one of hold, service-wins, mirror-wins, not "theirs"'],
+    ['log: {level: loud}\n', '1:14: log.level: one of debug, info, warn, error, silent, not "loud"'],
+    ['daemon: {queue: x}\n', '1:17: daemon.queue: one of process, postgres, not "x"'],
+    ["team: ''\n", '1:7: team: text is expected, and there is nothing'],
+    ['team: [a]\n', '1:7: team: text, not a list'],
+    ['database: {url: 5}\n', '1:17: database.url: text is expected'],
+    ["service: {apiKey: ''}\n", '1:19: service.apiKey: text is expected, and there is nothing'],
+    ['service: {apiKey: 5}\n', '1:19: service.apiKey: text is expected: write it in quotes'],
+    ['rate: 3\n', '1:7: rate: a mapping is expected'],
+    ['segments: 3\n', '1:11: segments: a list is expected'],
+    ['segments: []\n', '1:11: segments: at least one segment is expected'],
+    ['segments: [{name: a, body: {limit: x}}]\n', '1:36: segments.0.body.limit: a number is expected'],
+    [
+      'segments: [{name: a, body: {limit: 1.5}}]\n',
+      '1:36: segments.0.body.limit: a whole number is expected',
+    ],
+    ['segments: [{name: a, body: {date: 5}}]\n', '1:35: segments.0.body.date: text is expected'],
+    [
+      'segments: [{name: a, body: {archived: x}}]\n',
+      '1:39: segments.0.body.archived: true or false is expected',
+    ],
+    [
+      `guard: {maxRows: ${'9'.repeat(20)}x${'y'.repeat(60)}}\n`,
+      `1:18: guard.maxRows: a whole number, not "${'9'.repeat(20)}x${'y'.repeat(37)}…`,
+    ],
+  ])('about %j says what is expected, and what is there instead', (yaml, said) => {
+    expect(complaintOf(yaml)).toBe(said);
+  });
+
+  it.each([
+    ['pusch:\n  batchSize: 3\n', '1:1: pusch: '],
+    ['team: a\nguard:\n  maxRows:\n    many\n', '3:3: guard.maxRows: '],
+    ['push:\n  - 3\n', '1:1: push: '],
+    ['# words\n\nschedule:\n  users: often\n', '4:10: schedule.users: '],
+    ['teams:\n  north:\n    pusch:\n      batchSize: 3\n', '3:5: teams.north.pusch: '],
+    ['teams:\n  north:\n    schedule:\n      users: often\n', '4:14: teams.north.schedule.users: '],
+    [
+      'schedule:\n  users: often\nteams:\n  a:\n  b:\n',
+      '2:10: teams.a.schedule.users (and of another team): ',
+    ],
+  ])('about %j stands at the line of the key', (yaml, start) => {
+    expect(complaintOf(yaml).slice(0, start.length)).toBe(start);
+  });
+
+  it.each([
+    ['schedule: {users: often}\n', '1:19: schedule.users: a cron expression, not "often" ('],
+    [
+      'schedule: {listings: "0 0 5 * 1#2"}\n',
+      '1:22: schedule.listings: a time that comes, not "0 0 5 * 1#2"',
+    ],
+    ['schedule: {counts: "61 * * * *"}\n', '1:20: schedule.counts: a cron expression, not "61 * * * *" ('],
+    [
+      'schedule: {timezone: Mars}\n',
+      '1:22: schedule.timezone: a time zone such as Europe/Berlin, not "Mars"',
+    ],
+    ['service: {baseUrl: nowhere}\n', "1:20: service.baseUrl: the service's base URL is not a URL. give it"],
+    [
+      'database: {url: "mysql://canary@x"}\n',
+      '1:17: database.url: DATABASE_URL is not a Postgres connection URL. Its',
+    ],
+    [
+      'database: {url: "postgres://canary@x/y?sslmode=x"}\n',
+      '1:17: database.url: DATABASE_URL has an unknown sslmode',
+    ],
+    ['ping: {url: "http://canary.example"}\n', '1:13: ping.url: the address has to be https'],
+    [
+      'ping: {url: "https://canary:x@a.example"}\n',
+      '1:13: ping.url: the address may not hold a name and a password',
+    ],
+  ])('is made of %j before any command goes on', (yaml, start) => {
+    const said = complaintOf(yaml);
+    expect(said.slice(0, start.length)).toBe(start);
+    expect(said.split('\n')).toHaveLength(1);
+    expect(said).not.toContain('canary');
+  });
+
+  it('is not made of what is in order', () => {
+    const yaml = `schedule: {users: "*/5 * * * *", listings: "0 0 3 * * *", counts: "0 * * * 1-5", timezone: Asia/Tokyo}
+service: {baseUrl: https://service.example/path, secretId: a, secretKey: b, nextSecretId: c, nextSecretKey: d}
+database: {url: "postgresql://u:p@h/d?sslmode=require"}
+ping: {url: https://alarms.example/x}
+`;
+    expect(complaintOf(yaml)).toBe('');
+    expect(complaintOf('service: {apiKey: x}\nping: {url: "http://127.0.0.1:1/x"}\n')).toBe('');
+  });
+});

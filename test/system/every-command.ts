@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { createProgram } from '../../src/program.ts';
+
+/** Arguments with which a command gets as far as its settings; nothing but its name where left out. */
+const argumentsOf: Readonly<Record<string, readonly string[]>> = {
+  api: ['GET', '/v1/team'],
+  approve: ['abcdef', '--reason', 'it is right'],
+  hold: ['41000001', '--until', '2h', '--reason', 'a visit'],
+  'lookups add': [fileURLToPath(new URL('addresses.txt', import.meta.url))],
+  resolve: ['41000001', 'phone', '--take', 'mirror', '--reason', 'it is right'],
+  resync: ['--adopt-service'],
+  undo: ['1'],
+  why: ['41000001'],
+};
+
+function leavesOf(command: Command, path: readonly string[] = []): readonly (readonly [string, Command])[] {
+  if (command.commands.length === 0) return [[path.join(' '), command]];
+  return command.commands.flatMap((inner) => leavesOf(inner, [...path, inner.name()]));
+}
+
+const silent = { write: () => undefined };
+const program = createProgram({ version: '0', out: silent, err: silent, wire: () => {} });
+
+/** All that the program has. */
+export const everyCommand = leavesOf(program).map(([name, command]) => ({
+  name,
+  hasJson: command.options.some(({ long }) => long === '--json'),
+}));
+
+export const wellUsed = (name: string): readonly string[] => [
+  ...name.split(' '),
+  ...(argumentsOf[name] ?? []),
+];
