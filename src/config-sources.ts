@@ -11,7 +11,7 @@ import {
   type Origins,
   wordsFor,
 } from './config/complaints.ts';
-import { readEnvironment, readText } from './config/environment.ts';
+import { readEnvironment, readText, strangersAmong } from './config/environment.ts';
 import {
   type Environment,
   isSection,
@@ -22,8 +22,8 @@ import {
   withSetting,
 } from './config/raw-settings.ts';
 import { readSecretFiles, rivalsIn, settingOf, withoutRivals } from './config/secret-files.ts';
-import { substitute } from './config/substitute.ts';
-import { type Config, configSchema, teamSections } from './config.ts';
+import { substitute, variablesIn } from './config/substitute.ts';
+import { type Config, configSchema, settingPaths, teamSections } from './config.ts';
 import { mistakesIn } from './config-checks.ts';
 import {
   complaintsAboutTeams,
@@ -93,7 +93,9 @@ function readConfigFile(file: string, env: Environment): FromFile {
   }
   const locate = createLocate(file, document, lines);
   const complaints: Complaint[] = [];
+  const variables = new Set<string>();
   fillIn(document.contents, (scalar, path) => {
+    for (const name of variablesIn(scalar.value)) variables.add(name);
     scalar.value = substitute(scalar.value, env, (message) => {
       complaints.push({ where: locate(path), setting: path.map(String).join('.'), message });
     });
@@ -103,7 +105,7 @@ function readConfigFile(file: string, env: Environment): FromFile {
   if (!isSection(settings)) throw invalid(`${file}: a mapping of settings is expected`);
   const { value: teams } = childAt(document.contents, 'teams');
   const names = isMap(teams) ? teams.items.map(({ key }) => keyOf(key)) : [];
-  return { settings: withoutEmpty(settings), teams: names, locate };
+  return { settings: withoutEmpty(settings), teams: names, variables, locate };
 }
 
 interface Settled {
@@ -128,7 +130,7 @@ function settleTeam(origins: Origins, folder: string, env: Environment): Settled
   const secrets = readSecretFiles(merged, origins, { folder, env });
   const parsed = configSchema.safeParse(secrets.settings, { error: wordsFor });
   const issues = (parsed.error?.issues ?? []).flatMap((issue) =>
-    complaintsOf({ ...issue, path: [...settingOf(issue.path, merged)] }, origins),
+    complaintsOf({ ...issue, path: [...settingOf(issue.path, merged)] }, origins, settingPaths),
   );
   // What one source says twice; what stands in two of them is decided by their order.
   const [general, special] = [true, false].map((forAll) =>
@@ -153,7 +155,9 @@ function settleTeam(origins: Origins, folder: string, env: Environment): Settled
 export function loadConfiguration(file: string | undefined, env: Environment): Configuration {
   const path = file ?? (env['MUSTERD_CONFIG'] || undefined);
   const from: FromFile =
-    path === undefined ? { settings: {}, teams: [], locate: () => 'settings' } : readConfigFile(path, env);
+    path === undefined
+      ? { settings: {}, teams: [], variables: new Set(), locate: () => 'settings' }
+      : readConfigFile(path, env);
   const { teams: sections, ...common } = from.settings;
   const assigned = readEnvironment(env);
   const general = assigned.filter(({ path: [first] }) => first !== 'teams');
@@ -169,6 +173,7 @@ export function loadConfiguration(file: string | undefined, env: Environment): C
     return settleTeam(origins, path === undefined ? '.' : dirname(path), env);
   });
   const complaints = [
+    ...strangersAmong(env, from.variables, settingPaths),
     ...complaintsAboutTeams(from, assigned, names),
     ...settled.flatMap(({ origins }) => strangersIn(origins)),
     ...settled.flatMap((one) => one.complaints),

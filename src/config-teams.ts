@@ -10,6 +10,8 @@ export interface FromFile {
   readonly settings: RawSettings;
   /** The names under `teams`, in their order there. */
   readonly teams: readonly string[];
+  /** The environment variables that it refers to. */
+  readonly variables: ReadonlySet<string>;
   /** Line and column of a path, or of what is nearest to it. */
   readonly locate: (path: Path) => string;
 }

@@ -219,6 +219,16 @@ export const configSchema = z.strictObject({
     .prefault({}),
 });
 
+/** All settings by their path, such as `push.batchSize`. */
+export const settingPaths: readonly string[] = Object.entries(configSchema.shape).flatMap(
+  ([section, schema]) => {
+    const inner = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
+    return inner instanceof z.ZodObject
+      ? Object.keys(inner.shape).map((key) => `${section}.${key}`)
+      : [section];
+  },
+);
+
 /** What can differ from team to team. The rest is of the process: its database, its status server, its log. */
 const teamSchema = configSchema.omit({ team: true, database: true, log: true, daemon: true, status: true });
 

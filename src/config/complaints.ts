@@ -1,6 +1,7 @@
 /** What is wrong with the settings, and where it was written. */
 import type { z } from 'zod';
 import { MusterdError } from '../errors.ts';
+import { suggestion } from './nearest.ts';
 import { isSection, type Path, type RawSettings } from './raw-settings.ts';
 
 /** One value of the environment. */
@@ -87,10 +88,23 @@ export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   return kind === undefined ? undefined : `${kind} is expected`;
 }
 
-/** One complaint per unknown key, each where that key was set. */
-export function complaintsOf(issue: z.core.$ZodIssue, origins: Origins): readonly Complaint[] {
+/**
+ * One complaint per unknown key, each where that key was set.
+ *
+ * @param settings all that there are, such as `push.batchSize`
+ */
+export function complaintsOf(
+  issue: z.core.$ZodIssue,
+  origins: Origins,
+  settings: readonly string[],
+): readonly Complaint[] {
   if (issue.code !== 'unrecognized_keys') return [complain(origins, issue.path, issue.message)];
-  return issue.keys.map((key) => complain(origins, [...issue.path, key], 'there is no such setting'));
+  const sections = [...new Set(settings.map((name) => name.replace(/\..*/, '')))];
+  return issue.keys.map((key) => {
+    const path = [...issue.path, key];
+    const meant = suggestion(dotted(path), path.length === 1 ? sections : settings);
+    return complain(origins, path, `there is no such setting${meant}`);
+  });
 }
 
 /** A line for each; what several teams inherit from one place is said once. */

@@ -1,6 +1,7 @@
 /** What the environment says of the settings. */
 import { readFileSync } from 'node:fs';
-import { type Assignment, invalid } from './complaints.ts';
+import { type Assignment, type Complaint, invalid } from './complaints.ts';
+import { suggestion } from './nearest.ts';
 import { type Environment, isSection, type Path } from './raw-settings.ts';
 
 /** Environment variables with a name of their own. Each can also end in `_FILE`. */
@@ -17,6 +18,43 @@ const named: Readonly<Record<string, Path>> = {
 };
 
 const prefix = 'MUSTERD__';
+
+/** Variables that are no setting: they choose the file and the team, or are for `config/compose.yaml`. */
+const others = ['MUSTERD_CONFIG', 'MUSTERD_TEAM', 'MUSTERD_IMAGE', 'MUSTERD_PASSWORD_FILE'];
+
+const ownNames: readonly string[] = [
+  ...Object.keys(named),
+  ...Object.keys(named).map((name) => `${name}_FILE`),
+  ...others,
+];
+
+/** Kubernetes and container links tell of a service called `musterd` or `musterd-…` by such variables. */
+function isOfService(name: string, value: string): boolean {
+  return (
+    /_SERVICE_(HOST|PORT(_\w+)?)$/.test(name) ||
+    /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name) ||
+    (name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value))
+  );
+}
+
+/**
+ * Variables that look like ours and mean nothing: somebody relies on what is not set.
+ *
+ * @param inFile those that the settings file refers to
+ * @param settings all settings, such as `push.batchSize`
+ */
+export function strangersAmong(
+  env: Environment,
+  inFile: ReadonlySet<string>,
+  settings: readonly string[],
+): readonly Complaint[] {
+  const known = [...ownNames, ...settings.map((path) => prefix + path.replaceAll('.', '__'))];
+  return Object.entries(env).flatMap(([name, value = '']) => {
+    if (!name.startsWith('MUSTERD_') || name.startsWith(prefix)) return [];
+    if (ownNames.includes(name) || inFile.has(name) || isOfService(name, value)) return [];
+    return [{ where: name, message: `there is no such variable${suggestion(name, known)}` }];
+  });
+}
 
 /** @throws MusterdError `configuration` */
 export function readText(path: string, what: string): string {

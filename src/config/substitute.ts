@@ -4,6 +4,11 @@ import type { Environment } from './raw-settings.ts';
 const marks = /\$\$\{|\$\{(?:([^}]*)\})?/g;
 const reference = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
+/** The variables that a text refers to. */
+export function variablesIn(text: string): readonly string[] {
+  return [...text.matchAll(marks)].flatMap(([, inner]) => reference.exec(inner ?? '')?.[1] ?? []);
+}
+
 /**
  * `${NAME}` is the variable, `${NAME:-default}` the default where it is not set or empty, `$${` a literal
  * `${`. What is put in is not looked at again.

@@ -148,3 +148,101 @@ ping: {url: https://alarms.example/x}
     expect(complaintOf('service: {apiKey: x}\nping: {url: "http://127.0.0.1:1/x"}\n')).toBe('');
   });
 });
+
+describe('a variable of the environment', () => {
+  const named = [
+    'MUSTERD_DATA_DIR',
+    'MUSTERD_BASE_URL',
+    'MUSTERD_SECRET_ID',
+    'MUSTERD_SECRET_KEY',
+    'MUSTERD_NEXT_SECRET_ID',
+    'MUSTERD_NEXT_SECRET_KEY',
+    'MUSTERD_API_KEY',
+    'MUSTERD_CA_FILE',
+  ];
+
+  it.each([
+    ['MUSTERD_BASEURL', 'MUSTERD_BASE_URL'],
+    ['MUSTERD_SECERT_KEY', 'MUSTERD_SECRET_KEY'],
+    ['MUSTERD_SECRET_KEYFILE', 'MUSTERD_SECRET_KEY_FILE'],
+    ['MUSTERD_PUSH_BATCHSIZE', 'MUSTERD__push__batchSize'],
+    ['MUSTERD_push__batchSize', 'MUSTERD__push__batchSize'],
+    ['MUSTERD_TEAMS', 'MUSTERD_TEAM'],
+    ['MUSTERD_STATUS_PORT', 'MUSTERD__status__port'],
+  ])('%s is refused, and %s named instead', (name, meant) => {
+    expect(complaintOf('', { [name]: 'a-canary' })).toBe(
+      `${name}: there is no such variable; did you mean ${meant}?`,
+    );
+  });
+
+  it.each([
+    ['MUSTERD__push__batchsize', 'push.batchSize'],
+    ['MUSTERD__pusch__batchSize', 'push'],
+    ['MUSTERD__service__secretKey_FILE', 'service.secretKeyFile'],
+  ])('%s is refused, and %s named instead', (name, meant) => {
+    expect(complaintOf('', { [name]: '3' })).toBe(
+      `${name}: there is no such setting; did you mean ${meant}?`,
+    );
+  });
+
+  it.each(['MUSTERD_X', 'MUSTERD_', 'MUSTERD_SOMETHING_ELSE_ALTOGETHER', 'MUSTERD_CONFIG_FILE_FILE_FILE'])(
+    '%s is refused, though it resembles nothing',
+    (name) => {
+      expect(complaintOf('', { [name]: '' })).toBe(`${name}: there is no such variable`);
+    },
+  );
+
+  it.each([
+    ...named,
+    ...named.map((name) => `${name}_FILE`),
+    'MUSTERD_CONFIG',
+    'MUSTERD_TEAM',
+    'MUSTERD_IMAGE',
+  ])('%s is known', (name) => {
+    expect(complaintOf('', { [name]: '' })).toBe('');
+  });
+
+  it.each([
+    ['MUSTERD_SERVICE_HOST', '10.0.0.1'],
+    ['MUSTERD_SERVICE_PORT', '8080'],
+    ['MUSTERD_SERVICE_PORT_METRICS', '8080'],
+    ['MUSTERD_PORT', 'tcp://10.0.0.1:8080'],
+    ['MUSTERD_PORT_8080_TCP_ADDR', '10.0.0.1'],
+    ['MUSTERD_POSTGRES_PORT', 'tcp://10.0.0.1:5432'],
+    ['musterd_other', 'x'],
+    ['OTHER_MUSTERD_X', 'x'],
+  ])("%s=%s is somebody else's", (name, value) => {
+    expect(complaintOf('', { [name]: value })).toBe('');
+  });
+
+  it('is known where the file refers to it', () => {
+    const inFile = `service: {apiKey: "\${MUSTERD_NORTH_KEY}", baseUrl: "\${MUSTERD_NORTH_URL:-https://x.example}"}\n`;
+    expect(complaintOf(inFile, { MUSTERD_NORTH_KEY: 'x', MUSTERD_NORTH_URL: '' })).toBe('');
+    expect(complaintOf('service: {apiKey: "$${MUSTERD_NORTH_KEY}"}\n', { MUSTERD_NORTH_KEY: 'x' })).toContain(
+      'MUSTERD_NORTH_KEY: there is no such variable',
+    );
+  });
+
+  it('is refused by every command that has settings', async () => {
+    for (const name of withSettings) {
+      const { code, stderr } = await inProcess(wellUsed(name), {
+        MUSTERD_BASEURL: 'https://service.example',
+      });
+      expect({ name, code }).toEqual({ name, code: 78 });
+      expect(stderr).toContain('did you mean MUSTERD_BASE_URL?');
+    }
+  });
+});
+
+describe('a key of the file that is none', () => {
+  it.each([
+    ['pusch: {batchSize: 3}\n', '1:8: pusch: there is no such setting; did you mean push?'],
+    [
+      'push: {batchsize: 3}\n',
+      '1:19: push.batchsize: there is no such setting; did you mean push.batchSize?',
+    ],
+    ['push: {nonsense: 3}\n', '1:18: push.nonsense: there is no such setting'],
+  ])('in %j is told with what was meant', (yaml, said) => {
+    expect(complaintOf(yaml)).toBe(said);
+  });
+});

@@ -87,7 +87,7 @@ describe('a file of several teams', () => {
     const { teams } = load(yaml, { URL: 'https://service.example' });
     expect(teams.map(({ service }) => service.baseUrl)).toEqual(Array(2).fill('https://service.example'));
     expect(complaintOf('teams:\n  a: {push: &p {batchSize: 2}}\n  b: {push: *p, pusch: 1}\n')).toBe(
-      '3:24: teams.b.pusch: there is no such setting',
+      '3:24: teams.b.pusch: there is no such setting; did you mean push?',
     );
   });
 

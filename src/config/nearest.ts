@@ -1,0 +1,34 @@
+/** What somebody probably meant who wrote a name that is none. */
+
+/** Names are often right but for their case and what stands between their words. */
+const plain = (name: string) => name.toLowerCase().replaceAll(/^musterd_|[^a-z0-9]/g, '');
+
+/** How many letters have to be put in, left out or replaced to get from one to the other. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 0; i < a.length; i += 1) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j += 1) {
+      const [left = 0, above = 0, diagonal = 0] = [next[j], row[j + 1], row[j]];
+      next.push(Math.min(left + 1, above + 1, diagonal + (a[i] === b[j] ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+/** The name among these that is nearest; `undefined` where more than a third of the letters differ. */
+export function nearest(name: string, names: readonly string[]): string | undefined {
+  const wanted = plain(name);
+  const [best] = names
+    .map((known) => ({ known, far: distance(wanted, plain(known)) }))
+    .filter(({ far }) => far <= wanted.length / 3)
+    .toSorted((a, b) => a.far - b.far);
+  return best?.known;
+}
+
+/** To be put behind what is wrong with the name. */
+export function suggestion(name: string, names: readonly string[]): string {
+  const known = nearest(name, names);
+  return known === undefined ? '' : `; did you mean ${known}?`;
+}
