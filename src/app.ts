@@ -14,7 +14,14 @@ import { checkTeam, pinTeam } from './mirror/teams.ts';
 import type { Id } from './model/id.ts';
 import { type RunGroup, type RunOutcome, scheduledGroups } from './model/run-group.ts';
 import type { Team } from './model/team.ts';
-import { createService, credentialUses, requireSchema, sharedPaceSettings, sharePace } from './places.ts';
+import {
+  createService,
+  credentialUses,
+  requireSchema,
+  requireService,
+  sharedPaceSettings,
+  sharePace,
+} from './places.ts';
 import { createFindings, type Findings, type RunEvent } from './reconcile/findings.ts';
 import type { UsersPlan } from './reconcile/plan-users.ts';
 import {
@@ -97,6 +104,7 @@ export async function runReconcile(
   const log = watch.log.child({ team: config.team });
   const { ttlMs } = config.lease;
   const { waitMs = 0, signal, onWait } = watch;
+  await requireService(config, log);
   const lease = await takeLease(db, config.team, { ttlMs, waitMs, signal, onWait }).catch(
     (error: unknown) => {
       log.warn({ err: error }, 'run not started');

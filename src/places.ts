@@ -192,6 +192,11 @@ export function createService(
   });
 }
 
+/** That there is a service to speak to, and something to speak to it with. @throws MusterdError `configuration` */
+export async function requireService(config: Config, log: Log): Promise<void> {
+  await createService(config, 'read-only', { log }).close();
+}
+
 /** The part of the limit that all processes on a database use together; the rest is margin for the network. */
 const sharedMargin = 0.99;
 /** A burst counts against what refills: a larger one would leave less of the limit for the long run. */

@@ -22,7 +22,7 @@ import {
 } from './mirror/due.ts';
 import { createListener } from './mirror/listen.ts';
 import type { RunGroup } from './model/run-group.ts';
-import { createService, type Mirror } from './places.ts';
+import { type Mirror, requireService } from './places.ts';
 import type { RunEvent } from './reconcile/findings.ts';
 import type { ServiceEvent } from './service/event.ts';
 
@@ -63,7 +63,7 @@ export async function checkTeams(configs: readonly Config[], log: Log): Promise<
   for (const config of configs) {
     const { team } = config;
     try {
-      await createService(config, 'read-only', { log }).close();
+      await requireService(config, log);
     } catch (error) {
       if (!(error instanceof MusterdError) || configs.length === 1) throw error;
       const hint = error.hint === undefined ? {} : { hint: error.hint };

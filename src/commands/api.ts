@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { MusterdError } from '../errors.ts';
 import { createDatabase } from '../mirror/database.ts';
-import { createService, requireSchema, sharePace } from '../places.ts';
+import { createService, requireSchema, requireService, sharePace } from '../places.ts';
 import { parseJson } from '../service/json.ts';
 import type { RawRequest } from '../service/raw-request.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -73,6 +73,7 @@ async function withService(
   work: (service: RawRequest) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { config, log } = readSettings(context);
+  await requireService(config, log);
   const { url } = config.database;
   const db = url === undefined ? undefined : createDatabase<unknown>({ url, applicationName: 'musterd api' });
   try {

@@ -3,7 +3,7 @@ import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/database.ts';
 import { writeProbes } from '../mirror/probes.ts';
-import { createService, openMirror, sharePace } from '../places.ts';
+import { createService, openMirror, requireService, sharePace } from '../places.ts';
 import { checkClock, checkCredentials, checkTeamOf } from './check-access.ts';
 import { checkDatabase } from './check-database.ts';
 import { probeService } from './check-probes.ts';
@@ -21,7 +21,8 @@ export async function checkCommand(
 ): Promise<ExitCode> {
   const report = createReport();
   const { config, log } = readSettings(context);
-  report.add('configuration', 'ok', config.service.baseUrl ?? 'no service');
+  await requireService(config, log);
+  report.add('configuration', 'ok', String(config.service.baseUrl));
   const mirror = await openMirror(config, () => {}).catch((error: unknown) => {
     report.fail('database', error);
     return undefined;

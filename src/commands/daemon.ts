@@ -19,7 +19,10 @@ export async function daemonCommand(context: Context): Promise<ExitCode> {
       runDaemon(context, setup, hangUps, (measure) => {
         onQuery = measure;
       });
-    return await withMirrorOf(context, work, { onQuery: (ms) => onQuery(ms) });
+    return await withMirrorOf(context, work, {
+      onQuery: (ms) => onQuery(ms),
+      before: ({ configuration, log }) => checkTeams(configuration.teams, log),
+    });
   } finally {
     hangUps.close();
   }
@@ -33,7 +36,6 @@ async function runDaemon(
 ): Promise<ExitCode> {
   const { configuration, log, mirror } = setup;
   const { teams } = configuration;
-  await checkTeams(teams, log);
   const applied = await prepareSchema(mirror.db, teams[0]);
   const { env, signal, version } = context;
   const outlook = await createOutlook({ mirror, configs: teams, log, env, version });

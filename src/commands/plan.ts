@@ -8,7 +8,7 @@ import { patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { plural, printable, printJson, printLine, printTable } from './output.ts';
 import { createProgress } from './progress.ts';
-import { withMirror } from './setup.ts';
+import { needsService, withMirror } from './setup.ts';
 
 /** One thing that a run would do to one user, as it is shown and as `--json` gives it. */
 export interface PlannedChange {
@@ -36,19 +36,23 @@ export async function planCommand(
   context: Context,
   options: { readonly exitCode?: boolean; readonly markdown?: boolean },
 ): Promise<ExitCode> {
-  return withMirror(context, async ({ config, log, mirror }) => {
-    const progress = createProgress(context);
-    const watch = { log, onEvent: progress.onEvent, signal: context.signal };
-    const report = await runPlan(mirror.db, config, watch).finally(progress.close);
-    const changes = plannedChangesOf(report);
-    if (context.json) printJson(context, planInJson(report, changes));
-    else if (options.markdown === true) printMarkdown(context, report, changes);
-    else printPlan(context, report, changes);
-    if (report.findings.reasons.length > 0) return exitCode.partial;
-    if (report.users.verdict.refused.length > 0) return exitCode.refused;
-    const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
-    return options.exitCode === true && differs ? exitCode.changes : exitCode.ok;
-  });
+  return withMirror(
+    context,
+    async ({ config, log, mirror }) => {
+      const progress = createProgress(context);
+      const watch = { log, onEvent: progress.onEvent, signal: context.signal };
+      const report = await runPlan(mirror.db, config, watch).finally(progress.close);
+      const changes = plannedChangesOf(report);
+      if (context.json) printJson(context, planInJson(report, changes));
+      else if (options.markdown === true) printMarkdown(context, report, changes);
+      else printPlan(context, report, changes);
+      if (report.findings.reasons.length > 0) return exitCode.partial;
+      if (report.users.verdict.refused.length > 0) return exitCode.refused;
+      const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
+      return options.exitCode === true && differs ? exitCode.changes : exitCode.ok;
+    },
+    needsService,
+  );
 }
 
 /** All changes, by user; those that the guard refuses among them. */

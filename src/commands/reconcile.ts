@@ -7,7 +7,7 @@ import { eachTeam } from './each-team.ts';
 import { tellOfWait } from './lease-wait.ts';
 import { paint, plural, printable, printJson, printLine, seconds } from './output.ts';
 import { createProgress } from './progress.ts';
-import { withMirrorOf } from './setup.ts';
+import { needsService, withMirrorOf } from './setup.ts';
 
 export interface ReconcileOptions {
   /** Seconds. */
@@ -25,23 +25,27 @@ export async function reconcileCommand(
   { wait = '0' }: ReconcileOptions = {},
 ): Promise<ExitCode> {
   const waitMs = readWait(wait);
-  return withMirrorOf(context, async ({ configuration: { teams }, log, mirror }) => {
-    const [config, ...others] = teams;
-    await prepareSchema(mirror.db, config);
-    const work = async (team: Config) => {
-      const progress = createProgress(context);
-      const onWait = tellOfWait(context, waitMs);
-      const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs, onWait };
-      return runReconcile(mirror.db, team, 'reconcile', watch).finally(progress.close);
-    };
-    const print = (report: RunReport) => printReport(context, report);
-    if (others.length > 0)
-      return eachTeam(context, teams, { work, print, inJson: reportInJson, codeOf: exitCodeOf });
-    const report = await work(config);
-    if (context.json) printJson(context, reportInJson(report));
-    else printReport(context, report);
-    return exitCodeOf(report);
-  });
+  return withMirrorOf(
+    context,
+    async ({ configuration: { teams }, log, mirror }) => {
+      const [config, ...others] = teams;
+      await prepareSchema(mirror.db, config);
+      const work = async (team: Config) => {
+        const progress = createProgress(context);
+        const onWait = tellOfWait(context, waitMs);
+        const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs, onWait };
+        return runReconcile(mirror.db, team, 'reconcile', watch).finally(progress.close);
+      };
+      const print = (report: RunReport) => printReport(context, report);
+      if (others.length > 0)
+        return eachTeam(context, teams, { work, print, inJson: reportInJson, codeOf: exitCodeOf });
+      const report = await work(config);
+      if (context.json) printJson(context, reportInJson(report));
+      else printReport(context, report);
+      return exitCodeOf(report);
+    },
+    { before: needsService },
+  );
 }
 
 /** 4: people are to be told of a plan that waits, for the first time or again; later runs with it end with 3. */

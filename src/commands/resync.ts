@@ -9,7 +9,7 @@ import { columnOf } from './named-user.ts';
 import { paint, plural, printable, printJson, printLine, printTable } from './output.ts';
 import { createProgress } from './progress.ts';
 import { exitCodeOf } from './reconcile.ts';
-import { withMirror } from './setup.ts';
+import { needsService, withMirror } from './setup.ts';
 
 /** One thing that taking everything does to one user, as it is shown and as `--json` gives it. */
 interface Taken {
@@ -33,19 +33,23 @@ export async function resyncCommand(
       hint: '"musterd resync --adopt-service" shows what it would be to take every user from the service and to hold all edits of the mirror that are not there yet; with --apply it is done. Nothing is ever sent.',
     });
   }
-  return withMirror(context, async ({ config, log, mirror }) => {
-    const progress = createProgress(context);
-    const onWait = tellOfWait(context, config.lease.waitMs);
-    const watch = { log, onEvent: progress.onEvent, signal: context.signal, onWait };
-    const work = options.apply === true ? runResync : planResync;
-    const report = await work(mirror.db, config, watch).finally(progress.close);
-    const changes = report.plans.flatMap((plan) => takenOf(plan, report));
-    if (context.json) printJson(context, inJson(report, changes));
-    else print(context, report, changes);
-    const complete = report.findings.reasons.length === 0;
-    if (report.run === null) return complete ? exitCode.ok : exitCode.partial;
-    return exitCodeOf({ outcome: complete ? 'complete' : 'partial', waiting: report.run.waiting });
-  });
+  return withMirror(
+    context,
+    async ({ config, log, mirror }) => {
+      const progress = createProgress(context);
+      const onWait = tellOfWait(context, config.lease.waitMs);
+      const watch = { log, onEvent: progress.onEvent, signal: context.signal, onWait };
+      const work = options.apply === true ? runResync : planResync;
+      const report = await work(mirror.db, config, watch).finally(progress.close);
+      const changes = report.plans.flatMap((plan) => takenOf(plan, report));
+      if (context.json) printJson(context, inJson(report, changes));
+      else print(context, report, changes);
+      const complete = report.findings.reasons.length === 0;
+      if (report.run === null) return complete ? exitCode.ok : exitCode.partial;
+      return exitCodeOf({ outcome: complete ? 'complete' : 'partial', waiting: report.run.waiting });
+    },
+    needsService,
+  );
 }
 
 function takenOf({ id, presence, moves, holds, write }: UserPlan, report: ResyncReport): readonly Taken[] {

@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts';
 import { type Configuration, loadConfiguration, onlyTeam, selectTeam, teamAsked } from '../config-sources.ts';
 import type { Log } from '../log.ts';
-import { type Mirror, type MirrorOptions, openMirror, secretsOf } from '../places.ts';
+import { type Mirror, type MirrorOptions, openMirror, requireService, secretsOf } from '../places.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
@@ -53,6 +53,23 @@ export function readSettings(context: Context): { readonly config: Config; reado
   return { config: onlyTeam(configuration), log };
 }
 
+/** What can be said before a mirror is opened, or made. */
+type Before = (read: Read) => Promise<void>;
+
+/** For what can not be done without the service. */
+export const needsService: Before = async ({ configuration: { teams }, log }) => {
+  const errors = await Promise.all(
+    teams.map((config) =>
+      requireService(config, log).then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    ),
+  );
+  // Of several teams each is told for itself, as long as there is one to go on with.
+  if (errors.every((error) => error !== undefined)) throw errors[0];
+};
+
 async function withOpenMirror<R>(
   context: Context,
   config: Config,
@@ -71,8 +88,15 @@ async function withOpenMirror<R>(
 }
 
 /** For what is done for one team. */
-export async function withMirror<R>(context: Context, work: (setup: Setup) => Promise<R>): Promise<R> {
-  const { config, log } = readSettings(context);
+export async function withMirror<R>(
+  context: Context,
+  work: (setup: Setup) => Promise<R>,
+  before?: Before,
+): Promise<R> {
+  const read = readConfiguration(context);
+  const config = onlyTeam(read.configuration);
+  const { log } = read;
+  await before?.(read);
   return withOpenMirror(context, config, async (mirror) => work({ config, log, mirror }));
 }
 
@@ -80,9 +104,10 @@ export async function withMirror<R>(context: Context, work: (setup: Setup) => Pr
 export async function withMirrorOf<R>(
   context: Context,
   work: (setup: SetupOfTeams) => Promise<R>,
-  options: MirrorOptions = {},
+  { before, ...options }: MirrorOptions & { readonly before?: Before } = {},
 ): Promise<R> {
   const read = readConfiguration(context);
   const [any] = read.configuration.teams;
+  await before?.(read);
   return withOpenMirror(context, any, async (mirror) => work({ ...read, mirror }), options);
 }

@@ -9,20 +9,24 @@ import { readService } from '../verify/service-side.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showValue } from './field-values.ts';
 import { paint, plural, printable, printJson, printLine, printTable } from './output.ts';
-import { type Setup, withMirror } from './setup.ts';
+import { needsService, type Setup, withMirror } from './setup.ts';
 
 /**
  * Service against mirror, by code of its own. Takes no lease, writes nothing on either side. Contact counts
  * are left out, since they move by themselves, and so are the `raw` columns.
  */
 export async function verifyCommand(context: Context): Promise<ExitCode> {
-  return withMirror(context, async (setup) => {
-    await requireSchema(setup.mirror.db);
-    const comparison = await readAndCompare(setup, context.signal);
-    if (context.json) printJson(context, inJson(comparison));
-    else print(context, comparison);
-    return comparison.equal ? exitCode.ok : exitCode.partial;
-  });
+  return withMirror(
+    context,
+    async (setup) => {
+      await requireSchema(setup.mirror.db);
+      const comparison = await readAndCompare(setup, context.signal);
+      if (context.json) printJson(context, inJson(comparison));
+      else print(context, comparison);
+      return comparison.equal ? exitCode.ok : exitCode.partial;
+    },
+    needsService,
+  );
 }
 
 async function readAndCompare({ config, log, mirror }: Setup, signal: AbortSignal): Promise<Comparison> {

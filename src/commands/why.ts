@@ -19,7 +19,7 @@ import { explainFields, nextStep } from './explain-user.ts';
 import { showTime } from './field-values.ts';
 import { nobodyAnswers, theOnly } from './find-user.ts';
 import { seconds } from './output.ts';
-import { type Setup, withMirror } from './setup.ts';
+import { needsService, type Setup, withMirror } from './setup.ts';
 import { type Explanation, showExplanation } from './show-explanation.ts';
 import { lookAtService, type Sight } from './why-sight.ts';
 
@@ -28,22 +28,26 @@ const shownMoves = 10;
 
 /** Why a user stands as it does. Writes nothing on either side. */
 export async function whyCommand(context: Context, who: string): Promise<ExitCode> {
-  return withMirror(context, async (setup) => {
-    const { db } = setup.mirror;
-    await requireSchema(db);
-    const asked = readUserName(who);
-    const pinned = await readTeamId(db.kysely, setup.config.team);
-    const found = pinned === null ? [] : await findUsers(db.kysely, pinned, asked);
-    const known = theOnly(who, found)?.id;
-    const sight = await lookAtService(setup, context.signal, { who, asked, known });
-    if (!sight.reached && (known === undefined || pinned === null)) throw sight.error;
-    const id = known ?? (sight.reached ? sight.id : undefined);
-    const teamId = sight.reached ? sight.teamId : pinned;
-    if (id === undefined || teamId === null) throw nobodyAnswers(who);
-    showExplanation(context, await explain(setup, teamId, id, sight));
-    if (sight.reached) return exitCode.ok;
-    return sight.error.code === 'credentials' ? exitCode.credentials : exitCode.partial;
-  });
+  return withMirror(
+    context,
+    async (setup) => {
+      const { db } = setup.mirror;
+      await requireSchema(db);
+      const asked = readUserName(who);
+      const pinned = await readTeamId(db.kysely, setup.config.team);
+      const found = pinned === null ? [] : await findUsers(db.kysely, pinned, asked);
+      const known = theOnly(who, found)?.id;
+      const sight = await lookAtService(setup, context.signal, { who, asked, known });
+      if (!sight.reached && (known === undefined || pinned === null)) throw sight.error;
+      const id = known ?? (sight.reached ? sight.id : undefined);
+      const teamId = sight.reached ? sight.teamId : pinned;
+      if (id === undefined || teamId === null) throw nobodyAnswers(who);
+      showExplanation(context, await explain(setup, teamId, id, sight));
+      if (sight.reached) return exitCode.ok;
+      return sight.error.code === 'credentials' ? exitCode.credentials : exitCode.partial;
+    },
+    needsService,
+  );
 }
 
 /** One user as all three sides have it; whether the service shows it older than before is told by both rows. */

@@ -1,0 +1,80 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { takeLease } from '../../src/mirror/lease.ts';
+import { temporaryFolder } from '../support/checkout.ts';
+import { wellUsed } from './every-command.ts';
+import { inProcess } from './in-process.ts';
+import { createStage, type Stage } from './stage.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+/** Those that can do nothing without the service. */
+const asking = ['reconcile', 'plan', 'daemon', 'verify', 'why', 'resync', 'check', 'api'];
+const baseUrl = { MUSTERD_BASE_URL: 'http://127.0.0.1:9' };
+const missing = [
+  [{}, 'MUSTERD_BASE_URL'],
+  [baseUrl, 'MUSTERD_SECRET_ID'],
+  [{ ...baseUrl, MUSTERD_SECRET_ID: 'me' }, 'MUSTERD_SECRET_KEY) is not'],
+  [{ ...baseUrl, MUSTERD_SECRET_KEY: 'mine' }, 'MUSTERD_SECRET_ID) is not'],
+  [{ ...baseUrl, MUSTERD_API_KEY: 'x', MUSTERD_NEXT_SECRET_ID: 'me' }, 'MUSTERD_NEXT_SECRET_KEY) is not'],
+  [{ ...baseUrl, MUSTERD_API_KEY: 'x', MUSTERD_CA_FILE: '/nowhere/ca.pem' }, 'MUSTERD_CA_FILE'],
+] as const;
+
+describe.each(asking)('musterd %s', (name) => {
+  it.each(missing)(
+    'with no more than %j says what is missing before it makes a server',
+    async (env, words) => {
+      const data = join(folder.path, 'data');
+      const { code, stdout, stderr } = await inProcess(wellUsed(name), { ...env, MUSTERD_DATA_DIR: data });
+      expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+      expect(stderr).toContain(words);
+      expect(existsSync(data)).toBe(false);
+    },
+  );
+
+  it('says so before it connects to a database', async () => {
+    const { code } = await inProcess(wellUsed(name), { DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x' });
+    expect(code).toBe(78);
+  });
+});
+
+describe('a missing key', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await createStage();
+  });
+  afterAll(() => stage.close());
+
+  it('is told before a lease is looked at, and of several teams to that team alone', async () => {
+    const {
+      MUSTERD_BASE_URL: url,
+      MUSTERD_SECRET_ID: id,
+      MUSTERD_SECRET_KEY: key,
+    } = stage.emulator.environment;
+    const file = join(folder.path, 'teams.yaml');
+    const north = `north: {service: {baseUrl: "${url}"}}`;
+    const south = `south: {service: {baseUrl: "${url}", secretId: "${id}", secretKey: "${key}"}}`;
+    const reconcile = (yaml: string, ...args: readonly string[]) => {
+      writeFileSync(file, yaml);
+      return inProcess(['reconcile', '--config', file, ...args], {
+        DATABASE_URL: stage.url,
+        MUSTERD__rate__perMinute: '100000',
+      });
+    };
+    const lease = await takeLease(stage.db, 'north', { ttlMs: 60_000 });
+    try {
+      expect((await reconcile(`teams:\n  ${north}\n`)).code).toBe(78);
+      const { code, stdout } = await reconcile(`teams:\n  ${north}\n  ${south}\n`, '--json');
+      expect(code).toBe(78);
+      expect(JSON.parse(stdout)).toMatchObject([
+        { name: 'north', exit_code: 78, error: { code: 'configuration' } },
+        { name: 'south', exit_code: 0, outcome: 'complete' },
+      ]);
+      expect(await stage.sql('select team from sync.runs')).toEqual([['south']]);
+    } finally {
+      await lease.release();
+    }
+  });
+});
