@@ -4,15 +4,16 @@ import { readLedger } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/teams.ts';
 import { readDifferingUsers, readUserState } from '../mirror/users-read.ts';
 import { readHeldSince, readLastEdit, readOpenPush, readWaitingPlan } from '../mirror/why-read.ts';
-import type { UserPlan, UserState } from '../model/change.ts';
+import type { FieldOutcomes, Intent, UserPlan, UserState } from '../model/change.ts';
 import { readUserName } from '../model/find.ts';
 import type { Id } from '../model/id.ts';
 import type { PlannedPush } from '../model/plan.ts';
-import type { Field } from '../model/user.ts';
+import type { Field, ServiceUser } from '../model/user.ts';
 import { requireSchema } from '../places.ts';
 import { sameEdit } from '../reconcile/plan-memory.ts';
 import { planUser } from '../reconcile/plan-user.ts';
 import { plannedPush } from '../reconcile/planned-push.ts';
+import { neverLeft } from '../reconcile/push-request.ts';
 import { judgeLate, patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { explainFields, nextStep } from './explain-user.ts';
@@ -69,6 +70,12 @@ function waitingFields(plan: UserPlan | undefined, row: PlannedPush | null): rea
   return patchedFields(push.patch).filter((field) => sameEdit(field, push, row));
 }
 
+/** What the next run will find out about a push whose outcome is not known. */
+function outcomesOf(intent: Intent, service: ServiceUser | null, quietPeriodMs: number): FieldOutcomes {
+  if (!intent.hasLeft) return neverLeft(intent).outcomes;
+  return judgeLate(intent.sent, intent.before, service, intent.ageMs >= quietPeriodMs);
+}
+
 async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<Explanation> {
   const { config, mirror } = setup;
   const { kysely } = mirror.db;
@@ -85,12 +92,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<
   const openOutcomes =
     openPush === null || !sight.reached
       ? null
-      : judgeLate(
-          openPush.intent.sent,
-          openPush.intent.before,
-          sight.service ?? null,
-          openPush.intent.ageMs >= quietPeriodMs,
-        );
+      : outcomesOf(openPush.intent, sight.service ?? null, quietPeriodMs);
   const next = nextStep({
     plan,
     state,

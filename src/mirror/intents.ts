@@ -25,13 +25,14 @@ interface IntentRow {
   readonly email: string | null;
   readonly phone: string | null;
   readonly role_id: bigint | null;
+  readonly has_left: boolean;
   readonly age_ms: number;
 }
 
 const intentColumns = sql`
   c.change_id, c.user_id, c.new as sent, c.old, c.outcome, coalesce(b.name, '') as base_name,
   coalesce(b.first_name, '') as first_name, coalesce(b.last_name, '') as last_name, b.email, b.phone,
-  b.role_id, (extract(epoch from clock_timestamp() - coalesce(c.sent_at, c.opened_at)) * 1000)::float8 as age_ms`;
+  b.role_id, c.sent_at is not null as has_left, (extract(epoch from clock_timestamp() - coalesce(c.sent_at, c.opened_at)) * 1000)::float8 as age_ms`;
 
 function toIntent(row: IntentRow): Intent {
   const base: BaseUser = {
@@ -53,6 +54,7 @@ function toIntent(row: IntentRow): Intent {
     sent: values(open),
     base,
     before,
+    hasLeft: row.has_left,
     ageMs: row.age_ms,
   };
 }

@@ -141,6 +141,8 @@ export interface Intent {
   readonly before: UserValues;
   /** The service's own name, unedited, that goes along since an update without it would clear it. */
   readonly along?: NamePair;
+  /** Whether it may have left: that is noted right before, by whoever holds the lease then. */
+  readonly hasLeft: boolean;
   /** Ms since it last left, or was written down if it never did, by the database's clock. */
   readonly ageMs: number;
 }

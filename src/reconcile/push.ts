@@ -19,7 +19,7 @@ import { onlyGuarded } from './planned-push.ts';
 import { arrangeBatches, type Batch, readLessons } from './push-batches.ts';
 import { isNameless, nameAlong } from './push-names.ts';
 import { type PushPlaces, type PushSettings, readBackIntents, record } from './push-record.ts';
-import { withNewDeadline } from './push-request.ts';
+import { neverLeft, withNewDeadline } from './push-request.ts';
 import type { Answered } from './push-result.ts';
 import { sendIntents } from './push-send.ts';
 import { readBack } from './roster.ts';
@@ -178,11 +178,17 @@ export async function pushEdits(
   }
 }
 
-/** Finds out what became of the pushes whose outcome an earlier run could not learn. */
+/**
+ * Finds out what became of the pushes whose outcome an earlier run could not learn. Only who holds the lease may
+ * send, and notes it first. The lease is ours now: what was not on its way by then never will be.
+ */
 export async function settleIntents(places: PushPlaces, settings: PushSettings): Promise<void> {
   const { mirror, findings } = places;
   const intents = await mirror.readIntents();
-  for (const batch of chunks(intents, 100)) {
+  const unsent = intents.filter(({ hasLeft }) => !hasLeft);
+  await record(places, settings, unsent.map(neverLeft));
+  const left = intents.filter(({ hasLeft }) => hasLeft);
+  for (const batch of chunks(left, 100)) {
     const seen = await readBackIntents(places, batch);
     const answers = batch.map((intent): Answered => {
       const user = seen.get(intent.userId) ?? null;

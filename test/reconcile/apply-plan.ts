@@ -81,7 +81,8 @@ export function applyResult(state: UserState, result: IntentResult): UserState {
 /** An intent as it is written down for a user in this state. */
 export function makeIntent(state: UserState, sent: UserPatch, ageMs = 0): Intent {
   if (state.base === undefined) throw new Error('a push needs a base');
-  return { changeId: state.id, userId: state.id, sent, base: state.base, before: state.base, ageMs };
+  const { id, base } = state;
+  return { changeId: id, userId: id, sent, base, before: base, hasLeft: true, ageMs };
 }
 
 /** A service that takes what it is sent: names joined with one space, emails in lower case, digits of phones. */

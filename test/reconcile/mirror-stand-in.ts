@@ -94,6 +94,7 @@ function openIntents(mirror: MirrorStandIn, plans: readonly UserPlan[]) {
       sent: patch,
       base: state.base,
       before: shownBefore(plan, state.base),
+      hasLeft: false,
       ageMs: 0,
     };
     mirror.intents.set(id, intent);
@@ -112,7 +113,9 @@ function applyResults(mirror: MirrorStandIn, results: readonly IntentResult[]): 
     else {
       const open = patchedFields(intent.sent).filter((field) => outcomes[field] === 'unknown');
       const sent = Object.fromEntries(open.map((field) => [field, intent.sent[field]]));
-      if (state.base !== undefined) mirror.intents.set(intent.userId, { ...intent, sent, base: state.base });
+      const hasLeft = mirror.intents.get(intent.userId)?.hasLeft ?? false;
+      if (state.base !== undefined)
+        mirror.intents.set(intent.userId, { ...intent, sent, base: state.base, hasLeft });
     }
   }
   return results.map(({ intent }) => intent.userId).filter((id) => mirror.locked.has(id));
@@ -166,7 +169,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       await mirror.checkLease();
       for (const id of ids) {
         const intent = mirror.intents.get(id);
-        if (intent !== undefined) mirror.intents.set(id, { ...intent, ageMs: 0 });
+        if (intent !== undefined) mirror.intents.set(id, { ...intent, hasLeft: true, ageMs: 0 });
       }
     },
     readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),

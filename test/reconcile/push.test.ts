@@ -1441,3 +1441,41 @@ describe('a conflict that the mirror wins', () => {
     });
   });
 });
+
+describe('a push that was written down, and never left since its run ended', () => {
+  it('is closed at once, counts as no try, and is sent by the next run', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: 'robin@example.com' });
+    const isAlive = mirror.checkLease;
+    mirror.checkLease = () => Promise.reject(new MusterdError('lease-lost', 'it stalled'));
+    // As often as it takes to hold a field that is pushed to no effect.
+    for (let tries = 1; tries <= 3; tries += 1) {
+      const { error } = await run();
+      expect(error).toMatchObject({ code: 'lease-lost' });
+      expect(show(1n).open).toEqual({ email: 'robin@example.com' });
+    }
+    mirror.checkLease = isAlive;
+    service.filters.length = 0;
+    const { findings } = await run();
+    expect(mirror.results.map(({ outcomes }) => outcomes.email)).toEqual([
+      'unsent',
+      'unsent',
+      'unsent',
+      'confirmed',
+    ]);
+    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+    // Nothing was looked up but what is read right before the push.
+    expect(service.filters).toHaveLength(1);
+  });
+
+  it('waits for the quiet period all the same once it may have left', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: 'robin@example.com' });
+    service.fault = () => ({ kind: 'lost', applied: false });
+    await run();
+    expect(show(1n).open).toEqual({ email: 'robin@example.com' });
+    await run();
+    expect(service.updates).toEqual([]);
+    expect(mirror.results.map(({ outcomes }) => outcomes.email)).toEqual(['unknown', 'unknown']);
+  });
+});

@@ -81,4 +81,23 @@ describe('the quiet period of a push without an answer', () => {
     await stage.run();
     expect(stage.updates()).toEqual([{ id, email: 'here@example.com' }]);
   });
+
+  it('is not waited for where nothing ever left: a run that died before that costs no time', async () => {
+    stage = await createStage({ config: { push: { quietPeriodMs: 600_000 } } });
+    await stage.run();
+    const id = stage.emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
+    await stage.sql(`update mirror.users set email = 'here@example.com' where id = ${id};
+      insert into sync.changes (team_id, user_id, run_id, kind, state, new)
+      select team_id, id, 1, 'push', 'open', '{"email": "here@example.com"}' from mirror.users where id = ${id}`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', reasons: [], counts: { pushed: 1 } });
+    expect(stage.updates()).toEqual([{ id, email: 'here@example.com' }]);
+    expect(
+      await stage.sql(
+        `select state, outcome ->> 'email' from sync.changes where kind = 'push' order by change_id`,
+      ),
+    ).toEqual([
+      ['closed', 'unsent'],
+      ['closed', 'confirmed'],
+    ]);
+  });
 });
