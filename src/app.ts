@@ -23,9 +23,8 @@ import {
   sharePace,
 } from './places.ts';
 import { createFindings, type Findings, type RunEvent } from './reconcile/findings.ts';
-import type { UsersPlan } from './reconcile/plan-users.ts';
 import {
-  type ListingsPlan,
+  type Planned,
   type PushCost,
   plan,
   type ReconcileSettings,
@@ -203,10 +202,8 @@ async function runUnderLease(run: Run, watch: Watch): Promise<RunReport> {
   }
 }
 
-export interface PlanReport {
+export interface PlanReport extends Planned {
   readonly team: Team;
-  readonly users: UsersPlan;
-  readonly listings: readonly ListingsPlan[];
   readonly findings: Findings;
   /** What pushing takes: at this pace it takes that long, and longer where the service is slow. */
   readonly cost: PushCost & { readonly seconds: number; readonly perMinute: number };

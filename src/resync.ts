@@ -10,11 +10,13 @@ import { createMirror, createMirrorReader } from './mirror/mirror.ts';
 import { beginRun, finishRun, noteTeam } from './mirror/runs.ts';
 import { checkTeam, pinTeam } from './mirror/teams.ts';
 import type { UserPlan } from './model/change.ts';
+import type { RunOutcome } from './model/run-group.ts';
 import type { Team } from './model/team.ts';
 import { createService, requireSchema, sharePace } from './places.ts';
 import { applyPulls } from './reconcile/apply-users.ts';
 import { createFindings, type Findings } from './reconcile/findings.ts';
-import { checkOverlap, keepResolved, noteRoster } from './reconcile/plan-users.ts';
+import { judgeOverlap, sayReplaced, stopReplaced } from './reconcile/overlap.ts';
+import { keepResolved, noteRoster } from './reconcile/plan-users.ts';
 import type { MirrorPort } from './reconcile/ports.ts';
 import { settleIntents } from './reconcile/push.ts';
 import { type Roster, readRoster } from './reconcile/roster.ts';
@@ -37,6 +39,22 @@ function createLoggedFindings({ log, onEvent }: Watch): Findings {
     logRunEvent(log, event);
     onEvent?.(event);
   });
+}
+
+/** Of a run that read nobody. */
+const noRoster: Roster = {
+  users: new Map(),
+  members: new Map(),
+  rejected: [],
+  unresolved: [],
+  refusedLookups: 0,
+  unproven: new Set(),
+};
+
+export function outcomeOf({ refusal, reasons }: Findings, error?: Error): RunOutcome {
+  if (error !== undefined) return 'failed';
+  if (refusal !== null) return 'refused';
+  return reasons.length > 0 ? 'partial' : 'complete';
 }
 
 async function planTeam(
@@ -70,8 +88,9 @@ export async function planResync(db: Database<unknown>, config: Config, watch: W
     const team = await service.team();
     await checkTeam(db.kysely, config.team, team.id);
     const mirror = createMirrorReader(db, team.id);
-    await checkOverlap(mirror, team);
     const findings = createLoggedFindings(watch);
+    const replaced = await judgeOverlap(mirror, team, reconcileSettings(config).scope);
+    if (replaced !== null) findings.warn(sayReplaced(replaced));
     return { ...(await planTeam(service, mirror, team, config, findings)), run: null };
   } finally {
     await service.close();
@@ -96,9 +115,10 @@ async function runUnderLease(
   const runId = await beginRun(db, lease, 'resync', []);
   const findings = createLoggedFindings({ ...watch, log: watch.log.child({ run: String(runId) }) });
   const end = async (error: Error | undefined, waiting: number) => {
-    const { counts, requestIds } = findings;
-    const reasons = [...findings.reasons, ...(error === undefined ? [] : [error.message])];
-    const outcome = error !== undefined ? 'failed' : reasons.length > 0 ? 'partial' : 'complete';
+    const { counts, requestIds, refusal } = findings;
+    const ended = error === undefined ? (refusal?.reasons ?? []) : [error.message];
+    const reasons = [...findings.reasons, ...ended];
+    const outcome = outcomeOf(findings, error);
     await finishRun(db, runId, { outcome, reasons, counts, waiting, requests, requestIds });
   };
   try {
@@ -106,8 +126,13 @@ async function runUnderLease(
     await pinTeam(db, config.team, team.id);
     await noteTeam(db, runId, team.id);
     const mirror = createMirror(db, lease, team.id, runId);
-    await checkOverlap(mirror, team);
     const settings = reconcileSettings(config);
+    if (await stopReplaced({ mirror, findings }, team, settings.scope)) {
+      const waiting = (await mirror.countHeldFields()) + (findings.refusal?.users ?? 0);
+      await end(undefined, waiting);
+      const nothing = { roster: noRoster, plans: [], openPushes: 0 };
+      return { team, ...nothing, findings, run: { runId, waiting } };
+    }
     const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
     const nothing = { users: new Map(), roles: new Map(), approved: new Map(), sendByMs: 0 };
     const members = new Map(team.members.map((member) => [member.id, member]));

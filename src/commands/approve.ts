@@ -17,6 +17,7 @@ import { hashOf, onlyFields, shownIn } from '../reconcile/planned-push.ts';
 import { patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
+import { columnOf } from './named-user.ts';
 import { plural, printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 
@@ -121,27 +122,30 @@ const changedMeanwhile = (hash: string) =>
 async function approvePlan(place: Place, plan: StoredPlan, options: ApproveOptions): Promise<void> {
   const { context, config, db, teamId, why } = place;
   const { reasons, hash } = plan;
-  if (plan.pushes.length === 0) {
+  if (plan.pushes.length === 0 && plan.lacking.length === 0) {
     throw new MusterdError('usage', `There is nothing to approve in ${hash}`, {
       hint: `It was refused, and pushes nothing: ${reasons.join('; ')}`,
     });
   }
   const ids = plan.pushes.map(({ userId }) => userId);
+  // Whoever picks users has said nothing of all the others.
+  const [accepted, open] = options.only === undefined ? [plan.lacking, []] : [[], plan.lacking];
   const { approved, rejected, rest, asked } = await underLease(db, leaseWait(context, config), async (tx) => {
     const now = await readRefusedPlan(tx, teamId);
     if (now?.plan_id !== plan.plan_id) throw changedMeanwhile(hash);
     const decision = decide(plan.pushes, options, await readAskedFields(tx, teamId, ids));
     const { approved, rejected, rest } = decision;
-    const remaining = rest.length === 0 ? null : { hash: hashOf(rest), reasons, pushes: rest };
+    const isDone = rest.length === 0 && open.length === 0;
+    const remaining = isDone ? null : { hash: hashOf(rest, open), reasons, pushes: rest, lacking: open };
     await writeRefusedPlan(tx, { teamId, runId: null }, remaining, false);
-    const approval = { hash: hashOf(approved), reasons, pushes: approved, passesBrakes: false, why };
-    if (approved.length > 0) await writeApproval(tx, teamId, approval);
+    const what = { hash: hashOf(approved, accepted), reasons, pushes: approved, lacking: accepted };
+    await writeApproval(tx, teamId, { ...what, passesBrakes: false, why });
     await writeHolds(tx, { teamId, runId: null }, rejections(rejected, why));
     return decision;
   });
   if (context.json) {
     const counts = { approved: approved.length, rejected: rejected.length, waiting: rest.length };
-    printJson(context, { ...counts, held_on_request: asked });
+    printJson(context, { ...counts, held_on_request: asked, lacking: accepted.map(columnOf) });
     return;
   }
   printLine(
@@ -152,6 +156,11 @@ async function approvePlan(place: Place, plan: StoredPlan, options: ApproveOptio
     printLine(
       context.out,
       `Not rejected, held on request: ${plural(asked, 'field')}. They wait on in the plan when that ends.`,
+    );
+  if (accepted.length > 0)
+    printLine(
+      context.out,
+      `Users without ${accepted.map(columnOf).join(', ')} refuse no plan any more, until they have it again.`,
     );
   if (approved.length > 0)
     printLine(context.out, 'The next run sends them, as long as neither side has changed.');

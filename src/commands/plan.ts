@@ -3,6 +3,7 @@ import type { UserPlan } from '../model/change.ts';
 import { joinName, type NamePair } from '../model/name.ts';
 import type { PlannedPush } from '../model/plan.ts';
 import type { Field } from '../model/user.ts';
+import { sayReplaced } from '../reconcile/overlap.ts';
 import { hashOf, shownIn } from '../reconcile/planned-push.ts';
 import { patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -47,7 +48,7 @@ export async function planCommand(
       else if (options.markdown === true) printMarkdown(context, report, changes);
       else printPlan(context, report, changes);
       if (report.findings.reasons.length > 0) return exitCode.partial;
-      if (report.users.verdict.refused.length > 0) return exitCode.refused;
+      if (refusedBy(report).length > 0) return exitCode.refused;
       const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
       return options.exitCode === true && differs ? exitCode.changes : exitCode.ok;
     },
@@ -78,9 +79,16 @@ function refusedChanges(push: PlannedPush): readonly PlannedChange[] {
   }));
 }
 
+/** Why a run would not do all of this, or nothing of it. */
+function refusedBy({ replaced, users }: PlanReport): readonly string[] {
+  return [...(replaced === null ? [] : [sayReplaced(replaced)]), ...users.verdict.refused];
+}
+
 /** What "musterd approve" is given; `null`: there is nothing to approve. */
-function hashOfWaiting({ users }: PlanReport): string | null {
-  return users.verdict.waiting.length === 0 ? null : hashOf(users.verdict.waiting);
+function hashOfWaiting({ replaced, users }: PlanReport): string | null {
+  if (replaced !== null) return replaced.hash;
+  const { waiting, lacking } = users.verdict;
+  return waiting.length === 0 && lacking.length === 0 ? null : hashOf(waiting, lacking);
 }
 
 const costInWords = ({ cost: { requests, seconds: of, perMinute } }: PlanReport) =>
@@ -133,7 +141,7 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     reasons: findings.reasons,
     warnings: findings.warnings,
     users: { read: users.roster.users.size, unresolved: users.roster.unresolved.length },
-    refused: users.verdict.refused,
+    refused: refusedBy(report),
     hash: hashOfWaiting(report),
     cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
     changes,
@@ -195,25 +203,26 @@ export function printPlan(
 
 function printRefusal(context: Pick<Context, 'out'>, report: PlanReport): void {
   const hash = hashOfWaiting(report);
-  for (const reason of report.users.verdict.refused) printLine(context.out, `refused: ${printable(reason)}`);
+  for (const reason of refusedBy(report)) printLine(context.out, `refused: ${printable(reason)}`);
   if (hash !== null)
-    printLine(context.out, `A run keeps this plan as ${hash}; then: musterd approve ${hash} --reason …`);
+    printLine(context.out, `A run keeps this as ${hash}; then: musterd approve ${hash} --reason …`);
 }
 
 const cell = (text: string) => printable(text).replace(/[\\|`*_<>]/g, '\\$&');
 
 /** The plan as Markdown, a section per user, for a ticket or a chat. */
 function printMarkdown(context: Context, report: PlanReport, changes: readonly PlannedChange[]): void {
-  const { team, users } = report;
+  const { team } = report;
   const line = (text: string) => printLine(context.out, text);
   line(`# Plan for team ${team.id} ${cell(team.name ?? '')}`.trimEnd());
   line('');
   line(`${plural(changes.length, 'change')}; ${costInWords(report)}.`);
-  if (users.verdict.refused.length > 0) {
+  const refused = refusedBy(report);
+  if (refused.length > 0) {
     line('');
     const hash = hashOfWaiting(report);
     line(`**Refused by the guard**${hash === null ? '' : ` (plan \`${hash}\`)`}:`);
-    for (const reason of users.verdict.refused) line(`- ${cell(reason)}`);
+    for (const reason of refused) line(`- ${cell(reason)}`);
   }
   for (const [id, of] of Map.groupBy(changes, ({ user_id }) => user_id)) {
     line('');

@@ -48,21 +48,20 @@ export async function reconcileCommand(
   );
 }
 
-/** 4: people are to be told of a plan that waits, for the first time or again; later runs with it end with 3. */
+/** 4: people are to be told of what waits for an approval, for the first time or again; later runs with it end with 3. */
 export function exitCodeOf({
   outcome,
   waiting,
   refusal = null,
 }: Pick<RunReport, 'outcome' | 'waiting'> & Partial<Pick<RunReport, 'refusal'>>): ExitCode {
-  if (outcome === 'refused') return exitCode.refused;
+  if (outcome === 'refused') return refusal?.isNews === false ? exitCode.waiting : exitCode.refused;
   if (outcome !== 'complete') return exitCode.partial;
   if (refusal?.isNews === true) return exitCode.refused;
   return waiting > 0 ? exitCode.waiting : exitCode.ok;
 }
 
 function reportInJson({ runId, durationMs, refusal, ...report }: RunReport): object {
-  const plan = refusal === null || refusal.users === 0 ? null : refusal.hash;
-  return { ...report, run_id: runId, refused_plan: plan, duration_ms: durationMs };
+  return { ...report, run_id: runId, refused_plan: refusal?.hash ?? null, duration_ms: durationMs };
 }
 
 /** The short summary at the end of a run. */
@@ -126,7 +125,7 @@ export function printReport(context: Pick<Context, 'out'>, report: RunReport): v
 
 function printRefusal(
   context: Pick<Context, 'out'>,
-  { hash, reasons, users, stopped }: NonNullable<RunReport['refusal']>,
+  { hash, reasons, users, stopped, what: kind }: NonNullable<RunReport['refusal']>,
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
   // What an earlier run had sent was read back before, and may be among the counts.
@@ -135,7 +134,11 @@ function printRefusal(
     : 'the run went on with everything else';
   for (const reason of reasons)
     line(`${paint(context, 'yellow', 'refused by the guard:')} ${printable(reason)}`);
-  if (users === 0) {
+  if (kind === 'departures') {
+    line('Nothing was read back, pulled or sent. "musterd plan" shows what would be');
+    return;
+  }
+  if (hash === null) {
     line(`No push waits for an approval; ${what}`);
     return;
   }

@@ -136,11 +136,12 @@ async function takeOutOfPlans(tx: Tx, teamId: Id, id: Id, field: Field): Promise
   const plan = await readRefusedPlan(tx, teamId);
   if (plan?.pushes.some(({ userId, patch }) => userId === id && patch[field] !== undefined) !== true) return;
   const pushes = without(plan.pushes);
-  const { reasons } = plan;
+  const { reasons, lacking } = plan;
+  const isDone = pushes.length === 0 && lacking.length === 0;
   await writeRefusedPlan(
     tx,
     by,
-    pushes.length === 0 ? null : { hash: hashOf(pushes), reasons, pushes },
+    isDone ? null : { hash: hashOf(pushes, lacking), reasons, pushes, lacking },
     false,
   );
 }
@@ -198,7 +199,7 @@ async function resolveHold(
       base: { [field]: agreed[field] },
       patch: { [field]: value },
     };
-    const approval = { hash: hashOf([push]), reasons: ['resolved'], pushes: [push] };
+    const approval = { hash: hashOf([push]), reasons: ['resolved'], pushes: [push], lacking: [] };
     // No brake has looked at what was rejected: it passes the limits alone.
     await writeApproval(tx, teamId, { ...approval, passesBrakes: hold.reason === 'brake', why });
   }

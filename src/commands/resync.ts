@@ -1,7 +1,7 @@
 import { MusterdError } from '../errors.ts';
 import type { UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
-import { planResync, type ResyncReport, runResync } from '../resync.ts';
+import { outcomeOf, planResync, type ResyncReport, runResync } from '../resync.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showValue } from './field-values.ts';
 import { tellOfWait } from './lease-wait.ts';
@@ -46,7 +46,8 @@ export async function resyncCommand(
       else print(context, report, changes);
       const complete = report.findings.reasons.length === 0;
       if (report.run === null) return complete ? exitCode.ok : exitCode.partial;
-      return exitCodeOf({ outcome: complete ? 'complete' : 'partial', waiting: report.run.waiting });
+      const { refusal } = report.findings;
+      return exitCodeOf({ outcome: outcomeOf(report.findings), waiting: report.run.waiting, refusal });
     },
     needsService,
   );
@@ -86,9 +87,10 @@ function inJson(
   return {
     team: { id: team.id, name: team.name },
     run_id: run?.runId ?? null,
-    applied: run !== null,
+    applied: run !== null && findings.refusal === null,
     complete: findings.reasons.length === 0,
     reasons: findings.reasons,
+    refused: findings.refusal?.reasons ?? [],
     warnings: findings.warnings,
     users: { read: roster.users.size, unresolved: roster.unresolved.length },
     open_pushes: openPushes,
@@ -99,6 +101,9 @@ function inJson(
 
 function print(context: Context, report: ResyncReport, changes: readonly Taken[]): void {
   const { roster, findings, openPushes, run } = report;
+  for (const reason of findings.refusal?.reasons ?? [])
+    printLine(context.err, `${paint(context, 'yellow', 'refused by the guard:')} ${printable(reason)}`);
+  if (findings.refusal !== null) return;
   const read = `${plural(roster.users.size, 'user')} read, ${plural(changes.length, 'change')}`;
   const done = run === null ? 'nothing is written yet: --apply does this' : `run ${run.runId}`;
   printLine(context.err, `Taking everything from the service: ${read}; ${done}`);
@@ -109,6 +114,8 @@ function print(context: Context, report: ResyncReport, changes: readonly Taken[]
     );
   for (const reason of findings.reasons)
     printLine(context.err, `${paint(context, 'yellow', 'not complete:')} ${printable(reason)}`);
+  for (const warning of findings.warnings)
+    printLine(context.err, `${paint(context, 'yellow', 'note:')} ${printable(warning)}`);
   if (changes.length === 0) return;
   printTable(
     context,

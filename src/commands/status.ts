@@ -51,10 +51,11 @@ function planLines({
   hash,
   reasons,
   pushes,
+  lacking,
   made_at,
 }: NonNullable<TeamStatus['waitingPlan']>): readonly string[] {
   const way =
-    pushes.length === 0
+    pushes.length === 0 && lacking.length === 0
       ? 'nothing of it is to be approved'
       : `pushes to ${plural(pushes.length, 'user')} wait since ${when(made_at)}; musterd approve ${hash} --reason …`;
   return [way, ...reasons];

@@ -1,8 +1,9 @@
+import { reconcileSettings } from '../app.ts';
 import { createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam } from '../mirror/teams.ts';
 import { readKnownAddresses, readSnapshot } from '../mirror/verify-read.ts';
 import { createService, requireSchema } from '../places.ts';
-import { checkOverlap } from '../reconcile/plan-users.ts';
+import { judgeOverlap } from '../reconcile/overlap.ts';
 import { type Comparison, compare } from '../verify/compare.ts';
 import type { OneSided, Value } from '../verify/difference.ts';
 import { readService } from '../verify/service-side.ts';
@@ -34,7 +35,7 @@ async function readAndCompare({ config, log, mirror }: Setup, signal: AbortSigna
   try {
     const team = await service.team();
     await checkTeam(mirror.db.kysely, config.team, team.id);
-    await checkOverlap(createMirrorReader(mirror.db, team.id), team);
+    await judgeOverlap(createMirrorReader(mirror.db, team.id), team, reconcileSettings(config).scope);
     const addresses = await readKnownAddresses(mirror.db.kysely, team.id);
     const theirs = await readService(service, team, addresses, config);
     return compare(await readSnapshot(mirror.db, config.team, team.id), theirs);

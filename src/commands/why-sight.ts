@@ -1,4 +1,5 @@
 /** How the service shows one user now. */
+import { reconcileSettings } from '../app.ts';
 import { ServiceError } from '../errors.ts';
 import { createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam } from '../mirror/teams.ts';
@@ -8,7 +9,7 @@ import { canonicalName } from '../model/name.ts';
 import type { Team, TeamMember } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import { createService } from '../places.ts';
-import { checkOverlap } from '../reconcile/plan-users.ts';
+import { judgeOverlap } from '../reconcile/overlap.ts';
 import { readBack } from '../reconcile/roster.ts';
 import type { Client } from '../service/client.ts';
 import { theOnly } from './find-user.ts';
@@ -41,7 +42,7 @@ export async function lookAtService(setup: Setup, signal: AbortSignal, wanted: W
     const team = await service.team();
     await checkTeam(mirror.db.kysely, config.team, team.id);
     const reader = createMirrorReader(mirror.db, team.id);
-    await checkOverlap(reader, team);
+    await judgeOverlap(reader, team, reconcileSettings(config).scope);
     const id = wanted.known ?? (await findOnService(service, team, wanted));
     const member = team.members.find((candidate) => candidate.id === id);
     const seen = id === undefined ? undefined : await readUser(service, reader, { id, member, wanted });

@@ -6,6 +6,7 @@ import type {
   AbsenceVerdict,
   DecidedAbsence,
   MirroredResource,
+  Overlap,
   WithheldAbsence,
 } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
@@ -28,27 +29,67 @@ export async function readAbsenceGrounds<T>(
   };
 }
 
-/** Puts it in place of what was withheld before; the same again is left as it is. */
+/** @param scope what the settings ask for: an approval for another scope does not count */
+export async function readOverlap<T>(
+  db: Kysely<T>,
+  teamId: Id,
+  listed: readonly Id[],
+  scope: string,
+): Promise<Overlap> {
+  const { rows } = await sql<Overlap>`
+    select count(*) filter (where p.listed)::int as known,
+      count(*) filter (where p.counts)::int as population,
+      coalesce(array_agg(u.id order by u.id) filter (where p.counts and not p.listed), '{}') as unlisted,
+      (select name from mirror.teams where team_id = ${teamId}) as name
+    from mirror.users u
+    left join sync.absences a on a.team_id = u.team_id and a.resource = 'users' and a.id = u.id
+      and a.verdict = 'approved' and coalesce(a.verdict_scope = ${scope}::text, true)
+    cross join lateral (
+      select u.id = any (${listed}::bigint[]) as listed, u.gone_at is null and a.id is null as counts
+    ) p
+    where u.team_id = ${teamId}`.execute(db);
+  return rows[0] ?? { known: 0, population: 0, unlisted: [], name: null };
+}
+
+/** Puts it in place of what was withheld before; the same again is left as it is. @returns whether it is not the same */
 async function writeWithheld<T>(
   tx: Transaction<T>,
   { teamId, runId }: RunOf,
   resource: MirroredResource,
   { withheld, scope }: Pick<AbsenceDecision, 'withheld' | 'scope'>,
-): Promise<void> {
+): Promise<boolean> {
   await sql`
     update sync.withheld_absences set state = 'superseded'
     where team_id = ${teamId} and resource = ${resource} and state = 'waiting'
       and hash is distinct from ${withheld?.hash ?? null}::text`.execute(tx);
-  if (withheld === null) return;
+  if (withheld === null) return false;
   const { hash, reason, ids } = withheld;
-  await sql`
+  const { rows } = await sql`
     insert into sync.withheld_absences (team_id, resource, hash, reason, ids, run_id, scope)
     values (${teamId}, ${resource}, ${hash}, ${reason}, ${ids}::bigint[], ${runId}, ${scope})
     on conflict (team_id, resource) where state = 'waiting' do update
       set reason = excluded.reason, scope = excluded.scope
-      where (withheld_absences.reason, withheld_absences.scope) is distinct from (excluded.reason, excluded.scope)`.execute(
-    tx,
-  );
+      where (withheld_absences.reason, withheld_absences.scope) is distinct from (excluded.reason, excluded.scope)
+    returning absence_id`.execute(tx);
+  return rows.length > 0;
+}
+
+/**
+ * Withholds rows that no complete pass has missed yet, so that a person can decide about them.
+ * @returns whether it is not what waited before
+ */
+export async function applyWithheld<T>(
+  tx: Transaction<T>,
+  run: RunOf,
+  resource: MirroredResource,
+  withheld: WithheldAbsence,
+  scope: string,
+): Promise<boolean> {
+  await sql`
+    insert into sync.absences (team_id, resource, id, missing_since, passes)
+    select ${run.teamId}, ${resource}, m.id, clock_timestamp(), 0 from unnest(${withheld.ids}::bigint[]) m (id)
+    on conflict do nothing`.execute(tx);
+  return writeWithheld(tx, run, resource, { withheld, scope });
 }
 
 /** What these missing rows are from now on; whoever was shown again meanwhile is no longer among them. */
@@ -98,7 +139,10 @@ export async function applyAbsences<T>(
   await sql`
     insert into sync.absences as a (team_id, resource, id, missing_since)
     select ${teamId}, ${resource}, m.id, clock_timestamp() from unnest(${missing}::bigint[]) m (id)
-    on conflict (team_id, resource, id) do update set passes = a.passes + 1`.execute(tx);
+    on conflict (team_id, resource, id) do update set passes = a.passes + 1,
+      missing_since = case when a.passes = 0 then excluded.missing_since else a.missing_since end`.execute(
+    tx,
+  );
   await writeVerdict(tx, { teamId, resource }, found, { verdict: 'found', scope });
   await writeVerdict(tx, { teamId, resource }, lost, { verdict: null, scope: null });
   if (gone.length === 0) return [];

@@ -1,6 +1,6 @@
 /** The mirror of one team: the near place, as `reconcile/ports.ts` asks for it. */
 import type { Transaction } from 'kysely';
-import type { AbsenceDecision, ListedResource, MirroredResource } from '../model/absence.ts';
+import type { AbsenceDecision, ListedResource, MirroredResource, WithheldAbsence } from '../model/absence.ts';
 import type { Intent, IntentResult, UserPlan } from '../model/change.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
@@ -10,7 +10,7 @@ import type { PlanMemory } from '../model/plan.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
-import { applyAbsences, readAbsenceGrounds } from './absences.ts';
+import { applyAbsences, applyWithheld, readAbsenceGrounds, readOverlap } from './absences.ts';
 import { readAddresses, readLookups } from './addresses.ts';
 import type { Database } from './database.ts';
 import { applyResults, markSent, openIntents, readIntents } from './intents.ts';
@@ -25,8 +25,8 @@ import {
   writeListingMemory,
   writeRejectedRows,
 } from './listings.ts';
-import { readGuardHistory, readOverlap, writeKeptRows, writeRefusedPlan } from './plans.ts';
 import { readNameSafety } from './name-safety.ts';
+import { endAccepted, readGuardHistory, writeKeptRows, writeRefusedPlan } from './plans.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { noteStale } from './stale.ts';
 import { countHeldFields } from './status.ts';
@@ -54,7 +54,7 @@ export function createMirrorReader<T>({ kysely }: Database<T>, teamId: Id) {
     readPresentUsers: () => readPresentUsers(kysely, teamId),
     readIntents: () => readIntents(kysely, teamId),
     readGuardHistory: () => readGuardHistory(kysely, teamId),
-    readOverlap: (listed: readonly Id[]) => readOverlap(kysely, teamId, listed),
+    readOverlap: (listed: readonly Id[], scope: string) => readOverlap(kysely, teamId, listed, scope),
     readListingMemory: (resource: ListedResource) => readListingMemory(kysely, teamId, resource),
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
     compareTags: (rows: readonly Tag[]) => compareListing(kysely, tagTable, teamId, rows),
@@ -76,14 +76,17 @@ export function createMirror<T>(db: Database<T>, lease: Lease, teamId: Id, runId
     applyUsers: (plans: readonly UserPlan[]) => write((tx) => applyUsers(tx, run, plans)),
     applyAbsences: (resource: MirroredResource, decision: AbsenceDecision) =>
       write((tx) => applyAbsences(tx, run, resource, decision)),
+    applyWithheld: (resource: MirroredResource, withheld: WithheldAbsence, scope: string) =>
+      write((tx) => applyWithheld(tx, run, resource, withheld, scope)),
     noteStale: (ids: readonly Id[]) => write((tx) => noteStale(tx, teamId, ids)),
     forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),
     openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) =>
       write((tx) => openIntents(tx, run, plans, approved)),
-    applyRefusedPlan: ({ plan, isNews, kept }: PlanMemory) =>
+    applyRefusedPlan: ({ plan, isNews, kept, drifting }: PlanMemory) =>
       write(async (tx) => {
         await writeRefusedPlan(tx, run, plan, isNews);
         await writeKeptRows(tx, run, kept);
+        if (drifting !== null) await endAccepted(tx, run, drifting);
       }),
     markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
     requireLease: () => lease.require(),

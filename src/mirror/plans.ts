@@ -131,9 +131,10 @@ export async function readGuardHistory<T>(db: Kysely<T>, teamId: Id): Promise<Gu
     state: 'refused' | 'kept' | 'approved';
     passes_brakes: boolean;
     changes: readonly PlanRow[];
+    lacking: readonly string[];
     is_old: boolean;
   }>`
-    select plan_id, state, passes_brakes, changes, expires_at <= statement_timestamp() as is_old
+    select plan_id, state, passes_brakes, changes, lacking, expires_at <= statement_timestamp() as is_old
     from (
       select * from sync.plans where team_id = ${teamId} and state = 'refused'
       union all select * from sync.plans where team_id = ${teamId} and state = 'kept'
@@ -158,6 +159,8 @@ export async function readGuardHistory<T>(db: Kysely<T>, teamId: Id): Promise<Gu
     isOld: refused?.is_old === true,
     kept,
     gone: await readGone(db, teamId, ids),
+    lacking: (refused?.lacking ?? []).map(fieldOfSql),
+    accepted: rows.flatMap(({ state, lacking }) => (state === 'approved' ? lacking.map(fieldOfSql) : [])),
   };
 }
 
@@ -178,8 +181,9 @@ export async function writeRefusedPlan<T>(
   if (plan === null) return;
   const expiresAt = isNews ? null : (rows[0]?.expires_at.toISOString() ?? null);
   await sql`
-    insert into sync.plans (team_id, run_id, hash, reasons, changes, expires_at)
+    insert into sync.plans (team_id, run_id, hash, reasons, changes, lacking, expires_at)
     values (${teamId}, ${runId}::bigint, ${plan.hash}, ${plan.reasons}::text[], ${toJson(planRows(plan.pushes))}::jsonb,
+            ${plan.lacking.map(sqlField)}::text[],
             coalesce(${expiresAt}::timestamptz, clock_timestamp() + ${planLifetime}))
     on conflict (team_id) where state = 'refused' do update set changes = excluded.changes
       where plans.changes <> excluded.changes`.execute(tx);
@@ -208,23 +212,25 @@ export async function readKeptRows<T>(db: Kysely<T>, teamId: Id): Promise<readon
   return pushesOf(rows[0]?.changes ?? []);
 }
 
-export interface StoredPlan {
+export interface StoredPlan extends RefusedPlan {
   readonly plan_id: bigint;
-  readonly hash: string;
-  readonly reasons: readonly string[];
   readonly made_at: Date;
-  readonly pushes: readonly PlannedPush[];
 }
 
 /** The plan that waits for a person, if any. */
 export async function readRefusedPlan<T>(db: Kysely<T>, teamId: Id): Promise<StoredPlan | null> {
-  const { rows } = await sql<Omit<StoredPlan, 'pushes'> & { changes: readonly PlanRow[] }>`
-    select plan_id, hash, reasons, made_at, changes from sync.plans
+  const { rows } = await sql<
+    Omit<StoredPlan, 'pushes' | 'lacking'> & {
+      changes: readonly PlanRow[];
+      lacking: readonly string[];
+    }
+  >`
+    select plan_id, hash, reasons, made_at, changes, lacking from sync.plans
     where team_id = ${teamId} and state = 'refused'`.execute(db);
   const [row] = rows;
   if (row === undefined) return null;
-  const { changes, ...rest } = row;
-  return { ...rest, pushes: pushesOf(changes) };
+  const { changes, lacking, ...rest } = row;
+  return { ...rest, pushes: pushesOf(changes), lacking: lacking.map(fieldOfSql) };
 }
 
 /** What a person agreed to; only what was decided field by field passes the brakes. */
@@ -233,28 +239,39 @@ export interface Approval extends RefusedPlan {
   readonly why: string;
 }
 
-/** Writes an approval down; it counts for these rows with these values, for a day. */
+/**
+ * Writes an approval down. It counts for these rows with these values, for a day; of fields that many users no
+ * longer have, until they have them again (`endAccepted`).
+ */
 export async function writeApproval<T>(
   tx: Transaction<T>,
   teamId: Id,
-  { hash, reasons, pushes, passesBrakes, why }: Approval,
+  { hash, reasons, pushes, lacking, passesBrakes, why }: Approval,
 ): Promise<void> {
+  const parts = [
+    ...(pushes.length === 0 ? [] : [{ changes: planRows(pushes), lacking: [], ends: true }]),
+    ...lacking.map((field) => ({ changes: [], lacking: [sqlField(field)], ends: false })),
+  ];
   await sql`
     insert into sync.plans
-      (team_id, hash, state, reasons, changes, passes_brakes, expires_at, decided_at, decided_by, decided_why)
-    values (${teamId}, ${hash}, 'approved', ${reasons}::text[], ${toJson(planRows(pushes))}::jsonb, ${passesBrakes},
-            clock_timestamp() + ${planLifetime}, clock_timestamp(), session_user, ${why})`.execute(tx);
+      (team_id, hash, state, reasons, changes, lacking, passes_brakes, expires_at, decided_at, decided_by, decided_why)
+    select ${teamId}, ${hash}, 'approved', ${reasons}::text[], s.changes,
+           array(select jsonb_array_elements_text(s.lacking)), ${passesBrakes},
+           case when s.ends then clock_timestamp() + ${planLifetime} else 'infinity' end, clock_timestamp(),
+           session_user, ${why}
+    from jsonb_to_recordset(${toJson(parts)}::jsonb) as s (changes jsonb, lacking jsonb, ends boolean)`.execute(
+    tx,
+  );
 }
 
-/** How many of the listed users the mirror has, and how many users it has, gone or not. */
-export async function readOverlap<T>(
-  db: Kysely<T>,
-  teamId: Id,
-  listed: readonly Id[],
-): Promise<{ readonly known: number; readonly population: number }> {
-  const { rows } = await sql<{ known: number; population: number }>`
-    select count(*) filter (where id = any (${listed}::bigint[]))::int as known,
-      count(*) filter (where gone_at is null)::int as population
-    from mirror.users where team_id = ${teamId}`.execute(db);
-  return rows[0] ?? { known: 0, population: 0 };
+/** Fields that the users have again are asked about anew when many lack them once more. */
+export async function endAccepted<T>(
+  tx: Transaction<T>,
+  { teamId }: Pick<RunOf, 'teamId'>,
+  drifting: readonly Field[],
+): Promise<void> {
+  await sql`
+    update sync.plans set state = 'superseded', expires_at = clock_timestamp()
+    where team_id = ${teamId} and state = 'approved' and expires_at = 'infinity'
+      and not lacking <@ ${drifting.map(sqlField)}::text[]`.execute(tx);
 }

@@ -122,7 +122,7 @@ const userColumns = sql`
   b.name as base_name, b.first_name as base_first_name, b.last_name as base_last_name,
   b.email as base_email, b.phone as base_phone, b.role_id as base_role_id,
   c.change_id is not null as has_open_intent,
-  (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 as missing_for_ms,
+  case when a.passes > 0 then (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 end as missing_for_ms,
   h.held`;
 
 const userJoins = (teamId: Id) => sql`

@@ -30,7 +30,8 @@ export interface MirrorSnapshot {
 async function readUsers<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredUser[]> {
   const { rows } = await sql<MirroredUser>`
     select u.id, u.name, u.first_name, u.last_name, u.email, u.phone, u.role_id, u.role, u.resolved, u.gone_at,
-           u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.id is not null as agreed, a.missing_since,
+           u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.id is not null as agreed,
+           case when a.passes > 0 then a.missing_since end as missing_since,
            p.pending || o.sent || h.held as expected
     from mirror.users u
     left join lateral ${byKey('sync.user_base', teamId, sql`u.id`)} b on true

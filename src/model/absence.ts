@@ -70,3 +70,15 @@ export interface RefreshResult {
   /** How many rows were present in the mirror before. */
   readonly population: number;
 }
+
+/** How far the users of the mirror are those whom the team lists. */
+export interface Overlap {
+  /** Of the listed ones those that the mirror has, gone or not. */
+  readonly known: number;
+  /** Users who are not gone, nor approved to be. */
+  readonly population: number;
+  /** Those of them who are not listed. */
+  readonly unlisted: readonly Id[];
+  /** Of the team, in the mirror. */
+  readonly name: string | null;
+}

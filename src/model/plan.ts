@@ -21,6 +21,8 @@ export interface RefusedPlan {
   readonly hash: string;
   readonly reasons: readonly string[];
   readonly pushes: readonly PlannedPush[];
+  /** Fields that many users no longer have. */
+  readonly lacking: readonly Field[];
 }
 
 /** What earlier runs and people have to say about the pushes of this one. */
@@ -39,6 +41,10 @@ export interface GuardHistory {
   readonly kept: readonly PlannedPush[];
   /** Of the users of all these rows those who have left. */
   readonly gone: ReadonlySet<Id>;
+  /** Fields for which the plan that waits was refused, since many users no longer have them. */
+  readonly lacking: readonly Field[];
+  /** Fields of which a person agreed that many users no longer have them. */
+  readonly accepted: readonly Field[];
 }
 
 /** What a run leaves for people to decide about. */
@@ -49,6 +55,8 @@ export interface PlanMemory {
   readonly isNews: boolean;
   /** Rows that are no part of it now, and wait again as soon as their field would be pushed. */
   readonly kept: readonly PlannedPush[];
+  /** Fields that many users no longer have, accepted or not; `null`: too few were read to tell. */
+  readonly drifting: readonly Field[] | null;
 }
 
 /** A user who is in the mirror and not gone, with the values last agreed on. */

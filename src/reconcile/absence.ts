@@ -52,20 +52,34 @@ export function absenceHash(resource: MirroredResource, ids: readonly Id[]): str
   return shortHash([resource, ids.toSorted((a, b) => (a < b ? -1 : 1))]);
 }
 
-/** Why a run does not decide by itself that these rows are gone; `null`: it may. */
-function doubtAbout(
-  missing: number,
-  population: number,
-  settings: AbsenceSettings,
-  scopeChanged: boolean,
-): string | null {
-  if (missing === 0) return null;
-  const limit = Math.max(settings.maxRows, Math.floor(population * settings.maxShare));
-  const share = `${missing} of ${population} rows are missing`;
-  if (population > 0 && missing >= population) return `${share}: an empty list proves nothing`;
-  if (missing * 2 > population) return `${share}, more than half`;
-  if (missing > limit) return `${share}, more than the limit of ${limit}`;
-  return scopeChanged ? `${share}, and the settings ask for something else than before` : null;
+interface Missing {
+  readonly missing: number;
+  readonly population: number;
+  readonly settings: AbsenceSettings;
+  readonly scopeChanged: boolean;
+}
+
+const share = ({ missing, population }: Missing) => `${missing} of ${population} rows are missing`;
+const limitOf = ({ population, settings }: Missing) =>
+  Math.max(settings.maxRows, Math.floor(population * settings.maxShare));
+
+/** Why a run does not decide by itself that rows are gone, the gravest first. `musterd approve` is the way out of each. */
+export const absenceDoubts = {
+  empty: (of) =>
+    of.population > 0 && of.missing >= of.population ? `${share(of)}: an empty list proves nothing` : null,
+  half: (of) => (of.missing * 2 > of.population ? `${share(of)}, more than half` : null),
+  limit: (of) => (of.missing > limitOf(of) ? `${share(of)}, more than the limit of ${limitOf(of)}` : null),
+  scope: (of) =>
+    of.scopeChanged ? `${share(of)}, and the settings ask for something else than before` : null,
+} as const satisfies Readonly<Record<string, (of: Missing) => string | null>>;
+
+function doubtAbout(of: Missing): string | null {
+  if (of.missing === 0) return null;
+  for (const doubt of Object.values(absenceDoubts)) {
+    const said = doubt(of);
+    if (said !== null) return said;
+  }
+  return null;
 }
 
 /** What a person is told, and what to do about it. */
@@ -111,7 +125,12 @@ export function judgeAbsences(
   const found = [...decided.keys()].filter((id) => verdicts.get(id) === 'found');
   const scopeChanged = scope !== null && scope !== scopeNow;
   // Of rows that are left out anyway nothing can be seen: they are no reason to believe a listing.
-  const doubt = doubtAbout(count(undefined), population - found.length, settings, scopeChanged);
+  const doubt = doubtAbout({
+    missing: count(undefined),
+    population: population - found.length,
+    settings,
+    scopeChanged,
+  });
   const mayGo = (id: Id) =>
     verdicts.get(id) === 'approved' || (verdicts.get(id) === undefined && doubt === null);
   const due = absent.filter(

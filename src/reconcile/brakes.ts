@@ -51,6 +51,14 @@ export function joinBrakes(all: readonly Brakes[]): Brakes {
   return joined;
 }
 
+/** Each brake, and what is said of the fields that it holds. `musterd resolve` is the way out of every one. */
+export const brakeWords = {
+  email: (other: Id) => `user ${other} has or is to get the same email`,
+  phone: (other: Id) => `user ${other} has or is to get the same phone`,
+  roles: (changes: number, max: number) => `${changes} roles would change in one run, more than ${max}`,
+  administrators: () => 'no administrator would be left',
+} as const;
+
 function brake({ plan, resolved }: Braking, field: Field, detail: string): Brakes {
   const move = plan.moves.find((one) => one.kind === 'push' && one.field === field);
   if (move === undefined || resolved.includes(field)) return new Map();
@@ -92,9 +100,7 @@ export function sharedAddresses(pushes: readonly Braking[], population: Populati
       if (value === undefined) return [];
       const having = owners.get(canonicalValue(field, { email: null, phone: null, [field]: value }));
       const other = having?.values().find((owner) => owner !== id);
-      return other === undefined
-        ? []
-        : [brake(push, field, `user ${other} has or is to get the same ${field}`)];
+      return other === undefined ? [] : [brake(push, field, brakeWords[field](other))];
     });
   });
   return joinBrakes(held);
@@ -106,7 +112,7 @@ export function tooManyRoles(pushes: readonly Braking[], maxRoleChanges: number)
     ({ plan, resolved }) => plan.patch.roleId !== undefined && !resolved.includes('roleId'),
   );
   if (changes.length <= maxRoleChanges) return new Map();
-  const detail = `${changes.length} roles would change in one run, more than ${maxRoleChanges}`;
+  const detail = brakeWords.roles(changes.length, maxRoleChanges);
   return joinBrakes(changes.map((push) => brake(push, 'roleId', detail)));
 }
 
@@ -161,7 +167,7 @@ export function lastAdministrators(
     ({ plan }) => isAdmin(plan.patch.roleId) && !admins.has(plan.id) && isListed(plan.id) && isSent(plan),
   );
   if (isWhole && !promotes) {
-    const held = demoted.map((push) => brake(push, 'roleId', 'no administrator would be left'));
+    const held = demoted.map((push) => brake(push, 'roleId', brakeWords.administrators()));
     return { brakes: joinBrakes(held), postponed: new Map() };
   }
   const waiting = demoted.filter(({ plan, resolved }) => isSent(plan) && !resolved.includes('roleId'));

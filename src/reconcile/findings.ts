@@ -41,13 +41,16 @@ export type RunEvent =
       readonly windowMs: number;
     };
 
-/** What the guard refused in this run. */
+/** What was refused in this run. */
 export interface Refusal {
-  readonly hash: string;
+  /** What "musterd approve" is given; `null`: nothing of it is to be approved. */
+  readonly hash: string | null;
   readonly reasons: readonly string[];
-  /** Users whose pushes wait for an approval. */
+  /** Pushes that the guard stopped, or users who are to have left before anything else is done. */
+  readonly what: 'pushes' | 'departures';
+  /** Users who wait for an approval. */
   readonly users: number;
-  /** The first run that is refused pulls and sends nothing; later ones go on without the pushes. */
+  /** The first run whose pushes are refused pulls and sends nothing; later ones go on without them. */
   readonly stopped: boolean;
   /** Whether people are to be told: for the first time, of another mass change, or again after a while. */
   readonly isNews: boolean;

@@ -6,7 +6,8 @@
  * | pushes to more than max(`maxRows`, `maxShare`) of the users | the plan is refused       |
  * | pushes to more than `maxSharePerDay` in a day, over all runs| the plan is refused       |
  * | pushes to every user of `wholeTeam` or more                 | the plan is refused       |
- * | more than `maxDrift` of the rows lack a field they had      | the plan is refused       |
+ * | more than `maxDrift` of the rows lack a field they had, and | the plan is refused       |
+ * | nobody has agreed to that since they do                     |                           |
  * | a row of a refused plan, with the mirror's value as it was  | it waits on               |
  * | a brake (`brakes.ts`)                                       | that field is held        |
  * | a demotion that only a promotion of this run would mend     | it waits for the next run |
@@ -49,7 +50,7 @@ import {
   tooManyRoles,
   type Until,
 } from './brakes.ts';
-import { type GuardSettings, isWholeTeam, massChange, massLimit, schemaDrift } from './limits.ts';
+import { type GuardSettings, isWholeTeam, massChange, massLimit, sayDrift, schemaDrift } from './limits.ts';
 import { joinRows, type Remembered, remember, sameEdit } from './plan-memory.ts';
 import { fieldsAmong, onlyFields, plannedPush, withoutPushes } from './planned-push.ts';
 import { patchedFields } from './verdict.ts';
@@ -80,6 +81,10 @@ export interface GuardVerdict {
   readonly kept: readonly PlannedPush[];
   /** Demotions that are left out of this run, neither held nor waiting for a person, and until when. */
   readonly postponed: ReadonlyMap<Id, Until>;
+  /** Fields that many users no longer have, and that the plan is refused for. */
+  readonly lacking: readonly Field[];
+  /** The same, accepted or not; `null`: too few users were read to tell. */
+  readonly drifting: readonly Field[] | null;
 }
 
 /** A plan that pushes, and what people have said of its fields. */
@@ -130,7 +135,14 @@ function sayBraked(brakes: Brakes): readonly string[] {
 const sayLeft = (left: readonly PlannedPush[]): readonly string[] =>
   left.length === 0 ? [] : [`${left.length} users of an earlier plan wait for a decision`];
 
-const fieldsOf = (holds: readonly Hold[] | undefined): readonly Field[] =>
+const sayLacking = (lacking: readonly Field[]): readonly string[] =>
+  lacking.length === 0
+    ? []
+    : [
+        `many users no longer had their ${lacking.join(', ')} when everybody was read, which waits for a decision`,
+      ];
+
+const fieldsOf = (holds: readonly Pick<Hold, 'field'>[] | undefined): readonly Field[] =>
   (holds ?? []).map(({ field }) => field);
 
 /** The brakes on all pushes, and the demotions that have to wait for another run. */
@@ -208,7 +220,15 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     patchedFields(standing.push.patch).some((field) => isNew(standing, field)),
   );
   const ids = counted.map(({ plan }) => plan.id);
-  const tooMuch = [...massChange(ids, view, settings), ...schemaDrift(view, settings)];
+  const drift = schemaDrift(view, settings);
+  const isOpen = (field: Field) => !history.accepted.includes(field);
+  const lacking = drift.filter(({ field }) => isOpen(field));
+  const isJudged = view.isWhole && view.users.size >= settings.minPopulation;
+  const stillLacking = isJudged ? [] : history.lacking.filter(isOpen);
+  const tooMuch = [
+    ...massChange(ids, view, settings),
+    ...lacking.map((one) => sayDrift(one, view.users.size)),
+  ];
   const isRefused = tooMuch.length > 0;
   const waits = (standing: Standing, field: Field) =>
     !standing.approved.includes(field) && (isRefused || standing.left.includes(field));
@@ -216,7 +236,12 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const waitingFields = waitingFieldsOf(standings, waits, brakes);
   const rows = standings.map(({ plan, push }) => onlyFields(push, waitingFields.get(plan.id) ?? []));
   const { waiting, kept, left } = rememberedOf(standings, brakes, view);
-  const refused = [...tooMuch, ...sayLeft(left), ...(isRefused ? sayBraked(brakes) : [])];
+  const refused = [
+    ...tooMuch,
+    ...sayLeft(left),
+    ...sayLacking(stillLacking),
+    ...(isRefused ? sayBraked(brakes) : []),
+  ];
   const added = counted.filter((standing) =>
     (waitingFields.get(standing.plan.id) ?? []).some((field) => isNew(standing, field)),
   ).length;
@@ -233,5 +258,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     waiting: joinRows([...rows.filter(isRow), ...waiting]),
     kept,
     postponed,
+    lacking: [...new Set([...fieldsOf(lacking), ...stillLacking])],
+    drifting: isJudged ? fieldsOf(drift) : null,
   };
 }

@@ -28,6 +28,32 @@ const wholeTeam = 3;
 export const isWholeTeam = (count: number, population: number) =>
   population >= wholeTeam && count >= population;
 
+interface MassChange {
+  readonly count: number;
+  readonly population: number;
+  readonly limit: number;
+  /** Pushed within a day, those of this run among them. */
+  readonly today: number;
+  readonly settings: GuardSettings;
+}
+
+/** The limits on how many users one plan may push to: why it is refused, or `undefined`. */
+export const massLimits = {
+  rows: ({ count, population, limit }) =>
+    count > limit
+      ? `${count} of ${population} users would be pushed, more than the limit of ${limit}`
+      : undefined,
+  everybody: ({ count, population }) =>
+    isWholeTeam(count, population) ? `every one of the ${population} users would be pushed` : undefined,
+  day: ({ count, population, today, settings: { maxSharePerDay, minPopulation } }) =>
+    population >= minPopulation && count > 0 && today > population * maxSharePerDay
+      ? `${today} of ${population} users would have been pushed within a day, more than ${Math.round(maxSharePerDay * 100)} %`
+      : undefined,
+} as const satisfies Readonly<Record<string, (change: MassChange) => string | undefined>>;
+
+/** Every limit that can refuse a plan. `musterd approve` is the way out of each. */
+export const planLimits: readonly string[] = [...Object.keys(massLimits), 'drift'];
+
 export function massChange(
   pushed: readonly Id[],
   {
@@ -36,39 +62,37 @@ export function massChange(
   }: { readonly population: number; readonly history: Pick<GuardHistory, 'pushedToday'> },
   settings: GuardSettings,
 ): readonly string[] {
-  const { maxSharePerDay, minPopulation } = settings;
-  const count = pushed.length;
-  const large = population >= minPopulation;
   const limit = massLimit(population, settings);
   const today = new Set([...history.pushedToday, ...pushed]).size;
-  return [
-    count > limit
-      ? `${count} of ${population} users would be pushed, more than the limit of ${limit}`
-      : undefined,
-    isWholeTeam(count, population) ? `every one of the ${population} users would be pushed` : undefined,
-    large && count > 0 && today > population * maxSharePerDay
-      ? `${today} of ${population} users would have been pushed within a day, more than ${Math.round(maxSharePerDay * 100)} %`
-      : undefined,
-  ].filter((reason) => reason !== undefined);
+  const change = { count: pushed.length, population, limit, today, settings };
+  return Object.values(massLimits)
+    .map((why) => why(change))
+    .filter((reason) => reason !== undefined);
+}
+
+/** How many rows had a field and no longer have it. */
+export interface Drift {
+  readonly field: Field;
+  readonly count: number;
 }
 
 /** Fields that many rows had and no longer have: the service has changed its answers, not its users. */
 export function schemaDrift(
   { states, users }: { readonly states: readonly UserState[]; readonly users: ReadonlyMap<Id, ServiceUser> },
   { maxDrift, minPopulation }: GuardSettings,
-): readonly string[] {
+): readonly Drift[] {
   if (users.size < minPopulation) return [];
   const lacks = ({ service, base }: UserState, field: Field) =>
     service !== undefined &&
     base !== undefined &&
     service[field] === undefined &&
     canonicalBase(field, base) !== '';
-  return fields.flatMap((field) => {
-    const count = states.filter((state) => lacks(state, field)).length;
-    return count > users.size * maxDrift
-      ? [
-          `${count} of ${users.size} users no longer have a ${field} in the service's answers; if that is so for good, raise guard.maxDrift`,
-        ]
-      : [];
-  });
+  return fields
+    .map((field) => ({ field, count: states.filter((state) => lacks(state, field)).length }))
+    .filter(({ count }) => count > users.size * maxDrift);
+}
+
+export function sayDrift({ field, count }: Drift, users: number): string {
+  const column = field === 'roleId' ? 'role_id' : field;
+  return `${count} of ${users} users no longer have a ${column} in the service's answers; approve it if that is so for good`;
 }

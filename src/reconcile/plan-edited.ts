@@ -12,7 +12,7 @@ import { type Findings, warnOfStale } from './findings.ts';
 import { isPush } from './guard.ts';
 import type { GuardSettings } from './limits.ts';
 import { planUser } from './plan-user.ts';
-import { checkOverlap, judge, type Places, type UsersPlan } from './plan-users.ts';
+import { judge, type Places, type UsersPlan } from './plan-users.ts';
 import type { Policy } from './policy.ts';
 import type { MirrorPort } from './ports.ts';
 import { noteRefused } from './roster.ts';
@@ -95,7 +95,6 @@ export async function planEdited(
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<UsersPlan> {
   findings.event({ kind: 'step', step: 'edits' });
-  await checkOverlap(mirror, team);
   const edited = await mirror.readEditedUsers();
   const ids = edited.map(({ id }) => id);
   const sight = createSight(service, team.id);

@@ -1,5 +1,4 @@
 /** What one run makes of the users: roster, differences, merge, guard. Reads only. */
-import { MusterdError } from '../errors.ts';
 import type { AbsentRow } from '../model/absence.ts';
 import type { UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
@@ -32,21 +31,6 @@ export interface UsersPlan {
   readonly verdict: GuardVerdict;
 }
 
-/** Credentials of another team, or a listing of other people: nothing more is read. */
-export async function checkOverlap(mirror: Pick<MirrorPort, 'readOverlap'>, team: Team): Promise<void> {
-  const listed = team.members.map(({ id }) => id);
-  const { known, population } = await mirror.readOverlap(listed);
-  const smaller = Math.min(listed.length, population);
-  if (smaller < 3 || known * 2 >= smaller) return;
-  throw new MusterdError(
-    'wrong-team',
-    `The service lists ${listed.length} members, and the mirror knows ${known} of them among its ${population} users`,
-    {
-      hint: 'These look like two different teams. Check the credentials and the database; neither side was written to.',
-    },
-  );
-}
-
 /** What the roster as a whole says of this pass. */
 export function noteRoster({ users, members, rejected, unresolved }: Roster, findings: Findings): void {
   findings.count('users_read', users.size);
@@ -69,7 +53,6 @@ export async function planUsers(
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<UsersPlan> {
   findings.event({ kind: 'step', step: 'users' });
-  await checkOverlap(mirror, team);
   const roster = await readRoster(service, mirror, team, findings);
   const { users, members, unresolved } = roster;
   noteRoster(roster, findings);

@@ -99,8 +99,11 @@ export function onlyGuarded(plan: UserPlan, guarded: UserPlan): UserPlan {
   return { ...withoutPushes(plan, unseen), releases };
 }
 
-/** Stands for these rows with these values: any other row, value, base or value of the service makes another hash. */
-export function hashOf(pushes: readonly PlannedPush[]): string {
+/**
+ * Stands for these rows with these values: any other row, value, base or value of the service makes another hash.
+ * @param lacking fields that many users no longer have
+ */
+export function hashOf(pushes: readonly PlannedPush[], lacking: readonly Field[] = []): string {
   const sorted = pushes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
   const rows = sorted.map((push) => [
     push.userId,
@@ -110,5 +113,6 @@ export function hashOf(pushes: readonly PlannedPush[]): string {
       return [push.base[field] ?? null, push.patch[field] ?? null, ...(moved ? [shown] : [])];
     }),
   ]);
-  return createHash('sha256').update(toJson(rows)).digest('hex').slice(0, 12);
+  const all = lacking.length === 0 ? rows : [...rows, ...fields.filter((field) => lacking.includes(field))];
+  return createHash('sha256').update(toJson(all)).digest('hex').slice(0, 12);
 }

@@ -4,7 +4,9 @@ import type {
   AbsenceGrounds,
   ListedResource,
   MirroredResource,
+  Overlap,
   RefreshResult,
+  WithheldAbsence,
 } from '../model/absence.ts';
 import type { Intent, IntentResult, Tries, UserPlan, UserState } from '../model/change.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
@@ -81,8 +83,7 @@ export interface MirrorPort {
   readPresentUsers(): Promise<readonly PresentUser[]>;
   readIntents(): Promise<readonly Intent[]>;
   readGuardHistory(): Promise<GuardHistory>;
-  /** How many of the listed users the mirror has, and how many users it has. */
-  readOverlap(listed: readonly Id[]): Promise<{ readonly known: number; readonly population: number }>;
+  readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
   readListingMemory(resource: ListedResource): Promise<ListingMemory>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
   /** What a refresh would do; writes nothing. */
@@ -100,6 +101,11 @@ export interface MirrorWriter {
   applyTeam(team: Team): Promise<void>;
   /** Writes, ledger, holds and releases of these plans; answers whose row was locked or had changed. */
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
+  /**
+   * Keeps it for a person to decide about before any complete pass has missed these rows.
+   * @returns whether it is not what waited before
+   */
+  applyWithheld(resource: MirroredResource, withheld: WithheldAbsence, scope: string): Promise<boolean>;
   /** Answers the rows that an editor holds: they are called gone by a later run. */
   applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<readonly Id[]>;
   /** Counts one more pass in which these users were shown older than before. */

@@ -11,6 +11,7 @@
  * A plan is the same up to step 3 and the comparison of the listings, with nothing written on either side.
  */
 import { ServiceError } from '../errors.ts';
+import type { WithheldAbsence } from '../model/absence.ts';
 import type { Segment } from '../model/contact-count.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
@@ -25,8 +26,9 @@ import {
 import type { Findings } from './findings.ts';
 import { isPush } from './guard.ts';
 import type { GuardSettings } from './limits.ts';
+import { judgeOverlap, stopReplaced } from './overlap.ts';
 import { planEdited } from './plan-edited.ts';
-import { checkOverlap, type Places, planUsers, type UsersPlan } from './plan-users.ts';
+import { type Places, planUsers, type UsersPlan } from './plan-users.ts';
 import { hashOf } from './planned-push.ts';
 import type { Policy } from './policy.ts';
 import { pushEdits, settleIntents } from './push.ts';
@@ -85,17 +87,18 @@ async function costOf(
   return { users: all.length, requests: countRequests(batches, roster.users) };
 }
 
-/** What would be done to the users and the listings. Reads only. */
-export async function plan(
-  places: Places,
-  team: Team,
-  settings: ReconcileSettings,
-): Promise<{
+export interface Planned {
+  /** Too few people in common: a run would end before all of this, until a person agrees. */
+  readonly replaced: WithheldAbsence | null;
   readonly users: UsersPlan;
   readonly listings: readonly ListingsPlan[];
   readonly cost: PushCost;
-}> {
+}
+
+/** What would be done to the users and the listings. Reads only. */
+export async function plan(places: Places, team: Team, settings: ReconcileSettings): Promise<Planned> {
   const { findings, mirror } = places;
+  const replaced = await judgeOverlap(mirror, team, settings.scope);
   const users = await planUsers(places, team, settings);
   countPlans(users.plans, findings);
   notePostponed(users.verdict.postponed, findings);
@@ -113,7 +116,7 @@ export async function plan(
       await planRefresh(listedContactFields(service, mirror), mirror, settings, findings),
     ),
   );
-  return { users, listings, cost: await costOf(mirror, users, settings.push) };
+  return { replaced, users, listings, cost: await costOf(mirror, users, settings.push) };
 }
 
 /** Whatever is reconciled with the users of a team, or with those who were edited. @returns whether the guard stopped the run */
@@ -135,14 +138,22 @@ async function reconcileUsers(
     sendByMs: Number.NEGATIVE_INFINITY,
     breaker: { open: false, unanswered: 0 },
   };
-  await checkOverlap(mirror, team);
+  if (await stopReplaced(places, team, settings.scope)) return true;
   await settleIntents(push, pushSettings);
   const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings);
-  const { refused, waiting, kept, approved, stopped, isNews } = users.verdict;
-  const hash = hashOf(waiting);
-  const plan = refused.length === 0 ? null : { hash, reasons: refused, pushes: waiting };
-  await mirror.applyRefusedPlan({ plan, isNews, kept });
-  if (plan !== null) findings.refuse({ hash, reasons: refused, users: waiting.length, stopped, isNews });
+  const { refused, waiting, lacking, kept, drifting, approved, stopped, isNews } = users.verdict;
+  const hash = hashOf(waiting, lacking);
+  const plan = refused.length === 0 ? null : { hash, reasons: refused, pushes: waiting, lacking };
+  await mirror.applyRefusedPlan({ plan, isNews, kept, drifting });
+  if (plan !== null)
+    findings.refuse({
+      hash: waiting.length === 0 && lacking.length === 0 ? null : hash,
+      reasons: refused,
+      users: waiting.length,
+      stopped,
+      isNews,
+      what: 'pushes',
+    });
   if (stopped) return true;
   notePostponed(users.verdict.postponed, findings);
   await mirror.applyTeam(team);

@@ -29,6 +29,8 @@ const nobody: GuardHistory = {
   isOld: false,
   kept: [],
   gone: new Set(),
+  lacking: [],
+  accepted: [],
 };
 const mirrorWins: Policy = { ...holdAll, email: 'mirror-wins' };
 
@@ -527,5 +529,48 @@ describe('a plan that is made anew before it is sent', () => {
     expect(kept.moves.map(({ field }) => field)).toEqual(Object.keys(sent));
     // What is not sent keeps its hold.
     expect(kept.releases.includes('email')).toBe('email' in sent);
+  });
+});
+
+describe('a field that many users no longer have', () => {
+  const lacking = ({ isBack = false, ...given }: Edits & { readonly isBack?: boolean }) => {
+    const view = viewOf(given);
+    const states = view.states.map((state): UserState => {
+      const { phone: _, ...service } = state.service ?? { id: state.id, raw: {} };
+      return isBack || state.id > 20n ? state : { ...state, service };
+    });
+    const verdict = guard({ ...view, states }, settings);
+    return {
+      refused: verdict.refused.length,
+      stopped: verdict.stopped,
+      lacking: verdict.lacking,
+      drifting: verdict.drifting,
+    };
+  };
+  const waits: Partial<GuardHistory> = { waiting: [], lacking: ['phone'] };
+  it.each([
+    ['by everybody', {}, true, ['phone'], ['phone']],
+    ['that is said already', { history: waits }, false, ['phone'], ['phone']],
+    ['that somebody agreed to', { history: { accepted: ['phone'] } }, false, [], ['phone']],
+    ['where they agreed to another', { history: { accepted: ['email'] } }, true, ['phone'], ['phone']],
+    ['which they have again', { isBack: true, history: waits }, false, [], []],
+    ['of whom not all were read', { isWhole: false, isBack: true, history: waits }, false, ['phone'], null],
+    [
+      'of whom not all were read, and somebody agreed',
+      { isWhole: false, isBack: true, history: { ...waits, accepted: ['phone'] } },
+      false,
+      [],
+      null,
+    ],
+  ] as const)('%s', (_, given, stopped, fields, drifting) => {
+    const refused = fields.length;
+    expect(lacking(given)).toEqual({ refused, stopped, lacking: fields, drifting });
+  });
+
+  it('makes another plan of the same pushes', () => {
+    const { waiting } = judge({ edits: many(8) });
+    expect(hashOf(waiting, [])).toBe(hashOf(waiting));
+    expect(new Set([hashOf(waiting), hashOf(waiting, ['phone']), hashOf(waiting, ['email'])]).size).toBe(3);
+    expect(hashOf([], ['phone', 'email'])).toBe(hashOf([], ['email', 'phone']));
   });
 });

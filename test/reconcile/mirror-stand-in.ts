@@ -183,12 +183,15 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
         isOld: false,
         kept: [],
         gone: new Set(),
+        lacking: [],
+        accepted: [],
       }),
     readPresentUsers: () => Promise.resolve([]),
     readEditedUsers: () => Promise.resolve([...mirror.states.keys()].map((id) => ({ id, resolved: true }))),
     readAbsenceGrounds: () => Promise.resolve({ scope: null, decided: new Map() }),
-    readOverlap: () => Promise.resolve({ known: 0, population: 0 }),
+    readOverlap: () => Promise.resolve({ known: 0, population: 0, unlisted: [], name: null }),
     applyRefusedPlan: () => Promise.resolve(),
+    applyWithheld: notAsked,
     readDifferingUsers: (users) => Promise.resolve(users.map((user) => stateOf(mirror, user.id, user))),
     readUnseenUsers: (seen, listed) =>
       Promise.resolve(

@@ -187,7 +187,7 @@ describe('the guard', () => {
 
   it('stops when the credentials show other people under the same team id', async () => {
     await open();
-    const other = await createStage({ emulator: { users: 50, seed: 9 } });
+    const other = await createStage({ emulator: { users: 50, seed: 9, name: 'Another team' } });
     try {
       for (const { id } of other.emulator.team.users()) other.emulator.team.removeUser(id);
       for (let i = 0; i < 40; i += 1)
@@ -197,6 +197,7 @@ describe('the guard', () => {
         DATABASE_URL: stage.url,
       });
       expect(stderr).toContain('two different teams');
+      expect(stderr).toContain('it calls the team "Another team"');
       expect(code).toBe(78);
       expect(other.emulator.requests.map(({ path }) => path)).toEqual(['/v1/team']);
     } finally {

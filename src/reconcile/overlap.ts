@@ -1,0 +1,74 @@
+/**
+ * Whether the people whom the service lists are those of the mirror. The id of the team is compared before
+ * (`pinTeam`); of what is left:
+ *
+ * | of the smaller side in common           | name of the team       | what happens                        |
+ * |-----------------------------------------|------------------------|-------------------------------------|
+ * | half or more, or it is fewer than three | ·                      | the run goes on                     |
+ * | less                                    | another                | `wrong-team`                        |
+ * | less                                    | the same, or not known | it waits until a person agrees that |
+ * |                                         |                        | whoever is no longer listed has left|
+ *
+ * Whoever a person agreed has left is no longer on the mirror's side (`musterd approve`).
+ */
+import { MusterdError } from '../errors.ts';
+import type { WithheldAbsence } from '../model/absence.ts';
+import type { Team } from '../model/team.ts';
+import { absenceHash, type Scope, scopeOf } from './absence.ts';
+import type { WritablePlaces } from './apply-users.ts';
+import type { MirrorPort } from './ports.ts';
+
+/** A team of one or two is replaced all the time. */
+const tooFew = 3;
+
+/**
+ * @returns the users who are no longer listed, where too few of the others are known; `null`: the run may go on
+ * @throws MusterdError `wrong-team`
+ */
+export async function judgeOverlap(
+  mirror: Pick<MirrorPort, 'readOverlap'>,
+  team: Team,
+  scope: Scope,
+): Promise<WithheldAbsence | null> {
+  const listed = team.members.map(({ id }) => id);
+  const { known, population, name, unlisted } = await mirror.readOverlap(listed, scopeOf('users', scope));
+  const smaller = Math.min(listed.length, population);
+  if (smaller < tooFew || known * 2 >= smaller) return null;
+  const counts = `The service lists ${listed.length} members, and the mirror knows ${known} of them among its ${population} users`;
+  if (name !== null && team.name !== null && name !== team.name) {
+    throw new MusterdError(
+      'wrong-team',
+      `${counts}; it calls the team "${team.name}", the mirror "${name}"`,
+      {
+        hint: 'These look like two different teams. Check the credentials and the database; neither side was written to.',
+      },
+    );
+  }
+  return { hash: absenceHash('users', unlisted), reason: counts, ids: unlisted };
+}
+
+/** What a person is told, and what to do about it. */
+export function sayReplaced({ reason, hash, ids }: WithheldAbsence): string {
+  return `${reason}: if these are the right credentials and database, ${ids.length} users have left; agree to it with "musterd approve ${hash} --reason …"`;
+}
+
+/** @returns whether too few of the people whom the service lists are the mirror's, and nobody has agreed to that yet */
+export async function stopReplaced(
+  { mirror, findings }: Pick<WritablePlaces, 'mirror' | 'findings'>,
+  team: Team,
+  scope: Scope,
+): Promise<boolean> {
+  const replaced = await judgeOverlap(mirror, team, scope);
+  if (replaced === null) return false;
+  const isNews = await mirror.applyWithheld('users', replaced, scopeOf('users', scope));
+  const { hash, ids } = replaced;
+  findings.refuse({
+    hash,
+    reasons: [sayReplaced(replaced)],
+    users: ids.length,
+    stopped: true,
+    isNews,
+    what: 'departures',
+  });
+  return true;
+}

@@ -1,0 +1,227 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { RunReport } from '../../src/app.ts';
+import { absenceDoubts } from '../../src/reconcile/absence.ts';
+import { brakeWords } from '../../src/reconcile/brakes.ts';
+import { type massLimits, planLimits } from '../../src/reconcile/limits.ts';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
+
+/** Everything that stops something until a person decides: a reason that is added does not compile without its play. */
+type Stop =
+  | `limit ${keyof typeof massLimits | 'drift'}`
+  | `brake ${keyof typeof brakeWords}`
+  | `absence ${keyof typeof absenceDoubts | 'left'}`
+  | 'overlap';
+
+type Command = readonly string[];
+
+interface Play {
+  readonly options: StageOptions;
+  /** Settings after the first run. */
+  readonly later?: NonNullable<Parameters<Stage['run']>[0]>;
+  readonly cause: (stage: Stage) => Promise<unknown>;
+  /** What people are told. */
+  readonly says: string;
+  readonly wayOut: (stage: Stage, report: RunReport) => Promise<readonly Command[]>;
+  /** What had been stopped. */
+  readonly freed: (stage: Stage) => Promise<unknown>;
+  readonly becomes: unknown;
+}
+
+const edit = (stage: Stage, count: number, from = 0) =>
+  stage.sql(`update mirror.users set email = 'new' || id || '@example.com'
+    where id in (select id from mirror.users order by id offset ${from} limit ${count})`);
+/** How many of the edits are on the service. */
+const arrived = (stage: Stage) =>
+  Promise.resolve(stage.emulator.team.users().filter(({ email }) => email?.startsWith('new')).length);
+const approve = (hash: string | null | undefined): Command => ['approve', hash ?? '', '--reason', 'it is so'];
+const approvePlan = (_: Stage, { refusal }: RunReport) => Promise.resolve([approve(refusal?.hash)]);
+const pushes = (users: number, count: number, says: string): Play => ({
+  options: { emulator: { users, tags: 1, fields: 1 } },
+  cause: (stage) => edit(stage, count),
+  says,
+  wayOut: approvePlan,
+  freed: arrived,
+  becomes: count,
+});
+
+const someone = (stage: Stage, not: number = 0) =>
+  stage.emulator.team
+    .users()
+    .find(({ id, email, phone }) => id !== not && email !== null && phone !== null) ?? {
+    id: 0,
+    email: '',
+    phone: '',
+  };
+/** One is to get an address that another has. */
+const shared = (field: 'email' | 'phone'): Play => ({
+  options: { emulator: { users: 30, tags: 1, fields: 1 } },
+  cause: (stage) => {
+    const one = someone(stage);
+    return stage.sql(
+      `update mirror.users set ${field} = '${someone(stage, one.id)[field]}' where id = ${one.id}`,
+    );
+  },
+  says: `has or is to get the same ${field}`,
+  wayOut: (stage) => Promise.resolve([['resolve', String(someone(stage).id), field, '--take', 'mirror']]),
+  freed: (stage) => {
+    const one = stage.emulator.team.users().find(({ id }) => id === Number(stage.updates()[0]?.['id']));
+    return Promise.resolve(one?.[field] === someone(stage, one?.id)[field]);
+  },
+  becomes: true,
+});
+
+const missingTags = (count: number, settings: object, says: string): Play => ({
+  options: {
+    emulator: { users: 3, tags: 12, fields: 1 },
+    config: { absence: { confirmAfterMs: 0, ...settings } },
+  },
+  cause: (stage) => {
+    for (const { id } of stage.emulator.team.tags().slice(0, count)) stage.emulator.team.removeTag(id);
+    return Promise.resolve();
+  },
+  says,
+  wayOut: async (stage) =>
+    (await stage.sql(`select hash from sync.withheld_absences where state = 'waiting'`)).map(([hash]) =>
+      approve(hash),
+    ),
+  freed: async (stage) =>
+    Number((await stage.sql('select count(*) from mirror.tags where gone_at is not null'))[0]?.[0]),
+  becomes: count,
+});
+
+const plays: Readonly<Record<Stop, Play>> = {
+  'limit rows': pushes(100, 26, 'more than the limit of 25'),
+  'limit everybody': pushes(3, 3, 'every one of the 3 users would be pushed'),
+  'limit day': {
+    ...pushes(100, 1, 'would have been pushed within a day'),
+    cause: async (stage) => {
+      for (const from of [0, 25]) {
+        await edit(stage, 25, from);
+        await stage.run();
+      }
+      await edit(stage, 1, 50);
+    },
+    becomes: 51,
+  },
+  'limit drift': {
+    ...pushes(100, 1, 'no longer have a phone'),
+    cause: (stage) => {
+      stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
+        body.replace(/"phone":"\d+",/g, ''),
+      );
+      return edit(stage, 1);
+    },
+  },
+  'brake email': shared('email'),
+  'brake phone': shared('phone'),
+  'brake roles': {
+    ...shared('email'),
+    options: { emulator: { users: 30, tags: 1, fields: 1 }, config: { guard: { maxRoleChanges: 0 } } },
+    cause: (stage) =>
+      stage.sql(
+        `update mirror.users set role_id = case role_id when 4 then 2 else 4 end where id = ${someone(stage).id}`,
+      ),
+    says: '1 roles would change in one run, more than 0',
+    wayOut: (stage) =>
+      Promise.resolve([['resolve', String(someone(stage).id), 'role_id', '--take', 'mirror']]),
+    freed: (stage) => Promise.resolve(stage.updates().length),
+    becomes: 1,
+  },
+  'brake administrators': {
+    ...shared('email'),
+    cause: async (stage) => {
+      const [one, ...others] = stage.emulator.team.users().filter(({ roleId }) => roleId === 1);
+      for (const { id } of others) stage.emulator.team.editUser(id, { roleId: 4 });
+      await stage.run();
+      await stage.sql(`update mirror.users set role_id = 4 where id = ${one?.id}`);
+    },
+    says: 'no administrator would be left',
+    wayOut: async (stage) =>
+      (await stage.sql('select user_id from report.held')).map(([id = '']) => [
+        'resolve',
+        id,
+        'role_id',
+        '--take',
+        'mirror',
+      ]),
+    freed: (stage) =>
+      Promise.resolve(stage.emulator.team.users().filter(({ roleId }) => roleId === 1).length),
+    becomes: 0,
+  },
+  'absence empty': missingTags(12, {}, 'an empty list proves nothing'),
+  'absence half': missingTags(7, {}, '7 of 12 rows are missing, more than half'),
+  'absence limit': missingTags(5, { maxRows: 3, maxShare: 0.1 }, 'more than the limit of 3'),
+  'absence scope': {
+    ...missingTags(1, {}, 'the settings ask for something else than before'),
+    later: { absence: { confirmAfterMs: 0 }, scope: { tags: { archived: false }, contactFields: {} } },
+  },
+  'absence left': {
+    ...missingTags(7, {}, '6 missing rows were left out of an approval'),
+    cause: async (stage) => {
+      await missingTags(7, {}, '').cause(stage);
+      await stage.run();
+      const [[hash = '', id = ''] = []] = await stage.sql(
+        `select hash, ids[1] from sync.withheld_absences where state = 'waiting'`,
+      );
+      await succeed(stage, [...approve(hash), '--only', id]);
+    },
+  },
+  overlap: {
+    ...pushes(3, 0, 'the mirror knows 1 of them among its 3 users'),
+    cause: (stage) => {
+      const [, ...left] = stage.emulator.team.users();
+      for (const { id } of left) stage.emulator.team.removeUser(id);
+      for (const n of [1, 2]) stage.emulator.team.addUser({ first: 'New', email: `new${n}@example.com` });
+      return Promise.resolve();
+    },
+    freed: async (stage) =>
+      Number((await stage.sql(`select count(*) from mirror.users where first_name = 'New'`))[0]?.[0]),
+    becomes: 2,
+  },
+};
+
+async function succeed(stage: Stage, args: Command): Promise<void> {
+  const { code, stderr } = await runMusterd(args, {
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__log__level: 'error',
+  });
+  expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
+}
+
+describe('whatever stops something until a person decides has a way out', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  it.each(Object.entries(plays))('%s', async (_, { options, later, cause, says, wayOut, freed, becomes }) => {
+    stage = await createStage(options);
+    await stage.run();
+    await cause(stage);
+    stage.emulator.clearRequests();
+    const stopped = await stage.run(later);
+    const held = await stage.sql('select detail from report.held');
+    expect([...stopped.reasons, ...held.flat()].join('\n')).toContain(says);
+    expect(await freed(stage)).not.toEqual(becomes);
+    // It does not end by itself.
+    const again = await stage.run(later);
+    expect(again.waiting + again.reasons.length).toBeGreaterThan(0);
+    expect(await freed(stage)).not.toEqual(becomes);
+
+    for (const command of await wayOut(stage, again)) await succeed(stage, command);
+    expect(await stage.run(later)).toMatchObject({ outcome: 'complete', waiting: 0, refusal: null });
+    expect(await freed(stage)).toEqual(becomes);
+    expect(await stage.run(later)).toMatchObject({ outcome: 'complete', waiting: 0, refusal: null });
+  });
+
+  it('is played for every reason that there is', async () => {
+    stage = await createStage({ emulator: { users: 1, tags: 0, fields: 0 } });
+    expect(Object.keys(plays)).toEqual([
+      ...planLimits.map((name) => `limit ${name}`),
+      ...Object.keys(brakeWords).map((name) => `brake ${name}`),
+      ...Object.keys(absenceDoubts).map((name) => `absence ${name}`),
+      'absence left',
+      'overlap',
+    ]);
+  });
+});
