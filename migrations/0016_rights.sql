@@ -57,8 +57,8 @@ begin
                 then 'known' else 'guessed' end
     into new.name_split
     from (
-      select coalesce(new.first_name <> b.first_name, false) as first_waits,
-             coalesce(new.last_name <> b.last_name, false) as last_waits,
+      select coalesce(b.name <> '' and new.first_name <> b.first_name, false) as first_waits,
+             coalesce(b.name <> '' and new.last_name <> b.last_name, false) as last_waits,
              (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name) as changes,
              exists (
                select from sync.held_fields h

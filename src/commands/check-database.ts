@@ -1,6 +1,6 @@
 import type { Database } from '../mirror/database.ts';
 import { pendingMigrations } from '../mirror/migrate.ts';
-import { missingPrivileges, readServer } from '../mirror/probes.ts';
+import { missingPrivileges, openSchemas, readServer } from '../mirror/probes.ts';
 import type { Report } from './check-report.ts';
 
 /** Version, encoding, migrations, privileges. @returns whether the schema is there and complete */
@@ -21,6 +21,15 @@ export async function checkDatabase(db: Database<unknown>, report: Report): Prom
     const missing = await missingPrivileges(db);
     if (missing.length > 0) report.add('privileges', 'fail', `${user} lacks ${missing.join(', ')}`);
     else report.add('privileges', 'ok', 'all that a run needs');
+    const open = await openSchemas(db);
+    const advice = open.map((name) => `revoke create on schema ${name} from …`).join('; ');
+    if (open.length === 0) report.add('search_path', 'ok', 'nobody else creates in its schemas');
+    else
+      report.add(
+        'search_path',
+        'note',
+        `others may create functions in it, which people's SQL calls: ${advice}`,
+      );
     return true;
   } catch (error) {
     report.fail('database', error);

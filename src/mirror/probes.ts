@@ -32,6 +32,21 @@ export async function missingPrivileges<T>({ kysely }: Database<T>): Promise<rea
   return rows.map(({ missing }) => missing);
 }
 
+/** The schemas of the search_path in which somebody else may create functions, the owner of the database apart. */
+export async function openSchemas<T>({ kysely }: Database<T>): Promise<readonly string[]> {
+  const { rows } = await sql<{ schema: string }>`
+    select distinct n.nspname as schema
+    from pg_settings s
+    join pg_namespace n on n.nspname = any (
+      regexp_split_to_array(replace(replace(s.reset_val, '"$user"', current_user), '"', ''), '\\s*,\\s*'))
+    cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+    left join pg_roles r on r.oid = a.grantee
+    where s.name = 'search_path' and a.privilege_type = 'CREATE'
+      and (a.grantee = 0 or (not r.rolsuper and r.rolname not in ('pg_database_owner', current_user)))
+    order by 1`.execute(kysely);
+  return rows.map(({ schema }) => schema);
+}
+
 export async function readServer<T>({
   kysely,
 }: Database<T>): Promise<{ readonly version: string; readonly encoding: string; readonly user: string }> {

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runPlan, runReconcile } from '../../src/app.ts';
+import { checkDatabase } from '../../src/commands/check-database.ts';
+import { createReport } from '../../src/commands/check-report.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
@@ -116,5 +118,23 @@ describe.each(servers())('a neighbour with functions in public on $name', (serve
       asOwner.kysely,
     );
     expect(rows).toEqual([]);
+  });
+
+  it('is told of by check, until nobody else may create there', async () => {
+    const finding = async () => {
+      const report = createReport();
+      expect(await checkDatabase(asOwner, report)).toBe(true);
+      return report.findings.find(({ check }) => check === 'search_path');
+    };
+    await migrate(asOwner);
+    const detail = expect.stringContaining('revoke create on schema public from') as string;
+    expect(await finding()).toMatchObject({ verdict: 'note', detail });
+    await runSqlText(
+      asOwner,
+      `revoke create on schema public from ${hostile}; grant create on schema public to public`,
+    );
+    expect(await finding()).toMatchObject({ verdict: 'note', detail });
+    await runSqlText(asOwner, 'revoke create on schema public from public');
+    expect(await finding()).toMatchObject({ verdict: 'ok' });
   });
 });

@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto';
+import { CompiledQuery } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { migrate } from '../../src/mirror/migrate.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { servers } from '../support/servers.ts';
+
+/**
+ * Who may do what, as in "What each role can do" of docs/operations.md: of each table and view the rights to select,
+ * insert, update, delete and truncate, `(…)` with columns where not all. A new one belongs into one of these groups,
+ * or gets one of its own.
+ */
+const reads = { daemon: 'select', reader: 'select', editor: 'select', roleEditor: 'select' };
+const all = 'select insert update delete truncate';
+const works = 'select insert update delete';
+const lookups = 'select(added_at,email,phone,team_id)';
+const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: string })[] = [
+  {
+    places: 'mirror.teams mirror.tags mirror.contact_fields mirror.contact_counts mirror.team_roles',
+    ...reads,
+    owner: all,
+    daemon: works,
+    nobody: '',
+  },
+  {
+    places: 'mirror.users',
+    owner: all,
+    daemon: works,
+    reader: 'select',
+    editor: 'select update(email,first_name,last_name,name_split,phone)',
+    roleEditor: 'select update(role_id)',
+    nobody: '',
+  },
+  {
+    places: 'mirror.user_lookups',
+    owner: all,
+    daemon: works,
+    reader: lookups,
+    editor: `${lookups} insert(email,phone,team_id) delete`,
+    roleEditor: lookups,
+    nobody: '',
+  },
+  {
+    places:
+      'sync.absences sync.changes sync.credentials sync.due sync.held_fields sync.leases sync.listings sync.migration_lock sync.migrations sync.plans sync.probes sync.rate_limits sync.rejected_rows sync.runs sync.scopes sync.stale_rows sync.teams sync.user_base sync.withheld_absences',
+    owner: all,
+    daemon: works,
+    reader: '',
+    editor: '',
+    roleEditor: '',
+    nobody: '',
+  },
+  {
+    places:
+      'report.changes report.contact_counts_daily report.contact_fields report.held report.pending report.roster report.runs report.tags',
+    ...reads,
+    owner: all,
+    nobody: '',
+  },
+];
+
+/** Functions that whoever reads or edits calls without knowing, and those that nobody but the owner may call. */
+const functions = {
+  everybody:
+    'mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams()',
+  owner: 'mirror.check_user_edit() mirror.tell_of_edits()',
+};
+
+type Who = 'owner' | 'daemon' | 'reader' | 'editor' | 'roleEditor' | 'nobody';
+const people = ['reader', 'editor', 'roleEditor', 'nobody'] as const;
+const advice =
+  'decide who may do what with it: in test/mirror/least-privilege.test.ts and in docs/operations.md';
+
+/** The rights of a role on all that has rows. Without the right to the schema, none. */
+const rightsOf = (role: string) => `
+  select c.oid::regclass::text, case when has_schema_privilege('${role}', c.relnamespace, 'usage') then coalesce((
+    select string_agg(p.name || case when has_table_privilege('${role}', c.oid, p.name) then '' else '(' || p.columns || ')' end, ' ' order by p.place)
+    from (
+      select v.name, v.place, string_agg(a.attname, ',' order by a.attname) as columns
+      from (values ('select', 1), ('insert', 2), ('update', 3), ('delete', 4), ('truncate', 5)) v (name, place)
+      left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and v.place < 4
+        and has_column_privilege('${role}', c.oid, a.attnum, v.name)
+      group by v.name, v.place
+    ) p
+    where has_table_privilege('${role}', c.oid, p.name) or p.columns is not null
+  ), '') else '' end
+  from pg_class c
+  where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and c.relkind in ('r', 'p', 'v', 'm', 'f')
+  order by 1`;
+
+describe.each(servers())('least privilege on $name', (server) => {
+  const suffix = randomBytes(4).toString('hex');
+  const name = `musterd_test_${suffix}`;
+  const roles: Readonly<Record<Who, string>> = {
+    owner: `test_owner_${suffix}`,
+    daemon: `test_daemon_${suffix}`,
+    reader: 'musterd_reader',
+    editor: 'musterd_editor',
+    roleEditor: 'musterd_role_editor',
+    nobody: `test_nobody_${suffix}`,
+  };
+  let admin: Database<unknown>;
+  let db: Database<unknown>;
+  const rows = async (text: string) => (await runSqlText(db, text)).rows as [string, string][];
+
+  beforeAll(async () => {
+    admin = createDatabase({ url: server.url });
+    for (const role of [roles.owner, roles.daemon, roles.nobody])
+      await runSqlText(admin, `create role ${role} login password 'secret'`);
+    await runSqlText(admin, `create database ${name} owner ${roles.owner} template template0`);
+    const url = new URL(server.url);
+    url.pathname = `/${name}`;
+    db = createDatabase({ url: url.href });
+    [url.username, url.password] = [roles.owner, 'secret'];
+    const owner = createDatabase({ url: url.href });
+    await migrate(owner);
+    // As in docs/operations.md.
+    await runSqlText(
+      owner,
+      `grant usage on schema mirror, sync, report to ${roles.daemon};
+       grant select, insert, update, delete on all tables in schema mirror, sync to ${roles.daemon};
+       grant select on all tables in schema report to ${roles.daemon}`,
+    );
+    await owner.close();
+  });
+  afterAll(async () => {
+    await db.close();
+    await runSqlText(admin, `drop database ${name} with (force)`);
+    await runSqlText(admin, `drop role ${roles.owner}, ${roles.daemon}, ${roles.nobody}`);
+    await admin.close();
+  });
+
+  const decided = (who: Who) =>
+    decisions
+      .flatMap(({ places, ...of }) => places.split(' ').map((place) => [place, of[who]]))
+      .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
+
+  it.each(['owner', 'daemon', ...people] as const)(
+    '%s may do what was decided with each table and view',
+    async (who) => {
+      const found = (await rows(rightsOf(roles[who]))).toSorted(([a], [b]) => (a < b ? -1 : 1));
+      expect(found, advice).toEqual(decided(who));
+    },
+  );
+
+  it('each function is for those for whom it was decided', async () => {
+    const found = async (condition: string) =>
+      (
+        await rows(`select p.oid::regprocedure::text from pg_proc p
+          where p.pronamespace::regnamespace::text in ('mirror', 'sync', 'report') and ${condition} order by 1`)
+      ).map(([signature]) => signature);
+    const [everybody, owner] = [functions.everybody.split(' '), functions.owner.split(' ')];
+    expect(await found('true'), advice).toEqual([...everybody, ...owner].toSorted());
+    for (const who of people)
+      expect(await found(`has_function_privilege('${roles[who]}', p.oid, 'execute')`), advice).toEqual(
+        everybody,
+      );
+  });
+
+  it('nobody but the owner and a daemon is believed to be musterd, and nobody but the owner creates', async () => {
+    for (const who of ['owner', 'daemon', ...people] as const) {
+      const believed = await db
+        .transaction(async (tx) => {
+          await tx.executeQuery(
+            CompiledQuery.raw(`set local role ${roles[who]}; set local musterd.writing = 'on'`),
+          );
+          return await tx.executeQuery<{ is: boolean }>(
+            CompiledQuery.raw('select mirror.is_musterd() as is'),
+          );
+        })
+        .then(
+          (answer) => answer.rows[0]?.is,
+          (error: unknown) => String(error),
+        );
+      const creates = await rows(
+        `select nspname, '' from pg_namespace where nspname in ('mirror', 'sync', 'report') and has_schema_privilege('${roles[who]}', oid, 'create')`,
+      );
+      const expected =
+        who === 'nobody'
+          ? expect.stringContaining('permission denied for schema')
+          : who === 'owner' || who === 'daemon';
+      expect([who, believed, creates.length]).toEqual([who, expected, who === 'owner' ? 3 : 0]);
+    }
+  });
+
+  /** What that role is told, in a transaction that comes to nothing. */
+  const attempt = (role: string, statement: string) =>
+    db
+      .transaction(async (tx) => {
+        await tx.executeQuery(CompiledQuery.raw(`set local role ${role}`));
+        await tx.executeQuery(CompiledQuery.raw(statement));
+        throw new Error('done');
+      })
+      .catch((error: unknown) => (error instanceof Error ? error.message : ''));
+
+  it.each(people)('%s is refused the rest when it is tried', async (who) => {
+    for (const [place = '', rights = ''] of decided(who)) {
+      const columns = (
+        await rows(
+          `select attname from pg_attribute where attrelid = '${place}'::regclass and attnum > 0 and not attisdropped`,
+        )
+      ).flat();
+      const tries: readonly (readonly [string, string])[] = [
+        ['select', `select * from ${place}`],
+        ['insert', `insert into ${place} default values`],
+        ['delete', `delete from ${place}`],
+        ...(place.startsWith('report.') ? [] : [['truncate', `truncate ${place}`] as const]),
+        ...columns.map((column) => [`update(${column})`, `update ${place} set ${column} = default`] as const),
+      ];
+      const told =
+        /^(?:permission denied for (?:table|view|schema) |cannot (?:insert into|update|delete from) (?:view|column) )/;
+      const mayUpdate = /update\((.*?)\)/.exec(rights)?.[1]?.split(',') ?? [];
+      for (const [right, statement] of tries) {
+        const may =
+          rights.split(' ').includes(right) ||
+          (right === 'insert' && rights.includes('insert(')) ||
+          mayUpdate.some((column) => right === `update(${column})`);
+        const answer = await attempt(roles[who], statement);
+        const denied = expect.stringMatching(told) as string;
+        expect([statement, answer]).toEqual([statement, may ? expect.not.stringMatching(told) : denied]);
+      }
+    }
+  });
+});
