@@ -4,7 +4,7 @@ import { MusterdError } from '../errors.ts';
 import { readAddresses } from '../mirror/addresses.ts';
 import type { Database } from '../mirror/database.ts';
 import { takeLease } from '../mirror/lease.ts';
-import { keepsNameProbe } from '../mirror/name-safety.ts';
+import { endSuspicion, keepsNameProbe } from '../mirror/name-safety.ts';
 import { readName } from '../mirror/users-read.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
@@ -39,7 +39,8 @@ export async function probeWrites(
       lease === undefined ? {} : { beforeSend: () => lease.check(), atStart: () => lease.require() };
     const subject = { ...(await findSubject(service, team, db, who)), guard };
     try {
-      await probeEmail(service, subject, report);
+      const kept = await probeEmail(service, subject, report);
+      await db?.transaction((tx) => endSuspicion(tx, team.id, kept));
       await probePhone(service, subject, report);
     } finally {
       await restore(service, subject, report);
@@ -111,7 +112,7 @@ const keepsName = (user: ServiceUser, seen: ServiceUser) =>
   canonicalName(seen.name ?? '') === canonicalName(user.name ?? '');
 
 /** The email alone, in another case: does the name stay, and what is stored? */
-async function probeEmail(service: Client, subject: Subject, report: Report): Promise<void> {
+async function probeEmail(service: Client, subject: Subject, report: Report): Promise<boolean> {
   const { user } = subject;
   const [local = '', domain = ''] = user.email.split('@');
   const upper = local.toUpperCase() === local ? local.toLowerCase() : local.toUpperCase();
@@ -119,9 +120,10 @@ async function probeEmail(service: Client, subject: Subject, report: Report): Pr
   const seen = await update(service, subject, { email: tried });
   const kept = keepsName(user, seen);
   const stored = seen.email === tried ? 'as sent' : seen.email === user.email ? 'not changed' : 'normalised';
-  const detail = kept ? 'yes' : 'no: pushes of other fields stop, and the name is held';
+  const detail = kept ? 'yes' : 'no: the name goes along with pushes of other fields';
   report.probe(keepsNameProbe, { keeps_name: kept }, kept ? 'ok' : 'fail', detail);
   report.probe('case of a written email', { stored }, 'ok', stored);
+  return kept;
 }
 
 /** The phone as it is, in digits: how does it come back? */

@@ -1,60 +1,109 @@
 /** What updates without a name do to the name on this deployment, and what becomes of the names that they harm. */
 import { type Kysely, sql, type Transaction } from 'kysely';
-import type { IntentResult } from '../model/change.ts';
+import type { IntentResult, NameSafety } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 
 /** What `musterd check --write-probe` asks, and what a push without a name answers as well. */
 export const keepsNameProbe = 'an email alone keeps the name';
 
-/** Kept for good: the name is set right again some day, and the deployment is what it was all the same. */
-async function noteTouchedName<T>(tx: Transaction<T>, teamId: Id): Promise<void> {
+/** Whether an update had its effect and the name is there to be seen; an answer without a name tells nothing. */
+function showsName({ outcomes, seen }: IntentResult): boolean {
+  return Object.values(outcomes).includes('confirmed') && canonicalName(seen?.name ?? '') !== '';
+}
+
+/**
+ * Whoever was seen with a name after an update without one; what is known for certain stays. Of a push whose
+ * fields are settled one after another, what is left may lack the name that was sent: it is no evidence.
+ * @returns whether it is news
+ */
+export async function noteKeptName<T>(
+  tx: Transaction<T>,
+  teamId: Id,
+  changeIds: readonly bigint[],
+): Promise<boolean> {
+  const { rows } = await sql`
+    insert into sync.probes as p (team, probe, answer)
+    select team, ${keepsNameProbe}, '{"keeps_name": true}' from sync.teams where team_id = ${teamId}
+      and exists (
+        select from sync.changes c where c.change_id = any (${changeIds}::bigint[]) and not c.new ? 'name'
+          and c.state = 'closed' and c.outcome::text like '%"confirmed"%'
+      )
+    on conflict (team, probe) do update set answer = excluded.answer, probed_at = clock_timestamp()
+      where p.answer ? 'suspect'
+    returning team`.execute(tx);
+  return rows.length > 0;
+}
+
+/** Kept for good where no single user is suspected: a name is set right again some day, the deployment stays as it is. */
+async function noteHarm<T>(tx: Transaction<T>, teamId: Id, suspect: Id | null): Promise<void> {
   await sql`
     insert into sync.probes (team, probe, answer)
-    select team, ${keepsNameProbe}, '{"keeps_name": false}' from sync.teams where team_id = ${teamId}
+    select team, ${keepsNameProbe}, jsonb_strip_nulls(jsonb_build_object('keeps_name', false, 'suspect', ${suspect}::bigint))
+    from sync.teams where team_id = ${teamId}
     on conflict (team, probe) do update set answer = excluded.answer, probed_at = clock_timestamp()`.execute(
     tx,
   );
 }
 
 /**
- * Whoever was seen with a name after an update without one; whatever was noted before stays. Of a push whose
- * fields are settled one after another, what is left may lack the name that was sent: it is no evidence.
+ * Ends the holds of names that an update seemed to harm: it is known now whether it did. Where it did, base has what
+ * it left, and the next run puts the name back. Where it did not, somebody else changed the name, and base is again
+ * what it was before. Such a hold has the name unedited, and base moved since; no other hold is like that.
  */
-export async function noteKeptName<T>(
-  tx: Transaction<T>,
-  teamId: Id,
-  changeIds: readonly bigint[],
-): Promise<void> {
+export async function endSuspicion<T>(tx: Transaction<T>, teamId: Id, keepsName: boolean): Promise<void> {
   await sql`
-    insert into sync.probes (team, probe, answer)
-    select team, ${keepsNameProbe}, '{"keeps_name": true}' from sync.teams where team_id = ${teamId}
-      and exists (
-        select from sync.changes c where c.change_id = any (${changeIds}::bigint[]) and not c.new ? 'name'
-          and c.state = 'closed' and c.outcome::text like '%"confirmed"%'
-      )
-    on conflict (team, probe) do nothing`.execute(tx);
+    with ended as (
+      delete from sync.held_fields h using sync.user_base b
+      where h.team_id = ${teamId} and b.team_id = h.team_id and b.id = h.user_id
+        and h.field = 'name' and h.reason = 'conflict' and h.base_value = h.mirror_value
+        and (b.first_name, b.last_name) is distinct from (h.base_value ->> 'first', h.base_value ->> 'last')
+      returning h.user_id, h.base_value ->> 'first' as first_name, h.base_value ->> 'last' as last_name
+    )
+    update sync.user_base b set first_name = e.first_name, last_name = e.last_name,
+      name = btrim(e.first_name || ' ' || e.last_name), agreed_at = clock_timestamp()
+    from ended e where ${keepsName} and b.team_id = ${teamId} and b.id = e.user_id`.execute(tx);
 }
 
-/** Whether an update had its effect and the name is there to be seen; an answer without a name tells nothing. */
-function showsName({ outcomes, seen }: IntentResult): boolean {
-  return Object.values(outcomes).includes('confirmed') && canonicalName(seen?.name ?? '') !== '';
-}
-
-/** Notes what these results teach. */
+/**
+ * Notes what these results teach.
+ *
+ * | known before    | a name is harmed           | a name is kept without being sent |
+ * |-----------------|----------------------------|-----------------------------------|
+ * | nothing, *kept* | of one user: *suspect*     | *kept*                            |
+ * | *suspect*       | of a second one: *touched* | of another: *kept*                |
+ * | *touched*       | ·                          | ·                                 |
+ */
 export async function noteNames<T>(
   tx: Transaction<T>,
   teamId: Id,
   results: readonly IntentResult[],
 ): Promise<void> {
-  const nameless = results.filter(({ intent }) => intent.sent.name === undefined);
-  if (results.some(({ harmed }) => harmed)) await noteTouchedName(tx, teamId);
-  else if (nameless.some(showsName))
-    await noteKeptName(
+  const known = await readNameSafety(tx, teamId);
+  const suspect = typeof known === 'object' ? [known.suspect] : [];
+  const harmed = results.filter((result) => result.harmed).map(({ intent }) => intent.userId);
+  if (harmed.length > 0) {
+    if (known === 'touched') return;
+    const [first, ...others] = new Set([...suspect, ...harmed]);
+    await noteHarm(tx, teamId, others.length > 0 ? null : (first ?? null));
+    if (others.length > 0) await endSuspicion(tx, teamId, false);
+    return;
+  }
+  const kept = results.filter(
+    (result) =>
+      result.intent.sent.name === undefined &&
+      result.intent.along === undefined &&
+      showsName(result) &&
+      !suspect.includes(result.intent.userId),
+  );
+  const news =
+    kept.length > 0 &&
+    (await noteKeptName(
       tx,
       teamId,
-      nameless.map(({ intent }) => intent.changeId),
-    );
+      kept.map(({ intent }) => intent.changeId),
+    ));
+  if (news) await endSuspicion(tx, teamId, true);
 }
 
 /** A name that waits already is left as it is: what an update left of it is one more reason to look at it. */
@@ -76,15 +125,16 @@ export async function withoutWaitingNames<T>(
   );
 }
 
-/** Whether an update without a name leaves the name alone on this deployment, as far as it was seen. */
-export async function readNameSafety<T>(db: Kysely<T>, teamId: Id): Promise<'kept' | 'touched' | 'unknown'> {
-  const { rows } = await sql<{ safety: 'kept' | 'touched' | 'unknown' }>`
-    select case
+export async function readNameSafety<T>(db: Kysely<T>, teamId: Id): Promise<NameSafety> {
+  const { rows } = await sql<{ safety: 'kept' | 'touched' | 'unknown'; suspect: Id | null }>`
+    select (p.answer -> 'suspect')::bigint as suspect, case
       when p.answer = '{"keeps_name": false}' then 'touched'
       when p.answer = '{"keeps_name": true}' then 'kept'
       else 'unknown' end as safety
     from sync.teams t
     left join sync.probes p on p.team = t.team and p.probe = ${keepsNameProbe}
     where t.team_id = ${teamId}`.execute(db);
-  return rows[0]?.safety ?? 'unknown';
+  const [row] = rows;
+  if (row === undefined) return 'unknown';
+  return row.suspect === null ? row.safety : { suspect: row.suspect };
 }

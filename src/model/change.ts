@@ -130,6 +130,12 @@ export type Outcome =
 
 export type FieldOutcomes = Readonly<Partial<Record<Field, Outcome>>>;
 
+/**
+ * What an update without a name does to the name on this deployment, as far as it was seen. `suspect`: one user lost
+ * some of it, which may have been somebody's edit in the same moment. A second user, or `check --write-probe`, decides.
+ */
+export type NameSafety = 'kept' | 'touched' | 'unknown' | { readonly suspect: Id };
+
 /** A push that is written down before it is sent, and open until its outcome is known. */
 export interface Intent {
   readonly changeId: Id;

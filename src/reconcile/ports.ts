@@ -8,7 +8,7 @@ import type {
   RefreshResult,
   WithheldAbsence,
 } from '../model/absence.ts';
-import type { Intent, IntentResult, Tries, UserPlan, UserState } from '../model/change.ts';
+import type { Intent, IntentResult, NameSafety, Tries, UserPlan, UserState } from '../model/change.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
@@ -93,7 +93,7 @@ export interface MirrorPort {
   /** Those of these users whose last push was never answered for. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
   /** Whether an update without a name was seen to leave the name alone on this deployment. */
-  readNameSafety(): Promise<'kept' | 'touched' | 'unknown'>;
+  readNameSafety(): Promise<NameSafety>;
 }
 
 /** The writing half, which a plan is never given. */

@@ -1,10 +1,10 @@
 /** Who goes with whom in an update, and how many requests that takes. */
-import type { UserPlan } from '../model/change.ts';
+import type { NameSafety, UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { ServiceUser } from '../model/user.ts';
 import { chunks } from './chunks.ts';
 import type { MirrorPort } from './ports.ts';
-import { isNameless, type NameSafety } from './push-names.ts';
+import { isNameless, isOpen, isSuspect } from './push-names.ts';
 import { countLookups } from './roster.ts';
 
 export type Pushable = Pick<UserPlan, 'id' | 'patch'>;
@@ -32,16 +32,18 @@ export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]
 
 /**
  * Whoever was sent before and never answered for goes alone and last, so that one poisoned user costs nobody
- * else. The first update ever that leaves a name out goes alone and first: some deployments clear the name
- * then, and where one is known to, the name goes along (`push-names.ts`).
+ * else. The first update ever that leaves a name out goes alone and first, and so does the next one after it
+ * seemed to harm a name: some deployments clear the name then, and where one is known to, the name goes along
+ * (`push-names.ts`).
  */
 export function arrangeBatches<P extends Pushable>(
   plans: readonly P[],
   batchSize: number,
   { safety, troubled }: PushLessons,
 ): readonly Batch<P>[] {
-  const first =
-    safety === 'unknown' ? plans.find((plan) => isNameless(plan) && !troubled.has(plan.id)) : undefined;
+  const first = isOpen(safety)
+    ? plans.find((plan) => isNameless(plan) && !troubled.has(plan.id) && !isSuspect(safety, plan.id))
+    : undefined;
   const others = plans.filter((plan) => plan !== first && !troubled.has(plan.id));
   const alone = plans.filter(({ id }) => troubled.has(id)).map((plan) => [plan]);
   return [

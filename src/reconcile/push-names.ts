@@ -7,8 +7,10 @@
  * | empty                                         | nothing: there is nothing to lose      |
  * | of one or two words, or its split is known    | its two halves                         |
  * | of more words, and its split is a guess       | nothing is sent, the fields are held   |
+ *
+ * So it is for one user alone where only that user's name was harmed, as it may have been by somebody else.
  */
-import type { Hold, UserPlan, UserState } from '../model/change.ts';
+import type { Hold, NameSafety, UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
 import { type BaseUser, canonicalServiceValue, type ServiceUser } from '../model/user.ts';
@@ -16,11 +18,15 @@ import type { Findings } from './findings.ts';
 import { withoutPushes } from './planned-push.ts';
 import { patchedFields } from './verdict.ts';
 
-/** Whether an update without a name leaves the name alone on this deployment, as far as it was seen. */
-export type NameSafety = 'kept' | 'touched' | 'unknown';
-
 export const isNameless = ({ patch }: Pick<UserPlan, 'patch'>): boolean =>
   patch.name === undefined && patchedFields(patch).length > 0;
+
+/** Whether updates without a name seem to harm this user's, and nobody knows yet whether they do. */
+export const isSuspect = (safety: NameSafety, id: Id): boolean =>
+  typeof safety === 'object' && safety.suspect === id;
+
+/** Whether the next update without a name is to teach what it does to the name. */
+export const isOpen = (safety: NameSafety): boolean => safety === 'unknown' || typeof safety === 'object';
 
 /**
  * The halves of the name that the service shows; `undefined` if it is empty, `null` if nobody knows them.
@@ -98,7 +104,7 @@ export function nameAlong(
   const named = plans.map((plan): UserPlan => {
     const state = states.get(plan.id);
     if (state === undefined || !isNameless(plan) || safety === 'kept') return plan;
-    if (safety === 'touched') {
+    if (safety === 'touched' || isSuspect(safety, plan.id)) {
       const one = nameOne(plan, state);
       if (one.along !== undefined) along.set(plan.id, one.along);
       return one.plan;

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { takeLease } from '../../src/mirror/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
+import { endSuspicion } from '../../src/mirror/name-safety.ts';
 import { beginRun } from '../../src/mirror/runs.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { pinTeam } from '../../src/mirror/teams.ts';
@@ -139,6 +140,85 @@ describe('a name that an update of something else harms', () => {
         'Anne Borg',
       ],
     ]);
-    expect(await mirror.readNameSafety()).not.toBe('unknown');
+    expect(await mirror.readNameSafety()).toEqual({ suspect: 1n });
+  });
+
+  /** What is known, and whose name is held, after updates that leave these names. */
+  const learn = async (...answers: readonly Readonly<Record<string, string>>[]) => {
+    for (const shown of answers) {
+      const of: { intent: Intent; name: string }[] = [];
+      for (const [id, name] of Object.entries(shown)) {
+        await sql(`update mirror.users set role_id = coalesce(role_id, 0) + 1 where id = ${id}`);
+        const [[roleId] = []] = await sql(`select role_id from mirror.users where id = ${id}`);
+        const intent = await open(BigInt(id), { roleId: roleId as bigint });
+        of.push({ intent, name });
+      }
+      await answer(of);
+    }
+    const held = await sql(`select user_id from sync.held_fields where field = 'name' order by 1`);
+    return { safety: await mirror.readNameSafety(), held: held.flat() };
+  };
+
+  it.each([
+    ['one name that is kept', [{ 1: 'Anne Berg' }], 'kept', []],
+    ['an answer without a name', [{ 1: '' }], { suspect: 1n }, [1n]],
+    ['a name that lost a half', [{ 1: 'Anne' }], { suspect: 1n }, [1n]],
+    ['one that was kept before', [{ 2: 'Anne Berg' }, { 1: 'Anne' }], { suspect: 1n }, [1n]],
+    ['one of several', [{ 1: 'Anne', 2: 'Anne Berg' }], { suspect: 1n }, [1n]],
+    ['one, and then one that is kept', [{ 1: 'Anne' }, { 2: 'Anne Berg' }], 'kept', []],
+    ['the same one again', [{ 1: 'Anne Berg' }, { 1: 'Anne' }, { 1: '' }], { suspect: 1n }, [1n]],
+    ['one, and then what is left of it', [{ 1: 'Anne' }, { 1: 'Anne' }], { suspect: 1n }, [1n]],
+    ['two at once', [{ 1: 'Anne', 2: '' }], 'touched', []],
+    ['two after each other', [{ 1: 'Anne' }, { 2: 'Anne' }], 'touched', []],
+    ['two, and then one that is kept', [{ 1: 'Anne', 2: '' }, { 3: 'Anne Berg' }], 'touched', []],
+  ])('is judged by %s', async (_, answers, safety, held) => {
+    expect(await learn(...answers)).toEqual({ safety, held });
+  });
+
+  it('is another’s edit where another name is kept: it is pulled', async () => {
+    await learn({ 1: 'Anne' }, { 2: 'Anne Berg' });
+    expect(await names(1n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
+    const [[roleId] = []] = await sql('select role_id from mirror.users where id = 1');
+    expect(await planOf(shownAs(1n, { name: 'Anne', roleId: roleId as bigint }))).toMatchObject({
+      moves: [{ kind: 'pull', field: 'name' }],
+    });
+  });
+
+  it('is put back where another one is harmed as well', async () => {
+    await learn({ 1: 'Anne' }, { 2: 'Berg' });
+    for (const [id, name] of [
+      [1n, 'Anne'],
+      [2n, 'Berg'],
+    ] as const) {
+      const [[roleId] = []] = await sql(`select role_id from mirror.users where id = ${id}`);
+      expect(await planOf(shownAs(id, { name, roleId: roleId as bigint }))).toMatchObject({
+        patch: { name: anne },
+      });
+    }
+  });
+
+  it('teaches nothing of an update that took the name along', async () => {
+    const intent = await setRole(1n);
+    await answer([{ intent: { ...intent, along: anne }, name: 'Anne Berg' }]);
+    expect(await mirror.readNameSafety()).toBe('unknown');
+  });
+
+  it('leaves other holds alone when it is over', async () => {
+    const hold = (id: Id, field: string, reason: string, base: object, mirrored: object) =>
+      sql(`
+        insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, detail)
+        values (${teamId}, ${id}, '${field}', '${reason}', '${JSON.stringify(base)}', '${JSON.stringify(mirrored)}', '')`);
+    await hold(1n, 'name', 'conflict', anne, anne);
+    await hold(2n, 'name', 'conflict', { first: 'Eva', last: '' }, anne);
+    await hold(3n, 'name', 'rejected', { first: 'Eva', last: '' }, { first: 'Eva', last: '' });
+    await hold(3n, 'email', 'conflict', { first: 'Eva', last: '' }, { first: 'Eva', last: '' });
+    for (const keeps of [true, false]) await database.db.transaction((tx) => endSuspicion(tx, teamId, keeps));
+    expect(await sql('select user_id, field from sync.held_fields order by 1, 2')).toEqual([
+      [1n, 'name'],
+      [2n, 'name'],
+      [3n, 'email'],
+      [3n, 'name'],
+    ]);
+    expect(await sql('select distinct name from sync.user_base')).toEqual([['Anne Berg']]);
   });
 });

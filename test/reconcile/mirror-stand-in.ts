@@ -1,5 +1,5 @@
 /** The mirror port over a map of states: the users' half of it, as `src/mirror` does it in SQL. */
-import type { Intent, IntentResult, Tries, UserPlan, UserState } from '../../src/model/change.ts';
+import type { Intent, IntentResult, NameSafety, Tries, UserPlan, UserState } from '../../src/model/change.ts';
 import type { Id } from '../../src/model/id.ts';
 import { canonicalName, joinName, splitName } from '../../src/model/name.ts';
 import {
@@ -23,7 +23,7 @@ export interface MirrorStandIn extends MirrorPort, MirrorWriter {
   /** Whose rows an editor holds when the outcome of a push is written. */
   locked: ReadonlySet<Id>;
   /** What is known of updates that leave the name out. */
-  nameSafety: 'kept' | 'touched' | 'unknown';
+  nameSafety: NameSafety;
   /** What `markSent` asks. */
   checkLease: () => Promise<void>;
   /** Called right before intents are opened. */

@@ -30,6 +30,14 @@ describe('who goes with whom', () => {
       { ...calm, safety: 'unknown' },
       ['1 2'],
     ],
+    [
+      'another user than the one whose name was harmed',
+      [push(1), push(2), push(3)],
+      3,
+      { ...calm, safety: { suspect: 1n } },
+      ['2!', '1 3'],
+    ],
+    ['no probe of that user alone', [push(1)], 3, { ...calm, safety: { suspect: 1n } }, ['1']],
     ['no probe where it is known', [push(1), push(2)], 2, { ...calm, safety: 'touched' }, ['1 2']],
     [
       'who was not answered for, alone and last',

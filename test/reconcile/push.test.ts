@@ -1079,6 +1079,20 @@ describe('an update that leaves the name out', () => {
     ]);
   });
 
+  it('goes alone and first where one name was harmed, whose user takes the name along', async () => {
+    const { service, mirror, run } = nameless('unknown');
+    mirror.nameSafety = { suspect: 2n };
+    await run();
+    expect(service.updates).toEqual([
+      new Map<Id, UserPatch>([[3n, { email: 'new3@example.com' }]]),
+      new Map<Id, UserPatch>([
+        [1n, { name: robin.name, email: 'new1@example.com' }],
+        [2n, { name: { first: 'Anne', last: 'Berg' }, email: 'new2@example.com' }],
+      ]),
+      new Map<Id, UserPatch>([[4n, { email: 'new4@example.com' }]]),
+    ]);
+  });
+
   it('goes alone one after another until one of them was taken', async () => {
     const { service, run } = nameless('unknown');
     service.refusesPatch = (_, id) => id === 2n;

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { UserRecord } from '../../src/emulator/team.ts';
+import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 describe('a service that clears the name where an update leaves it out', () => {
@@ -80,5 +81,59 @@ describe('a service that clears the name where an update leaves it out', () => {
     stage.emulator.clearRequests();
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
     expect(stage.updates()).toEqual([]);
+  });
+});
+
+describe('a service that leaves names alone', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  const set = (id: number, values: string) => stage.sql(`update mirror.users set ${values} where id = ${id}`);
+  const held = () => stage.sql('select user_id, field from report.held order by 1, 2');
+  const nameOf = (id: number) => stage.sql(`select first_name, last_name from mirror.users where id = ${id}`);
+  /** Somebody takes the last name of the first of these users while that user's phone is being sent. */
+  const suspect = async () => {
+    stage = await createStage();
+    await stage.run();
+    const [one, two] = stage.emulator.team
+      .users()
+      .filter(({ first, last, email }) => /^[A-Za-z]+ [A-Za-z]+$/.test(`${first} ${last}`) && email !== null);
+    if (one === undefined || two === undefined) throw new Error('nobody');
+    await set(one.id, `phone = '15550190'`);
+    stage.emulator.before({ path: '/v1/users/update' }, () => {
+      stage.emulator.team.editUser(one.id, { last: '' });
+    });
+    expect(await stage.run()).toMatchObject({ outcome: 'partial', waiting: 1 });
+    expect(await held()).toEqual([[String(one.id), 'name']]);
+    stage.emulator.clearRequests();
+    return [one, two] as const;
+  };
+
+  it('a name that somebody shortens during a push is pulled once another one is seen to be kept', async () => {
+    const [one, two] = await suspect();
+    await set(one.id, `phone = '15550191'`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { pushed: 1 } });
+    await set(two.id, `phone = '15550192'`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
+    // The one whose name may have been harmed is sent with what is left of it, the other without.
+    expect(stage.updates()).toEqual([
+      { id: one.id, phone: '15550191', first_name: one.first, last_name: '' },
+      { id: two.id, phone: '15550192' },
+    ]);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pulled: 1 } });
+    expect(await nameOf(one.id)).toEqual([[one.first, '']]);
+    stage.emulator.clearRequests();
+    await set(two.id, `phone = '15550193'`);
+    await stage.run();
+    expect(stage.updates()).toEqual([{ id: two.id, phone: '15550193' }]);
+  });
+
+  it('so it is once "check --write-probe" says that names are kept', async () => {
+    const [one, two] = await suspect();
+    const env = { ...stage.emulator.environment, DATABASE_URL: stage.url };
+    expect((await runMusterd(['check', '--write-probe', two.email ?? ''], env)).code).toBe(0);
+    expect(await held()).toEqual([]);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pulled: 1 } });
+    expect(await nameOf(one.id)).toEqual([[one.first, '']]);
   });
 });
