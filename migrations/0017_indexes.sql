@@ -25,3 +25,9 @@ comment on index sync.held_fields_by_run is 'Lets old runs be deleted.';
 comment on index sync.rejected_rows_by_run is 'Lets old runs be deleted.';
 comment on index sync.plans_by_run is 'Lets old runs be deleted.';
 comment on index sync.withheld_absences_by_run is 'Lets old runs be deleted.';
+
+-- An unknown field may be another in every answer, such as the time when somebody was last seen.
+comment on column mirror.teams.raw is 'Whatever else the service said of the team when the row last changed: a change of this alone is not taken.';
+comment on column mirror.users.raw is 'Whatever else the service said of the user when the row last changed: a change of this alone is not taken.';
+comment on column mirror.tags.raw is 'Whatever else the service said of the tag when the row last changed: a change of this alone is not taken.';
+comment on column mirror.contact_fields.raw is 'Whatever else the service said of the field when the row last changed: a change of this alone is not taken.';

@@ -19,7 +19,7 @@ export interface ListedTable<Row> {
   readonly stage: (row: Row) => object;
   /** `id bigint, tag text, …` */
   readonly definition: RawBuilder<unknown>;
-  /** The columns that follow the service. */
+  /** The columns that follow the service. `raw` goes along with a change of one of them, and is none by itself. */
   readonly columns: readonly string[];
 }
 
@@ -27,14 +27,14 @@ export const tagTable: ListedTable<Tag> = {
   resource: 'tags',
   stage: ({ id, tag, color, rev, created, updated, raw }) => ({ id, tag, color, rev, created, updated, raw }),
   definition: sql`id bigint, tag text, color text, rev bigint, created text, updated text, raw jsonb`,
-  columns: ['tag', 'color', 'rev', 'created', 'updated', 'raw'],
+  columns: ['tag', 'color', 'rev', 'created', 'updated'],
 };
 
 export const contactFieldTable: ListedTable<ContactField> = {
   resource: 'contact_fields',
   stage: ({ id, title, op, rev, tid, uid, raw }) => ({ id, title, op, rev, tid, uid, raw }),
   definition: sql`id bigint, title text, op text, rev bigint, tid bigint, uid bigint, raw jsonb`,
-  columns: ['title', 'op', 'rev', 'tid', 'uid', 'raw'],
+  columns: ['title', 'op', 'rev', 'tid', 'uid'],
 };
 
 function columnsOf(table: string, columns: readonly string[]) {
@@ -115,15 +115,14 @@ export async function publishListing<T, Row extends Ided>(
   const { absent, present } = await readAbsent(tx, of, teamId, seen);
   let added = 0;
   let changed = 0;
-  const set = sql.join(
-    of.columns.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`),
-  );
+  const columns = [...of.columns, 'raw'];
+  const set = sql.join(columns.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`));
   for (const slice of slices(rows)) {
     const written = await sql<{ added: bigint; changed: bigint }>`
       with changes as materialized (${differing(of, teamId, slice)}),
       written as (
-        insert into ${sql.table(`mirror.${of.resource}`)} (team_id, id, ${sql.join(of.columns.map((column) => sql.ref(column)))})
-        select ${teamId}, c.id, ${columnsOf('c', of.columns)} from changes c
+        insert into ${sql.table(`mirror.${of.resource}`)} (team_id, id, ${sql.join(columns.map((column) => sql.ref(column)))})
+        select ${teamId}, c.id, ${columnsOf('c', columns)} from changes c
         on conflict (team_id, id) do update set ${set}, gone_at = null
       )
       select count(*) filter (where is_new) as added, count(*) filter (where not is_new) as changed from changes`.execute(

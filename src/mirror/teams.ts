@@ -50,7 +50,7 @@ export async function writeTeam<T>(tx: Transaction<T>, { id, name, listSize, raw
     select ${id}::bigint, ${name}::text, ${listSize}::bigint, ${json}::jsonb
     where not exists (
       select from mirror.teams t where t.team_id = ${id}
-        and (t.name, t.list_size, t.raw) is not distinct from (${name}::text, ${listSize}::bigint, ${json}::jsonb)
+        and (t.name, t.list_size) is not distinct from (${name}::text, ${listSize}::bigint)
     )
     on conflict (team_id) do update set name = excluded.name, list_size = excluded.list_size, raw = excluded.raw,
       changed_at = clock_timestamp()`.execute(tx);

@@ -148,7 +148,6 @@ function stage(user: ServiceUser, role: string | undefined) {
     updated_at: asTimestamp(user.updatedAt),
     user_created_at: asTimestamp(user.userCreatedAt),
     user_updated_at: asTimestamp(user.userUpdatedAt),
-    raw: user.raw,
   };
 }
 
@@ -161,14 +160,14 @@ async function readDifferingChunk<T>(
   const staged = toJson(users.map((user) => stage(user, roles.get(user.id))));
   const { rows } = await sql<UserRow>`
     select i.id, ${userColumns},
-      (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, u.raw)
-        is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw)
+      (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at)
+        is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at)
         or u.role is distinct from coalesce(s.role, u.role) or u.resolved is distinct from true as observed_differs,
       ${isOlder(sql`u`)} and not ${isToBeBelieved}
         and (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id) as stale
     from jsonb_to_recordset(${staged}::jsonb) as s (id bigint, name text, email text, phone text, role_id bigint,
       role text, created_at timestamptz, updated_at timestamptz, user_created_at timestamptz,
-      user_updated_at timestamptz, raw jsonb)
+      user_updated_at timestamptz)
     cross join lateral (select s.id) as i (id)
     left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
     left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
@@ -179,8 +178,8 @@ async function readDifferingChunk<T>(
       or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
          is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
       or (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id)
-      or (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, u.raw)
-         is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw)
+      or (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at)
+         is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at)
       or u.role is distinct from coalesce(s.role, u.role) or not u.resolved`.execute(db);
   const byId = new Map(users.map((user) => [user.id, user]));
   return rows.map((row) => toState(row, byId.get(row.id)));
