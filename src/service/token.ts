@@ -134,7 +134,14 @@ export function createTokens(credentials: Credentials, clock: Clock, correctionM
         current = { token: maker(), serial, monotonicMs: clock.monotonicMs(), wallMs: clock.now() };
         made.set(credential, current);
       }
-      return { header: `Bearer ${await current.token}`, credential, serial: current.serial };
+      const { token, serial: mine } = current;
+      try {
+        return { header: `Bearer ${await token}`, credential, serial: mine };
+      } catch (error) {
+        // The next call makes one of its own.
+        if (made.get(credential)?.serial === mine) made.delete(credential);
+        throw error;
+      }
     },
     accepted: (authorization) => {
       accepted.set(authorization.credential, clock.now());

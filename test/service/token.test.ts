@@ -1,0 +1,26 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createSecret } from '../../src/secret.ts';
+import { createTokens } from '../../src/service/token.ts';
+import { createHeldClock } from './held-clock.ts';
+
+describe('a token that could not be made', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it('is not kept: the next call makes its own', async () => {
+    const tokens = createTokens(
+      { secretId: 'id', secretKey: createSecret('key') },
+      createHeldClock(),
+      () => 0,
+    );
+    // The platform fails once, as where it is out of memory.
+    const sign = vi.spyOn(crypto.subtle, 'sign').mockRejectedValueOnce(new Error('no memory'));
+    const both = await Promise.allSettled([tokens.authorization(), tokens.authorization()]);
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    const made = await tokens.authorization();
+    expect(made.header).toMatch(/^Bearer \S+$/);
+    expect(await tokens.authorization()).toEqual(made);
+    expect(sign).toHaveBeenCalledTimes(2);
+  });
+});
