@@ -27,9 +27,14 @@ export interface Mirror {
 
 export type MirrorOptions = Pick<DatabaseOptions, 'onQuery'>;
 
+/** A run uses at most so many connections at once: a transaction, and a renewal or a place in the shared pace. */
+const connectionsOfRun = 2;
+/** What uses one besides: the schedule, the status, a person's command. */
+const otherConnections = 4;
+
 /** Connects to the mirror, or starts the embedded one. Nothing is migrated. */
 export async function openMirror(
-  { database }: Config,
+  { database, daemon }: Pick<Config, 'database' | 'daemon'>,
   onProgress: (step: string) => void,
   { onQuery }: MirrorOptions = {},
 ): Promise<Mirror> {
@@ -39,6 +44,7 @@ export async function openMirror(
   const db = createDatabase<unknown>({
     url,
     applicationName: 'musterd',
+    maxConnections: connectionsOfRun * daemon.concurrency + otherConnections,
     onQuery,
   });
   const close = async () => {

@@ -43,6 +43,20 @@ export function describeStatementError(error: unknown, shown: string): unknown {
   });
 }
 
+/** All connections were at work for too long; the server itself is there. */
+export function noneFree(
+  shown: string,
+  { maxConnections, freeTimeoutMs }: { readonly maxConnections: number; readonly freeTimeoutMs: number },
+): MusterdError {
+  return new MusterdError(
+    'mirror',
+    `None of the ${maxConnections} connections to Postgres at ${shown} was free within ${freeTimeoutMs / 1000} s`,
+    {
+      hint: 'They wait for something in the database (pg_stat_activity and pg_locks say for what), or daemon.concurrency is too high for it.',
+    },
+  );
+}
+
 /** Why no connection came about. Never holds the password: neither pg nor Node puts it in a message. */
 export function describeConnectError(error: unknown, shown: string): MusterdError {
   const words = firstWords(error);

@@ -5,13 +5,20 @@ import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kyse
 import pg from 'pg';
 import { MusterdError } from '../errors.ts';
 import { fromJson } from '../model/json.ts';
-import { describeConnectError, describeStatementError, spoilsConnection } from './database-errors.ts';
+import {
+  describeConnectError,
+  describeStatementError,
+  noneFree,
+  spoilsConnection,
+} from './database-errors.ts';
 import type { ConnectionUrl } from './database-url.ts';
+import { createTurns } from './turns.ts';
 
 export interface PoolOptions {
   readonly applicationName: string;
   readonly maxConnections: number;
   readonly connectTimeoutMs: number;
+  readonly freeTimeoutMs: number;
   readonly queryTimeoutMs: number;
   readonly onConnectionError?: ((error: Error) => void) | undefined;
 }
@@ -39,6 +46,7 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
     types: { getTypeParser },
     stream: () => openSocket(sockets),
   });
+  const turns = createTurns(options.maxConnections);
   const report = (error: Error) => options.onConnectionError?.(error);
   // Idle connections report to the pool, those at work to themselves; unheard, both would end the process.
   pool.on('error', report);
@@ -52,11 +60,14 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
       for (const socket of sockets) socket.destroy();
     },
     connect: async () => {
+      // In pg's own queue a free connection would be waited for no longer than for a new one.
+      if (!(await turns.take(options.freeTimeoutMs))) throw noneFree(connection.shown, options);
       const tried: Socket[] = [];
       try {
         const client = await attempt.run(tried, async () => await pool.connect());
-        return guard(client, connection.shown, options.queryTimeoutMs);
+        return guard(client, connection.shown, options.queryTimeoutMs, turns.give);
       } catch (error) {
+        turns.give();
         for (const socket of tried) socket.destroy();
         throw describeConnectError(error, connection.shown);
       }
@@ -120,7 +131,12 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   await Promise.race([work, over]).finally(() => patience.abort());
 }
 
-function guard(client: pg.PoolClient, shown: string, patienceMs: number): PostgresPoolClient {
+function guard(
+  client: pg.PoolClient,
+  shown: string,
+  patienceMs: number,
+  onRelease: () => void,
+): PostgresPoolClient {
   let broken: unknown;
   const send = async (text: string, values: readonly unknown[]) => {
     // After a timeout the answer may still come: the next statement would wait behind it, as long again.
@@ -142,7 +158,10 @@ function guard(client: pg.PoolClient, shown: string, patienceMs: number): Postgr
       if (typeof text !== 'string') throw new MusterdError('mirror', 'Cursors are not used here.');
       return send(text, values ?? []).then(onlyResult);
     }) as PostgresPoolClient['query'],
-    release: (destroy) => client.release(destroy === true || broken !== undefined),
+    release: (destroy) => {
+      client.release(destroy === true || broken !== undefined);
+      onRelease();
+    },
   };
 }
 

@@ -22,8 +22,10 @@ export interface DatabaseOptions {
   /** Shown in pg_stat_activity. Begins with `musterd`, so that an embedded server waits for it. */
   readonly applicationName?: string;
   readonly maxConnections?: number;
-  /** How long a connection may take to come about, or to become free. */
+  /** How long a new connection may take to come about. */
   readonly connectTimeoutMs?: number;
+  /** How long a connection may take to become free, where all are at work. */
+  readonly freeTimeoutMs?: number;
   /** How long one statement of a transaction may take on the server. */
   readonly statementTimeoutMs?: number;
   /** How long one statement may wait for a lock, such as an analyst's. */
@@ -78,6 +80,7 @@ export function createDatabase<Tables>(options: DatabaseOptions): Database<Table
     applicationName: options.applicationName ?? 'musterd',
     maxConnections: options.maxConnections ?? 8,
     connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
+    freeTimeoutMs: options.freeTimeoutMs ?? 120_000,
     queryTimeoutMs,
     onConnectionError: options.onConnectionError,
   });

@@ -8,6 +8,7 @@ import {
   createDatabase,
   type Database,
   type DatabaseOptions,
+  ping,
 } from '../../src/mirror/database.ts';
 import { sqlState } from '../../src/mirror/database-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -334,6 +335,62 @@ describe.each(servers())('on $name', (server) => {
         hint: expect.stringMatching(/unknown/) as string,
       });
       expect((await read()).map(({ n }) => n)).toEqual([0, 0]);
+    });
+  });
+
+  describe('with all connections at work', () => {
+    /** Holds the only connection until it is let go. */
+    const occupy = async (busy: Database<Tables>) => {
+      const taken = createLatch();
+      const release = createLatch();
+      const work = busy.transaction(async () => {
+        taken.open();
+        await release.opened;
+      });
+      await taken.opened;
+      return { release: release.open, work };
+    };
+
+    test('waits for a free one longer than a new one may take, in turn', async () => {
+      const busy = open({ maxConnections: 1, connectTimeoutMs: 50 });
+      const { release, work } = await occupy(busy);
+      const order: number[] = [];
+      const waiting = [1, 2, 3].map((n) =>
+        sql`select 1`.execute(busy.kysely).then(() => {
+          order.push(n);
+        }),
+      );
+      const startMs = performance.now();
+      await eventually('a new one would be given up', () => performance.now() > startMs + 200);
+      expect(order).toEqual([]);
+      release();
+      await Promise.all([work, ...waiting]);
+      expect(order).toEqual([1, 2, 3]);
+    });
+
+    test('says so when none becomes free, and goes on when one is', async () => {
+      const busy = open({ maxConnections: 1, freeTimeoutMs: 100 });
+      const { release, work } = await occupy(busy);
+      const error = await failure(sql`select 1`.execute(busy.kysely));
+      expect(error).toMatchObject({
+        code: 'mirror',
+        message: expect.stringMatching(/^None of the 1 connections to .* was free within 0.1 s$/) as string,
+        hint: expect.stringContaining('daemon.concurrency') as string,
+      });
+      release();
+      await work;
+      // Whoever gave up is not let in, and keeps nobody out.
+      for (const _ of [1, 2]) await sql`select 1`.execute(busy.kysely);
+    });
+
+    test('does not lose one to a connection that can not be had', async () => {
+      const { proxy, url } = await openProxy();
+      const broken = open({ url, maxConnections: 1, freeTimeoutMs: 1_000 });
+      proxy.onClientBytes = () => 'forward-and-cut';
+      for (const _ of [1, 2])
+        expect((await failure(ping(broken))).message).toMatch(/^Could not connect to Postgres/);
+      proxy.onClientBytes = () => 'forward';
+      await ping(broken);
     });
   });
 
