@@ -209,10 +209,13 @@ export interface PlanReport extends Planned {
   readonly cost: PushCost & { readonly seconds: number; readonly perMinute: number };
 }
 
-/** The same up to the plan. Writes nothing on either side: the service refuses, and the mirror has no way to. */
+/**
+ * The same up to the plan. Writes nothing on either side: the service refuses, and the mirror has no way to.
+ * Its requests take their places in the shared pace, as everybody's do.
+ */
 export async function runPlan(db: Database<unknown>, config: Config, watch: Watch): Promise<PlanReport> {
   await requireSchema(db);
-  const service = createService(config, 'read-only', watch);
+  const service = createService(config, 'read-only', { ...watch, pace: await sharePace(db, config) });
   try {
     const findings = createFindings((event) => {
       logRunEvent(watch.log, event);

@@ -156,6 +156,8 @@ export function credentialUses(config: Config, service: Client): readonly Creden
   });
 }
 
+type SharedPace = Pick<RateSettings, 'reserve' | 'announcePause' | 'learned'>;
+
 export interface ServiceOptions {
   /** Asked for at each event: it may get to know more of the run. */
   readonly log: Log;
@@ -163,8 +165,8 @@ export interface ServiceOptions {
   readonly signal?: AbortSignal | undefined;
   /** Told of each request, retry and pause. */
   readonly onServiceEvent?: ((event: ServiceEvent) => void) | undefined;
-  /** What other processes on this database have to say about the pace. */
-  readonly pace?: Pick<RateSettings, 'reserve' | 'announcePause' | 'learned'>;
+  /** What other processes on this database have to say about the pace; `null`: there is no database. */
+  readonly pace: SharedPace | null;
 }
 
 /** @throws MusterdError `configuration` */
@@ -173,7 +175,7 @@ export function createService(
   mode: 'read-only' | 'read-write',
   options: ServiceOptions,
 ): Client {
-  const { signal, pace = {} } = options;
+  const { signal, pace } = options;
   const { baseUrl, caFile } = config.service;
   if (baseUrl === undefined) {
     throw new MusterdError('configuration', 'No service: service.baseUrl (MUSTERD_BASE_URL) is not set', {
@@ -200,7 +202,7 @@ export function createService(
 
 /** That there is a service to speak to, and something to speak to it with. @throws MusterdError `configuration` */
 export async function requireService(config: Config, log: Log): Promise<void> {
-  await createService(config, 'read-only', { log }).close();
+  await createService(config, 'read-only', { log, pace: null }).close();
 }
 
 /** The part of the limit that all processes on a database use together; the rest is margin for the network. */
@@ -216,11 +218,8 @@ export function sharedPaceSettings({ rate }: Config): SharedPaceSettings {
   };
 }
 
-/** The team's pace, shared through the database by every process that is allowed to write there. */
-export async function sharePace(
-  db: Database<unknown>,
-  config: Config,
-): Promise<Pick<RateSettings, 'reserve' | 'announcePause' | 'learned'>> {
+/** The team's pace, shared through the database by all that call the service, also by those who only read. */
+export async function sharePace(db: Database<unknown>, config: Config): Promise<SharedPace> {
   const pace = createSharedPace(db, config.team, sharedPaceSettings(config));
   return { ...pace, learned: await readLesson(db, config.team) };
 }

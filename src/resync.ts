@@ -83,7 +83,7 @@ async function planTeam(
 /** What it would do. Writes nothing on either side. */
 export async function planResync(db: Database<unknown>, config: Config, watch: Watch): Promise<ResyncReport> {
   await requireSchema(db);
-  const service = createService(config, 'read-only', watch);
+  const service = createService(config, 'read-only', { ...watch, pace: await sharePace(db, config) });
   try {
     const team = await service.team();
     await checkTeam(db.kysely, config.team, team.id);

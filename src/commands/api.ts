@@ -78,7 +78,7 @@ async function withService(
   const db = url === undefined ? undefined : createDatabase<unknown>({ url, applicationName: 'musterd api' });
   try {
     if (db !== undefined) await requireSchema(db);
-    const pace = db === undefined ? {} : await sharePace(db, config);
+    const pace = db === undefined ? null : await sharePace(db, config);
     const service = createService(config, 'read-write', { log, signal: context.signal, pace });
     try {
       return await work(service);

@@ -48,7 +48,7 @@ async function checkService(
   db: Database<unknown> | undefined,
   writeProbe: string | undefined,
 ): Promise<ExitCode> {
-  const pace = db === undefined ? {} : await sharePace(db, config);
+  const pace = db === undefined ? null : await sharePace(db, config);
   const mode = writeProbe === undefined ? 'read-only' : 'read-write';
   const service = createService(config, mode, { log, signal: context.signal, pace });
   try {

@@ -3,7 +3,7 @@ import { MusterdError } from '../errors.ts';
 import { addLookups } from '../mirror/addresses.ts';
 import { readTeamId } from '../mirror/teams.ts';
 import { canonicalPhone } from '../model/canonical.ts';
-import { createService, prepareSchema } from '../places.ts';
+import { createService, prepareSchema, sharePace } from '../places.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { plural, printJson, printLine } from './output.ts';
 import { type Setup, withMirror } from './setup.ts';
@@ -71,7 +71,11 @@ export function parseLookups(text: string): {
 async function findTeamId({ config, log, mirror }: Setup, { signal }: Context): Promise<bigint> {
   const known = await readTeamId(mirror.db.kysely, config.team);
   if (known !== null) return known;
-  const service = createService(config, 'read-only', { log, signal });
+  const service = createService(config, 'read-only', {
+    log,
+    signal,
+    pace: await sharePace(mirror.db, config),
+  });
   try {
     return (await service.team()).id;
   } finally {

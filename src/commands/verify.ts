@@ -2,7 +2,7 @@ import { reconcileSettings } from '../app.ts';
 import { createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam } from '../mirror/teams.ts';
 import { readKnownAddresses, readSnapshot } from '../mirror/verify-read.ts';
-import { createService, requireSchema } from '../places.ts';
+import { createService, requireSchema, sharePace } from '../places.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
 import { type Comparison, compare } from '../verify/compare.ts';
 import type { OneSided, Value } from '../verify/difference.ts';
@@ -13,8 +13,9 @@ import { paint, plural, printable, printJson, printLine, printTable } from './ou
 import { needsService, type Setup, withMirror } from './setup.ts';
 
 /**
- * Service against mirror, by code of its own. Takes no lease, writes nothing on either side. Contact counts
- * are left out, since they move by themselves, and so are the `raw` columns.
+ * Service against mirror, by code of its own. Takes no lease, writes nothing on either side; its requests take
+ * their places in the shared pace. Contact counts are left out, since they move by themselves, and so are the
+ * `raw` columns.
  */
 export async function verifyCommand(context: Context): Promise<ExitCode> {
   return withMirror(
@@ -31,7 +32,11 @@ export async function verifyCommand(context: Context): Promise<ExitCode> {
 }
 
 async function readAndCompare({ config, log, mirror }: Setup, signal: AbortSignal): Promise<Comparison> {
-  const service = createService(config, 'read-only', { log, signal });
+  const service = createService(config, 'read-only', {
+    log,
+    signal,
+    pace: await sharePace(mirror.db, config),
+  });
   try {
     const team = await service.team();
     await checkTeam(mirror.db.kysely, config.team, team.id);

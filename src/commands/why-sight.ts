@@ -8,7 +8,7 @@ import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import type { Team, TeamMember } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
-import { createService } from '../places.ts';
+import { createService, sharePace } from '../places.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
 import { readBack } from '../reconcile/roster.ts';
 import type { Client } from '../service/client.ts';
@@ -37,7 +37,11 @@ export interface Wanted {
 /** Reads only: the client refuses to write, and nothing is kept of what it learned. */
 export async function lookAtService(setup: Setup, signal: AbortSignal, wanted: Wanted): Promise<Sight> {
   const { config, log, mirror } = setup;
-  const service = createService(config, 'read-only', { log, signal });
+  const service = createService(config, 'read-only', {
+    log,
+    signal,
+    pace: await sharePace(mirror.db, config),
+  });
   try {
     const team = await service.team();
     await checkTeam(mirror.db.kysely, config.team, team.id);

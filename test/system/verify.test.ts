@@ -211,7 +211,6 @@ describe('musterd verify', () => {
        select 'c', md5(string_agg(c::text || c.xmin, ',' order by change_id)) from sync.changes c union all
        select 'r', md5(string_agg(r::text || r.xmin, ',')) from sync.runs r union all
        select 'l', md5(string_agg(l::text || l.xmin, ',')) from sync.listings l union all
-       select 'p', md5(string_agg(p::text || p.xmin, ',')) from sync.rate_limits p union all
        select 'n', (select count(*)::text from sync.leases)`,
     );
 

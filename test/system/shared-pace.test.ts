@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/command-line.ts';
+import { createProgram } from '../../src/program.ts';
+import { createStage, type Stage } from './stage.ts';
+
+/** The team's limit is one for all commands: each request of each of them takes its place in the shared row. */
+describe('the shared pace', () => {
+  let stage: Stage;
+  let folder: string;
+  let email: string;
+  beforeAll(async () => {
+    stage = await createStage({ emulator: { users: 4, tags: 3, fields: 1 } });
+    email = stage.emulator.team.users().find((user) => user.email !== null)?.email ?? '';
+    folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    writeFileSync(join(folder, 'addresses'), 'somebody@example.com');
+    await stage.sql(`
+      create table public.places (at timestamptz default clock_timestamp());
+      create function public.note_place() returns trigger language plpgsql as
+        'begin insert into public.places default values; return null; end';
+      create trigger note_place after insert or update of next_at on sync.rate_limits
+        for each row execute function public.note_place()`);
+  });
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await stage.close();
+  });
+
+  const silent = { write: () => true };
+  const run = (args: readonly string[]) =>
+    runCommandLine({
+      args: [...args],
+      env: {
+        ...stage.emulator.environment,
+        DATABASE_URL: stage.url,
+        MUSTERD__rate__perMinute: '1000000',
+        MUSTERD__log__level: 'silent',
+      },
+      out: silent,
+      err: silent,
+      leave: () => undefined,
+    });
+
+  /** In this order: before the first run an address is put down for a team whose id only the service knows. */
+  const calling = (): readonly (readonly string[])[] => [
+    ['lookups', 'add', join(folder, 'addresses')],
+    ['reconcile'],
+    ['api', 'GET', '/v1/team'],
+    ['check'],
+    ['check', '--write-probe', email],
+    ['plan'],
+    ['resync', '--adopt-service'],
+    ['resync', '--adopt-service', '--apply'],
+    ['verify'],
+    ['why', email],
+  ];
+  const notCalling: readonly (readonly string[])[] = [
+    ['approve', '00000000', '--reason', 'test'],
+    ['changes'],
+    ['held'],
+    ['hold', '1', 'email', '--until', '2h', '--reason', 'test'],
+    ['migrate'],
+    ['resolve', '1', 'email', '--take', 'mirror'],
+    ['status'],
+    ['undo', '1'],
+  ];
+  /** The daemon does what `reconcile` does, by the same function; the demo has a service of its own. */
+  const others = ['daemon', 'demo', 'emulator'];
+
+  it('is taken from by every command that calls the service, for each request', async () => {
+    for (const [isCalling, commands] of [
+      [true, calling()],
+      [false, notCalling],
+    ] as const) {
+      for (const args of commands) {
+        stage.emulator.clearRequests();
+        await stage.sql('delete from public.places');
+        await run(args);
+        const [[places] = []] = await stage.sql('select count(*) from public.places');
+        const requests = stage.emulator.requests.length;
+        expect([args.join(' '), Number(places)]).toEqual([args.join(' '), requests]);
+        expect([args.join(' '), requests > 0]).toEqual([args.join(' '), isCalling]);
+      }
+    }
+    const wire = () => undefined;
+    const program = createProgram({ version: '0.0.0', out: silent, err: silent, wire });
+    const tried = [...calling(), ...notCalling].map(([name = '']) => name);
+    expect(program.commands.map((command) => command.name()).toSorted()).toEqual(
+      [...new Set([...tried, ...others])].toSorted(),
+    );
+  });
+});
