@@ -4,6 +4,7 @@ import type { Action, Adding } from './commands/add-commands.ts';
 import type { Stream } from './commands/context.ts';
 import { addHoldingCommands } from './commands/holding-commands.ts';
 import { addReadingCommands } from './commands/reading-commands.ts';
+import { describeMatches } from './emulator/faults.ts';
 
 const collect = (value: string, all: readonly string[] = []) => [...all, value];
 
@@ -18,6 +19,8 @@ function addEmulatorOptions(command: Command): Command {
     .option('--secret <id:key>', 'an API Secret; at most two', collect)
     .option('--api-key <key>', 'the legacy team API key')
     .option('--port <n>', 'port; 0: any free one', '0')
+    .option('--host <address>', 'where it listens; anything but loopback is for HTTPS alone', '127.0.0.1')
+    .option('--name <name>', 'by what name clients call it: in the certificate, and in what is printed')
     .option('--http', 'plain HTTP, on loopback only')
     .option('--seed <n>', 'what the content follows from', '1')
     .option('--rate <n>', 'requests a minute; 0: no limit', '500')
@@ -33,7 +36,8 @@ function addEmulatorOptions(command: Command): Command {
       collect,
     )
     .option('--fault <kind,name=value,…>', 'what goes wrong, and when; repeatable', collect)
-    .option('--list', 'list the variants and faults');
+    .option('--list', 'list the variants and faults')
+    .addHelpText('after', `\n${describeMatches()}`);
 }
 
 /** The commands that look at the service itself. */

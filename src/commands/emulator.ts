@@ -1,5 +1,6 @@
+import { isIP } from 'node:net';
 import { createEmulator } from '../emulator/emulator.ts';
-import { faultKinds, faultSettings, faultTable, parseFaults } from '../emulator/faults.ts';
+import { describeMatches, faultKinds, faultSettings, faultTable, parseFaults } from '../emulator/faults.ts';
 import type { ApiSecret, EmulatorOptions } from '../emulator/options.ts';
 import { parseVariants, variantNames, variantTable, variantValues } from '../emulator/variants.ts';
 import { MusterdError } from '../errors.ts';
@@ -29,9 +30,16 @@ function parseSecret(text: string): ApiSecret {
   return { id: text.slice(0, colon), key: text.slice(colon + 1) };
 }
 
+/** A name or an address, as it stands in a certificate and in a URL. */
+function checkName(text: string): string {
+  if (isIP(text) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text))
+    throw usage(`--name: "${text}" is no name of a host`);
+  return text;
+}
+
 function readOptions(options: Record<string, unknown>): EmulatorOptions {
   const secrets = strings(options['secret']).map(parseSecret);
-  const { apiKey, http, state, authority, controlToken } = options;
+  const { apiKey, http, state, authority, controlToken, host, name } = options;
   return {
     teamId: whole(options, 'team'),
     users: whole(options, 'users'),
@@ -43,6 +51,8 @@ function readOptions(options: Record<string, unknown>): EmulatorOptions {
     seed: whole(options, 'seed'),
     ratePerMinute: whole(options, 'rate'),
     ...(secrets.length > 0 ? { secrets } : {}),
+    ...(typeof host === 'string' ? { host } : {}),
+    ...(typeof name === 'string' ? { hostName: checkName(name) } : {}),
     ...(typeof apiKey === 'string' ? { apiKey } : {}),
     ...(typeof state === 'string' ? { stateFile: state } : {}),
     ...(typeof authority === 'string' ? { authorityFile: authority } : {}),
@@ -53,6 +63,10 @@ function readOptions(options: Record<string, unknown>): EmulatorOptions {
   };
 }
 
+/** As a shell takes it, whatever is in it. */
+const quoted = (value: string) =>
+  /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+
 /** All variants and faults, for `musterd emulator --list`. */
 function describePlays(): string {
   const variants = variantNames.map(
@@ -61,7 +75,15 @@ function describePlays(): string {
   const faults = faultKinds.map(
     (kind) => `  ${kind} ${faultSettings(kind)}\n      ${faultTable[kind].plays}`,
   );
-  return ['Variants (the first value is the default):', ...variants, '', 'Faults:', ...faults].join('\n');
+  return [
+    'Variants (the first value is the default):',
+    ...variants,
+    '',
+    'Faults:',
+    ...faults,
+    '',
+    describeMatches(),
+  ].join('\n');
 }
 
 /** Plays the service until somebody asks it to stop, and prints the environment to paste once it is ready. */
@@ -80,7 +102,7 @@ export async function emulatorCommand(context: Context, options: Record<string, 
   };
   const emulator = await started();
   for (const [name, value] of Object.entries(emulator.environment))
-    printLine(context.out, `${name}=${value}`);
+    printLine(context.out, `export ${name}=${quoted(value)}`);
   if (!context.signal.aborted) {
     await new Promise<void>((resolve) =>
       context.signal.addEventListener('abort', () => resolve(), { once: true }),

@@ -58,12 +58,13 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   addOpenApiRoute(server.app);
   const teams: TeamControl[] = [];
   addControlRoutes(server.app, { world, teams, token: options.controlToken });
-  const url = await server.app
+  const address = await server.app
     .listen({ host: server.host, port: options.port ?? 0 })
     .catch((error: unknown) => {
       server.clean();
       throw error;
     });
+  const url = withName(address, options.hostName);
   teams.push(
     ...world.teams.map((team) => createTeamControl(team, world.clock, environmentOf(team, url, server))),
   );
@@ -84,6 +85,13 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
       server.clean();
     },
   };
+}
+
+function withName(address: string, name: string | undefined): string {
+  if (name === undefined) return address;
+  const url = new URL(address);
+  url.hostname = name;
+  return url.origin;
 }
 
 function createWorld(teams: readonly Team[], options: EmulatorOptions): World {

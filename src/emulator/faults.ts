@@ -2,9 +2,7 @@ import type { Match } from './match.ts';
 
 /**
  * What can go wrong on purpose, as one table: each kind, its parameters with their defaults, and what it
- * plays. `--fault kind,name=value,…`; which requests are meant is said by `method`, `path` (a `*` at its
- * end stands for any rest), `team`, `at` (the n-th of them, 1 when left out), `times` (a number or
- * `always`) and `percent` (of those, by lot).
+ * plays. `--fault kind,name=value,…`; which requests are meant is said by `faultMatches`.
  */
 
 interface Kind<P extends Readonly<Record<string, string | number>>> {
@@ -106,7 +104,15 @@ export type Fault = { [K in FaultKind]: FaultOf<K> }[FaultKind];
 
 export const faultKinds = Object.keys(faultTable) as readonly FaultKind[];
 
-const matchKeys = ['method', 'path', 'team', 'at', 'times', 'percent'] as const;
+/** Which requests a fault is played on, for every kind alike. */
+export const faultMatches = {
+  method: 'GET, POST, PUT or DELETE; any when left out',
+  path: 'the path as sent, without the query; a * at its end stands for any rest',
+  team: 'the id of the team; any when left out',
+  at: 'from the n-th of these requests on, counted from 1; 1 when left out',
+  times: 'on so many of them, or always; 1 when left out',
+  percent: 'of those on so many, by lot, but the same ones each time; 100 when left out',
+} as const satisfies Readonly<Record<keyof Match, string>>;
 
 /** The parameters of a kind with their defaults, such as `code=503, label=error, effect=none|applied`. */
 export function faultSettings(of: FaultKind): string {
@@ -114,6 +120,13 @@ export function faultSettings(of: FaultKind): string {
   return Object.entries(parameters)
     .map(([name, standard]) => `${name}=${choices[name]?.join('|') ?? standard}`)
     .join(', ');
+}
+
+/** For people, "musterd emulator --help" and "--list". */
+export function describeMatches(): string {
+  const lines = Object.entries(faultMatches).map(([name, means]) => `  ${name.padEnd(8)} ${means}`);
+  const example = '--fault status,code=502,path=/v1/tags,at=3,times=2';
+  return [`Which requests a fault is played on, as in ${example}:`, ...lines].join('\n');
 }
 
 /** A parameter of the fault, or its default. */
@@ -157,7 +170,7 @@ export function checkFault(given: Readonly<Record<string, unknown>>): Fault {
 
 function checkSetting(of: FaultKind, key: string, value: string): string | number {
   const { parameters, choices = {} }: Kind<Readonly<Record<string, string | number>>> = faultTable[of];
-  const valid = [...Object.keys(parameters), ...matchKeys];
+  const valid = [...Object.keys(parameters), ...Object.keys(faultMatches)];
   if (!valid.includes(key)) throw new Error(`The fault ${of} has no "${key}". Valid: ${valid.join(', ')}.`);
   const words = choices[key];
   if (words !== undefined && !words.includes(value)) {

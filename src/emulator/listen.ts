@@ -59,7 +59,14 @@ export async function createServer(options: EmulatorOptions): Promise<Server> {
   }
   // Loaded here, so that plain HTTP starts without it.
   const { createServerCertificate } = await import('./certificate.ts');
-  const names = ['localhost', '127.0.0.1', '::1', ...(loopback ? [] : [host, hostname()])];
+  const { hostName } = options;
+  const names = [
+    'localhost',
+    '127.0.0.1',
+    '::1',
+    ...(loopback ? [] : [host, hostname()]),
+    ...(hostName === undefined ? [] : [hostName]),
+  ];
   const { key, cert, authority } = await createServerCertificate([...new Set(names)]);
   const app: FastifyInstance = fastify({ ...settings, https: { key, cert } });
   return { app, host, authority, ...keep(authority, options.authorityFile) };

@@ -35,6 +35,8 @@ export interface EmulatorOptions extends TeamOptions {
   readonly port?: number;
   /** An address of this machine; loopback unless told otherwise. */
   readonly host?: string;
+  /** By what name clients call: it stands in the certificate and in the environment to use. */
+  readonly hostName?: string;
   /** Plain HTTP, which is refused on anything but loopback. */
   readonly http?: boolean;
   readonly variants?: Partial<Variants>;

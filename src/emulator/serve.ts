@@ -1,5 +1,6 @@
 import { alterAnswer, alterBody, alterCall } from './alter-answer.ts';
 import { authenticate } from './authenticate.ts';
+import { withEmptyObjects } from './empty-objects.ts';
 import { type Answer, type Call, type Endpoint, notFound, refused } from './endpoint.ts';
 import { faultOf } from './fault-box.ts';
 import { type Fault, type FaultOf, parameter } from './faults.ts';
@@ -8,6 +9,7 @@ import { playAfter, playBefore } from './play-edits.ts';
 import { preventsEffect, replaceAnswer } from './replace-answer.ts';
 import type { LoggedRequest } from './request-log.ts';
 import type { Team } from './team.ts';
+import type { Variants } from './variants.ts';
 import { type Outgoing, type Wire, wireOf } from './wire.ts';
 import type { World } from './world.ts';
 
@@ -115,7 +117,7 @@ function perform(passage: Passage, team: Team): Answer {
   const { world, incoming, endpoint, faults } = passage;
   if (endpoint === undefined) return notFound('the interface shows no such path');
   if (passage.body === unparsable) return refused('the body is not JSON', endpoint.label);
-  const body = bodyFor(endpoint, passage.body);
+  const body = bodyFor(endpoint, passage.body, world.variants);
   const asked: Call = {
     team,
     variants: world.variants,
@@ -149,10 +151,11 @@ function postpone(
   return answered ? rehearse(team, write) : { status: 504, body: 'error', why: 'the write comes later' };
 }
 
-/** Clients in the wild send `[]` for an empty object on a GET, and leave optional bodies out. */
-function bodyFor(endpoint: Endpoint, body: unknown): unknown {
-  if (body === undefined) return endpoint.bodyRequired ? undefined : {};
-  return endpoint.method === 'GET' && Array.isArray(body) && body.length === 0 ? {} : body;
+/** Clients in the wild leave optional bodies out, and some have no other empty object than `[]`. */
+function bodyFor({ request, bodyRequired }: Endpoint, body: unknown, variants: Variants): unknown {
+  if (body === undefined) return bodyRequired ? undefined : {};
+  if (request === undefined || variants['empty-list'] === 'refused') return body;
+  return withEmptyObjects(request, body);
 }
 
 function limitOf(world: World, team: Team): number {

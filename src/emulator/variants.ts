@@ -53,6 +53,10 @@ export const variantTable = {
   'member-extras': choice(['none', 'email-phone'], "Undocumented keys in the team's members."),
   blank: choice(['empty', 'null', 'absent'], 'How a user without an email or a phone is written.'),
   fraction: choice(['3', '0', '6', '9', 'mixed'], 'Fraction digits of timestamps; mixed: no trailing zeros.'),
+  'empty-list': choice(
+    ['object', 'refused'],
+    'What `[]` is in a body where an object is documented: an empty object, as some clients mean it, or a 400.',
+  ),
   'count-body': choice(['string', 'integer'], 'The body of POST /v1/contacts/count.'),
   revisions: choice(['present', 'absent'], '`rev` and `op` of synchronised resources.'),
   'missing-fields': choice(['none', 'some'], 'Whether documented fields are left out of some rows.'),

@@ -90,7 +90,7 @@ describe('the listings', () => {
         { page: -1 },
         { page: 1.5 },
         { date: 'yesterday' },
-        '[]',
+        '[1]',
         '"x"',
         '{',
       ]) {

@@ -9,7 +9,9 @@ const general: readonly Row[] = [
       conforms('each reading endpoint answers 200 with JSON'),
       ['service/faults.test.ts', 'N10 %s is refused, and taken where the setting says so'],
       ['service/requests.test.ts', '%s: every documented field reaches the wire'],
+      ['emulator/empty-objects.test.ts', 'takes [] for an empty object: %s %j'],
     ],
+    variants: ['empty-list'],
   }),
   rule('General rules', '2. HTTPS only; plain HTTP fails', {
     client: ['service/base-url.ts', 'checkBaseUrl', 'plain HTTP to loopback alone, for the emulator'],

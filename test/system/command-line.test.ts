@@ -226,7 +226,7 @@ describe('the command line', () => {
       ready
         .trim()
         .split('\n')
-        .map((line) => line.split('=', 2) as [string, string]),
+        .map((line) => /^export (\w+)=(.*)$/.exec(line)?.slice(1) as [string, string]),
     );
     expect(env).toMatchObject({ MUSTERD_SECRET_ID: 'me', MUSTERD_SECRET_KEY: 'my-own-secret-key' });
     const fresh = await createStage({});
