@@ -2,6 +2,7 @@ import type { Database } from '../mirror/database.ts';
 import { pendingMigrations } from '../mirror/migrate.ts';
 import { missingPrivileges, openSchemas, readServer } from '../mirror/probes.ts';
 import type { Report } from './check-report.ts';
+import { missingRoles } from './missing-roles.ts';
 
 /** Version, encoding, migrations, privileges. @returns whether the schema is there and complete */
 export async function checkDatabase(db: Database<unknown>, report: Report): Promise<boolean> {
@@ -9,6 +10,8 @@ export async function checkDatabase(db: Database<unknown>, report: Report): Prom
     const { version, encoding, user } = await readServer(db);
     report.add('database', 'ok', `Postgres ${version}, ${encoding}, as ${user}`);
     const pending = await pendingMigrations(db);
+    const roles = await missingRoles(db, pending.length > 0);
+    if (roles.length > 0) report.add('roles for people', 'note', roles.map((line) => line.trim()).join(' '));
     if (pending.length > 0) {
       report.add(
         'migrations',

@@ -1,5 +1,6 @@
 import { migrate } from '../mirror/migrate.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { missingRoles } from './missing-roles.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirrorOf } from './setup.ts';
 
@@ -10,6 +11,7 @@ export async function migrateCommand(context: Context): Promise<ExitCode> {
     if (context.json) printJson(context, { applied });
     else if (applied.length === 0) printLine(context.out, 'The schema is up to date.');
     else for (const name of applied) printLine(context.out, `applied ${name}`);
+    for (const line of await missingRoles(mirror.db)) printLine(context.err, line);
     return exitCode.ok;
   });
 }

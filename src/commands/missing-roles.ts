@@ -1,0 +1,21 @@
+/** What an administrator has to do where the roles for people could not be made. */
+import type { Database } from '../mirror/database.ts';
+import { readRolesForPeople } from '../mirror/roles-for-people.ts';
+
+/**
+ * @param willMigrate whether migrations are still to come, which make the roles where they may
+ * @returns sentences and statements, line by line; nothing where all is well
+ */
+export async function missingRoles(db: Database<unknown>, willMigrate = false): Promise<readonly string[]> {
+  const { user, missing, mayCreate } = await readRolesForPeople(db);
+  if (missing.length === 0 || (willMigrate && mayCreate)) return [];
+  const why = mayCreate ? '' : `, and ${user} may not create roles`;
+  const are = missing.length === 1 ? 'The role for people is not there' : 'Roles for people are not there';
+  return [
+    `${are}${why}. An administrator can make ${missing.length === 1 ? 'it' : 'them'}:`,
+    ...missing.map((name) => `  create role ${name} nologin;`),
+    willMigrate
+      ? 'Best before "musterd migrate", which grants them their rights.'
+      : `Then, as ${user}, run the grants of migrations/0008_roles.sql and migrations/0016_rights.sql.`,
+  ];
+}

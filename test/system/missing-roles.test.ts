@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { type Embedded, openEmbedded } from '../../src/mirror/embedded.ts';
+import { rolesForPeople } from '../../src/mirror/roles-for-people.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { inProcess } from './in-process.ts';
+
+/** Of its own: roles are of a server, and those of the tests have them. */
+let server: Embedded;
+beforeAll(async () => {
+  server = await openEmbedded({ ephemeral: true });
+});
+afterAll(() => server.close());
+
+async function asAdministrator(...statements: readonly string[]): Promise<void> {
+  const db = createDatabase<unknown>({ url: server.url, applicationName: 'test', maxConnections: 1 });
+  try {
+    for (const statement of statements) await runSqlText(db, statement);
+  } finally {
+    await db.close();
+  }
+}
+
+async function mirrorOf(role: string, rights = ''): Promise<string> {
+  await asAdministrator(
+    `create role ${role} login password 'pw' ${rights}`,
+    `create database ${role} owner ${role} encoding 'UTF8' template template0`,
+  );
+  const url = new URL(server.url);
+  Object.assign(url, { username: role, password: 'pw', pathname: `/${role}` });
+  return url.href;
+}
+
+const statements = rolesForPeople.map((name) => `create role ${name} nologin;`);
+const check = async (url: string) => {
+  const { stdout } = await inProcess(['check', '--json'], {
+    DATABASE_URL: url,
+    MUSTERD_BASE_URL: 'http://127.0.0.1:9',
+    MUSTERD_API_KEY: 'any',
+  });
+  const { findings } = JSON.parse(stdout) as { findings: readonly Readonly<Record<string, string>>[] };
+  return findings.find((finding) => finding['check'] === 'roles for people');
+};
+
+describe('a role that may not create roles', () => {
+  it('migrates, and is told with the statements what an administrator has to do', async () => {
+    const url = await mirrorOf('plain');
+    const before = await check(url);
+    expect(before?.['verdict']).toBe('note');
+    for (const statement of statements) expect(before?.['detail']).toContain(statement);
+    expect(before?.['detail']).toContain('Best before "musterd migrate"');
+
+    const { code, stdout, stderr } = await inProcess(['migrate', '--json'], { DATABASE_URL: url });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ applied: expect.any(Array) as unknown });
+    expect(stderr).toContain('plain may not create roles');
+    expect(stderr.split('\n').filter((line) => line.includes('create role '))).toEqual(
+      statements.map((statement) => `  ${statement}`),
+    );
+    expect((await check(url))?.['detail']).toContain('migrations/0008_roles.sql');
+
+    await asAdministrator(...statements);
+    expect((await inProcess(['migrate'], { DATABASE_URL: url })).stderr).toBe('');
+    expect(await check(url)).toBeUndefined();
+    await asAdministrator(...rolesForPeople.map((name) => `drop role ${name}`));
+  });
+
+  it('is told of nothing where it may, or where somebody made them before', async () => {
+    const url = await mirrorOf('grown', 'createrole');
+    expect(await check(url)).toBeUndefined();
+    expect((await inProcess(['migrate'], { DATABASE_URL: url })).stderr).toBe('');
+    expect(await check(url)).toBeUndefined();
+    const later = await mirrorOf('later');
+    expect((await inProcess(['migrate'], { DATABASE_URL: later })).stderr).toBe('');
+  });
+});
