@@ -11,6 +11,7 @@ import { readTeamId } from '../mirror/teams.ts';
 import type { Outcome } from '../model/change.ts';
 import { readUserName } from '../model/find.ts';
 import { type Id, maxId } from '../model/id.ts';
+import { momentMs } from '../model/moment.ts';
 import { requireSchema } from '../places.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { nobodyAnswers, theOnly } from './find-user.ts';
@@ -106,19 +107,16 @@ function wholeNumber(option: string, given: string, largest: bigint): bigint {
 }
 
 const secondsPer: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
-const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
 /** A moment (UTC, where no zone is given), or a stretch of time before now. */
 export function readSince(text: string): LedgerFilter['since'] {
   const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   if (count !== undefined) return { seconds: Number(count) * (secondsPer[unit] ?? 1) };
-  const match = isoTime.exec(text);
-  const zoned = match?.[1] === undefined && text.length > 10 ? `${text}Z` : text;
-  const moment = new Date(match === null ? Number.NaN : zoned.replace(' ', 'T'));
-  if (Number.isNaN(moment.getTime()))
+  const ms = momentMs(text);
+  if (Number.isNaN(ms))
     throw new MusterdError(
       'usage',
       `--since "${text}" is neither a time such as 2026-03-01T09:00Z nor a stretch such as 2h or 3d`,
     );
-  return { moment: moment.toISOString() };
+  return { moment: new Date(ms).toISOString() };
 }

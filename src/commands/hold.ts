@@ -1,6 +1,7 @@
 import { MusterdError } from '../errors.ts';
 import { type AskedHolds, askHolds, endAskedHolds, type HoldEnd } from '../mirror/held.ts';
 import { underLease } from '../mirror/lease.ts';
+import { momentMs } from '../model/moment.ts';
 import { fields } from '../model/user.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime } from './field-values.ts';
@@ -16,7 +17,6 @@ export interface HoldOptions {
 }
 
 const secondsPer: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400, w: 604_800 };
-const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
 /** A moment (UTC, where no zone is given), or a stretch of time from now. */
 export function readUntil(text: string | undefined): HoldEnd {
@@ -24,15 +24,13 @@ export function readUntil(text: string | undefined): HoldEnd {
     throw new MusterdError('usage', '--until is missing: say when the hold ends, such as 2h or 3d');
   const [, count, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
   if (count !== undefined) return { seconds: Number(count) * (secondsPer[unit] ?? 1) };
-  const match = isoTime.exec(text);
-  const zoned = match?.[1] === undefined && text.length > 10 ? `${text}Z` : text;
-  const moment = new Date(match === null ? Number.NaN : zoned.replace(' ', 'T'));
-  if (Number.isNaN(moment.getTime()))
+  const ms = momentMs(text);
+  if (Number.isNaN(ms))
     throw new MusterdError(
       'usage',
       `--until "${text}" is neither a time such as 2026-03-01T09:00Z nor a stretch such as 2h or 3d`,
     );
-  return { moment: moment.toISOString() };
+  return { moment: new Date(ms).toISOString() };
 }
 
 /** What is asked for, before anything is looked up. */
