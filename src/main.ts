@@ -1,19 +1,30 @@
 #!/usr/bin/env node
 /** The process: its arguments, its streams and its end. What it does is in `command-line.ts`. */
-import { runCommandLine } from './command-line.ts';
-import { exitCode } from './commands/context.ts';
+import { nodeRefusal } from './node-version.ts';
+
+const refusal = nodeRefusal(process.versions.node);
+if (refusal !== null) {
+  process.stderr.write(`musterd: ${refusal}\n`);
+  if (process.argv.includes('--json')) {
+    const error = { code: 'configuration', message: refusal, hint: null };
+    process.stdout.write(`${JSON.stringify({ error }, null, 2)}\n`);
+  }
+  process.exit(78);
+}
 
 /** A reader that has gone away is no reason to fail, and neither are words that find no room. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return;
   process.stderr.write(`musterd: the result could not be written: ${error.message}\n`);
-  process.exitCode = exitCode.partial;
+  process.exitCode = 1;
   process.on('exit', () => {
-    process.exitCode = exitCode.partial;
+    process.exitCode = 1;
   });
 });
 process.stderr.on('error', () => undefined);
 
+// Loaded only now: an older Node could not even read it.
+const { runCommandLine } = await import('./command-line.ts');
 process.exitCode = await runCommandLine({
   args: process.argv.slice(2),
   env: process.env,

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { copyCheckout, plainEnvironment, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -59,6 +60,26 @@ test('shows its help and its version', async () => {
   expect(help.stdout).toMatch(/reconcile/);
   expect((await musterd(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   expect((await musterd(['no-such-command'])).status).toBe(64);
+});
+
+/** The Nodes of this machine that are too old, outside of what npm brought. */
+const oldNodes = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .filter((path) => path !== '' && !path.includes('node_modules') && path !== dirname(process.execPath))
+  .map((path) => join(path, 'node'))
+  .filter((path) => existsSync(path))
+  .filter((path) => {
+    const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' });
+    return Number(/^v(\d+)\./.exec(stdout)?.[1] ?? 24) < 24;
+  });
+
+test.runIf(oldNodes.length > 0)('says in one sentence that Node is too old, and ends with 78', async () => {
+  const main = join(project, 'node_modules', 'musterd', 'dist', 'main.js');
+  for (const node of oldNodes) {
+    const answer = await run(node, [main, 'status'], { cwd: project, env: plainEnvironment() });
+    expect(answer).toMatchObject({ status: 78, stdout: '' });
+    expect(answer.stderr).toMatch(/^musterd: Node 24 or newer is needed, and this is Node \d+\.\d+\.\d+\n$/);
+  }
 });
 
 test('migrates a database', async () => {

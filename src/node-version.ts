@@ -1,0 +1,9 @@
+/** Read by Nodes that are too old for the rest: this file and `main.ts` use nothing new and import nothing else. */
+
+const oldest = 24;
+
+/** Why musterd does not run on this version of Node; `null` where it does. */
+export function nodeRefusal(version: string): string | null {
+  if (Number(version.split('.')[0]) >= oldest) return null;
+  return `Node ${oldest} or newer is needed, and this is Node ${version}`;
+}

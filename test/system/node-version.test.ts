@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { nodeRefusal } from '../../src/node-version.ts';
+import { runMusterd } from './run-musterd.ts';
+
+describe('the version of Node', () => {
+  it.each([
+    ['24.0.0', true],
+    ['24.11.1', true],
+    ['25.0.0-nightly', true],
+    ['100.1.0', true],
+    ['23.11.0', false],
+    ['20.20.2', false],
+    ['2.4.0', false],
+    ['0.24.0', false],
+    ['', false],
+  ])('%s is taken: %s', (version, taken) => {
+    expect(nodeRefusal(version) === null).toBe(taken);
+  });
+
+  it('is looked at before anything else is loaded, and ends it with 78', async () => {
+    const old = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.20.2'}})";
+    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}` };
+    const words = 'Node 24 or newer is needed, and this is Node 20.20.2';
+    expect(await runMusterd(['status'], env)).toMatchObject({
+      code: 78,
+      stdout: '',
+      stderr: `musterd: ${words}\n`,
+    });
+    const { code, stdout } = await runMusterd(['status', '--json'], env);
+    expect(code).toBe(78);
+    expect(JSON.parse(stdout)).toEqual({ error: { code: 'configuration', message: words, hint: null } });
+  });
+});
