@@ -47,7 +47,7 @@ export class MusterdError extends Error {
  */
 export type Phase = 'not-sent' | 'sent' | 'answered';
 
-/** A call to the service that did not end in a usable answer. Never holds a credential or a body. */
+/** A call to the service that did not end in a usable answer. Never holds a credential. */
 export class ServiceError extends MusterdError {
   /** Such as `POST /v1/tags`. */
   readonly operation: string;
@@ -55,6 +55,8 @@ export class ServiceError extends MusterdError {
   readonly status: number | undefined;
   /** The body of the error, a JSON string such as `bad_data` (interface.md, Errors). */
   readonly label: string | undefined;
+  /** The beginning of the body, printable: for who made this very call, and in no log or record. */
+  readonly excerpt: string | undefined;
   /** `X-Request-Id` of the answer, for the service's support. */
   readonly requestId: string | undefined;
 
@@ -65,6 +67,7 @@ export class ServiceError extends MusterdError {
       readonly phase: Phase;
       readonly status?: number | undefined;
       readonly label?: string | undefined;
+      readonly excerpt?: string | undefined;
       readonly requestId?: string | undefined;
       readonly hint?: string;
       readonly cause?: unknown;
@@ -80,6 +83,7 @@ export class ServiceError extends MusterdError {
     this.phase = details.phase;
     this.status = details.status;
     this.label = details.label;
+    this.excerpt = details.excerpt;
     this.requestId = details.requestId;
   }
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { MusterdError } from '../errors.ts';
+import { MusterdError, ServiceError } from '../errors.ts';
 import { createDatabase } from '../mirror/database.ts';
 import { createService, requireSchema, requireService, sharePace } from '../places.ts';
 import { parseJson } from '../service/json.ts';
@@ -32,7 +32,10 @@ export async function apiCommand(
   const body = readBody(options);
   return withService(context, async (service) => {
     if (options.paginate === true) return paginate(context, service, method as Method, path, body);
-    const reply = await service.request(method as Method, path, body);
+    const reply = await service.request(method as Method, path, body).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.excerpt !== undefined) printLine(context.err, error.excerpt);
+      throw error;
+    });
     if (options.include === true) {
       printLine(context.out, `HTTP ${reply.status}`);
       for (const [name, value] of Object.entries(reply.headers)) {

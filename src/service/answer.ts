@@ -75,14 +75,28 @@ export function judgeHead(head: Head, anyContentType: boolean): Failure | null {
   return null;
 }
 
-/** The service's word for what went wrong: a JSON string, or an object's `message` or `error`. */
-function readLabel(head: Head, body: Pick<Body, 'take'>, maxBytes: number): string | null {
-  if (isEncoded(head) || !hasLength(head)) return null;
-  const read = readJson(body, maxBytes);
+/** Of an answer that says no: enough to see what it is about. */
+const maxExcerptLength = 1_000;
+
+/**
+ * The service's word for what went wrong, a JSON string or an object's `message` or `error`, and the beginning
+ * of the body where that says more.
+ */
+function readRefusal(
+  head: Head,
+  body: Pick<Body, 'take'>,
+  maxBytes: number,
+): Pick<Refusal, 'label' | 'excerpt'> {
+  if (isEncoded(head) || !hasLength(head)) return { label: null };
+  const bytes = body.take();
+  // Four bytes a character at most; the rest would be cut.
+  const text = new TextDecoder().decode(bytes.subarray(0, 4 * maxExcerptLength)).trim();
+  const read = readJson({ take: () => bytes }, maxBytes);
   const said = read !== null && 'value' in read ? read.value : null;
   const label = isObject(said) ? (said['message'] ?? said['error']) : said;
-  if (typeof label !== 'string' || label === '') return null;
-  return quote(head, label);
+  const excerpt =
+    text === '' || typeof said === 'string' ? {} : { excerpt: quote(head, text, maxExcerptLength) };
+  return { label: typeof label !== 'string' || label === '' ? null : quote(head, label), ...excerpt };
 }
 
 /**
@@ -96,7 +110,7 @@ export function readAnswer(
 ): Answer | Refusal | Failure {
   if (head.status >= 400) {
     const retryAfter = header(head, 'retry-after');
-    return { kind: 'refusal', label: readLabel(head, body, maxBytes), retryAfter, ...common(head) };
+    return { kind: 'refusal', ...readRefusal(head, body, maxBytes), retryAfter, ...common(head) };
   }
   const read = readJson(body, maxBytes);
   if (read === null) return failure(head, 'malformed', 'the answer claims to be JSON and is not');

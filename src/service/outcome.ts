@@ -23,6 +23,8 @@ export interface Answer extends Answered {
 export interface Refusal extends Answered {
   readonly kind: 'refusal';
   readonly label: string | null;
+  /** The beginning of the body, made printable, where it says more than the label. */
+  readonly excerpt?: string;
   readonly retryAfter: string | null;
 }
 
@@ -85,6 +87,7 @@ export function serviceError(operation: string, outcome: Refusal | Failure): Ser
       phase: 'answered',
       status,
       label,
+      excerpt: outcome.excerpt,
       requestId,
       ...(hint === undefined ? {} : { hint }),
     });

@@ -1,5 +1,8 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseKey, parseValue, setField } from '../../src/commands/api.ts';
+import { inProcess } from './in-process.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -51,6 +54,46 @@ describe('musterd api', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/404/);
     expect(stderr).toContain('X-Request-Id');
+  });
+
+  it('shows the body of a refusal that says more than a word, cut and made printable', async () => {
+    const bodies = {
+      '/v1/1': '{"errors":{"tag":["is too long \\u001b[31m","\u202eis taken"]}}',
+      '/v1/2': '"bad_data"',
+      '/v1/3': `<html>\n<b>no\u001b[2J</b>${'x'.repeat(5000)}</html>`,
+      '/v1/4': '',
+    };
+    const server = createServer((request, response) => {
+      const body = bodies[request.url as keyof typeof bodies];
+      response.writeHead(400, {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      });
+      response.end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      const env = { MUSTERD_BASE_URL: `http://127.0.0.1:${port}`, MUSTERD_API_KEY: 'any' };
+      const answers = await Promise.all(
+        Object.keys(bodies).map((path) =>
+          inProcess(['api', 'GET', path], { ...env, DATABASE_URL: stage.url }),
+        ),
+      );
+      for (const { code, stdout, stderr } of answers) {
+        expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+        expect(stderr).toContain('was answered 400');
+        expect(stderr.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+        expect(stderr.length).toBeLessThan(1_300);
+      }
+      const [detail, word, page, empty] = answers.map(({ stderr }) => stderr);
+      expect(detail).toContain('{"errors":{"tag":["is too long');
+      expect(word).toBe('musterd: GET /v1/2 was answered 400 (bad_data)\n');
+      expect(page).toContain('<b>no');
+      expect(empty).toBe('musterd: GET /v1/4 was answered 400\n');
+    } finally {
+      server.close();
+    }
   });
 
   it.each([
