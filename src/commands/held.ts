@@ -5,7 +5,7 @@ import { requireTeamId, requireUser } from './named-user.ts';
 import { printJson, printLine, printTable } from './output.ts';
 import { withMirror } from './setup.ts';
 
-/** The fields that wait, with the values of both sides and the one last agreed on. */
+/** The fields that wait, with the values of both sides, now and when the hold began, and the one last agreed on. */
 export async function heldCommand(context: Context, who: string | undefined): Promise<ExitCode> {
   return withMirror(context, async (setup) => {
     const teamId = await requireTeamId(setup);
@@ -18,10 +18,25 @@ export async function heldCommand(context: Context, who: string | undefined): Pr
   });
 }
 
+const heldHead: readonly string[] = [
+  'user',
+  'name',
+  'field',
+  'mirror',
+  'service',
+  'base',
+  'reason',
+  'detail',
+  'since',
+  'until',
+  'mirror then',
+  'service then',
+];
+
 function printHeld(context: Context, rows: readonly HeldRow[]): void {
   printTable(
     context,
-    ['user', 'name', 'field', 'mirror', 'service', 'base', 'reason', 'detail', 'since', 'until'],
+    heldHead,
     rows.map((row) => [
       row.user_id,
       row.name,
@@ -33,6 +48,8 @@ function printHeld(context: Context, rows: readonly HeldRow[]): void {
       row.detail,
       showTime(row.since),
       showTime(row.until),
+      showValue(row.mirror_value_then),
+      showValue(row.service_value_then),
     ]),
   );
 }

@@ -1,5 +1,5 @@
 import { MusterdError } from '../errors.ts';
-import { editUsers } from '../mirror/edits.ts';
+import { editUsers, stampEdit } from '../mirror/edits.ts';
 import { underLease } from '../mirror/lease.ts';
 import {
   readKeptRows,
@@ -55,7 +55,7 @@ export function readTake(field: Field, text: string | undefined): Take {
 }
 
 /** What both sides are to have agreed on: the service's value, in its own bytes. */
-function agreeOn({ field, service, reason }: Hold, base: BaseUser): BaseUser {
+function agreeOn({ field, service: then, shown: service = then, reason }: Hold, base: BaseUser): BaseUser {
   // Only a conflict has seen the service say "nothing"; otherwise nothing was said, and the base still holds.
   if (service === null && reason !== 'conflict') return base;
   const said: ServiceUser = { id: 0n, raw: {}, [field]: service ?? null };
@@ -187,7 +187,8 @@ async function resolveHold(
   const result = { field, name: mirror.joined, mirror: after[field], base: agreed[field] };
   if (take === 'service') return result;
   const wanted = wantedOf(take, field, mirror);
-  if (wanted !== undefined) {
+  if (wanted === undefined) await stampEdit(tx, teamId, id);
+  else {
     const edited = await editUsers(tx, teamId, [{ id, expected: mirror, values: wanted }]);
     if (!edited.has(id)) throw busy(id);
   }

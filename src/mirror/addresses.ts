@@ -17,8 +17,8 @@ export async function readAddresses<T>(
       union all
       select b.id, b.email, b.phone from sync.user_base b join wanted using (id) where b.team_id = ${teamId}
       union all
-      select w.id, case h.field when 'email' then h.service_value #>> '{}' end,
-             case h.field when 'phone' then h.service_value #>> '{}' end
+      select w.id, case h.field when 'email' then h.shown_value #>> '{}' end,
+             case h.field when 'phone' then h.shown_value #>> '{}' end
       from sync.held_fields h join wanted w on w.id = h.user_id where h.team_id = ${teamId}
       union all
       select w.id, c.new ->> 'email', c.new ->> 'phone'

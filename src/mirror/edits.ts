@@ -37,6 +37,13 @@ function stage({ id, expected, values }: UserEdit) {
   };
 }
 
+/** A person stands by what the mirror holds of this user: as good as an edit of now. */
+export async function stampEdit<T>(tx: Transaction<T>, teamId: Id, id: Id): Promise<void> {
+  await sql`
+    update mirror.users set edited_at = clock_timestamp(), edited_by = session_user
+    where team_id = ${teamId} and id = ${id}`.execute(tx);
+}
+
 /**
  * Edits these users as an editor would, in a transaction of musterd's own.
  * @returns the users who were edited; the others have gone, were changed since, or are being edited

@@ -15,6 +15,9 @@ export interface HeldRow {
   readonly base_value: unknown;
   readonly mirror_value: unknown;
   readonly service_value: unknown;
+  /** Both sides when the hold began. */
+  readonly mirror_value_then: unknown;
+  readonly service_value_then: unknown;
   readonly detail: string;
   readonly since: Date;
   readonly until: Date | null;
@@ -28,7 +31,8 @@ export async function readHeldFields<T>(
   userId: Id | null,
 ): Promise<readonly HeldRow[]> {
   const { rows } = await sql<HeldRow>`
-    select user_id, name, field, reason, base_value, mirror_value, service_value, detail, since, until, run_id
+    select user_id, name, field, reason, base_value, mirror_value, service_value, detail, since, until, run_id,
+           mirror_value_then, service_value_then
     from report.held
     where team_id = ${teamId} and (${userId}::bigint is null or user_id = ${userId})
     order by since, user_id, field`.execute(db);
@@ -72,8 +76,9 @@ export async function askHolds<T>(
   const columns = wanted.fields.map(sqlField);
   const { rows } = await sql<{ field: string }>`
     insert into sync.held_fields as h
-      (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until)
-    select ${teamId}, ${userId}, f.field, 'asked', f.base_value, f.mirror_value, f.service_value, ${wanted.why}, ${until}
+      (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, until)
+    select ${teamId}, ${userId}, f.field, 'asked', f.base_value, f.mirror_value, f.service_value, f.service_value,
+      ${wanted.why}, ${until}
     from (select ${userId}::bigint as id) i
     left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id

@@ -6,12 +6,13 @@ import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
 import type { BaseUser, Field, UserPatch } from '../model/user.ts';
-import { patchInSql } from './patch-in-sql.ts';
+import { writeHolds } from './holds.ts';
 import { noteNames, withoutWaitingNames } from './name-safety.ts';
+import { patchInSql } from './patch-in-sql.ts';
 import { isOlder } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
-import { type RunOf, writeHolds } from './users-write.ts';
+import type { RunOf } from './users-write.ts';
 
 interface IntentRow {
   readonly change_id: bigint;

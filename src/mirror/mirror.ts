@@ -27,18 +27,14 @@ import {
 } from './listings.ts';
 import { readNameSafety } from './name-safety.ts';
 import { endAccepted, readGuardHistory, writeKeptRows, writeRefusedPlan } from './plans.ts';
+import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { noteStale } from './stale.ts';
 import { countHeldFields } from './status.ts';
 import { writeTeam } from './teams.ts';
-import {
-  countPresentUsers,
-  readDifferingUsers,
-  readEditedUsers,
-  readPresentUsers,
-  readUnseenUsers,
-} from './users-read.ts';
+import { readDifferingUsers, readEditedUsers, readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers } from './users-write.ts';
+import { noteMovedAlone } from './versions.ts';
 
 /** The reading half: whatever is committed. */
 export function createMirrorReader<T>({ kysely }: Database<T>, teamId: Id) {
@@ -79,6 +75,7 @@ export function createMirror<T>(db: Database<T>, lease: Lease, teamId: Id, runId
     applyWithheld: (resource: MirroredResource, withheld: WithheldAbsence, scope: string) =>
       write((tx) => applyWithheld(tx, run, resource, withheld, scope)),
     noteStale: (ids: readonly Id[]) => write((tx) => noteStale(tx, teamId, ids)),
+    noteMovedAlone: (users: number, shown: number) => write((tx) => noteMovedAlone(tx, teamId, users, shown)),
     forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),
     openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) =>
       write((tx) => openIntents(tx, run, plans, approved)),

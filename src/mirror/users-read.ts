@@ -4,11 +4,12 @@ import type { Hold, HoldReason, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { NamePair, NameSplit } from '../model/name.ts';
-import type { EditedUser, PresentUser } from '../model/plan.ts';
+import type { EditedUser } from '../model/plan.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { absenceByKey, byKey } from './by-key.ts';
 import { isOlder, isToBeBelieved } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
+import { isEditedSince, isNewer, isTelling } from './versions.ts';
 
 /** How many users one statement compares. */
 const usersPerStatement = 5000;
@@ -20,6 +21,7 @@ interface HeldRow {
   readonly base_value: unknown;
   readonly mirror_value: unknown;
   readonly service_value: unknown;
+  readonly shown_value: unknown;
   readonly detail: string;
   readonly until: string | null;
   readonly ends_in_ms: number | null;
@@ -51,6 +53,10 @@ interface UserRow {
   readonly held: readonly HeldRow[] | null;
   readonly observed_differs: boolean;
   readonly stale: boolean;
+  /** These three of users whom the service was asked for. */
+  readonly is_newer?: boolean;
+  readonly is_edited_since?: boolean;
+  readonly is_telling?: boolean;
 }
 
 /** The columns of a field in SQL words; `role_id` is the only one that differs. */
@@ -70,13 +76,14 @@ export function valueFromJson(field: Field, value: unknown): UserValues[Field] {
 
 function toHold(row: HeldRow): Hold {
   const field = fieldOfSql(row.field);
-  const service = field === 'roleId' ? valueFromJson(field, row.service_value) : row.service_value;
+  const said = (value: unknown) => (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue;
   return {
     field,
     reason: row.reason,
     base: valueFromJson(field, row.base_value),
     mirror: valueFromJson(field, row.mirror_value),
-    service: service as ServiceValue,
+    service: said(row.service_value),
+    shown: said(row.shown_value),
     detail: row.detail,
     endsInMs: row.ends_in_ms ?? undefined,
   };
@@ -111,6 +118,15 @@ function toState(row: UserRow, service: ServiceUser | undefined): UserState {
     missingForMs: row.missing_for_ms ?? undefined,
     observedDiffers: row.observed_differs,
     stale: row.stale,
+    ...(service === undefined
+      ? {}
+      : {
+          versions: {
+            isNewer: row.is_newer === true,
+            isEditedSince: row.is_edited_since === true,
+            isTelling: row.is_telling === true,
+          },
+        }),
   };
 }
 
@@ -163,6 +179,7 @@ async function readDifferingChunk<T>(
       (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at)
         is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at)
         or u.role is distinct from coalesce(s.role, u.role) or u.resolved is distinct from true as observed_differs,
+      ${isNewer} as is_newer, ${isEditedSince} as is_edited_since, ${isTelling(teamId)} as is_telling,
       ${isOlder(sql`u`)} and not ${isToBeBelieved}
         and (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id) as stale
     from jsonb_to_recordset(${staged}::jsonb) as s (id bigint, name text, email text, phone text, role_id bigint,
@@ -244,29 +261,6 @@ export async function readEditedUsers<T>(db: Kysely<T>, teamId: Id): Promise<rea
           is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
     order by u.id`.execute(db);
   return rows;
-}
-
-export async function countPresentUsers<T>(db: Kysely<T>, teamId: Id): Promise<number> {
-  const { rows } = await sql<{ count: bigint }>`
-    select count(*) as count from mirror.users where team_id = ${teamId} and gone_at is null`.execute(db);
-  return Number(rows[0]?.count ?? 0n);
-}
-
-/** Everybody who is not gone, with the values last agreed on; of whoever has none, with the mirror's. */
-export async function readPresentUsers<T>(db: Kysely<T>, teamId: Id): Promise<readonly PresentUser[]> {
-  const { rows } = await sql<{
-    id: bigint;
-    email: string | null;
-    phone: string | null;
-    role_id: bigint | null;
-  }>`
-    select u.id, case when b.id is null then u.email else b.email end as email,
-      case when b.id is null then u.phone else b.phone end as phone,
-      case when b.id is null then u.role_id else b.role_id end as role_id
-    from mirror.users u
-    left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-    where u.team_id = ${teamId} and u.gone_at is null`.execute(db);
-  return rows.map(({ role_id: roleId, ...rest }) => ({ ...rest, roleId }));
 }
 
 /** The halves of a user's name as the mirror has them. */

@@ -120,8 +120,8 @@ export async function readKnownAddresses<T>(db: Kysely<T>, teamId: Id): Promise<
     select b.id, b.email, b.phone from sync.user_base b join mirror.users u on u.team_id = b.team_id and u.id = b.id
     where b.team_id = ${teamId} and u.gone_at is null
     union
-    select h.user_id, case h.field when 'email' then h.service_value #>> '{}' end,
-           case h.field when 'phone' then h.service_value #>> '{}' end
+    select h.user_id, case h.field when 'email' then h.shown_value #>> '{}' end,
+           case h.field when 'phone' then h.shown_value #>> '{}' end
     from sync.held_fields h where h.team_id = ${teamId} and h.field in ('email', 'phone')
     union
     select c.user_id, c.new ->> 'email', c.new ->> 'phone' from sync.changes c

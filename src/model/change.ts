@@ -47,6 +47,8 @@ export interface Hold {
   readonly service: ServiceValue;
   /** What happened, in words. */
   readonly detail: string;
+  /** The service's value as a run last saw it, where it was held before. */
+  readonly shown?: ServiceValue;
   /** A hold that a person asked for stands until then, whatever the values do: ms from now, by the database's clock. */
   readonly endsInMs?: number | undefined;
 }
@@ -93,6 +95,8 @@ export interface UserPlan {
   readonly releases: readonly Field[];
   /** Fields that stay held as they were. */
   readonly held: readonly Field[];
+  /** Of them those of which the service shows another value than a run last saw. */
+  readonly shown?: readonly { readonly field: Field; readonly service: ServiceValue }[];
   /** What is to be sent. */
   readonly patch: UserPatch;
   /** What is to be written to the mirror and the base, or `null` if they stay as they are. */
@@ -173,6 +177,16 @@ export interface IntentResult {
 /** Earlier tries to no effect, by field. */
 export type Tries = Readonly<Partial<Record<Field, number>>>;
 
+/** What the versions tell by which the service counts the changes of a user. The table stands in `overtaken.ts`. */
+export interface Versions {
+  /** The service shows a newer one than is on record. */
+  readonly isNewer: boolean;
+  /** The mirror was edited after that. */
+  readonly isEditedSince: boolean;
+  /** On this deployment a newer one says that a value was changed. */
+  readonly isTelling: boolean;
+}
+
 /** All that is known of one user. */
 export interface UserState {
   readonly id: Id;
@@ -187,6 +201,8 @@ export interface UserState {
   readonly observedDiffers: boolean;
   /** The service shows other values than before with an older version: what it says is not believed. */
   readonly stale?: boolean;
+  /** Left out where the service has not been asked. */
+  readonly versions?: Versions;
 }
 
 export interface MirrorRow extends MirrorUser {

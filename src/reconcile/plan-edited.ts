@@ -118,5 +118,5 @@ export async function planEdited(
   const view = { states: [...states, ...around], plans, users, isWhole: false, members, population };
   const verdict = await judge(mirror, view, settings.guard);
   const roster = { users, members, rejected, unresolved: [], unproven: new Set<Id>(), refusedLookups };
-  return { roster, roles, plans: verdict.plans, absent: [], stale, verdict };
+  return { roster, roles, plans: verdict.plans, absent: [], stale, movedAlone: 0, verdict };
 }

@@ -1,7 +1,7 @@
 /** What one run makes of one field of one user. */
 
 import { stored } from '../model/canonical.ts';
-import type { Hold, Move, UserState } from '../model/change.ts';
+import type { Hold, Move, UserPlan, UserState } from '../model/change.ts';
 import { isTooLong, longestText } from '../model/longest-text.ts';
 import {
   canonicalName,
@@ -23,6 +23,7 @@ import {
   type UserValues,
 } from '../model/user.ts';
 import { mergeField } from './merge.ts';
+import { overtakenDetail } from './overtaken.ts';
 import { applyPolicy, type Policy } from './policy.ts';
 import { adoptValues } from './take-service.ts';
 
@@ -127,6 +128,8 @@ export function planField(
   mirror: MirrorUser,
   service: ServiceUser,
   policy: Policy,
+  /** Whether the service changed the user after what is edited here (`overtaken.ts`). */
+  isLate = false,
 ): FieldPlan {
   const values = { base: state.base?.[field], mirror: mirror[field], service: serviceValue(service, field) };
   const previous = state.held.find((hold) => hold.field === field);
@@ -145,9 +148,25 @@ export function planField(
   if (decided === 'push') {
     const detail = unsendable(field, mirror, base);
     if (detail !== undefined) return { hold: { field, reason: 'unsupported', detail, ...values } };
+    if (isLate && policy[field] !== 'mirror-wins')
+      return { hold: { field, reason: 'conflict', detail: overtakenDetail, ...values } };
     return { ...release, move: { kind: 'push', field, ...values } };
   }
   if (field === 'name' && isEmptied(service, mirror))
     return { hold: { field, reason: 'conflict', detail: emptiedDetail, ...values } };
   return { ...release, move: { kind: 'pull', field, ...values } };
+}
+
+/** What the service shows of fields that stay held, where a run has not seen it yet. */
+export function shownAnew(
+  { held }: UserState,
+  service: ServiceUser,
+  of: readonly Field[],
+): Pick<UserPlan, 'shown'> {
+  const shown = of.flatMap((field) => {
+    const said = serviceValue(service, field);
+    const last = held.find((hold) => hold.field === field)?.shown ?? null;
+    return said === undefined || said === last ? [] : [{ field, service: said }];
+  });
+  return shown.length === 0 ? {} : { shown };
 }

@@ -13,7 +13,8 @@ import {
   type UserValues,
 } from '../model/user.ts';
 import { mergeField } from './merge.ts';
-import { emptiedDetail, holdStands, isEmptied, planField } from './plan-field.ts';
+import { hasMoved, isOvertaken } from './overtaken.ts';
+import { emptiedDetail, holdStands, isEmptied, planField, shownAnew } from './plan-field.ts';
 import type { Policy } from './policy.ts';
 import { decidePresence } from './presence.ts';
 import { adoptValues, emptyValues, observe, takeValue } from './take-service.ts';
@@ -46,7 +47,10 @@ function planMerge(
   role: string | null,
   policy: Policy,
 ): UserPlan {
-  const plans = fields.map((field) => planField(field, state, mirror, service, policy));
+  const { versions } = state;
+  const isLate = versions !== undefined && isOvertaken(versions, hasMoved(state, service));
+  const plans = fields.map((field) => planField(field, state, mirror, service, policy, isLate));
+  const held = fields.filter((_, index) => plans[index]?.held === true);
   const moves = plans.flatMap(({ move }) => (move === undefined ? [] : [move]));
   const holds = plans.flatMap(({ hold }) => (hold === undefined ? [] : [hold]));
   const after = afterMoves(state, mirror, service, moves);
@@ -67,7 +71,8 @@ function planMerge(
     moves,
     holds,
     releases: fields.filter((_, index) => plans[index]?.release === true),
-    held: fields.filter((_, index) => plans[index]?.held === true),
+    held,
+    ...shownAnew(state, service, held),
     patch,
     write: changes ? write : null,
   };
@@ -163,6 +168,7 @@ function planReturn(
     holds,
     releases: heldFields(state).filter((field) => !held.includes(field) && !asked.includes(field)),
     held: asked,
+    ...shownAnew(state, service, asked),
     write: { id: state.id, expected: mirror, mirror: after, base, observed },
   };
 }

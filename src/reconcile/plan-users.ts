@@ -6,6 +6,7 @@ import type { Team } from '../model/team.ts';
 import { type Findings, warnOfStale } from './findings.ts';
 import { type GuardVerdict, type GuardView, guard, isPush } from './guard.ts';
 import type { GuardSettings } from './limits.ts';
+import { countMovedAlone, tellNothing } from './overtaken.ts';
 import { planUser } from './plan-user.ts';
 import type { Policy } from './policy.ts';
 import type { MirrorPort, ServicePort } from './ports.ts';
@@ -28,6 +29,8 @@ export interface UsersPlan {
   readonly absent: readonly AbsentRow[];
   /** Shown older than they were before. */
   readonly stale: readonly Id[];
+  /** Shown with a newer version, and nothing else new. */
+  readonly movedAlone: number;
   readonly verdict: GuardVerdict;
 }
 
@@ -64,7 +67,10 @@ export async function planUsers(
   const unseenIds = new Set(unseen.map(({ id }) => id));
   const strangers = unresolved.filter((id) => !unseenIds.has(id)).map(unknownUser);
   const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const planned = states.map((state) => planUser(state, members.get(state.id), settings.policy));
+  const movedAlone = countMovedAlone(states);
+  const planned = judgedBy(states, movedAlone, users.size).map((state) =>
+    planUser(state, members.get(state.id), settings.policy),
+  );
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
   warnOfStale(findings, stale.length);
   const population = await mirror.countPresentUsers();
@@ -75,7 +81,15 @@ export async function planUsers(
     .map(({ id, missingForMs }) => ({ id, missingForMs }));
   const view = { states, plans, users, isWhole: true, members, population };
   const verdict = await judge(mirror, view, settings.guard);
-  return { roster, roles, plans: verdict.plans, absent, stale, verdict };
+  return { roster, roles, plans: verdict.plans, absent, stale, movedAlone, verdict };
+}
+
+/** Where many versions move by themselves, none of them is evidence. */
+function judgedBy(states: readonly UserState[], movedAlone: number, shown: number): readonly UserState[] {
+  if (!tellNothing(movedAlone, shown)) return states;
+  return states.map(({ versions, ...state }) =>
+    versions === undefined ? state : { ...state, versions: { ...versions, isTelling: false } },
+  );
 }
 
 /** What the guard says of these plans. */

@@ -110,6 +110,8 @@ export interface MirrorWriter {
   applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<readonly Id[]>;
   /** Counts one more pass in which these users were shown older than before. */
   noteStale(ids: readonly Id[]): Promise<void>;
+  /** Of so many shown users so many had a newer version and nothing else new. */
+  noteMovedAlone(users: number, shown: number): Promise<void>;
   /** Drops the bookkeeping of users who are nowhere any more. */
   forgetUsers(ids: readonly Id[]): Promise<void>;
   /**

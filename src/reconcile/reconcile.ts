@@ -159,6 +159,7 @@ async function reconcileUsers(
   await mirror.applyTeam(team);
   if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
+  if (users.movedAlone > 0) await mirror.noteMovedAlone(users.movedAlone, users.roster.users.size);
   const deferred = await applyPulls(places, users.plans);
   if (who === 'everybody') await applyUserAbsences(places, users, settings.absence, settings.scope);
   // Nothing of a deferred user was written, and neither were the holds of what must not be sent.

@@ -192,6 +192,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     readOverlap: () => Promise.resolve({ known: 0, population: 0, unlisted: [], name: null }),
     applyRefusedPlan: () => Promise.resolve(),
     applyWithheld: notAsked,
+    noteMovedAlone: () => Promise.resolve(),
     readDifferingUsers: (users) => Promise.resolve(users.map((user) => stateOf(mirror, user.id, user))),
     readUnseenUsers: (seen, listed) =>
       Promise.resolve(

@@ -162,6 +162,32 @@ describe('held fields', () => {
     ).toEqual([['mirror@example.com', 'newer@example.com']]);
   });
 
+  it('are shown as both sides have them now, and as they were when the hold began', async () => {
+    stage = await createStage();
+    await stage.run();
+    const user = aUser();
+    expect(
+      (await musterd('hold', String(user.id), 'phone', '--until', '1h', '--reason', 'a move')).code,
+    ).toBe(0);
+    const then = { mirror_value_then: user.phone, service_value_then: user.phone };
+    expect((await inJson('held'))['held']).toMatchObject([
+      { mirror_value: user.phone, service_value: user.phone, ...then },
+    ]);
+    stage.emulator.team.editUser(user.id, { phone: '15550177' });
+    await stage.sql(`update mirror.users set phone = '15550188' where id = ${user.id}`);
+    await stage.run();
+    expect((await inJson('held'))['held']).toMatchObject([
+      { mirror_value: '15550188', service_value: '15550177', base_value: user.phone, ...then },
+    ]);
+    expect((await musterd('held')).stdout).toMatch(
+      new RegExp(`\\t15550188\\t15550177\\t.*\\t${user.phone}\\t${user.phone}$`, 'm'),
+    );
+    const written = 'select xmin from sync.held_fields';
+    const before = await stage.sql(written);
+    await stage.run();
+    expect(await stage.sql(written)).toEqual(before);
+  });
+
   it('pass the guard with what a person resolved, and with nothing else', async () => {
     stage = await createStage({ config: { guard: { maxRoleChanges: 0 } } });
     await stage.run();

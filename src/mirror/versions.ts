@@ -1,0 +1,43 @@
+/**
+ * Whether the versions of users, `updated_at` and `user_updated_at`, tell that one of their values was changed. Some
+ * deployments count a login as a change, or show another version in every answer.
+ */
+import { type RawBuilder, sql, type Transaction } from 'kysely';
+import type { Id } from '../model/id.ts';
+
+const probe = 'a version moves though no value does';
+
+/** Users seen so, each counting half as much with every day since. Of `sync.probes` p. */
+const seenLately = sql`(p.answer ->> 'users')::float8
+  * power(0.5, greatest(0, extract(epoch from clock_timestamp() - p.probed_at)) / 86400)`;
+
+const many = sql`greatest(3, (p.answer ->> 'shown')::float8 * 0.05)`;
+
+export const isTelling = (teamId: Id): RawBuilder<boolean> => sql`not exists (
+  select from sync.probes p join sync.teams t on t.team = p.team
+  where t.team_id = ${teamId} and p.probe = ${probe} and ${seenLately} >= ${many})`;
+
+/** Whether the row staged as s is newer than the row u of `mirror.users` in one of its versions. */
+export const isNewer = sql`(coalesce(s.updated_at > u.updated_at, false)
+  or coalesce(s.user_updated_at > u.user_updated_at, false))`;
+
+/** Whether u was edited after s was changed: by more than the clocks of service and database may part. */
+export const isEditedSince = sql`coalesce(
+  u.edited_at > greatest(s.updated_at, s.user_updated_at) + interval '1 minute', false)`;
+
+/** Adds what one pass has seen; no more than a few days' silence makes up for. */
+export async function noteMovedAlone<T>(
+  tx: Transaction<T>,
+  teamId: Id,
+  users: number,
+  shown: number,
+): Promise<void> {
+  await sql`
+    insert into sync.probes as p (team, probe, answer)
+    select team, ${probe}, jsonb_build_object('users', ${users}::float8, 'shown', ${shown}::float8)
+    from sync.teams where team_id = ${teamId}
+    on conflict (team, probe) do update set probed_at = clock_timestamp(),
+      answer = excluded.answer || jsonb_build_object('users', least(10 * ${many}, ${seenLately} + ${users}::float8))`.execute(
+    tx,
+  );
+}

@@ -1,0 +1,165 @@
+import { CompiledQuery } from 'kysely';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { writeHolds } from '../../src/mirror/holds.ts';
+import { readDifferingUsers } from '../../src/mirror/users-read.ts';
+import { applyUsers } from '../../src/mirror/users-write.ts';
+import { noteMovedAlone } from '../../src/mirror/versions.ts';
+import type { Hold, UserPlan } from '../../src/model/change.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+afterAll(() => database.close());
+const teamId = 41n;
+const sql = async (text: string) =>
+  (await db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))).rows;
+const as = (text: string) =>
+  db.transaction(async (tx) => {
+    await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true)`));
+    await tx.executeQuery(CompiledQuery.raw(text));
+  });
+let runId = 0n;
+const run = () => ({ teamId, runId });
+
+beforeEach(async () => {
+  for (const table of ['mirror.users', 'sync.user_base', 'sync.held_fields', 'sync.probes', 'sync.teams'])
+    await as(`delete from ${table}`);
+  await sql(`insert into sync.teams (team, team_id) values ('north', ${teamId}), ('south', 42)`);
+  await as(`insert into mirror.users (team_id, id, name, first_name, last_name, resolved, updated_at, user_updated_at)
+    values (${teamId}, 1, 'Anne', 'Anne', '', true, '2026-03-01T09:00:00Z', '2026-03-01T09:00:00Z')`);
+  await sql(
+    `insert into sync.user_base (team_id, id, name, first_name, last_name) values (${teamId}, 1, 'Anne', 'Anne', '')`,
+  );
+  const [row] = await sql(
+    `insert into sync.runs (team, command) values ('north', 'reconcile') returning run_id`,
+  );
+  runId = row?.['run_id'] as bigint;
+});
+
+const read = async (updatedAt: string | null, userUpdatedAt: string | null = null) => {
+  const user = {
+    id: 1n,
+    name: 'Anne',
+    email: null,
+    phone: null,
+    roleId: 9n,
+    updatedAt,
+    userUpdatedAt,
+    raw: {},
+  };
+  const [state] = await readDifferingUsers(db.kysely, teamId, [user], new Map());
+  return state?.versions;
+};
+
+describe('the versions of a user', () => {
+  it.each([
+    ['2026-03-01T09:00:00Z', null, false],
+    ['2026-03-01T09:00:00.001Z', null, true],
+    ['2026-03-01T08:00:00Z', '2026-03-01T09:00:00.001Z', true],
+    ['2026-03-01T08:00:00Z', null, false],
+    [null, '2026-03-01T09:00:01Z', true],
+    [null, null, false],
+    ['no time', null, false],
+  ])('%s and %s are newer than on record: %s', async (updated, userUpdated, isNewer) => {
+    expect(await read(updated, userUpdated)).toMatchObject({ isNewer, isTelling: true });
+  });
+
+  it('are not newer where none was on record', async () => {
+    await as('update mirror.users set updated_at = null, user_updated_at = null');
+    expect(await read('2026-03-01T10:00:00Z', '2026-03-01T10:00:00Z')).toMatchObject({ isNewer: false });
+  });
+
+  it.each([
+    ['2026-03-01T10:01:00.000Z', false],
+    ['2026-03-01T10:01:00.001Z', true],
+    [null, false],
+  ])('of 10:00 and an edit of %s: edited since is %s', async (at, isEditedSince) => {
+    await as(`update mirror.users set edited_at = ${at === null ? 'null' : `'${at}'`}`);
+    expect(await read('2026-03-01T10:00:00Z', '2026-03-01T09:00:00Z')).toMatchObject({ isEditedSince });
+    expect(await read('2026-03-01T09:00:00Z', '2026-03-01T10:00:00Z')).toMatchObject({ isEditedSince });
+  });
+});
+
+describe('versions that move alone', () => {
+  const note = (users: number, shown: number, of = teamId) =>
+    db.transaction((tx) => noteMovedAlone(tx, of, users, shown));
+  const isTelling = async () => (await read('2026-03-01T10:00:00Z'))?.isTelling;
+
+  it('tell nothing once they are many, of that team', async () => {
+    await note(9, 30, 42n);
+    await note(2, 30);
+    expect(await isTelling()).toBe(true);
+    await note(2, 30);
+    expect(await isTelling()).toBe(false);
+  });
+
+  it('have to be more in a large team', async () => {
+    await note(40, 1000);
+    expect(await isTelling()).toBe(true);
+    await note(40, 1000);
+    expect(await isTelling()).toBe(false);
+  });
+
+  it('are forgotten after some days, however many they were', async () => {
+    await note(30, 30);
+    await note(30, 30);
+    const age = (days: number) =>
+      sql(`update sync.probes set probed_at = probed_at - interval '${days} days'`);
+    await age(3);
+    expect(await isTelling()).toBe(false);
+    await age(1);
+    expect(await isTelling()).toBe(true);
+  });
+});
+
+describe('what a held field shows', () => {
+  const hold: Hold = {
+    field: 'phone',
+    reason: 'conflict',
+    base: null,
+    mirror: null,
+    service: '1',
+    detail: '',
+  };
+  const plan = (shown: UserPlan['shown']): UserPlan => ({
+    id: 1n,
+    presence: 'merge',
+    moves: [],
+    holds: [],
+    releases: [],
+    held: ['phone'],
+    ...(shown === undefined ? {} : { shown }),
+    patch: {},
+    write: null,
+  });
+  const rows = () =>
+    sql(
+      'select field, service_value, shown_value, xmin::text as written from sync.held_fields order by field',
+    );
+  const apply = (shown?: UserPlan['shown']) => db.transaction((tx) => applyUsers(tx, run(), [plan(shown)]));
+
+  it('is kept beside what it showed when it was held, and written when it is another', async () => {
+    const two = [hold, { ...hold, field: 'email' as const, service: 'a@example.com' }];
+    await db.transaction((tx) =>
+      writeHolds(
+        tx,
+        run(),
+        two.map((one) => ({ id: 1n, hold: one })),
+      ),
+    );
+    const [, before] = await rows();
+    expect(before).toMatchObject({ field: 'phone', service_value: '1', shown_value: '1' });
+    await apply();
+    await apply([{ field: 'phone', service: '1' }]);
+    expect((await rows())[1]).toEqual(before);
+    await apply([{ field: 'phone', service: '2' }]);
+    expect(await rows()).toMatchObject([
+      { field: 'email', service_value: 'a@example.com', shown_value: 'a@example.com' },
+      { field: 'phone', service_value: '1', shown_value: '2' },
+    ]);
+    await apply([{ field: 'phone', service: null }]);
+    expect((await rows())[1]).toMatchObject({ shown_value: null });
+    await db.transaction((tx) => writeHolds(tx, run(), [{ id: 1n, hold: { ...hold, service: '3' } }]));
+    expect((await rows())[1]).toMatchObject({ service_value: '3', shown_value: '3' });
+  });
+});
