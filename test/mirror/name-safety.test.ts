@@ -100,6 +100,18 @@ describe('a name that an update of something else harms', () => {
     expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[3n]]);
   });
 
+  it('is the base’s as well where the update had no other effect, and another field waits', async () => {
+    await sql(`
+      insert into sync.held_fields (team_id, user_id, field, reason, detail)
+      values (${teamId}, 1, 'phone', 'conflict', '')`);
+    const intent = await setRole(1n);
+    const seen = shownAs(1n, { name: '' });
+    const outcomes = judge(intent.sent, intent.before, seen);
+    await mirror.applyResults([resultOf({ intent, seen, outcomes, requestId: null }, new Map(), 3)]);
+    expect(await names(1n)).toEqual([['Anne', 'Berg', '', '', '', 'conflict', anne, anne, '']]);
+    expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[2n]]);
+  });
+
   it('is put back by the next plan, and the hold ends with it', async () => {
     await answer([{ intent: await setRole(1n), name: '' }]);
     const shown = shownAs(1n, { name: '', roleId: 3n });

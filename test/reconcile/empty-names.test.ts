@@ -104,6 +104,8 @@ describe('an empty name of the service', () => {
       expect(planUser(agreed, member, holdAll)).toMatchObject({ moves: [], holds: [], held: [] });
       const first = planUser(makeState({ base: null, mirror: null, service: { name } }), member, holdAll);
       expect(first).toMatchObject({ presence: 'adopt', holds: [], write: { mirror: none } });
+      const lost = makeState({ base: { ...none, joined: '' }, mirror: null, service: { name } });
+      expect(planUser(lost, member, holdAll)).toMatchObject({ presence: 'adopt', holds: [] });
     });
 
     it('of the team listing renames nobody', () => {

@@ -71,6 +71,24 @@ describe('a name that can not be sent', () => {
     expect(last).toContain('"Anne Marie Berg"');
   });
 
+  it.each([
+    ['what is left of it', 'Marie', 'Anne Marie', 'Berg', true],
+    ['nothing', '', 'Anne Marie', 'Berg', true],
+    ['other words', 'Robin Doe', 'Anne Marie', 'Berg', false],
+    ['what is left of it, with one half as it was', 'Anne Berg', 'Anne Marie', 'Berg', false],
+    ['what is left of it, and was cut elsewhere', 'Marie', 'Anne', 'Marie Berg', false],
+    ['what is left of a shorter one', 'Anne', 'Marie', 'Anne', false],
+  ])('is a guess of three words over %s', (_, joined, first, last, held) => {
+    const agreed = { ...base, joined, name: splitName(joined) };
+    const reason = unsendable('name', { ...row, name: { first, last } }, agreed);
+    expect(reason).toBe(
+      held
+        ? `the split of "Anne Marie Berg" is a guess: set first_name and last_name, or name_split = 'known'`
+        : undefined,
+    );
+    expect(unsendable('name', { ...row, split: 'known', name: { first, last } }, agreed)).toBeUndefined();
+  });
+
   it('is one without a letter', () => {
     const mirror: MirrorRow = { ...row, split: 'known', name: { first: ' ', last: '\u00A0' } };
     expect(unsendable('name', mirror, base)).toBe('the service takes no empty name');
