@@ -31,8 +31,13 @@ $$;
 create or replace function mirror.check_user_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  longest constant integer := 262144; -- src/model/longest-text.ts
-  named   text := coalesce(current_setting('musterd.halves', true), '');
+  longest     constant integer := 262144; -- src/model/longest-text.ts
+  named       text := coalesce(current_setting('musterd.halves', true), '');
+  first_waits boolean;
+  last_waits  boolean;
+  waits       boolean;
+  changes     boolean;
+  is_held     boolean;
 begin
   perform set_config('musterd.halves', '', true);
 
@@ -51,22 +56,18 @@ begin
   -- Both halves are set: each is named by this statement, or was changed by an edit that still waits. A statement
   -- that changes no name counts if something waits for it. A program that always writes all columns accepts nothing.
   if named <> '' and new.name_split = 'guessed' then
-    select case when (named like '%first%' or w.first_waits) and (named like '%last%' or w.last_waits)
-                     and (w.changes or w.first_waits or w.last_waits or w.is_held)
-                  or (w.is_held and not w.changes and not w.first_waits and not w.last_waits)
-                then 'known' else 'guessed' end
-    into new.name_split
-    from (
-      select coalesce(b.name <> '' and new.first_name <> b.first_name, false) as first_waits,
-             coalesce(b.name <> '' and new.last_name <> b.last_name, false) as last_waits,
-             (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name) as changes,
-             exists (
-               select from sync.held_fields h
-               where h.team_id = new.team_id and h.user_id = new.id and h.reason = 'unsupported'
-             ) as is_held
-      from (values (new.team_id, new.id)) as u (team_id, id)
-      left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-    ) w;
+    changes := (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name);
+    select new.first_name <> b.first_name, new.last_name <> b.last_name into first_waits, last_waits
+    from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.name <> '';
+    waits := coalesce(first_waits or last_waits, false);
+    is_held := not changes and not waits and exists (
+      select from sync.held_fields h
+      where h.team_id = new.team_id and h.user_id = new.id and h.reason = 'unsupported'
+    );
+    if (named like '%first%' or first_waits) and (named like '%last%' or last_waits) and (changes or waits)
+       or is_held then
+      new.name_split := 'known';
+    end if;
   end if;
   if (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name) then
     if length(new.first_name) + 1 + length(new.last_name) > longest then
