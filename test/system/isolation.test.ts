@@ -54,7 +54,7 @@ describe('a database whose default is a stricter isolation level', () => {
     const config = configSchema.parse({ ...stage.config, lease: { ttlMs: 1_000 } });
     const strict = () => runReconcile(db, config, 'reconcile', { log });
     try {
-      expect(await sql`show transaction_isolation`.execute(db.kysely)).toMatchObject({
+      expect(await sql`show transaction_isolation`.execute(db.asTyped)).toMatchObject({
         rows: [{ transaction_isolation: level }],
       });
       expect(await strict()).toMatchObject({ outcome: 'complete' });
