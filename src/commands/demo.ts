@@ -153,6 +153,9 @@ async function showBothSides({ context, db, emulator }: Stage, ids: readonly num
   printTable(context, ['side', 'id', 'name', 'email', 'phone', 'role_id'], sides);
 }
 
+/** As it is called in a checkout, and where it is installed. */
+const musterd = import.meta.filename.endsWith('.ts') ? 'npm run -s musterd --' : 'musterd';
+
 function whatNext({ context, embedded }: Stage, serving: boolean): void {
   printLine(context.out, '');
   printLine(context.out, paint(context, 'bold', 'What to try next'));
@@ -164,10 +167,10 @@ function whatNext({ context, embedded }: Stage, serving: boolean): void {
         'Press Ctrl+C to end; nothing is left behind.',
       ]
     : [
-        'npm run demo -- --serve                      keep all of this running, and edit the mirror yourself',
-        'npm run -s musterd -- emulator --http        the service alone, with an environment to paste',
-        'npm run -s musterd -- reconcile              one run, with that environment, on a mirror that stays',
-      ];
+        ['demo --serve', 'keep all of this running, and edit the mirror yourself'],
+        ['emulator --http', 'the service alone, with an environment to paste'],
+        ['reconcile', 'one run, with that environment, on a mirror that stays'],
+      ].map(([words = '', what = '']) => `${`${musterd} ${words}`.padEnd(45)}${what}`);
   for (const idea of ideas) printLine(context.out, `  ${idea}`);
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { copyCheckout, plainEnvironment, temporaryFolder } from '../support/checkout.ts';
@@ -45,7 +45,28 @@ test('holds what runs, and no source, test or setting of ours', () => {
   expect(packed).toEqual(expect.arrayContaining(wanted));
   expect(packed.filter((path) => path.startsWith('migrations/')).length).toBeGreaterThan(0);
   expect(packed.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))).toEqual([]);
-  expect(packed.filter((path) => /^(src|test|docs|\.)/.test(path))).toEqual([]);
+  expect(packed.filter((path) => /^(src|test|\.)/.test(path))).toEqual([]);
+});
+
+test('holds whatever its README links to', () => {
+  const readme = readFileSync(join(checkout, 'README.md'), 'utf8');
+  const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);
+  expect(links.length).toBeGreaterThan(10);
+  const dead = links.filter((link) => !packed.some((path) => path === link || path.startsWith(`${link}/`)));
+  expect(dead).toEqual([]);
+});
+
+test('has no map without its sources, and tells nobody to use npm run', () => {
+  const installed = join(project, 'node_modules', 'musterd');
+  const maps = packed.filter((path) => path.endsWith('.map'));
+  for (const path of maps) {
+    const map = JSON.parse(readFileSync(join(installed, path), 'utf8')) as { sourcesContent?: unknown[] };
+    expect(map.sourcesContent?.length).toBeGreaterThan(0);
+  }
+  const advice = packed
+    .filter((path) => path.endsWith('.js') && path.startsWith('dist/') && path !== 'dist/commands/demo.js')
+    .filter((path) => readFileSync(join(installed, path), 'utf8').includes('npm run'));
+  expect(advice).toEqual([]);
 });
 
 test('brings no development tools along', () => {
