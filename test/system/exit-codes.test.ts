@@ -1,0 +1,125 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
+
+interface Situation extends StageOptions {
+  /** What happens after the first run. */
+  readonly happens: (
+    stage: Stage,
+    musterd: (...args: readonly string[]) => Promise<number | null>,
+  ) => unknown;
+  /** Of `plan`, `plan --exit-code`, `verify`, then of `reconcile` and the same once more. */
+  readonly codes: readonly [plan: number, changes: number, verify: number, run: number, again: number];
+}
+
+const aUser = ({ emulator }: Stage) => {
+  const found = emulator.team.users().find(({ email, phone }) => email && phone);
+  if (found === undefined) throw new Error('no such user');
+  return found;
+};
+const editEmail = async (stage: Stage, where = `id = ${aUser(stage).id}`) =>
+  await stage.sql(`update mirror.users set email = 'mirror' || id || '@example.com' where ${where}`);
+const conflict = async (stage: Stage) => {
+  stage.emulator.team.editUser(aUser(stage).id, { email: 'service@example.com' });
+  await editEmail(stage);
+};
+const many = 'id in (select id from mirror.users where email is not null order by id limit 20)';
+
+const situations: Readonly<Record<string, Situation>> = {
+  'nothing has changed': { happens: () => undefined, codes: [0, 0, 0, 0, 0] },
+  'nobody can look a member up': {
+    emulator: { variants: { 'unfiltered-users': 'none' } },
+    happens: ({ emulator }) => emulator.team.showUser(aUser({ emulator } as Stage).id, { answered: false }),
+    codes: [0, 0, 0, 0, 0],
+  },
+  'an edit of the mirror is to be pushed': {
+    happens: (stage) => editEmail(stage),
+    codes: [0, 2, 0, 0, 0],
+  },
+  'an edit of the service is to be pulled': {
+    happens: (stage) => stage.emulator.team.editUser(aUser(stage).id, { email: 'service@example.com' }),
+    codes: [0, 2, 1, 0, 0],
+  },
+  'both sides have changed a field': { happens: conflict, codes: [0, 2, 0, 3, 3] },
+  'a field is held': {
+    happens: async (stage) => {
+      await conflict(stage);
+      await stage.run();
+    },
+    codes: [0, 0, 0, 3, 3],
+  },
+  'a field is held because a person asked for it': {
+    happens: async (stage, musterd) => {
+      await musterd('hold', String(aUser(stage).id), 'email', '--until', '7d', '--reason', 'so');
+      await editEmail(stage);
+    },
+    codes: [0, 0, 0, 0, 0],
+  },
+  'a field is held of somebody who has left': {
+    config: { absence: { confirmAfterMs: 0 } },
+    happens: async (stage) => {
+      await conflict(stage);
+      await stage.run();
+      stage.emulator.team.showUser(aUser(stage).id, { listed: false, answered: false });
+      for (let pass = 0; pass < 3; pass += 1) await stage.run();
+    },
+    codes: [0, 0, 0, 0, 0],
+  },
+  'the guard has not refused a plan yet': {
+    config: { guard: { maxRows: 5 } },
+    happens: (stage) => editEmail(stage, many),
+    codes: [4, 4, 0, 4, 3],
+  },
+  'a refused plan waits, and a field is held': {
+    config: { guard: { maxRows: 5 } },
+    happens: async (stage) => {
+      await conflict(stage);
+      await editEmail(stage, many);
+      await stage.run();
+    },
+    codes: [4, 4, 0, 3, 3],
+  },
+  'an edit was rejected': {
+    config: { guard: { maxRows: 5 } },
+    happens: async (stage, musterd) => {
+      await editEmail(stage, many);
+      const { refusal } = await stage.run();
+      const [[id = ''] = []] = await stage.sql(`select min(id) from mirror.users where ${many}`);
+      await musterd('approve', refusal?.hash ?? '', '--reject', id, '--reason', 'no');
+      await stage.run();
+    },
+    codes: [0, 0, 0, 3, 3],
+  },
+  'a listing is not read to its end, and a field is held': {
+    happens: async (stage) => {
+      await conflict(stage);
+      await stage.run();
+      stage.emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', times: 'always' });
+    },
+    codes: [1, 1, 1, 1, 1],
+  },
+};
+
+/** README.md, Exit codes: one rule for all commands that look at both sides. */
+describe('the exit code when', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  it.each(Object.entries(situations))('%s', async (_, { happens, codes, ...options }) => {
+    stage = await createStage({ ...options, config: { push: { quietPeriodMs: 0 }, ...options.config } });
+    const { guard, absence } = stage.config;
+    const environment = {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      MUSTERD__rate__perMinute: '100000',
+      MUSTERD__push__quietPeriodMs: '0',
+      MUSTERD__guard__maxRows: String(guard.maxRows),
+      MUSTERD__absence__confirmAfterMs: String(absence.confirmAfterMs),
+    };
+    const musterd = async (...args: readonly string[]) => (await runMusterd(args, environment)).code;
+    await stage.run();
+    await happens(stage, musterd);
+    const looks = await Promise.all([musterd('plan'), musterd('plan', '--exit-code'), musterd('verify')]);
+    expect([...looks, await musterd('reconcile'), await musterd('reconcile')]).toEqual(codes);
+  });
+});
