@@ -1,5 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, chmodSync, chownSync, constants, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { MusterdError } from '../errors.ts';
@@ -19,6 +31,34 @@ interface Candidate {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** All that a program of ours is told: no secret, not PGDATA, not a locale that it does not know. */
+export const CHILD_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
+
+/**
+ * Works on files with no more rights than the account has. In a folder of its own it can put a link in place of
+ * any file, so root must not follow a path there. `work` must not wait: the whole process has those rights.
+ */
+export function asAccount<T>(account: Account | undefined, work: () => T): T {
+  if (account === undefined) return work();
+  if (process.seteuid === undefined || process.setegid === undefined || process.setgroups === undefined) {
+    throw new MusterdError(
+      'mirror',
+      'Only the main thread of a process can take another account for a while.',
+    );
+  }
+  const groups = process.getgroups?.() ?? [];
+  process.setgroups([account.gid]);
+  process.setegid(account.gid);
+  process.seteuid(account.uid);
+  try {
+    return work();
+  } finally {
+    process.seteuid(0);
+    process.setegid(0);
+    process.setgroups(groups);
+  }
+}
+
 /** Postgres refuses to run as root: root lends it to `postgres` or, where there is none, to `nobody`. */
 function serverAccount(): Account {
   const account = findAccount('postgres') ?? findAccount('nobody');
@@ -29,7 +69,9 @@ function serverAccount(): Account {
 }
 
 function findAccount(name: string): Account | undefined {
-  const [uid, gid] = ['-u', '-g'].map((flag) => spawnSync('id', [flag, name], { encoding: 'utf8' }));
+  const [uid, gid] = ['-u', '-g'].map((flag) =>
+    spawnSync('id', [flag, name], { encoding: 'utf8', env: CHILD_ENVIRONMENT }),
+  );
   if (uid?.status !== 0 || gid?.status !== 0) return undefined;
   return { name, uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
@@ -111,15 +153,27 @@ export function giveFolder(folder: string): Account | undefined {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (process.getuid?.() !== 0) return undefined;
   const account = ownerOf(join(folder, 'cluster')) ?? serverAccount();
-  // Never somebody's folder with things in it: the variable may name / or /tmp by mistake.
-  if (readdirSync(folder).length === 0) chownSync(folder, account.uid, account.gid);
+  giveEmpty(folder, account);
   const { uid, gid } = account;
   const probe = ['-c', 'cd -- "$1" && test -w . && test -x .', 'sh', folder];
-  const { status } = spawnSync('/bin/sh', probe, { uid, gid, cwd: '/', stdio: 'ignore' });
-  if (status === 0) return account;
+  const asThem = { uid, gid, cwd: '/', env: CHILD_ENVIRONMENT, stdio: 'ignore' } as const;
+  if (spawnSync('/bin/sh', probe, asThem).status === 0) return account;
   throw new MusterdError('mirror', `The account ${account.name} can not use the folder ${folder}.`, {
     hint: 'As root, the embedded Postgres runs as that account: choose an empty MUSTERD_DATA_DIR that it can reach (not below /root).',
   });
+}
+
+/** Never somebody's folder with things in it: the variable may name / or /tmp by mistake. */
+function giveEmpty(folder: string, { uid, gid }: Account): void {
+  const link = lstatSync(folder);
+  // A link of root's own leads where it is meant to; anybody else's does not.
+  const path = link.isSymbolicLink() && link.uid === 0 ? realpathSync(folder) : folder;
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    if (readdirSync(path).length === 0 && fstatSync(descriptor).uid === 0) fchownSync(descriptor, uid, gid);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function ownerOf(path: string): Account | undefined {

@@ -15,7 +15,7 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { MusterdError } from '../errors.ts';
-import { cacheFolder } from './embedded-account.ts';
+import { CHILD_ENVIRONMENT, cacheFolder } from './embedded-account.ts';
 
 export interface Binaries {
   /** The folder with `postgres` and `initdb`. */
@@ -37,7 +37,10 @@ export function findBinaries(bindir: string | undefined, onProgress: (step: stri
 }
 
 function askMajor(bindir: string): number {
-  const answer = spawnSync(join(bindir, 'postgres'), ['--version'], { encoding: 'utf8' });
+  const answer = spawnSync(join(bindir, 'postgres'), ['--version'], {
+    encoding: 'utf8',
+    env: CHILD_ENVIRONMENT,
+  });
   const major = /\b(\d+)(?:\.|devel|beta|rc)/.exec(answer.stdout ?? '')?.[1];
   if (answer.status === 0 && major !== undefined) return Number(major);
   throw new MusterdError('mirror', `There is no working Postgres in ${bindir}.`, { cause: answer.error });

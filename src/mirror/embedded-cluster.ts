@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   appendFileSync,
-  chownSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -15,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { MusterdError } from '../errors.ts';
-import type { Account } from './embedded-account.ts';
+import { type Account, asAccount, CHILD_ENVIRONMENT } from './embedded-account.ts';
 import type { Binaries } from './embedded-binaries.ts';
 
 /** A data directory of Postgres and the password to it: made and renamed as one, so never one without the other. */
@@ -30,9 +29,6 @@ export interface Cluster {
 /** The role that owns everything in an embedded server, and the name of its database. */
 export const OWNER = 'musterd';
 
-/** Nothing of our environment reaches the server: not PGDATA, not a locale that it does not know. */
-export const SERVER_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
-
 /** Finds the cluster of a data folder, or makes it. Several processes may do so at once. */
 export async function openCluster(
   folder: string,
@@ -40,13 +36,18 @@ export async function openCluster(
   options: { account: Account | undefined; ephemeral: boolean; onProgress: (step: string) => void },
 ): Promise<Cluster> {
   const place = join(folder, 'cluster');
-  if (!existsSync(join(place, 'data', 'PG_VERSION'))) {
+  const { account } = options;
+  if (!asAccount(account, () => isThere(place))) {
     options.onProgress('creating the database');
-    sweep(folder);
+    asAccount(account, () => sweep(folder));
     await create(folder, place, binaries, options);
   }
   const data = join(place, 'data');
-  const found = Number.parseInt(readFileSync(join(data, 'PG_VERSION'), 'utf8'), 10);
+  const passwordFile = join(place, 'pgpass');
+  const { found, password } = asAccount(account, () => ({
+    found: Number.parseInt(readFileSync(join(data, 'PG_VERSION'), 'utf8'), 10),
+    password: readFileSync(passwordFile, 'utf8').trim().split(':').at(-1) ?? '',
+  }));
   if (found !== binaries.major) {
     throw new MusterdError(
       'mirror',
@@ -56,9 +57,20 @@ export async function openCluster(
       },
     );
   }
-  const passwordFile = join(place, 'pgpass');
-  const password = readFileSync(passwordFile, 'utf8').trim().split(':').at(-1) ?? '';
   return { data, passwordFile, password };
+}
+
+function isThere(place: string): boolean {
+  return existsSync(join(place, 'data', 'PG_VERSION'));
+}
+
+/** The folder that becomes the cluster, with the password in it twice: for clients and for initdb. */
+function prepare(folder: string): string {
+  const fresh = mkdtempSync(join(folder, 'cluster.new-'));
+  const password = randomBytes(18).toString('base64url');
+  writeFileSync(join(fresh, 'pgpass'), `127.0.0.1:*:*:${OWNER}:${password}\n`, { mode: 0o600 });
+  writeFileSync(join(fresh, 'password'), password, { mode: 0o600 });
+  return fresh;
 }
 
 async function create(
@@ -67,25 +79,20 @@ async function create(
   binaries: Binaries,
   { account, ephemeral }: { account: Account | undefined; ephemeral: boolean },
 ): Promise<void> {
-  const fresh = mkdtempSync(join(folder, 'cluster.new-'));
+  const fresh = asAccount(account, () => prepare(folder));
   try {
-    const password = randomBytes(18).toString('base64url');
-    const passwordFile = join(fresh, 'pgpass');
     const plain = join(fresh, 'password');
-    writeFileSync(passwordFile, `127.0.0.1:*:*:${OWNER}:${password}\n`, { mode: 0o600 });
-    writeFileSync(plain, password, { mode: 0o600 });
-    for (const path of account === undefined ? [] : [fresh, passwordFile, plain]) {
-      chownSync(path, account?.uid ?? -1, account?.gid ?? -1);
-    }
     await initialise(join(fresh, 'data'), plain, binaries, account, ephemeral);
-    rmSync(plain);
-    appendFileSync(join(fresh, 'data', 'postgresql.conf'), SETTINGS);
-    // Fails when another process was faster: then its cluster is the one.
-    if (!existsSync(place)) renameSync(fresh, place);
+    asAccount(account, () => {
+      rmSync(plain);
+      appendFileSync(join(fresh, 'data', 'postgresql.conf'), SETTINGS);
+      // Fails when another process was faster: then its cluster is the one.
+      if (!existsSync(place)) renameSync(fresh, place);
+    });
   } catch (error) {
-    if (!existsSync(join(place, 'data', 'PG_VERSION'))) throw error;
+    if (!asAccount(account, () => isThere(place))) throw error;
   } finally {
-    rmSync(fresh, { recursive: true, force: true });
+    asAccount(account, () => rmSync(fresh, { recursive: true, force: true }));
   }
 }
 
@@ -117,7 +124,7 @@ async function initialise(
     await promisify(execFile)(join(bindir, 'initdb'), [...options, ...locale, ...(ephemeral ? ['-N'] : [])], {
       ...identity(account),
       cwd: '/',
-      env: SERVER_ENVIRONMENT,
+      env: CHILD_ENVIRONMENT,
     });
   } catch (error) {
     const words = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';

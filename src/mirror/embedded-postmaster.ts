@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { CHILD_ENVIRONMENT } from './embedded-account.ts';
 
 /** What the postmaster wrote into its lock file. */
 export interface Postmaster {
@@ -83,7 +84,8 @@ function isAlive(pid: number): boolean {
 /** Whether any process looks like a server, or a child of one, on this data directory. */
 function isWorkedIn(data: string): boolean {
   if (process.platform !== 'linux') {
-    const all = spawnSync('ps', ['-axww', '-o', 'command='], { encoding: 'utf8' }).stdout ?? '';
+    const all =
+      spawnSync('ps', ['-axww', '-o', 'command='], { encoding: 'utf8', env: CHILD_ENVIRONMENT }).stdout ?? '';
     return all.includes(data);
   }
   const real = realpathSync(data);
@@ -108,7 +110,10 @@ function commandOf(pid: number): string | undefined {
       return undefined;
     }
   }
-  const answer = spawnSync('ps', ['-ww', '-o', 'stat=,command=', '-p', String(pid)], { encoding: 'utf8' });
+  const answer = spawnSync('ps', ['-ww', '-o', 'stat=,command=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env: CHILD_ENVIRONMENT,
+  });
   const text = answer.stdout?.trim() ?? '';
   return answer.status !== 0 || text.startsWith('Z') ? undefined : text.replace(/^\S+\s+/, '');
 }

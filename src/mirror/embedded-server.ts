@@ -4,9 +4,9 @@ import { createServer, Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MusterdError } from '../errors.ts';
-import type { Account } from './embedded-account.ts';
+import { type Account, asAccount, CHILD_ENVIRONMENT } from './embedded-account.ts';
 import type { Binaries } from './embedded-binaries.ts';
-import { type Cluster, identity, SERVER_ENVIRONMENT } from './embedded-cluster.ts';
+import { type Cluster, identity } from './embedded-cluster.ts';
 import { disownLockFile, findPostmaster, isPostmaster } from './embedded-postmaster.ts';
 
 export interface ServerOptions {
@@ -34,11 +34,12 @@ const POLL_MS = 15;
  * one win; the others find that one's server.
  */
 export async function startServer(options: ServerOptions): Promise<{ server: Server; started: boolean }> {
+  const { account } = options;
   const { data } = options.cluster;
   const deadline = performance.now() + READY_TIMEOUT_MS;
   let words = '';
   while (performance.now() < deadline) {
-    const running = findPostmaster(data);
+    const running = asAccount(account, () => findPostmaster(data));
     if (running?.status === 'ready') {
       return { server: { ...running, stop: () => stopPostmaster(running.pid, data) }, started: false };
     }
@@ -47,7 +48,7 @@ export async function startServer(options: ServerOptions): Promise<{ server: Ser
       await delay(POLL_MS);
       continue;
     }
-    disownLockFile(data);
+    asAccount(account, () => disownLockFile(data));
     const attempt = await launch(options, deadline);
     if ('server' in attempt) return { server: attempt.server, started: true };
     words = attempt.words;
@@ -65,10 +66,10 @@ async function launch(
   options: ServerOptions,
   deadline: number,
 ): Promise<{ server: Server } | { words: string }> {
-  const { folder, cluster } = options;
+  const { folder, cluster, account } = options;
   const port = await freePort();
   const logFile = join(folder, 'server.log');
-  const logged = openLog(logFile);
+  const logged = asAccount(account, () => openLog(logFile));
   const child = spawnServer(options, port, logged.fd);
   closeSync(logged.fd);
   let failure: Error | undefined;
@@ -76,7 +77,7 @@ async function launch(
     failure = error;
   });
   while (failure === undefined && child.exitCode === null && child.signalCode === null) {
-    const running = findPostmaster(cluster.data);
+    const running = asAccount(account, () => findPostmaster(cluster.data));
     if (running?.status === 'ready' && running.pid === child.pid) {
       const { pid } = running;
       const guard = guardServer(options, pid);
@@ -90,7 +91,7 @@ async function launch(
     }
     await delay(POLL_MS);
   }
-  return { words: failure?.message ?? lastWords(logFile, logged.from) };
+  return { words: failure?.message ?? asAccount(account, () => lastWords(logFile, logged.from)) };
 }
 
 /**
@@ -107,10 +108,13 @@ function spawnServer(options: ServerOptions, port: number, log: number): ChildPr
   ];
   const args = ['-D', cluster.data, ...settings.flatMap((setting) => ['-c', setting])];
   const postgres = join(binaries.bindir, 'postgres');
-  const common = { cwd: '/', env: SERVER_ENVIRONMENT, detached: true } as const;
+  const common = { cwd: '/', env: CHILD_ENVIRONMENT, detached: true } as const;
   const setpriv = '/usr/bin/setpriv';
   const probe = ['--pdeathsig', 'INT', 'true'];
-  if (!existsSync(setpriv) || spawnSync(setpriv, probe, { stdio: 'ignore' }).status !== 0) {
+  if (
+    !existsSync(setpriv) ||
+    spawnSync(setpriv, probe, { env: CHILD_ENVIRONMENT, stdio: 'ignore' }).status !== 0
+  ) {
     return spawn(postgres, args, { ...common, ...identity(account), stdio: ['ignore', log, log] });
   }
   const drop =
@@ -134,7 +138,7 @@ function guardServer(options: ServerOptions, pid: number): ChildProcess {
   const guard = spawn('/bin/sh', ['-c', script, 'musterd-guard', String(pid), folder], {
     ...identity(account),
     cwd: '/',
-    env: SERVER_ENVIRONMENT,
+    env: CHILD_ENVIRONMENT,
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MusterdError } from '../errors.ts';
-import { type Account, dataFolder, giveFolder } from './embedded-account.ts';
+import { type Account, asAccount, dataFolder, giveFolder } from './embedded-account.ts';
 import { findBinaries } from './embedded-binaries.ts';
 import { type Cluster, OWNER, openCluster } from './embedded-cluster.ts';
 import { isPostmaster } from './embedded-postmaster.ts';
@@ -70,14 +70,24 @@ async function open(options: EmbeddedOptions): Promise<Embedded> {
   try {
     const cluster = await openCluster(folder, binaries, { account, ephemeral, onProgress });
     const found = await startAndEnter({ folder, cluster, binaries, account, ephemeral });
-    return describe(options, folder, cluster, found);
+    return describe(options, { folder, account }, cluster, found);
   } catch (error) {
-    if (ephemeral) rmSync(folder, { recursive: true, force: true });
+    if (ephemeral) remove(folder, account);
     throw error;
   }
 }
 
-function prepareFolder(options: EmbeddedOptions): { folder: string; account: Account | undefined } {
+/** A data folder, and whom the server in it runs as; `undefined`: as ourselves. */
+interface Place {
+  readonly folder: string;
+  readonly account: Account | undefined;
+}
+
+function remove(folder: string, account: Account | undefined): void {
+  asAccount(account, () => rmSync(folder, { recursive: true, force: true }));
+}
+
+function prepareFolder(options: EmbeddedOptions): Place {
   if (options.ephemeral !== true) {
     const folder = options.dataDir === undefined ? dataFolder() : resolve(options.dataDir);
     return { folder, account: giveFolder(folder) };
@@ -123,14 +133,19 @@ async function startAndEnter(options: ServerOptions): Promise<Found> {
   }
 }
 
-function describe(options: EmbeddedOptions, folder: string, cluster: Cluster, found: Found): Embedded {
+function describe(
+  options: EmbeddedOptions,
+  { folder, account }: Place,
+  cluster: Cluster,
+  found: Found,
+): Embedded {
   const { server, presence, started } = found;
   const close = async () => {
     const alone = await presence.waitAlone(started ? (options.closePatienceMs ?? 30_000) : 0);
     // Stopped before it is left: in between, somebody could attach.
     if (started || alone) await server.stop();
     await presence.end();
-    if (options.ephemeral === true) rmSync(folder, { recursive: true, force: true });
+    if (options.ephemeral === true) remove(folder, account);
   };
   let closing: Promise<void> | undefined;
   return {

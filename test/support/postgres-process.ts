@@ -4,7 +4,8 @@ import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { findBinaries } from '../../src/mirror/embedded-binaries.ts';
-import { identity, SERVER_ENVIRONMENT } from '../../src/mirror/embedded-cluster.ts';
+import { CHILD_ENVIRONMENT } from '../../src/mirror/embedded-account.ts';
+import { identity } from '../../src/mirror/embedded-cluster.ts';
 
 /** A server that the test itself stops, and as it likes. */
 export interface PostgresProcess {
@@ -39,7 +40,7 @@ export async function startPostgres(data: string): Promise<PostgresProcess> {
   const child: ChildProcess = spawn(join(bindir, 'postgres'), args, {
     ...identity(account),
     cwd: '/',
-    env: SERVER_ENVIRONMENT,
+    env: CHILD_ENVIRONMENT,
     stdio: 'ignore',
   });
   const ended = once(child, 'exit');

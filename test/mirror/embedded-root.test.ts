@@ -1,0 +1,93 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Account, asAccount } from '../../src/mirror/embedded-account.ts';
+import { openEmbedded } from '../../src/mirror/embedded.ts';
+
+const victimText = 'what only root may read and write\n';
+
+// Only root has more rights than the account that the server runs as.
+describe.runIf(process.getuid?.() === 0)('root beside a folder of another account', () => {
+  let base = '';
+  let folder = '';
+  let victim = '';
+  let account: Account;
+
+  beforeEach(async () => {
+    base = mkdtempSync(join(tmpdir(), 'musterd-root-'));
+    chmodSync(base, 0o755);
+    folder = join(base, 'data');
+    victim = join(base, 'victim');
+    writeFileSync(victim, victimText, { mode: 0o600 });
+    await (await openEmbedded({ dataDir: folder })).close();
+    const { uid, gid } = statSync(folder);
+    expect(uid).not.toBe(0);
+    account = { name: 'the server', uid, gid };
+  });
+  afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+  const theyPut = (script: string) => {
+    const done = spawnSync('/bin/sh', ['-ec', script, 'sh', folder, victim], {
+      ...account,
+      env: {},
+      encoding: 'utf8',
+    });
+    expect(done.stderr).toBe('');
+  };
+
+  it.each([
+    ['the log', 'rm -f "$1/server.log"; ln -s "$2" "$1/server.log"'],
+    ['the log, where nothing is yet', 'rm -f "$1/server.log"; ln -s "$2.new" "$1/server.log"'],
+    [
+      'the log, where it is due to be kept',
+      'head -c 1100000 /dev/zero > "$1/server.log"; ln -s "$2" "$1/server.log.1"',
+    ],
+    ['the lock file', 'rm -f "$1/cluster/data/postmaster.pid"; ln -s "$2" "$1/cluster/data/postmaster.pid"'],
+    ['the password', 'rm "$1/cluster/pgpass"; ln -s "$2" "$1/cluster/pgpass"'],
+    ['the version', 'rm "$1/cluster/data/PG_VERSION"; ln -s "$2" "$1/cluster/data/PG_VERSION"'],
+    ['the cluster', 'mv "$1/cluster" "$1/other"; ln -s "$2" "$1/cluster"'],
+    [
+      'what a killed start left',
+      'ln -s "$2" "$1/cluster.new-x"; touch -h -d "2 days ago" "$1/cluster.new-x"; rm -r "$1/cluster"',
+    ],
+  ])('follows no link in place of %s', async (_what, script) => {
+    theyPut(script);
+    const before = statSync(victim);
+    const words = await openEmbedded({ dataDir: folder }).then(
+      async (embedded) => {
+        await embedded.close();
+        return '';
+      },
+      (error: unknown) => JSON.stringify(error, ['message', 'hint', 'cause']) + String(error),
+    );
+    expect(readFileSync(victim, 'utf8')).toBe(victimText);
+    expect(statSync(victim)).toMatchObject({
+      uid: 0,
+      gid: before.gid,
+      mode: before.mode,
+      mtimeMs: before.mtimeMs,
+    });
+    expect(existsSync(`${victim}.new`)).toBe(false);
+    expect(words).not.toContain(victimText.trim());
+  });
+
+  it('has its own rights back, also after an error', () => {
+    const ids = () => [process.geteuid?.(), process.getegid?.(), process.getgroups?.()];
+    const before = ids();
+    expect(asAccount(account, () => ids())).toEqual([account.uid, account.gid, [account.gid]]);
+    expect(() => asAccount(account, () => readFileSync(victim))).toThrow(/EACCES/);
+    expect(ids()).toEqual(before);
+  });
+
+  it('gives no folder away that a link of somebody else leads to', async () => {
+    const target = join(base, 'empty');
+    spawnSync('mkdir', [target], { env: { PATH: '/usr/bin:/bin' } });
+    const open = join(base, 'open');
+    spawnSync('install', ['-d', '-o', String(account.uid), open], { env: { PATH: '/usr/bin:/bin' } });
+    spawnSync('ln', ['-s', target, join(open, 'data')], { ...account, env: { PATH: '/usr/bin:/bin' } });
+    await expect(openEmbedded({ dataDir: join(open, 'data') })).rejects.toThrow(/could not be opened/);
+    expect(statSync(target).uid).toBe(0);
+  });
+});
