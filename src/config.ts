@@ -158,7 +158,11 @@ export const configSchema = z.strictObject({
       maxSharePerDay: share.default(0.5).describe('Share of the users that all runs of a day may push to.'),
       minPopulation: milliseconds.default(20).describe('Users from which on the shares apply.'),
       maxRoleChanges: milliseconds.default(3).describe('Roles that may change in one run.'),
-      maxDrift: share.default(0.2).describe('Share of the users that may lack a field that they had.'),
+      maxDrift: share
+        .default(0.2)
+        .describe(
+          'Share of the users that may lack a field that they had, or show it as something that can not be read.',
+        ),
     })
     .prefault({}),
   roles: z

@@ -20,6 +20,7 @@ import { keepResolved, noteRoster } from './reconcile/plan-users.ts';
 import type { MirrorPort } from './reconcile/ports.ts';
 import { settleIntents } from './reconcile/push.ts';
 import { type Roster, readRoster } from './reconcile/roster.ts';
+import { tellOfUnread } from './reconcile/unread.ts';
 import { planResyncOf } from './resync-plan.ts';
 import type { Client } from './service/client.ts';
 
@@ -74,6 +75,8 @@ async function planTeam(
   const differing = await mirror.readDifferingUsers([...users.values()], roles);
   const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
   const states = [...differing, ...unseen].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const { maxDrift } = config.guard;
+  await tellOfUnread(mirror, differing, { population: users.size, maxDrift }, findings);
   const planned = states.map((state) => planResyncOf(state, members.get(state.id), config.policy));
   const plans = keepResolved(planned, states, await mirror.countPresentUsers(), findings);
   const openPushes = (await mirror.readIntents()).length;

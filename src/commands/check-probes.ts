@@ -1,11 +1,14 @@
 /** What the interface leaves open, found out by reading alone. */
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
+import type { Database } from '../mirror/database.ts';
 import type { Id } from '../model/id.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';
 import type { Team } from '../model/team.ts';
+import type { ServiceUser } from '../model/user.ts';
 import { isRefusal } from '../reconcile/roster.ts';
 import type { Client } from '../service/client.ts';
+import { probeFields } from './check-fields.ts';
 import { inWords, type Report } from './check-report.ts';
 import { plural } from './output.ts';
 
@@ -16,10 +19,17 @@ export async function probeService(
   service: Client,
   team: Team,
   config: Config,
+  db: Database<unknown> | undefined,
   report: Report,
 ): Promise<void> {
   const users = await probeUnfilteredUsers(service, team, report);
-  await probeIds(service, team, users, report);
+  await attempt(report, 'fields of users', () => probeFields(service, team, users, db, report));
+  await probeIds(
+    service,
+    team,
+    users.map(({ id }) => id),
+    report,
+  );
   const size = config.pages.size;
   await probeListing(
     'tags',
@@ -42,20 +52,24 @@ async function attempt(report: Report, probe: string, work: () => Promise<void>)
   }
 }
 
-async function probeUnfilteredUsers(service: Client, team: Team, report: Report): Promise<readonly Id[]> {
+async function probeUnfilteredUsers(
+  service: Client,
+  team: Team,
+  report: Report,
+): Promise<readonly ServiceUser[]> {
   const probe = 'users/get without a filter';
-  let ids: readonly Id[] = [];
+  let users: readonly ServiceUser[] = [];
   await attempt(report, probe, async () => {
     try {
-      ids = (await service.users({ emails: [], phones: [] })).users.map(({ id }) => id);
+      users = (await service.users({ emails: [], phones: [] })).users;
       const listed = team.members.length;
       const answer = {
-        answer: ids.length === 0 ? 'nobody' : ids.length < listed ? 'some' : 'all',
-        users: ids.length,
+        answer: users.length === 0 ? 'nobody' : users.length < listed ? 'some' : 'all',
+        users: users.length,
         members: listed,
       };
-      const missing = Math.max(0, listed - ids.length);
-      const detail = `${plural(ids.length, 'user')} for ${plural(listed, 'member')}`;
+      const missing = Math.max(0, listed - users.length);
+      const detail = `${plural(users.length, 'user')} for ${plural(listed, 'member')}`;
       const hint =
         missing > 0 ? `; the other ${missing} are looked up by address: see mirror.user_lookups` : '';
       report.probe(probe, answer, missing > 0 ? 'note' : 'ok', detail + hint);
@@ -69,7 +83,7 @@ async function probeUnfilteredUsers(service: Client, team: Team, report: Report)
       );
     }
   });
-  return ids;
+  return users;
 }
 
 /** Do the team, the users and the inboxes call the same person by the same id? */

@@ -9,7 +9,7 @@ import { readName } from '../mirror/users-read.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
 import type { Team } from '../model/team.ts';
-import type { ServiceUser, UserPatch } from '../model/user.ts';
+import { readable, type ServiceUser, type UserPatch } from '../model/user.ts';
 import type { Client } from '../service/client.ts';
 import type { SendOptions } from '../service/roster-endpoints.ts';
 import type { Report } from './check-report.ts';
@@ -66,7 +66,7 @@ async function findSubject(
   if (typeof email !== 'string' || email === '') {
     throw new MusterdError('usage', `--write-probe: user ${user.id} has no email to try an update on`);
   }
-  const joined = canonicalName(user.name ?? '');
+  const joined = canonicalName(readable(user.name) ?? '');
   const known = db === undefined ? null : await readName(db.kysely, team.id, user.id);
   return {
     user: { ...user, email },
@@ -109,7 +109,7 @@ async function update(service: Client, { user, guard }: Subject, patch: UserPatc
 }
 
 const keepsName = (user: ServiceUser, seen: ServiceUser) =>
-  canonicalName(seen.name ?? '') === canonicalName(user.name ?? '');
+  canonicalName(readable(seen.name) ?? '') === canonicalName(readable(user.name) ?? '');
 
 /** The email alone, in another case: does the name stay, and what is stored? */
 async function probeEmail(service: Client, subject: Subject, report: Report): Promise<boolean> {
@@ -131,7 +131,7 @@ async function probePhone(service: Client, subject: Subject, report: Report): Pr
   const { phone } = subject.user;
   if (typeof phone !== 'string' || !/\d/.test(phone)) return;
   const seen = await update(service, subject, { phone });
-  const form = seen.phone?.startsWith('+') === true ? 'with a plus sign' : 'as digits';
+  const form = readable(seen.phone)?.startsWith('+') === true ? 'with a plus sign' : 'as digits';
   report.probe('form of a written phone', { form }, 'ok', form);
 }
 

@@ -59,7 +59,7 @@ async function checkService(
     checkClock(service, config, report);
     const team = await service.team();
     if (!(await checkTeamOf(team, config, db, report))) return exitCode.configuration;
-    await probeService(service, team, config, report);
+    await probeService(service, team, config, db, report);
     if (writeProbe !== undefined) await probeWrites(service, team, db, config, writeProbe, report);
     return exitCode.ok;
   } catch (error) {

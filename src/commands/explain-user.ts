@@ -1,12 +1,13 @@
 /** Why a user stands as it does, field by field, and what happens next. Values in, values out. */
 import type { FieldOutcomes, Hold, UserPlan, UserState } from '../model/change.ts';
-import { type Field, fields, serviceValue } from '../model/user.ts';
+import { type Field, fields, isUnreadable, type ServiceUser, serviceValue } from '../model/user.ts';
 import { mergeField, type Verdict } from '../reconcile/merge.ts';
 import { standsByMirror } from '../reconcile/plan-field.ts';
 import type { Policy } from '../reconcile/policy.ts';
+import { isUnread } from '../reconcile/unread.ts';
 import { columnOf } from './field-values.ts';
 
-/** What the next run does with one field. `wait`: the user as a whole is neither pulled nor pushed. */
+/** What the next run does with one field. `wait`: the field, or the user as a whole, is neither pulled nor pushed. */
 export type Decision =
   | 'nothing'
   | 'pull'
@@ -31,24 +32,31 @@ export interface FieldExplanation {
   readonly because: string | null;
 }
 
-export function decisionOf(plan: UserPlan, field: Field): Decision {
+export function decisionOf(plan: UserPlan, field: Field, isUnread: boolean): Decision {
   const move = plan.moves.find((candidate) => candidate.field === field);
   if (move !== undefined) return move.kind;
   if (plan.holds.some((hold) => hold.field === field)) return 'hold';
   if (plan.held.includes(field)) return 'held';
   if (plan.releases.includes(field)) return 'release';
   if (plan.presence === 'adopt' || plan.presence === 'return') return 'adopt';
-  return plan.presence === 'merge' ? 'nothing' : 'wait';
+  return plan.presence === 'merge' && !isUnread ? 'nothing' : 'wait';
 }
 
 function becauseOf(
   { field, rule, decision }: Pick<FieldExplanation, 'field' | 'rule' | 'decision'>,
   holds: readonly Hold[],
   policy: Policy,
+  service: ServiceUser | undefined,
 ): string | null {
   const hold = holds.find((candidate) => candidate.field === field);
   if (hold !== undefined && decision !== 'release' && decision !== 'adopt') {
     return hold.detail === '' ? hold.reason : `${hold.reason}: ${hold.detail}`;
+  }
+  if (rule === 'unread') {
+    const shown = service?.[field];
+    return isUnreadable(shown)
+      ? `the service shows what can not be read: ${shown.unreadable}`
+      : 'the service leaves it out, where it had a value before: emptied, or not shown';
   }
   if (rule === 'conflict' && (decision === 'pull' || decision === 'push'))
     return `policy.${field} is ${policy[field]}`;
@@ -65,7 +73,7 @@ export function explainFields(
   return fields.map((field) => {
     const rule =
       mirror === undefined || service === undefined ? null : mergeField(field, base, mirror, service);
-    const decision = plan === undefined ? null : decisionOf(plan, field);
+    const decision = plan === undefined ? null : decisionOf(plan, field, rule === 'unread');
     return {
       field,
       base: base?.[field],
@@ -73,7 +81,7 @@ export function explainFields(
       service: service === undefined ? undefined : serviceValue(service, field),
       rule,
       decision,
-      because: becauseOf({ field, rule, decision }, [...(plan?.holds ?? []), ...state.held], policy),
+      because: becauseOf({ field, rule, decision }, [...(plan?.holds ?? []), ...state.held], policy, service),
     };
   });
 }
@@ -171,6 +179,10 @@ function afterMerge({ moves, holds, held, releases }: UserPlan, facts: Facts): s
   ];
   const asked = held.filter((field) => facts.heldUntil[field] !== undefined);
   const others = held.filter((field) => !asked.includes(field));
+  const unread = fields
+    .filter((field) => isUnread(field, facts.state) && !held.includes(field))
+    .filter((field) => holds.every((hold) => hold.field !== field))
+    .map(columnOf);
   const parts = [
     ...(acts.length === 0
       ? []
@@ -180,6 +192,9 @@ function afterMerge({ moves, holds, held, releases }: UserPlan, facts: Facts): s
       : [`the push of ${list(waiting)} waits for "musterd approve ${refusedPlan?.hash}"`]),
     ...asked.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
     ...stayHeld(others, facts),
+    ...(unread.length === 0
+      ? []
+      : [`${list(unread)} waits until the service shows a value that can be read`]),
   ];
   if (parts.length === 0) return 'Nothing: both sides agree.';
   const sentence = parts.join('; ');

@@ -2,7 +2,7 @@ import { type PlanReport, runPlan } from '../app.ts';
 import type { UserPlan } from '../model/change.ts';
 import { joinName, type NamePair } from '../model/name.ts';
 import type { PlannedPush } from '../model/plan.ts';
-import type { Field } from '../model/user.ts';
+import { type Field, readable } from '../model/user.ts';
 import { sayReplaced } from '../reconcile/overlap.ts';
 import { hashOf, shownIn } from '../reconcile/planned-push.ts';
 import { patchedFields } from '../reconcile/verdict.ts';
@@ -100,7 +100,8 @@ export function plannedChanges(
   { id, presence, moves, holds, write }: UserPlan,
   report: PlanReport,
 ): readonly PlannedChange[] {
-  const shown = report.users.roster.users.get(id)?.name ?? report.users.roster.members.get(id)?.name ?? '';
+  const shown =
+    readable(report.users.roster.users.get(id)?.name) ?? report.users.roster.members.get(id)?.name ?? '';
   const none = { field: null, base: null, mirror: null, service: null, reason: null };
   const common = { user_id: id, name: shown };
   const whole: PlannedChange[] =

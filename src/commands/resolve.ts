@@ -15,7 +15,14 @@ import type { FieldValue, Hold, MirrorRow, UserState } from '../model/change.ts'
 import { type Id, maxId } from '../model/id.ts';
 import { type NamePair, samePair, splitName } from '../model/name.ts';
 import type { PlannedPush } from '../model/plan.ts';
-import { type BaseUser, type Field, type ServiceUser, sameBytes, type UserPatch } from '../model/user.ts';
+import {
+  type BaseUser,
+  type Field,
+  readable,
+  type ServiceUser,
+  sameBytes,
+  type UserPatch,
+} from '../model/user.ts';
 import { holdStands } from '../reconcile/plan-field.ts';
 import { hashOf, onlyFields } from '../reconcile/planned-push.ts';
 import { takeValue } from '../reconcile/take-service.ts';
@@ -60,7 +67,7 @@ function agreeOn({ field, service: then, shown: service = then, reason }: Hold, 
   if (service === null && reason !== 'conflict') return base;
   const said: ServiceUser = { id: 0n, raw: {}, [field]: service ?? null };
   const agreed = { ...base, [field]: takeValue(field, said, base) };
-  return field === 'name' ? { ...agreed, joined: said.name ?? '' } : agreed;
+  return field === 'name' ? { ...agreed, joined: readable(said.name) ?? '' } : agreed;
 }
 
 interface Held {

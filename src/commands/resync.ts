@@ -1,6 +1,7 @@
 import { MusterdError } from '../errors.ts';
 import type { UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
+import { readable } from '../model/user.ts';
 import { outcomeOf, planResync, type ResyncReport, runResync } from '../resync.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showValue } from './field-values.ts';
@@ -55,7 +56,7 @@ export async function resyncCommand(
 
 function takenOf({ id, presence, moves, holds, write }: UserPlan, report: ResyncReport): readonly Taken[] {
   const { users, members } = report.roster;
-  const common = { user_id: id, name: users.get(id)?.name ?? members.get(id)?.name ?? '' };
+  const common = { user_id: id, name: readable(users.get(id)?.name) ?? members.get(id)?.name ?? '' };
   const none = { field: null, base: null, mirror: null, service: null, reason: null };
   const whole: readonly Taken[] =
     (presence === 'adopt' || presence === 'return') && write !== null

@@ -4,7 +4,7 @@ import type { HeldSince, LastEdit, OpenPush, WaitingPlan } from '../mirror/why-r
 import type { FieldOutcomes, Presence, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { joinName } from '../model/name.ts';
-import { type Field, fields } from '../model/user.ts';
+import { type Field, fields, readable } from '../model/user.ts';
 import { patchedFields } from '../reconcile/verdict.ts';
 import type { Context } from './context.ts';
 import type { FieldExplanation } from './explain-user.ts';
@@ -33,7 +33,11 @@ export interface Explanation {
 
 /** The name to show: the service's, or what is left of it here. */
 function nameOf({ service, mirror, base }: UserState): string {
-  return service?.name ?? mirror?.joined ?? (base === undefined ? '' : base.joined || joinName(base.name));
+  return (
+    readable(service?.name) ??
+    mirror?.joined ??
+    (base === undefined ? '' : base.joined || joinName(base.name))
+  );
 }
 
 export function showExplanation(context: Context, explanation: Explanation): void {

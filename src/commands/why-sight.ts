@@ -7,7 +7,7 @@ import type { UserName } from '../model/find.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import type { Team, TeamMember } from '../model/team.ts';
-import type { ServiceUser } from '../model/user.ts';
+import { readable, type ServiceUser } from '../model/user.ts';
 import { createService, sharePace } from '../places.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
 import { readBack } from '../reconcile/roster.ts';
@@ -94,9 +94,9 @@ async function findOnService(service: Client, team: Team, { who, asked }: Wanted
   const { users } = await service.users(filter);
   const named = users.map((user) => ({
     id: user.id,
-    name: user.name ?? '',
-    email: user.email ?? null,
-    phone: user.phone ?? null,
+    name: readable(user.name) ?? '',
+    email: readable(user.email) ?? null,
+    phone: readable(user.phone) ?? null,
     gone: false,
   }));
   return theOnly(who, named)?.id;

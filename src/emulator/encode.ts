@@ -54,6 +54,18 @@ function contactKeys(user: UserRecord, variants: Variants): Row {
   );
 }
 
+/** The phone and the role of a user in the types that are played; what is empty stays as it is. */
+function retype(row: Row, type: Variants['value-types']): Row {
+  const { phone, role_id: role } = row;
+  const digits = typeof phone === 'string' ? phone.replace(/\D/g, '') : '';
+  const swap = (value: unknown, other: unknown) => (type === 'odd' ? { value } : other);
+  return {
+    ...row,
+    ...(digits === '' ? {} : { phone: swap(phone, Number(digits)) }),
+    role_id: swap(role, String(role)),
+  };
+}
+
 export function encodeUser(user: UserRecord, teamId: number, variants: Variants): Row {
   const digits = variants.fraction;
   const row = {
@@ -67,7 +79,8 @@ export function encodeUser(user: UserRecord, teamId: number, variants: Variants)
     user_created_at: formatMoment(user.userCreated, digits),
     user_updated_at: formatMoment(user.userUpdated, digits),
   };
-  return bend(row, user.id, variants, {
+  const typed = variants['value-types'] === 'documented' ? row : retype(row, variants['value-types']);
+  return bend(typed, user.id, variants, {
     missing: ['team_id', 'created_at', 'user_created_at', 'user_updated_at'],
     nulls: ['created_at', 'user_created_at'],
     extra: { avatar_url: null, is_sso: false, preferences: { theme: 'dark', sounds: [1, 2] }, __v: 3 },

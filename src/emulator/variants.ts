@@ -52,6 +52,10 @@ export const variantTable = {
   'email-lookup': choice(['any-case', 'exact'], 'Whether users/get finds an email written in another case.'),
   'member-extras': choice(['none', 'email-phone'], "Undocumented keys in the team's members."),
   blank: choice(['empty', 'null', 'absent'], 'How a user without an email or a phone is written.'),
+  'value-types': choice(
+    ['documented', 'swapped', 'odd'],
+    "A user's phone and role_id as documented; the phone as a number and the role as a text; both as objects.",
+  ),
   fraction: choice(['3', '0', '6', '9', 'mixed'], 'Fraction digits of timestamps; mixed: no trailing zeros.'),
   'empty-list': choice(
     ['object', 'refused'],

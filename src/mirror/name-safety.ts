@@ -3,13 +3,14 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { IntentResult, NameSafety } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
+import { readable } from '../model/user.ts';
 
 /** What `musterd check --write-probe` asks, and what a push without a name answers as well. */
 export const keepsNameProbe = 'an email alone keeps the name';
 
 /** Whether an update had its effect and the name is there to be seen; an answer without a name tells nothing. */
 function showsName({ outcomes, seen }: IntentResult): boolean {
-  return Object.values(outcomes).includes('confirmed') && canonicalName(seen?.name ?? '') !== '';
+  return Object.values(outcomes).includes('confirmed') && canonicalName(readable(seen?.name) ?? '') !== '';
 }
 
 /**

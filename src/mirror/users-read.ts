@@ -6,6 +6,7 @@ import { toJson } from '../model/json.ts';
 import type { NamePair, NameSplit } from '../model/name.ts';
 import type { EditedUser } from '../model/plan.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
+import { hasUnreadable, readable } from '../model/user.ts';
 import { absenceByKey, byKey } from './by-key.ts';
 import { isOlder, isToBeBelieved } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
@@ -151,14 +152,18 @@ const userJoins = (teamId: Id) => sql`
     from sync.held_fields f where f.team_id = ${teamId} and f.user_id = i.id
   ) h on true`;
 
-/** One user as the statement below stages it; an empty text of the service counts as none. */
+/**
+ * One user as the statement below stages it; an empty text of the service counts as none, and so does what can not
+ * be read: whoever has such a field is never equal everywhere.
+ */
 function stage(user: ServiceUser, role: string | undefined) {
   return {
     id: user.id,
-    name: user.name ?? null,
-    email: user.email || null,
-    phone: user.phone || null,
-    role_id: user.roleId ?? null,
+    name: readable(user.name) ?? null,
+    email: readable(user.email) || null,
+    phone: readable(user.phone) || null,
+    role_id: readable(user.roleId) ?? null,
+    unreadable: hasUnreadable(user),
     role: role ?? null,
     created_at: asTimestamp(user.createdAt),
     updated_at: asTimestamp(user.updatedAt),
@@ -184,14 +189,14 @@ async function readDifferingChunk<T>(
         and (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id) as stale
     from jsonb_to_recordset(${staged}::jsonb) as s (id bigint, name text, email text, phone text, role_id bigint,
       role text, created_at timestamptz, updated_at timestamptz, user_created_at timestamptz,
-      user_updated_at timestamptz)
+      user_updated_at timestamptz, unreadable boolean)
     cross join lateral (select s.id) as i (id)
     left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
     left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
     left join lateral ${byKey('sync.stale_rows', teamId, sql`s.id`)} t on true
     ${userJoins(teamId)}
     where u.id is null or b.id is null or u.gone_at is not null or a.id is not null or c.change_id is not null
-      or h.held is not null or t.id is not null
+      or h.held is not null or t.id is not null or s.unreadable
       or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
          is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
       or (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id)

@@ -14,16 +14,24 @@ export type Field = keyof UserValues;
 
 export const fields: readonly Field[] = ['name', 'email', 'phone', 'roleId'];
 
+/** What stood where a value belongs and can not be read as one, as a short piece of JSON. */
+export interface Unreadable {
+  readonly unreadable: string;
+}
+
+/** What the service shows of a field that it did not leave out. */
+export type Shown<T> = T | Unreadable | null;
+
 /**
  * A user as the service gave it in `memberships` (interface.md, User). A property that the service left
- * out is absent here, which is not the same as `null`: what is absent leaves base and mirror alone.
+ * out is absent here, which is neither `null` nor unreadable: {@link saidOf} tells the three apart.
  */
 export interface ServiceUser {
   readonly id: Id;
-  readonly name?: string | null;
-  readonly email?: string | null;
-  readonly phone?: string | null;
-  readonly roleId?: Id | null;
+  readonly name?: Shown<string>;
+  readonly email?: Shown<string>;
+  readonly phone?: Shown<string>;
+  readonly roleId?: Shown<Id>;
   readonly teamId?: Id | null;
   /** ISO 8601 UTC, as the service wrote it. */
   readonly createdAt?: string | null;
@@ -47,11 +55,24 @@ export interface MirrorUser extends UserValues {
 /** What is sent to the service for one user. No half of a name can be expressed. */
 export type UserPatch = Partial<UserValues>;
 
-/** What the service said of one field; `undefined` where it said nothing. For the name, the joined name. */
+export function isUnreadable(value: unknown): value is Unreadable {
+  return typeof value === 'object' && value !== null && 'unreadable' in value;
+}
+
+/** Whether any of the four values is unreadable. */
+export const hasUnreadable = (user: ServiceUser): boolean =>
+  fields.some((field) => isUnreadable(user[field]));
+
+/** What can be read of it: `undefined` both where it is unreadable and where it was left out. */
+export function readable<T>(shown: Shown<T> | undefined): T | null | undefined {
+  return isUnreadable(shown) ? undefined : shown;
+}
+
+/** What the service said of one field; `undefined` where it said nothing that can be read. For the name, the joined name. */
 export type ServiceValue = string | Id | null | undefined;
 
 export function serviceValue(user: ServiceUser, field: Field): ServiceValue {
-  return user[field];
+  return readable<string | Id>(user[field]);
 }
 
 /** A field's value in the form in which it is compared with the service. */
@@ -71,20 +92,34 @@ export function canonicalValue<F extends Field>(field: F, values: Pick<UserValue
   }
 }
 
-/** The same for what the service said; a field that it left out has no canonical form. */
-export function canonicalServiceValue(field: Field, user: ServiceUser): string | undefined {
+/** The same for a value of the service; of the name, the joined one. */
+export function canonicalShown(field: Field, value: string | Id | null): string {
   switch (field) {
     case 'name':
-      return user.name === undefined ? undefined : canonicalName(user.name ?? '');
+      return canonicalName(String(value ?? ''));
     case 'email':
-      return user.email === undefined ? undefined : canonicalEmail(user.email);
+      return canonicalEmail(value as string | null);
     case 'phone':
-      return user.phone === undefined ? undefined : canonicalPhone(user.phone);
+      return canonicalPhone(value as string | null);
     case 'roleId':
-      return user.roleId === undefined ? undefined : canonicalRoleId(user.roleId);
+      return canonicalRoleId(value as Id | null);
     default:
       return field satisfies never;
   }
+}
+
+/** What the service says of a field: a value, in the form in which it is compared, or why there is none. */
+export type Said = { readonly value: string } | 'left out' | 'unreadable';
+
+export function saidOf(field: Field, user: ServiceUser): Said {
+  const shown = user[field];
+  if (isUnreadable(shown)) return 'unreadable';
+  return shown === undefined ? 'left out' : { value: canonicalShown(field, shown) };
+}
+
+/** Whether the service says this of a field, in canonical form. */
+export function says(said: Said, value: string): boolean {
+  return typeof said === 'object' && said.value === value;
 }
 
 /** Byte for byte: mirror against base, where every edit counts, even one of case or spaces. */

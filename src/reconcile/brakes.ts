@@ -16,7 +16,7 @@ import type { Hold, Intent, UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { PresentUser } from '../model/plan.ts';
 import type { TeamMember } from '../model/team.ts';
-import { canonicalServiceValue, canonicalValue, type Field, type ServiceUser } from '../model/user.ts';
+import { canonicalShown, canonicalValue, type Field, readable, type ServiceUser } from '../model/user.ts';
 
 /** Who is there, and what is on its way to them. */
 export interface Population {
@@ -79,12 +79,12 @@ function ownersOf(
     if (value) owners.set(value, (owners.get(value) ?? new Set()).add(id));
   };
   const ownValue = (id: Id, value: string | null | undefined) => {
-    if (value !== undefined) own(canonicalServiceValue(field, { id, raw: {}, [field]: value }), id);
+    if (value !== undefined) own(canonicalShown(field, value), id);
   };
-  for (const { id, [field]: value } of users.values()) ownValue(id, value);
+  for (const { id, [field]: value } of users.values()) ownValue(id, readable(value));
   for (const { id, [field]: value } of members.values()) ownValue(id, value);
   for (const { id, [field]: agreed } of present)
-    if (users.get(id)?.[field] === undefined) ownValue(id, agreed);
+    if (readable(users.get(id)?.[field]) === undefined) ownValue(id, agreed);
   for (const { userId, sent } of open) ownValue(userId, sent[field]);
   for (const { plan } of pushes) ownValue(plan.id, plan.patch[field]);
   return owners;
@@ -150,7 +150,7 @@ export function lastAdministrators(
   const isAdmin = (roleId: Id | null | undefined) => adminRoleIds.some((admin) => admin === roleId);
   const agreed = new Map(present.map(({ id, roleId }) => [id, roleId]));
   const roleOf = (id: Id) => {
-    const said = users.get(id)?.roleId;
+    const said = readable(users.get(id)?.roleId);
     return said === undefined ? agreed.get(id) : said;
   };
   const isListed = (id: Id) => members.size === 0 || members.has(id);

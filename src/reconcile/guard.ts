@@ -39,7 +39,7 @@
 import type { Hold, UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { GuardHistory, PlannedPush } from '../model/plan.ts';
-import type { Field } from '../model/user.ts';
+import { type Field, readable } from '../model/user.ts';
 import {
   type Brakes,
   joinBrakes,
@@ -104,7 +104,7 @@ function standingsOf({ plans, history, users }: GuardView): readonly Standing[] 
   const earlier = [...(history.waiting ?? []), ...history.kept];
   const [resolved, approved, waiting] = [history.resolved, history.approved, earlier].map(byUser);
   return plans.filter(isPush).map((plan) => {
-    const push = plannedPush(plan, users.get(plan.id)?.name ?? '');
+    const push = plannedPush(plan, readable(users.get(plan.id)?.name) ?? '');
     const of = (rows: ReadonlyMap<Id, readonly PlannedPush[]> | undefined) => rows?.get(plan.id) ?? [];
     const passed = fieldsAmong(push, [...of(resolved), ...of(approved)]);
     const left = patchedFields(push.patch).filter(

@@ -3,7 +3,7 @@ import type { UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { GuardHistory } from '../model/plan.ts';
 import { type Field, fields, type ServiceUser } from '../model/user.ts';
-import { canonicalBase } from './merge.ts';
+import { isUnread } from './unread.ts';
 
 export interface GuardSettings {
   readonly maxRows: number;
@@ -12,7 +12,7 @@ export interface GuardSettings {
   readonly maxSharePerDay: number;
   readonly minPopulation: number;
   readonly maxRoleChanges: number;
-  /** Share of the rows that may lack a field that they had before. */
+  /** Share of the rows that may lack a field that they had before, or show it as something that can not be read. */
   readonly maxDrift: number;
   /** The roles of administrators. */
   readonly adminRoleIds: readonly Id[];
@@ -76,19 +76,14 @@ export interface Drift {
   readonly count: number;
 }
 
-/** Fields that many rows had and no longer have: the service has changed its answers, not its users. */
+/** Fields that many rows had and no longer show: the service has changed its answers, not its users. */
 export function schemaDrift(
   { states, users }: { readonly states: readonly UserState[]; readonly users: ReadonlyMap<Id, ServiceUser> },
   { maxDrift, minPopulation }: GuardSettings,
 ): readonly Drift[] {
   if (users.size < minPopulation) return [];
-  const lacks = ({ service, base }: UserState, field: Field) =>
-    service !== undefined &&
-    base !== undefined &&
-    service[field] === undefined &&
-    canonicalBase(field, base) !== '';
   return fields
-    .map((field) => ({ field, count: states.filter((state) => lacks(state, field)).length }))
+    .map((field) => ({ field, count: states.filter((state) => isUnread(field, state)).length }))
     .filter(({ count }) => count > users.size * maxDrift);
 }
 

@@ -12,21 +12,34 @@
  *
  * The name is one value of two halves: the mirror's pair against the base's pair, the service's joined
  * name against the base's. Without a base both sides count as changed.
+ *
+ * What the service does not show has neither moved nor stayed. `empty`: base has no value either.
+ *
+ * | the service says | base    | edited | verdict                            |
+ * |------------------|---------|--------|------------------------------------|
+ * | unreadable       | ·       | ·      | unread                             |
+ * | left out         | none    | ·      | nothing                            |
+ * | left out         | empty   | no     | nothing                            |
+ * | left out         | empty   | yes    | push: some leave out what is empty |
+ * | left out         | a value | ·      | unread                             |
+ *
+ * Of an unread field nothing is pulled, pushed or settled: it waits for a run that can read it.
  */
 import { canonicalName } from '../model/name.ts';
 import {
   type BaseUser,
-  canonicalServiceValue,
   canonicalValue,
   type Field,
+  type Said,
   type ServiceUser,
+  saidOf,
   sameBytes,
   type UserValues,
 } from '../model/user.ts';
 
-export type Verdict = 'nothing' | 'pull' | 'push' | 'settle' | 'conflict';
+export type Verdict = 'nothing' | 'pull' | 'push' | 'settle' | 'conflict' | 'unread';
 
-export function decide(edited: boolean, moved: boolean, agree: boolean): Verdict {
+export function decide(edited: boolean, moved: boolean, agree: boolean): Exclude<Verdict, 'unread'> {
   if (!edited) return moved ? 'pull' : 'nothing';
   if (!moved) return 'push';
   return agree ? 'settle' : 'conflict';
@@ -37,16 +50,29 @@ export function canonicalBase(field: Field, base: BaseUser): string {
   return field === 'name' ? canonicalName(base.joined) : canonicalValue(field, base);
 }
 
-/** A field that the service left out of its row counts as unmoved: absence is no evidence. */
+/** Why nobody can tell whether the service has moved a field; `undefined` if it can be told. */
+export function unreadOf(
+  field: Field,
+  base: BaseUser | undefined,
+  service: ServiceUser,
+): Exclude<Said, object> | undefined {
+  const said = saidOf(field, service);
+  if (typeof said === 'object') return undefined;
+  const isKnown = said === 'left out' && (base === undefined || canonicalBase(field, base) === '');
+  return isKnown ? undefined : said;
+}
+
 export function mergeField(
   field: Field,
   base: BaseUser | undefined,
   mirror: UserValues,
   service: ServiceUser,
 ): Verdict {
-  const said = canonicalServiceValue(field, service);
-  if (said === undefined) return decide(base !== undefined && !sameBytes(field, mirror, base), false, false);
+  if (unreadOf(field, base, service) !== undefined) return 'unread';
+  const said = saidOf(field, service);
+  if (typeof said !== 'object')
+    return decide(base !== undefined && !sameBytes(field, mirror, base), false, false);
   const edited = base === undefined || !sameBytes(field, mirror, base);
-  const moved = base === undefined || said !== canonicalBase(field, base);
-  return decide(edited, moved, said === canonicalValue(field, mirror));
+  const moved = base === undefined || said.value !== canonicalBase(field, base);
+  return decide(edited, moved, said.value === canonicalValue(field, mirror));
 }

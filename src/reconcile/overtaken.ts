@@ -20,10 +20,12 @@
 
 import { stored } from '../model/canonical.ts';
 import type { UserState, Versions } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
 import {
   type BaseUser,
   type Field,
   fields,
+  readable,
   type ServiceUser,
   type ServiceValue,
   sameBytes,
@@ -50,7 +52,7 @@ export function hasMoved(state: UserState, service: ServiceUser): boolean {
   const { base } = state;
   if (base === undefined) return true;
   return fields.some((field) => {
-    const said = service[field];
+    const said = readable<string | Id>(service[field]);
     return said !== undefined && asStored(field, said) !== asStored(field, lastShown(field, state, base));
   });
 }

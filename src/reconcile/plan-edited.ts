@@ -17,6 +17,7 @@ import type { Policy } from './policy.ts';
 import type { MirrorPort } from './ports.ts';
 import { noteRefused } from './roster.ts';
 import { createSight, type Sight } from './sight.ts';
+import { tellOfUnread } from './unread.ts';
 
 /** Looks users up by every address that is known of them. */
 async function find(sight: Sight, mirror: MirrorPort, ids: readonly Id[]): Promise<void> {
@@ -108,13 +109,15 @@ export async function planEdited(
   const plans = states.map((state) => planUser(state, members.get(state.id), settings.policy));
   const stale = states.filter((state) => state.stale === true).map(({ id }) => id);
   warnOfStale(findings, stale.length);
+  const population = await mirror.countPresentUsers();
+  const { maxDrift } = settings.guard;
+  await tellOfUnread(mirror, states, { population, maxDrift }, findings);
   await lookAround(sight, mirror, plans, settings.guard.adminRoleIds);
   noteSight(sight, edited, findings);
   const { users, rejected, refusedLookups } = sight;
   const wanted = new Set(ids);
   const others = users.values().filter(({ id }) => !wanted.has(id));
   const around = await mirror.readDifferingUsers([...others], roles);
-  const population = await mirror.countPresentUsers();
   const view = { states: [...states, ...around], plans, users, isWhole: false, members, population };
   const verdict = await judge(mirror, view, settings.guard);
   const roster = { users, members, rejected, unresolved: [], unproven: new Set<Id>(), refusedLookups };

@@ -14,15 +14,18 @@ import {
 } from '../model/name.ts';
 import {
   type BaseUser,
-  canonicalServiceValue,
+  canonicalShown,
   type Field,
   type MirrorUser,
+  readable,
   type ServiceUser,
+  saidOf,
   sameBytes,
+  says,
   serviceValue,
   type UserValues,
 } from '../model/user.ts';
-import { mergeField } from './merge.ts';
+import { mergeField, unreadOf } from './merge.ts';
 import { overtakenDetail } from './overtaken.ts';
 import { applyPolicy, type Policy } from './policy.ts';
 import { adoptValues } from './take-service.ts';
@@ -33,10 +36,11 @@ export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
 
 /** Whether a held field's two values are still those with which it was held. */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
-  const asService = { id: service.id, raw: {}, [hold.field]: hold.service ?? null } as ServiceUser;
-  const said = canonicalServiceValue(hold.field, service);
+  const said = saidOf(hold.field, service);
   const sameService =
-    standsByMirror(hold) || said === undefined || said === canonicalServiceValue(hold.field, asService);
+    standsByMirror(hold) ||
+    typeof said !== 'object' ||
+    says(said, canonicalShown(hold.field, hold.service ?? null));
   const asMirror = { ...mirror, [hold.field]: hold.mirror } as UserValues;
   return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
 }
@@ -83,7 +87,8 @@ export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): st
  * untouched, of three or more words, and its split a guess.
  */
 function wantsName(field: Field, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
-  const shown = service.name === undefined ? base.joined : (service.name ?? '');
+  const said = readable(service.name);
+  const shown = said === undefined ? base.joined : (said ?? '');
   const untouched = samePair(mirror.name, base.name);
   return field !== 'name' && untouched && mirror.split !== 'known' && countWords(shown) >= 3;
 }
@@ -111,7 +116,8 @@ export const emptiedDetail =
 
 /** Whether the service says that there is no name, and there is one to lose. */
 export function isEmptied({ name }: Pick<ServiceUser, 'name'>, known: Pick<UserValues, 'name'>): boolean {
-  return name !== undefined && canonicalName(name ?? '') === '' && joinName(known.name) !== '';
+  const said = readable(name);
+  return said !== undefined && canonicalName(said ?? '') === '' && joinName(known.name) !== '';
 }
 
 export interface FieldPlan {
@@ -120,6 +126,26 @@ export interface FieldPlan {
   readonly hold?: Hold;
   readonly held?: true;
   readonly release?: true;
+}
+
+/**
+ * A field that nobody can read waits as it is. Where the service leaves out an email or a phone that it had,
+ * it may have been emptied: an edit of it is not sent over that unseen, and a person decides.
+ */
+function planUnread(
+  field: Field,
+  { base, held }: UserState,
+  mirror: MirrorUser,
+  service: ServiceUser,
+): FieldPlan {
+  if (held.some((hold) => hold.field === field)) return { held: true };
+  const mayBeEmpty = field === 'email' || field === 'phone';
+  const isEdited = base !== undefined && !sameBytes(field, mirror, base);
+  if (!mayBeEmpty || !isEdited || unreadOf(field, base, service) !== 'left out') return {};
+  const detail =
+    'edited here, and the service leaves it out, where it had a value before: emptied, or not shown';
+  const values = { base: base[field], mirror: mirror[field], service: undefined };
+  return { hold: { field, reason: 'conflict', detail, ...values } };
 }
 
 export function planField(
@@ -136,6 +162,7 @@ export function planField(
   const verdict = mergeField(field, state.base, mirror, service);
   const release = previous === undefined ? {} : { release: true as const };
   if (previous?.reason === 'asked' && (previous.endsInMs ?? 0) > 0) return { held: true };
+  if (verdict === 'unread') return planUnread(field, state, mirror, service);
   if (verdict === 'nothing') return release;
   if (verdict === 'settle') return { ...release, move: { kind: 'settle', field, ...values } };
   const base = state.base ?? adoptValues(service, mirror).base;

@@ -21,6 +21,7 @@ import type { Id } from '../model/id.ts';
 import type { GuardHistory, PlannedPush } from '../model/plan.ts';
 import { type Field, type ServiceUser, sameBytes, type UserValues } from '../model/user.ts';
 import { onlyFields } from './planned-push.ts';
+import { isUnread } from './unread.ts';
 import { patchedFields } from './verdict.ts';
 
 export interface MemoryView {
@@ -69,7 +70,8 @@ export function fateOf(
     case 'return':
       if (plan.patch[field] !== undefined) return 'up to the guard';
       if (plan.holds.some((hold) => hold.field === field)) return 'kept';
-      if (!plan.held.includes(field)) return 'forgotten';
+      if (!plan.held.includes(field))
+        return state !== undefined && isUnread(field, state) ? was : 'forgotten';
       return isAsked(field, state) ? 'waits' : 'kept';
     case 'waiting':
     case 'unresolved':

@@ -6,7 +6,9 @@ import {
   type BaseUser,
   type Field,
   fields,
+  hasUnreadable,
   type MirrorUser,
+  readable,
   type ServiceUser,
   sameBytes,
   type UserPatch,
@@ -32,7 +34,7 @@ function afterMoves(state: UserState, mirror: MirrorUser, service: ServiceUser, 
     if (field === 'name') {
       const kept = samePair(nextMirror.name, mirror.name);
       nextMirror = { ...nextMirror, split: kept ? mirror.split : 'guessed' };
-      nextBase = { ...nextBase, joined: service.name ?? '' };
+      nextBase = { ...nextBase, joined: readable(service.name) ?? '' };
     }
   }
   return { mirror: nextMirror, base: nextBase };
@@ -105,7 +107,7 @@ function askedFields({ held }: UserState): readonly Field[] {
 /** Base as the service has it anew; what the service leaves out stays as it was last agreed on. */
 function agreeAnew(service: ServiceUser, base: BaseUser): BaseUser {
   const { base: anew } = adoptValues(service, { ...base, split: 'guessed' });
-  return service.name === undefined ? { ...anew, joined: base.joined } : anew;
+  return readable(service.name) === undefined ? { ...anew, joined: base.joined } : anew;
 }
 
 /**
@@ -120,7 +122,7 @@ function hear(service: ServiceUser, known: BaseUser | undefined, asked: readonly
     reason: 'conflict',
     base: known.name,
     mirror: known.name,
-    service: name,
+    service: readable(name),
     detail: emptiedDetail,
   };
   return { heard, emptied: asked.includes('name') ? [] : [hold] };
@@ -144,7 +146,7 @@ function planReturn(
   const edited = fields.filter((field) => {
     const verdict = mergeField(field, state.base, mirror, heard);
     return (
-      (verdict === 'push' || verdict === 'conflict') &&
+      (verdict === 'push' || verdict === 'conflict' || verdict === 'unread') &&
       !sameBytes(field, mirror, agreed) &&
       !asked.includes(field)
     );
@@ -276,6 +278,9 @@ export function planUser(state: UserState, member: TeamMember | undefined, polic
   const role = member?.role ?? mirror?.role ?? null;
   if (service !== undefined && mirror === undefined) return planAdopt(state, service, role);
   if (service !== undefined && mirror !== undefined) {
+    // Nothing was agreed on before, and there is something that nobody can read: no half of a base is begun.
+    const isBlind = base === undefined && hasUnreadable(service);
+    if (isBlind) return { ...nothing, id: state.id, presence, held: heldFields(state) };
     return presence === 'return'
       ? planReturn(state, mirror, service, role)
       : planMerge(state, mirror, service, role, policy);

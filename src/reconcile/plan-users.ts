@@ -11,6 +11,7 @@ import { planUser } from './plan-user.ts';
 import type { Policy } from './policy.ts';
 import type { MirrorPort, ServicePort } from './ports.ts';
 import { type Roster, readRoster } from './roster.ts';
+import { tellOfUnread } from './unread.ts';
 
 export interface Places {
   readonly service: ServicePort;
@@ -71,6 +72,8 @@ export async function planUsers(
   const planned = judgedBy(states, movedAlone, users.size).map((state) =>
     planUser(state, members.get(state.id), settings.policy),
   );
+  const { maxDrift } = settings.guard;
+  await tellOfUnread(mirror, differing, { population: users.size, maxDrift }, findings);
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
   warnOfStale(findings, stale.length);
   const population = await mirror.countPresentUsers();

@@ -4,11 +4,10 @@ import type { UserPlan } from '../model/change.ts';
 import { toJson } from '../model/json.ts';
 import type { PlannedPush } from '../model/plan.ts';
 import {
-  canonicalServiceValue,
+  canonicalShown,
   canonicalValue,
   type Field,
   fields,
-  type ServiceUser,
   type ServiceValue,
   sameBytes,
   type UserValues,
@@ -32,11 +31,9 @@ function canonicalBaseOf({ base }: PlannedPush, field: Field): string {
   return base[field] === undefined ? '' : canonicalValue(field, base as UserValues);
 }
 
-function canonicalShown(push: PlannedPush, field: Field): string {
+function shownOf(push: PlannedPush, field: Field): string {
   const value = push.service?.[field];
-  if (value === undefined) return canonicalBaseOf(push, field);
-  const said = { id: push.userId, raw: {}, [field]: value } as ServiceUser;
-  return canonicalServiceValue(field, said) ?? '';
+  return value === undefined ? canonicalBaseOf(push, field) : canonicalShown(field, value);
 }
 
 /** What the service showed of a field when this was planned. */
@@ -56,7 +53,7 @@ export function samePush(field: Field, a: PlannedPush, b: PlannedPush): boolean 
     a.userId === b.userId &&
     same(a.patch, b.patch) &&
     same(a.base, b.base) &&
-    canonicalShown(a, field) === canonicalShown(b, field)
+    shownOf(a, field) === shownOf(b, field)
   );
 }
 
@@ -108,7 +105,7 @@ export function hashOf(pushes: readonly PlannedPush[], lacking: readonly Field[]
   const rows = sorted.map((push) => [
     push.userId,
     fields.map((field) => {
-      const shown = canonicalShown(push, field);
+      const shown = shownOf(push, field);
       const moved = push.patch[field] !== undefined && shown !== canonicalBaseOf(push, field);
       return [push.base[field] ?? null, push.patch[field] ?? null, ...(moved ? [shown] : [])];
     }),

@@ -1,7 +1,7 @@
 /** Who goes with whom in an update, and how many requests that takes. */
 import type { NameSafety, UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
-import type { ServiceUser } from '../model/user.ts';
+import { readable, type ServiceUser } from '../model/user.ts';
 import { chunks } from './chunks.ts';
 import type { MirrorPort } from './ports.ts';
 import { isNameless, isOpen, isSuspect } from './push-names.ts';
@@ -63,8 +63,8 @@ export function countRequests(
   const reads = batches.map(({ plans }) =>
     countLookups(
       plans.map(({ id }) => ({
-        email: users.get(id)?.email ?? null,
-        phone: users.get(id)?.phone ?? null,
+        email: readable(users.get(id)?.email) ?? null,
+        phone: readable(users.get(id)?.phone) ?? null,
       })),
     ),
   );

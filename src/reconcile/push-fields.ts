@@ -14,10 +14,11 @@ import { ServiceError } from '../errors.ts';
 import type { FieldOutcomes, Intent, Outcome } from '../model/change.ts';
 import { canonicalName, joinName, type NamePair } from '../model/name.ts';
 import {
-  canonicalServiceValue,
   canonicalValue,
   type Field,
+  readable,
   type ServiceUser,
+  saidOf,
   type UserPatch,
   type UserValues,
 } from '../model/user.ts';
@@ -25,7 +26,7 @@ import { halvesOf, isOtherName } from './push-names.ts';
 import { type PushPlaces, type PushSettings, readBackIntents, record, stopPushing } from './push-record.ts';
 import { judgeAnswer, noteUnanswered, type Sent, sendRequest, withNewDeadline } from './push-request.ts';
 import type { Answered } from './push-result.ts';
-import { judgeLate, nameWasTouched, patchedFields } from './verdict.ts';
+import { isOutOfSight, judgeLate, nameWasTouched, patchedFields } from './verdict.ts';
 
 /** How far it has come. */
 interface Course {
@@ -60,10 +61,10 @@ const unsent = (field: Field): FieldOutcomes => ({ [field]: 'unsent' });
 
 /** What became of a field that has not been sent; `send`: it is as it was, or as our own request left the name. */
 function standing(field: Field, { intent, cleared }: Answered, user: ServiceUser | null): Outcome | 'send' {
-  const said = user === null ? undefined : canonicalServiceValue(field, user);
-  if (said === undefined || said === canonicalValue(field, intent.before)) return 'send';
-  if (field === 'name' && said === cleared?.name) return 'send';
-  return said === canonicalValue(field, intent.sent as UserValues) ? 'confirmed' : 'changed';
+  const said = user === null ? 'left out' : saidOf(field, user);
+  if (typeof said !== 'object' || said.value === canonicalValue(field, intent.before)) return 'send';
+  if (field === 'name' && said.value === cleared?.name) return 'send';
+  return said.value === canonicalValue(field, intent.sent as UserValues) ? 'confirmed' : 'changed';
 }
 
 /** The name that goes along with a field; `undefined`: none needs to, `null`: nobody knows its halves. */
@@ -72,7 +73,8 @@ function companionOf({ answered, keepsName }: Course, field: Field, user: Servic
   if (field === 'name') return undefined;
   if (keepsName || intent.sent.name === undefined) return intent.along;
   if (outcomes.name === 'confirmed') return intent.sent.name;
-  const said = user?.name;
+  if (user !== null && isOutOfSight('name', intent.before, user)) return null;
+  const said = readable(user?.name);
   return halvesOf(said === undefined ? joinName(intent.before.name) : (said ?? ''), intent.base, false);
 }
 
@@ -118,7 +120,7 @@ async function take(
         Object.values(outcomes).includes('unknown') || (isTouched && intent.sent.name === undefined);
       const next = settle(course, outcomes, user, isOver ? {} : course.end);
       if (!isTouched) return next;
-      const cleared = { name: canonicalName(user?.name ?? ''), by: patchedFields(patch) };
+      const cleared = { name: canonicalName(readable(user?.name) ?? ''), by: patchedFields(patch) };
       return { ...next, answered: { ...next.answered, cleared } };
     }
     default:
@@ -138,6 +140,12 @@ async function lookAgain(places: PushPlaces, course: Course, field: Field): Prom
   for (const shown of [answered.seen, user]) {
     const outcome = standing(field, answered, shown);
     if (outcome !== 'send') return settle(course, { [field]: outcome }, user);
+  }
+  if (isOutOfSight(field, intent.before, user)) {
+    places.findings.partial(
+      `an edit of user ${intent.userId} waits: the service does not show the field now`,
+    );
+    return settle(course, unsent(field), user);
   }
   const along = companionOf(course, field, user);
   if (along === null) {

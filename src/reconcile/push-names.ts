@@ -13,8 +13,9 @@
 import type { Hold, NameSafety, UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
-import { type BaseUser, canonicalServiceValue, type ServiceUser } from '../model/user.ts';
+import { type BaseUser, readable, type ServiceUser, saidOf, says } from '../model/user.ts';
 import type { Findings } from './findings.ts';
+import { unreadOf } from './merge.ts';
 import { withoutPushes } from './planned-push.ts';
 import { patchedFields } from './verdict.ts';
 
@@ -40,10 +41,10 @@ export function halvesOf(shown: string, base: BaseUser, known: boolean): NamePai
   return words <= 2 ? splitName(shown) : null;
 }
 
-/** Whether the service shows another name than the one that is to go along. */
+/** Whether the service shows another name than the one that is to go along, or one that nobody can read. */
 export function isOtherName(along: NamePair | undefined, user: ServiceUser): boolean {
-  const said = canonicalServiceValue('name', user);
-  return along !== undefined && said !== undefined && said !== joinName(along);
+  const said = saidOf('name', user);
+  return along !== undefined && said !== 'left out' && !says(said, joinName(along));
 }
 
 function holdsOf({ moves, patch }: UserPlan, shown: string, untouched: boolean): readonly Hold[] {
@@ -68,16 +69,19 @@ function nameOne(plan: UserPlan, state: UserState): { plan: UserPlan; along?: Na
   const mirror = plan.write?.mirror ?? state.mirror;
   if (base === undefined || mirror === undefined) return { plan };
   const untouched = samePair(mirror.name, base.name);
-  const said = state.service?.name;
+  const patched = patchedFields(plan.patch);
+  // A name that nobody can read is neither cleared nor written over.
+  if (state.service !== undefined && unreadOf('name', base, state.service) !== undefined)
+    return { plan: withoutPushes(plan, patched) };
+  const said = readable(state.service?.name);
   const shown = said === undefined ? base.joined : (said ?? '');
   const along = halvesOf(shown, base, untouched && mirror.split === 'known');
   if (along !== null) return along === undefined ? { plan } : { plan, along };
-  const held = patchedFields(plan.patch);
   return {
     plan: {
-      ...withoutPushes(plan, held),
+      ...withoutPushes(plan, patched),
       holds: [...plan.holds, ...holdsOf(plan, shown, untouched)],
-      releases: plan.releases.filter((field) => !held.includes(field)),
+      releases: plan.releases.filter((field) => !patched.includes(field)),
     },
   };
 }
@@ -101,12 +105,14 @@ export function nameAlong(
 ): NamedPlans {
   const along = new Map<Id, NamePair>();
   let waiting = 0;
+  let unseen = 0;
   const named = plans.map((plan): UserPlan => {
     const state = states.get(plan.id);
     if (state === undefined || !isNameless(plan) || safety === 'kept') return plan;
     if (safety === 'touched' || isSuspect(safety, plan.id)) {
       const one = nameOne(plan, state);
       if (one.along !== undefined) along.set(plan.id, one.along);
+      else if (!isNameless(one.plan) && one.plan.holds.length === plan.holds.length) unseen += 1;
       return one.plan;
     }
     if (wasNameless(plan.id)) return plan;
@@ -116,6 +122,10 @@ export function nameAlong(
   if (waiting > 0)
     findings.partial(
       `${waiting} users wait for the next run: nobody knows yet what an update without a name does to the name`,
+    );
+  if (unseen > 0)
+    findings.partial(
+      `${unseen} users wait: an update without the name may clear it, and the service does not show it now`,
     );
   return { plans: named, along };
 }

@@ -4,10 +4,11 @@ import type { FieldOutcomes, Hold, HoldReason, Intent, IntentResult, Tries } fro
 import { canonicalName, joinName, splitName } from '../model/name.ts';
 import {
   type BaseUser,
-  canonicalServiceValue,
   canonicalValue,
   type Field,
+  readable,
   type ServiceUser,
+  saidOf,
   serviceValue,
   type UserValues,
 } from '../model/user.ts';
@@ -87,8 +88,9 @@ function holdOf(
 
 /** Where what was sent and what is shown part, in the form in which they are compared. */
 function differenceOf(field: Field, { intent, seen }: Answered): string {
-  const shown = seen === null ? undefined : canonicalServiceValue(field, seen);
-  if (shown === undefined) return '';
+  const said = seen === null ? 'left out' : saidOf(field, seen);
+  if (typeof said !== 'object') return '';
+  const shown = said.value;
   const sent = canonicalValue(field, intent.sent as UserValues);
   const [one, other] = [Array.from(sent), Array.from(shown)];
   const at = one.findIndex((character, index) => character !== other[index]);
@@ -115,14 +117,14 @@ function holdOfTouchedName({ intent, seen, before, outcomes, cleared }: Answered
     reason: 'conflict',
     base: intent.base.name,
     mirror: intent.sent.name ?? intent.base.name,
-    service: seen?.name,
+    service: readable(seen?.name),
     detail: `an update of ${by.join(', ')} alone changed the name`,
   };
 }
 
 /** What the update left of the name; what was agreed on, where somebody has set another since. */
 function nameLeft({ intent, seen, cleared }: Answered): Pick<BaseUser, 'name' | 'joined'> {
-  const joined = seen?.name ?? '';
+  const joined = readable(seen?.name) ?? '';
   if (cleared !== undefined && canonicalName(joined) !== cleared.name) return intent.base;
   return { name: splitName(joined), joined };
 }
@@ -150,7 +152,7 @@ export function resultOf(
     outcomes,
     seen,
     taken: left === undefined ? taken : { ...taken, name: left.name },
-    joined: left?.joined ?? seen?.name ?? joinName(taken.name),
+    joined: left?.joined ?? readable(seen?.name) ?? joinName(taken.name),
     harmed: touched !== undefined,
     holds: [...holds.filter((hold) => hold?.field !== touched?.field), touched].filter(
       (hold) => hold !== undefined,

@@ -11,6 +11,7 @@
  * Nothing is ever sent twice blindly, and nothing leaves long after it was prepared (`send-guard.ts`).
  */
 import type { Hold, Intent, UserPlan } from '../model/change.ts';
+import { readable } from '../model/user.ts';
 import { chunks } from './chunks.ts';
 import { warnOfStale } from './findings.ts';
 import { isPush } from './guard.ts';
@@ -24,6 +25,7 @@ import type { Answered } from './push-result.ts';
 import { sendIntents } from './push-send.ts';
 import { readBack } from './roster.ts';
 import { isPassing, LateError } from './send-guard.ts';
+import { isUnread } from './unread.ts';
 import { judgeLate, patchedFields } from './verdict.ts';
 
 /**
@@ -39,8 +41,8 @@ async function prepare(
   const ids = batch.map(({ id }) => id);
   const shown = batch.map(({ id }) => places.users.get(id));
   const addresses = {
-    emails: shown.map((user) => user?.email ?? null),
-    phones: shown.map((user) => user?.phone ?? null),
+    emails: shown.map((user) => readable(user?.email) ?? null),
+    phones: shown.map((user) => readable(user?.phone) ?? null),
   };
   const seen = await readBack(service, addresses, ids);
   const users = ids.flatMap((id) => seen.get(id) ?? []);
@@ -49,6 +51,11 @@ async function prepare(
   const states = await mirror.readDifferingUsers(users, places.roles);
   warnOfStale(findings, states.filter(({ stale }) => stale === true).length);
   const guarded = new Map(batch.map((plan) => [plan.id, plan]));
+  const unread = states.filter((state) =>
+    patchedFields(guarded.get(state.id)?.patch ?? {}).some((field) => isUnread(field, state)),
+  );
+  if (unread.length > 0)
+    findings.partial(`${unread.length} users wait: a field of theirs could not be read again before a push`);
   const anew = states.flatMap((state): readonly UserPlan[] => {
     const seenByGuard = guarded.get(state.id);
     if (seenByGuard === undefined) return [];

@@ -8,7 +8,7 @@ import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import type { Team, TeamMember } from '../model/team.ts';
-import type { Addresses, ServiceUser } from '../model/user.ts';
+import { type Addresses, readable, type ServiceUser } from '../model/user.ts';
 import { chunks } from './chunks.ts';
 import type { Findings } from './findings.ts';
 import type { MirrorPort, ServicePort, UserFilter, UsersAnswer } from './ports.ts';
@@ -209,7 +209,7 @@ export async function readRoster(
   }
   const someMembersWanted = someMissing([...members.keys()], users);
   if (someMembersWanted()) {
-    const found = new Set(users.values().map(({ email }) => canonicalEmail(email ?? null)));
+    const found = new Set(users.values().map(({ email }) => canonicalEmail(readable(email) ?? null)));
     const { emails, phones } = await mirror.readLookups();
     const open = emails.filter((email) => !found.has(canonicalEmail(email)));
     await lookUp(service, someMembersWanted, { emails: open, phones }, take, onRefused);

@@ -3,9 +3,19 @@
 import { stored } from '../model/canonical.ts';
 import type { FieldValue, ObservedUser } from '../model/change.ts';
 import { canonicalName, joinName, samePair, splitName } from '../model/name.ts';
-import type { BaseUser, Field, MirrorUser, ServiceUser, UserValues } from '../model/user.ts';
+import {
+  type BaseUser,
+  type Field,
+  type MirrorUser,
+  readable,
+  type ServiceUser,
+  type UserValues,
+} from '../model/user.ts';
 
-/** The service's value of one field as it is stored; a field that the service left out is the fallback's. */
+const takeText = (text: string | null | undefined, fallback: string | null) =>
+  text === undefined ? fallback : stored(text);
+
+/** The service's value of one field as it is stored; one that the service does not show is the fallback's. */
 export function takeValue<F extends Field>(
   field: F,
   service: ServiceUser,
@@ -14,18 +24,20 @@ export function takeValue<F extends Field>(
   const take = (): FieldValue => {
     switch (field) {
       case 'name': {
-        const joined = service.name ?? '';
-        if (service.name === undefined || joinName(fallback.name) === canonicalName(joined)) {
+        const joined = readable(service.name);
+        if (joined === undefined || joinName(fallback.name) === canonicalName(joined ?? '')) {
           return fallback.name;
         }
-        return splitName(joined);
+        return splitName(joined ?? '');
       }
       case 'email':
-        return service.email === undefined ? fallback.email : stored(service.email);
+        return takeText(readable(service.email), fallback.email);
       case 'phone':
-        return service.phone === undefined ? fallback.phone : stored(service.phone);
-      case 'roleId':
-        return service.roleId === undefined ? fallback.roleId : service.roleId;
+        return takeText(readable(service.phone), fallback.phone);
+      case 'roleId': {
+        const roleId = readable(service.roleId);
+        return roleId === undefined ? fallback.roleId : roleId;
+      }
       default:
         return field satisfies never;
     }
@@ -53,12 +65,15 @@ export function adoptValues(
     roleId: takeValue('roleId', service, from),
   };
   const split = samePair(values.name, from.name) ? from.split : 'guessed';
-  return { mirror: { ...values, split }, base: { ...values, joined: service.name ?? joinName(values.name) } };
+  return {
+    mirror: { ...values, split },
+    base: { ...values, joined: readable(service.name) ?? joinName(values.name) },
+  };
 }
 
 export function observe(service: ServiceUser, role: string | null, joined: string): ObservedUser {
   return {
-    name: service.name ?? joined,
+    name: readable(service.name) ?? joined,
     role,
     resolved: true,
     details: {

@@ -7,6 +7,7 @@
  * | the value from before       | ineffective |
  * | a third value               | changed     |
  * | no user, or not the field   | missing     |
+ * | what can not be read        | missing     |
  *
  * All in canonical form. A field that is not sent must stay as it was: an untouched name that changes is
  * reported too, since the interface links its halves.
@@ -15,11 +16,12 @@ import type { FieldOutcomes, Intent, Outcome } from '../model/change.ts';
 import { canonicalName, hasLostWords } from '../model/name.ts';
 import {
   type BaseUser,
-  canonicalServiceValue,
   canonicalValue,
   type Field,
   fields,
+  readable,
   type ServiceUser,
+  saidOf,
   type UserPatch,
   type UserValues,
 } from '../model/user.ts';
@@ -36,11 +38,12 @@ export function patchOf({ sent, along }: Pick<Intent, 'sent' | 'along'>): UserPa
 
 function judgeField(field: Field, sent: UserPatch, before: UserValues, seen: ServiceUser | null): Outcome {
   const wanted = canonicalValue(field, sent as UserValues);
-  const said = seen === null ? undefined : canonicalServiceValue(field, seen);
+  const said = seen === null ? 'unreadable' : saidOf(field, seen);
   // Some deployments leave a field without a value out: cleared and not there is what was asked for.
-  if (said === undefined) return seen !== null && wanted === '' ? 'confirmed' : 'missing';
-  if (said === wanted) return 'confirmed';
-  return said === canonicalValue(field, before) ? 'ineffective' : 'changed';
+  if (said === 'left out' && wanted === '') return 'confirmed';
+  if (typeof said !== 'object') return 'missing';
+  if (said.value === wanted) return 'confirmed';
+  return said.value === canonicalValue(field, before) ? 'ineffective' : 'changed';
 }
 
 /** @param before what the service showed right before the push */
@@ -48,6 +51,12 @@ export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | n
   return Object.fromEntries(
     patchedFields(sent).map((field) => [field, judgeField(field, sent, before, seen)]),
   );
+}
+
+/** Whether the service no longer shows a field that it showed a value of: nothing is sent over what nobody sees. */
+export function isOutOfSight(field: Field, before: UserValues, seen: ServiceUser): boolean {
+  const said = saidOf(field, seen);
+  return said === 'unreadable' || (said === 'left out' && canonicalValue(field, before) !== '');
 }
 
 /**
@@ -67,14 +76,12 @@ function isProof(field: Field, sent: UserPatch, before: UserValues, seen: Servic
 /** The same for what was refused or has not been sent: what proves nothing is no less to be sent. */
 export function judgeUnsent(sent: UserPatch, before: UserValues, seen: ServiceUser | null): FieldOutcomes {
   const outcomes = judge(sent, before, seen);
-  return Object.fromEntries(
-    patchedFields(sent).map((field) => [
-      field,
-      outcomes[field] === 'confirmed' && !isProof(field, sent, before, seen)
-        ? 'ineffective'
-        : (outcomes[field] ?? 'missing'),
-    ]),
-  );
+  const again = (field: Field): Outcome => {
+    const outcome = outcomes[field] ?? 'missing';
+    if (outcome === 'confirmed' && !isProof(field, sent, before, seen)) return 'ineffective';
+    return outcome === 'missing' && seen !== null && isOutOfSight(field, before, seen) ? 'unsent' : outcome;
+  };
+  return Object.fromEntries(patchedFields(sent).map((field) => [field, again(field)]));
 }
 
 /**
@@ -88,9 +95,9 @@ export function nameWasTouched(
   seen: ServiceUser | null,
   before?: ServiceUser,
 ): boolean {
-  if (sent.name !== undefined || seen === null || seen.name === undefined) return false;
-  const was = before?.name === undefined ? base.joined : (before.name ?? '');
-  return hasLostWords(seen.name ?? '', was);
+  const [said, had] = [readable(seen?.name), readable(before?.name)];
+  if (sent.name !== undefined || said === undefined) return false;
+  return hasLostWords(said ?? '', had === undefined ? base.joined : (had ?? ''));
 }
 
 /**

@@ -1,11 +1,13 @@
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
-import type { ServiceUser, UserPatch } from '../model/user.ts';
+import { type Field, fields, type ServiceUser, type Unreadable, type UserPatch } from '../model/user.ts';
 import type { Reply } from './call.ts';
 import { isObject, type JsonObject } from './json.ts';
 import {
   decodeRows,
+  excerpt,
+  type Nullable,
   requireList,
   type Shape,
   takeInteger,
@@ -14,7 +16,12 @@ import {
   unexpected,
 } from './wire.ts';
 
-const shape: Shape<Omit<Required<ServiceUser>, 'id' | 'raw'>> = {
+type Sent = Omit<ServiceUser, 'id' | 'raw' | Field> &
+  Partial<Nullable<Record<Exclude<Field, 'roleId'>, string>>> & {
+    readonly roleId?: Id | null;
+  };
+
+const shape: Shape<Required<Sent>> = {
   name: ['name', takeText],
   email: ['email', takeText],
   phone: ['phone', takeText],
@@ -26,9 +33,17 @@ const shape: Shape<Omit<Required<ServiceUser>, 'id' | 'raw'>> = {
   userUpdatedAt: ['user_updated_at', takeText],
 };
 
-/** interface.md, User. */
+const excerptLength = 60;
+
+/** interface.md, User. A field that can be written is unreadable, and not left out, where no value can be made of it. */
 export function decodeUser(row: JsonObject, id: Id): ServiceUser {
-  return { id, ...takeSentFields(row, shape) };
+  const sent = takeSentFields(row, shape);
+  const unreadable = fields.flatMap((field): readonly (readonly [Field, Unreadable])[] => {
+    const [wireName] = shape[field];
+    if (!Object.hasOwn(sent.raw, wireName)) return [];
+    return [[field, { unreadable: excerpt(sent.raw[wireName]).slice(0, excerptLength) }]];
+  });
+  return unreadable.length === 0 ? { id, ...sent } : { id, ...sent, ...Object.fromEntries(unreadable) };
 }
 
 /**

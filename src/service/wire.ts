@@ -1,7 +1,7 @@
 /**
  * What all decoders share. They are tolerant: a row needs an
- * id that can be stored and nothing else; what is absent, null or of another type than documented does not
- * cost the row, and what the typed fields can not say exactly stays in `raw`.
+ * id that can be stored and nothing else; a number for a text, or the reverse, is read as what it plainly says;
+ * what is absent, null or of another type than documented does not cost the row, and what the typed fields can not say exactly stays in `raw`.
  */
 import { ServiceError } from '../errors.ts';
 import { type Id, maxId } from '../model/id.ts';
@@ -23,19 +23,30 @@ const mostExcerpts = 1_000;
 /** The JavaScript value of a field, if it is of the documented type; `null` otherwise. */
 export type Take<T> = (value: unknown) => T | null;
 
-/** A 64-bit integer. */
-export const takeInteger: Take<bigint> = (value) => {
+/** A number that is exactly an integer of 64 bits. */
+const takeExact: Take<bigint> = (value) => {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : null;
   return typeof value === 'bigint' && value <= maxId && value >= -maxId - 1n ? value : null;
 };
 
-/** "All IDs are integers" (interface.md, Resources): from 1 to the largest that can be stored, exactly. */
+const integerText = /^(?:0|-?[1-9]\d{0,18})$/;
+
+/** A 64-bit integer; a text that is nothing but one counts as well. */
+export const takeInteger: Take<bigint> = (value) =>
+  takeExact(typeof value === 'string' && integerText.test(value) ? BigInt(value) : value);
+
+/**
+ * "All IDs are integers" (interface.md, Resources): from 1 to the largest that can be stored, exactly. What a row is
+ * known by is not guessed from a text.
+ */
 export const takeId: Take<Id> = (value) => {
-  const id = takeInteger(value);
+  const id = takeExact(value);
   return id !== null && id > 0n ? id : null;
 };
 
-export const takeText: Take<string> = (value) => (typeof value === 'string' ? value : null);
+/** A text; a number that is exactly an integer counts as its digits. */
+export const takeText: Take<string> = (value) =>
+  typeof value === 'string' ? value : (takeExact(value)?.toString() ?? null);
 
 export const takeBoolean: Take<boolean> = (value) => (typeof value === 'boolean' ? value : null);
 
@@ -170,7 +181,8 @@ export function findFlaw(value: unknown, suspicious: boolean, depth = 0): string
   return null;
 }
 
-function excerpt(row: unknown): string {
+/** A value as a short piece of JSON that can be printed. */
+export function excerpt(row: unknown): string {
   try {
     return escapeUnprintable(toJson(row)).slice(0, excerptLength).toWellFormed();
   } catch {

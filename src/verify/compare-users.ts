@@ -3,7 +3,7 @@ import type { Id } from '../model/id.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
 import { canonicalName, joinName } from '../model/name.ts';
 import type { TeamMember } from '../model/team.ts';
-import { canonicalServiceValue, canonicalValue, type Field, type ServiceUser } from '../model/user.ts';
+import { canonicalValue, type Field, readable, type ServiceUser, saidOf, says } from '../model/user.ts';
 import type { Difference, Duplicate, Findings, OneSided, Value } from './difference.ts';
 
 /** The service's half: `users` as answered by address or without a filter, `members` as the team lists them. */
@@ -23,22 +23,45 @@ const writable: readonly (readonly [Field, string])[] = [
   ['roleId', 'role_id'],
 ];
 
-/** The writable fields, in canonical form; one that the service left out of its row says nothing. */
-function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly Found[] {
+function valuesOf(mirror: MirroredUser) {
   const name = { first: mirror.first_name, last: mirror.last_name };
-  const values = { name, email: mirror.email, phone: mirror.phone, roleId: mirror.role_id };
+  return { name, email: mirror.email, phone: mirror.phone, roleId: mirror.role_id };
+}
+
+/** The writable fields that the service shows, in canonical form. */
+function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly Found[] {
+  const values = valuesOf(mirror);
   return writable.flatMap(([field, column]) => {
-    const said = canonicalServiceValue(field, service);
-    if (said === undefined || said === canonicalValue(field, values)) return [];
-    const ours = field === 'name' ? joinName(name) : values[field];
-    return [
-      {
-        field: column,
-        mirror: ours,
-        service: service[field] ?? null,
-        because: mirror.expected[column] ?? null,
-      },
-    ];
+    const said = saidOf(field, service);
+    if (typeof said !== 'object' || says(said, canonicalValue(field, values))) return [];
+    const ours = field === 'name' ? joinName(values.name) : values[field];
+    const theirs = readable<string | Id>(service[field]) ?? null;
+    return [{ field: column, mirror: ours, service: theirs, because: mirror.expected[column] ?? null }];
+  });
+}
+
+/**
+ * The writable fields that nobody can compare: what can not be read, and what the service leaves out where the mirror
+ * has a value that no edit and no hold explains.
+ */
+function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['users']): readonly string[] {
+  const all = mirrored.flatMap((mirror) => {
+    const service = users.get(mirror.id);
+    if (mirror.gone_at !== null || service === undefined) return [];
+    return writable.flatMap(([field, column]) => {
+      const said = saidOf(field, service);
+      if (typeof said === 'object') return [];
+      const isExplained = canonicalValue(field, valuesOf(mirror)) === '' || column in mirror.expected;
+      if (said === 'left out' && isExplained) return [];
+      return [
+        { id: mirror.id, what: said === 'left out' ? `${column} is left out` : `${column} can not be read` },
+      ];
+    });
+  });
+  return [...Map.groupBy(all, ({ what }) => what)].map(([what, of]) => {
+    const ids = of.slice(0, 3).map(({ id }) => id);
+    const more = of.length > ids.length ? ` and ${of.length - ids.length} more` : '';
+    return `users: the ${what} in the service's answers: ${ids.join(', ')}${more}`;
   });
 }
 
@@ -71,11 +94,13 @@ function compareObserved(
   for (const [field, ours, theirs, wanted] of times) {
     if (wanted && theirs !== undefined && !sameTime(ours, theirs)) add(field, ours, theirs);
   }
-  const sameName = canonicalName(mirror.name) === canonicalName(service.name ?? '');
-  if (!differs && service.name !== undefined && !sameName) add('joined_name', mirror.name, service.name);
+  const shownName = readable(service.name);
+  const sameName = canonicalName(mirror.name) === canonicalName(shownName ?? '');
+  if (!differs && shownName !== undefined && !sameName) add('joined_name', mirror.name, shownName);
   const role = member?.role ?? null;
   if (role !== null && role !== mirror.role) {
-    const sameId = service.roleId === undefined || service.roleId === mirror.role_id;
+    const roleId = readable(service.roleId);
+    const sameId = roleId === undefined || roleId === mirror.role_id;
     const because = sameId ? 'the role is the same; its name follows with the next run' : null;
     const explained = sameId || mirror.expected['role_id'] !== undefined;
     const why = because ?? mirror.expected['role_id'] ?? null;
@@ -89,7 +114,7 @@ function compareUser(
   service: ServiceUser | undefined,
   member: TeamMember | undefined,
 ): readonly Difference[] {
-  const shown = (service === undefined ? member?.name : service.name) ?? mirror.name;
+  const shown = (service === undefined ? member?.name : readable(service.name)) ?? mirror.name;
   const finish = ({ field, mirror: ours, service: theirs, because }: Found): Difference => ({
     resource: 'users',
     id: mirror.id,
@@ -130,7 +155,7 @@ function onlyInMirror({ id, name, agreed, expected, missing_since }: MirroredUse
 export function compareUsers(
   mirrored: readonly MirroredUser[],
   { users, members, complete }: ServiceUsers,
-): Findings {
+): Findings & { readonly unread: readonly string[] } {
   const listed = new Map(members.map((member) => [member.id, member]));
   const differences: Difference[] = [];
   const oneSided: OneSided[] = [];
@@ -146,12 +171,12 @@ export function compareUsers(
   for (const id of new Set([...users.keys(), ...listed.keys()])) {
     const mirror = byId.get(id);
     if (mirror !== undefined && mirror.gone_at === null) continue;
-    const name = users.get(id)?.name ?? listed.get(id)?.name ?? '';
+    const name = readable(users.get(id)?.name) ?? listed.get(id)?.name ?? '';
     const because =
       mirror === undefined ? null : `the mirror calls it gone since ${mirror.gone_at?.toISOString()}`;
     oneSided.push({ resource: 'users', id, name, side: 'service', judgement: 'drift', because });
   }
-  return { differences, oneSided };
+  return { differences, oneSided, unread: findUnread(mirrored, users) };
 }
 
 /** Addresses that two users of one side have. */

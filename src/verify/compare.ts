@@ -4,6 +4,7 @@ import type { Id } from '../model/id.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
+import { readable } from '../model/user.ts';
 import { compareRows, type MirroredRow, type ServiceRow } from './compare-rows.ts';
 import { compareUsers, findSharedAddresses } from './compare-users.ts';
 import type { Difference, Duplicate, OneSided } from './difference.ts';
@@ -49,10 +50,10 @@ function compareTeam(mirrored: Mirrored, { id, name, listSize }: Team) {
 }
 
 function findDuplicates(mirrored: Mirrored, { users, repeated }: ServiceSnapshot): readonly Duplicate[] {
-  const answered = [...(users?.values() ?? [])].map(({ id, email = null, phone = null }) => ({
+  const answered = [...(users?.values() ?? [])].map(({ id, email, phone }) => ({
     id,
-    email,
-    phone,
+    email: readable(email) ?? null,
+    phone: readable(phone) ?? null,
   }));
   return [
     ...repeated.map(
@@ -73,13 +74,16 @@ function findDuplicates(mirrored: Mirrored, { users, repeated }: ServiceSnapshot
 }
 
 export function compare(mirrored: Mirrored, service: ServiceSnapshot): Comparison {
-  const { team, users, tags, contactFields, complete, unread } = service;
+  const { team, users, tags, contactFields, complete } = service;
   const nothing = { differences: [], oneSided: [] };
+  const ofUsers =
+    users === null
+      ? { ...nothing, unread: [] }
+      : compareUsers(mirrored.users, { users, members: team.members, complete: complete.has('users') });
+  const unread = [...service.unread, ...ofUsers.unread];
   const parts = [
     compareTeam(mirrored, team),
-    users === null
-      ? nothing
-      : compareUsers(mirrored.users, { users, members: team.members, complete: complete.has('users') }),
+    ofUsers,
     tags === null ? nothing : compareRows('tags', mirrored.tags, tags.map(tagRow), complete.has('tags')),
     contactFields === null
       ? nothing

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withEmptyObjects } from '../../src/emulator/empty-objects.ts';
-import { createPlainClient } from './plain-client.ts';
 import { secretOf } from './call.ts';
+import { createPlainClient } from './plain-client.ts';
 import { withEmulator } from './with-emulator.ts';
 
 describe('a body', () => {

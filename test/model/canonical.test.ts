@@ -4,12 +4,14 @@ import { canonicalEmail, canonicalPhone, canonicalRoleId } from '../../src/model
 import { maxId } from '../../src/model/id.ts';
 import { toJson } from '../../src/model/json.ts';
 import {
-  canonicalServiceValue,
   canonicalValue,
   type Field,
   fields,
   type ServiceUser,
+  saidOf,
   sameBytes,
+  says,
+  serviceValue,
   type UserValues,
 } from '../../src/model/user.ts';
 import { anyText } from './odd-texts.ts';
@@ -92,14 +94,19 @@ describe('the canonical form of a field', () => {
   it.each(fields)('of %s is the same on both sides', (field) => {
     const service = (part: Partial<ServiceUser>): ServiceUser => ({ id: 1n, raw: {}, ...part });
     const mine = canonicalValue(field, values);
-    expect(canonicalServiceValue(field, service(said[field].equal))).toBe(mine);
-    expect(canonicalServiceValue(field, service(said[field].other))).not.toBe(mine);
+    expect(saidOf(field, service(said[field].equal))).toEqual({ value: mine });
+    expect(says(saidOf(field, service(said[field].equal)), mine)).toBe(true);
+    expect(says(saidOf(field, service(said[field].other)), mine)).toBe(false);
   });
 
-  it.each(fields)('of %s tells left out from null, and takes null for empty', (field) => {
+  it.each(fields)('of %s tells left out and unreadable from null, and takes null for empty', (field) => {
     const empty: UserValues = { name: { first: '', last: '' }, email: null, phone: null, roleId: null };
-    expect(canonicalServiceValue(field, { id: 1n, raw: {} })).toBeUndefined();
-    expect(canonicalServiceValue(field, { id: 1n, raw: {}, [field]: null } as ServiceUser)).toBe('');
+    const unreadable = { id: 1n, raw: {}, [field]: { unreadable: 'true' } };
+    expect(saidOf(field, { id: 1n, raw: {} })).toBe('left out');
+    expect(saidOf(field, unreadable)).toBe('unreadable');
+    expect(saidOf(field, { id: 1n, raw: {}, [field]: null } as ServiceUser)).toEqual({ value: '' });
+    expect(says('left out', '') || says('unreadable', '')).toBe(false);
+    expect(serviceValue(unreadable, field)).toBeUndefined();
     expect(canonicalValue(field, empty)).toBe('');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Id } from '../../src/model/id.ts';
 import { canonicalPhone } from '../../src/model/canonical.ts';
+import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { judgeAbsences } from '../../src/reconcile/absence.ts';
 import { createFindings } from '../../src/reconcile/findings.ts';

@@ -29,7 +29,7 @@ describe('decide', () => {
 });
 
 type MirrorIs = 'as base' | 'edited' | 'edited in bytes alone' | 'edited as the service';
-type ServiceIs = 'as base' | 'moved' | 'other bytes alone' | 'left out';
+type ServiceIs = 'as base' | 'moved' | 'other bytes alone' | 'left out' | 'unreadable';
 
 const mirrorAs: Record<Field, Record<MirrorIs, Partial<UserValues>>> = {
   name: {
@@ -58,7 +58,10 @@ const mirrorAs: Record<Field, Record<MirrorIs, Partial<UserValues>>> = {
   },
 };
 
-const serviceAs: Record<Field, Record<Exclude<ServiceIs, 'left out'>, Partial<ServiceUser>>> = {
+const serviceAs: Record<
+  Field,
+  Record<Exclude<ServiceIs, 'left out' | 'unreadable'>, Partial<ServiceUser>>
+> = {
   name: {
     'as base': {},
     moved: { name: 'Anne Marie Berg' },
@@ -74,19 +77,33 @@ const serviceAs: Record<Field, Record<Exclude<ServiceIs, 'left out'>, Partial<Se
 };
 
 const withBase: Record<MirrorIs, Record<ServiceIs, Verdict>> = {
-  'as base': { 'as base': 'nothing', moved: 'pull', 'other bytes alone': 'nothing', 'left out': 'nothing' },
-  edited: { 'as base': 'push', moved: 'conflict', 'other bytes alone': 'push', 'left out': 'push' },
+  'as base': {
+    'as base': 'nothing',
+    moved: 'pull',
+    'other bytes alone': 'nothing',
+    'left out': 'unread',
+    unreadable: 'unread',
+  },
+  edited: {
+    'as base': 'push',
+    moved: 'conflict',
+    'other bytes alone': 'push',
+    'left out': 'unread',
+    unreadable: 'unread',
+  },
   'edited in bytes alone': {
     'as base': 'push',
     moved: 'conflict',
     'other bytes alone': 'push',
-    'left out': 'push',
+    'left out': 'unread',
+    unreadable: 'unread',
   },
   'edited as the service': {
     'as base': 'push',
     moved: 'settle',
     'other bytes alone': 'push',
-    'left out': 'push',
+    'left out': 'unread',
+    unreadable: 'unread',
   },
 };
 
@@ -96,26 +113,36 @@ const withoutBase: Record<MirrorIs, Record<ServiceIs, Verdict>> = {
     moved: 'conflict',
     'other bytes alone': 'settle',
     'left out': 'nothing',
+    unreadable: 'unread',
   },
   edited: {
     'as base': 'conflict',
     moved: 'conflict',
     'other bytes alone': 'conflict',
     'left out': 'nothing',
+    unreadable: 'unread',
   },
   'edited in bytes alone': {
     'as base': 'settle',
     moved: 'conflict',
     'other bytes alone': 'settle',
     'left out': 'nothing',
+    unreadable: 'unread',
   },
   'edited as the service': {
     'as base': 'conflict',
     moved: 'settle',
     'other bytes alone': 'conflict',
     'left out': 'nothing',
+    unreadable: 'unread',
   },
 };
+
+function serviceOf(field: Field, serviceIs: ServiceIs): ServiceUser {
+  if (serviceIs === 'left out') return without(field);
+  if (serviceIs === 'unreadable') return { ...shown, [field]: { unreadable: '{}' } };
+  return { ...shown, ...serviceAs[field][serviceIs] };
+}
 
 /** A role has no bytes that its canonical form does not show. */
 const exists = (field: Field, is: MirrorIs | ServiceIs) => field !== 'roleId' || !is.endsWith('bytes alone');
@@ -134,8 +161,25 @@ describe.each([
 
   it.each(cases)('%s: mirror %s, service %s → %s', (field, mirrorIs, serviceIs, verdict) => {
     const mirror = { ...row, ...mirrorAs[field][mirrorIs] };
-    const service = serviceIs === 'left out' ? without(field) : { ...shown, ...serviceAs[field][serviceIs] };
-    expect(mergeField(field, agreed, mirror, service)).toBe(verdict);
+    expect(mergeField(field, agreed, mirror, serviceOf(field, serviceIs))).toBe(verdict);
+  });
+});
+
+describe('a field in which both sides agreed on nothing', () => {
+  const table: Record<'not edited' | 'edited', Record<'left out' | 'unreadable', Verdict>> = {
+    'not edited': { 'left out': 'nothing', unreadable: 'unread' },
+    edited: { 'left out': 'push', unreadable: 'unread' },
+  };
+  const cases = rowsOf(table).flatMap(([mirrorIs, byService]) =>
+    rowsOf(byService).map(([serviceIs, verdict]) => ({ mirrorIs, serviceIs, verdict })),
+  );
+
+  it.each(cases)('$mirrorIs, and $serviceIs by the service: $verdict', ({ mirrorIs, serviceIs, verdict }) => {
+    for (const field of fields) {
+      const empty = field === 'name' ? { name: { first: '', last: '' }, joined: '' } : { [field]: null };
+      const mirror = mirrorIs === 'edited' ? row : { ...row, ...empty };
+      expect(mergeField(field, { ...base, ...empty }, mirror, serviceOf(field, serviceIs))).toBe(verdict);
+    }
   });
 });
 

@@ -43,11 +43,11 @@ describe('concernedBy', () => {
     ['the promotion of somebody', 3n, { roleId: 1n }, {}, []],
     ['the demotion of an administrator', 1n, { roleId: 4n }, {}, [1n, 2n]],
     [
-      'the same, where the service leaves the role out',
+      'the same, which is not sent where the service leaves the role out',
       1n,
       { roleId: 4n },
       { roleId: undefined as never },
-      [1n, 2n],
+      [],
     ],
   ])('of %s', (_, id, edit, says, concerned) => {
     const plan = planUser(stateOf(id, edit, says), { ...member, id }, holdAll);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Hold, Presence, UserPlan, UserState } from '../../src/model/change.ts';
 import type { PlannedPush } from '../../src/model/plan.ts';
 import { type Facts, type Fate, fateOf, joinRows, remember } from '../../src/reconcile/plan-memory.ts';
-import { base, id, makeState } from './states.ts';
+import { base, id, makeState, shown } from './states.ts';
 import { rowsOf } from './truth.ts';
 
 const email = 'new@example.com';
@@ -76,6 +76,12 @@ describe('one field of a row', () => {
       const fate = fateOf('email', row, facts({ plan: planOf(presence), was }));
       expect(fate).toBe(expected === 'stays' ? was : expected);
     }
+  });
+
+  it.each(['merge', 'return'] as const)('that nobody can read now stays what it was: %s', (presence) => {
+    const state = { ...edited(), service: { ...shown, email: { unreadable: '[]' } } };
+    for (const was of ['waits', 'kept'] as const)
+      expect(fateOf('email', row, facts({ state, plan: planOf(presence), was }))).toBe(was);
   });
 
   it('of a user of whom nothing is said stays what it was', () => {

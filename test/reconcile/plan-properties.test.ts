@@ -4,12 +4,22 @@ import { describe, expect, it } from 'vitest';
 import { stored } from '../../src/model/canonical.ts';
 import type { UserPlan, UserState } from '../../src/model/change.ts';
 import { canonicalName, countWords, joinName, samePair, splitName } from '../../src/model/name.ts';
-import { type BaseUser, type Field, fields, type MirrorUser, sameBytes } from '../../src/model/user.ts';
+import {
+  type BaseUser,
+  type Field,
+  fields,
+  type MirrorUser,
+  readable,
+  saidOf,
+  sameBytes,
+  serviceValue,
+} from '../../src/model/user.ts';
 import { mergeField } from '../../src/reconcile/merge.ts';
 import { planField } from '../../src/reconcile/plan-field.ts';
 import { planUser } from '../../src/reconcile/plan-user.ts';
 import { holdAll } from '../../src/reconcile/policy.ts';
 import { resultOf } from '../../src/reconcile/push-result.ts';
+import { isUnread } from '../../src/reconcile/unread.ts';
 import { judge, patchedFields } from '../../src/reconcile/verdict.ts';
 import { applyPlan, applyResult, makeIntent, takePatch } from './apply-plan.ts';
 import { anyMember, anyPolicy, anyState } from './states.ts';
@@ -113,12 +123,12 @@ describe('a plan', () => {
         const { write, patch } = planUser(state, member, policy);
         for (const field of patchedFields(patch)) expect(patch[field]).toBe(state.mirror?.[field]);
         if (write === null) return;
-        const names = [state.service?.name, member?.name];
+        const names = [readable(state.service?.name), member?.name];
         for (const field of fields) {
           expectFromSomewhere(field, write.mirror, state, names);
           expectFromSomewhere(field, write.base, state, names);
         }
-        const joined = [state.base?.joined, state.service?.name, member?.name, ''];
+        const joined = [state.base?.joined, readable(state.service?.name), member?.name, ''];
         const own = state.mirror === undefined ? '' : joinName(state.mirror.name);
         expect([...joined, own]).toContain(write.base.joined);
         expect(write.expected).toBe(state.mirror ?? null);
@@ -192,6 +202,8 @@ describe('a plan', () => {
   });
 });
 
+const saidBy = ({ service }: UserState, field: Field) => service && serviceValue(service, field);
+
 describe('a field', () => {
   it('in conflict keeps both values and leaves base unmoved', () => {
     fc.assert(
@@ -201,7 +213,7 @@ describe('a field', () => {
           const { field } = hold;
           // Where the row was lost, it is made anew of what was last agreed on.
           expect(hold.mirror).toEqual((state.mirror ?? state.base)?.[field]);
-          expect(hold.service).toEqual(state.service?.[field]);
+          expect(hold.service).toEqual(state.service && serviceValue(state.service, field));
           expect(plan.patch[field]).toBeUndefined();
           if (plan.write === null || state.mirror === undefined) continue;
           expect(sameBytes(field, plan.write.mirror, state.mirror)).toBe(true);
@@ -215,18 +227,33 @@ describe('a field', () => {
     );
   });
 
-  it('that the service leaves out changes nothing on either side', () => {
+  it('that the service leaves out or nobody can read changes nothing on either side', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         const { write, moves } = planUser(state, member, policy);
-        if (state.service === undefined) return;
-        for (const field of fields.filter((of) => state.service?.[of] === undefined)) {
+        const { service } = state;
+        if (service === undefined) return;
+        for (const field of fields.filter((of) => typeof saidOf(of, service) !== 'object')) {
           expect(moves.filter((move) => move.field === field && move.kind !== 'push')).toEqual([]);
           if (write === null) continue;
           const before = state.mirror ?? state.base;
           if (before !== undefined) expect(sameBytes(field, write.mirror, before)).toBe(true);
           if (state.base !== undefined) expect(sameBytes(field, write.base, state.base)).toBe(true);
           if (field === 'name' && state.base) expect(write.base.joined).toBe(state.base.joined);
+        }
+      }),
+      runs,
+    );
+  });
+
+  it('of which nobody can tell whether it moved is not pulled, sent or settled, and keeps its hold', () => {
+    fc.assert(
+      fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
+        const { moves, patch, releases, presence } = planUser(state, member, policy);
+        for (const field of fields.filter((of) => isUnread(of, state))) {
+          expect(moves.filter((move) => move.field === field)).toEqual([]);
+          expect(patch[field]).toBeUndefined();
+          if (presence === 'merge') expect(releases).not.toContain(field);
         }
       }),
       runs,
@@ -241,11 +268,12 @@ describe('a field', () => {
         for (const field of fields) {
           if (sameBytes(field, write.base, state.base)) continue;
           if (field === 'name') {
-            const shown = state.service?.name ?? (state.service === undefined ? member?.name : null) ?? '';
+            const shown =
+              readable(state.service?.name) ?? (state.service === undefined ? member?.name : null) ?? '';
             expect(joinName(write.base.name)).toBe(canonicalName(shown));
           } else
             expect(write.base[field]).toBe(
-              stored(String(state.service?.[field] ?? '')) && state.service?.[field],
+              stored(String(saidBy(state, field) ?? '')) && saidBy(state, field),
             );
           if (presence === 'merge') expect(patch[field]).toBeUndefined();
         }

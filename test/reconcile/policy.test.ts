@@ -5,9 +5,30 @@ import { applyPolicy, type ConflictPolicy, holdAll } from '../../src/reconcile/p
 import { rowsOf } from './truth.ts';
 
 const table: Record<ConflictPolicy, Record<Verdict, Verdict>> = {
-  hold: { nothing: 'nothing', pull: 'pull', push: 'push', settle: 'settle', conflict: 'conflict' },
-  'service-wins': { nothing: 'nothing', pull: 'pull', push: 'push', settle: 'settle', conflict: 'pull' },
-  'mirror-wins': { nothing: 'nothing', pull: 'pull', push: 'push', settle: 'settle', conflict: 'push' },
+  hold: {
+    nothing: 'nothing',
+    pull: 'pull',
+    push: 'push',
+    settle: 'settle',
+    conflict: 'conflict',
+    unread: 'unread',
+  },
+  'service-wins': {
+    nothing: 'nothing',
+    pull: 'pull',
+    push: 'push',
+    settle: 'settle',
+    conflict: 'pull',
+    unread: 'unread',
+  },
+  'mirror-wins': {
+    nothing: 'nothing',
+    pull: 'pull',
+    push: 'push',
+    settle: 'settle',
+    conflict: 'push',
+    unread: 'unread',
+  },
 };
 
 const cases = rowsOf(table).flatMap(([policy, byVerdict]) =>

@@ -19,11 +19,13 @@ import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, type Patches } from './service-stand-in.ts';
 import { makeState, without } from './states.ts';
 
+const addressesOf = (id: Id) => [`user${id}@example.com`, String(15550100n + id)] as const;
+
 const makeUser = (id: Id, given: Partial<ServiceUser> = {}): ServiceUser => ({
   id,
   name: 'Anne Berg',
-  email: `user${id}@example.com`,
-  phone: String(15550100n + id),
+  email: addressesOf(id)[0],
+  phone: addressesOf(id)[1],
   roleId: 3n,
   raw: {},
   ...given,
@@ -41,7 +43,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
   const service = createServiceStandIn(ids.map((id) => makeUser(id)));
   const mirror = createMirrorStandIn(
     ids.map((id) => {
-      const { email = null, phone = null } = makeUser(id);
+      const [email, phone] = addressesOf(id);
       return { ...makeState({ base: { email, phone }, mirror: { email, phone }, service: null }), id };
     }),
   );
@@ -1213,6 +1215,98 @@ describe('a service that turns us away', () => {
     await run();
     expect(show(2n)).toMatchObject({ open: undefined, base: { roleId: 9n } });
     expect(show(1n)).toMatchObject({ open: { roleId: 9n }, base: { roleId: 3n } });
+  });
+});
+
+describe('a field that can not be read any more', () => {
+  const odd = { unreadable: '{}' };
+  /** From the lookup with this number on, the service does not show the field. */
+  const hideFrom = (
+    { service }: ReturnType<typeof createStage>,
+    lookup: number,
+    hide: (user: ServiceUser) => ServiceUser,
+  ) => {
+    const { users } = service;
+    let lookups = 0;
+    service.users = async (filter) => {
+      const answer = await users(filter);
+      lookups += 1;
+      return lookups < lookup ? answer : { ...answer, users: answer.users.map(hide) };
+    };
+  };
+  const hidden = [
+    ['unreadable', (user: ServiceUser) => ({ ...user, phone: odd })],
+    ['left out', (user: ServiceUser) => without('phone', user)],
+  ] as const;
+
+  it.each(hidden)('right before the push is not sent, and the run says so: %s', async (_, hide) => {
+    const made = createStage({ users: 2 });
+    made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
+    made.mirror.edit(2n, { roleId: 9n });
+    hideFrom(made, 1, hide);
+    const { findings } = await made.run();
+    expect(made.service.updates).toEqual([
+      new Map<Id, UserPatch>([
+        [1n, { email: robin.email }],
+        [2n, { roleId: 9n }],
+      ]),
+    ]);
+    expect(made.show(1n)).toMatchObject({ row: { phone: robin.phone }, base: { phone: '15550101' } });
+    expect(findings.reasons).toEqual([
+      '1 users wait: a field of theirs could not be read again before a push',
+    ]);
+  });
+
+  it('in the answer is neither confirmed nor changed, and confirmed once a lookup shows it', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email, phone: robin.phone });
+    service.answer = (user) => ({ ...user, phone: odd });
+    const { findings } = await run();
+    expect(show(1n)).toMatchObject({
+      open: { phone: robin.phone },
+      base: { email: 'robin@example.com', phone: '15550101' },
+      held: [],
+    });
+    expect(findings).toMatchObject({ reasons: [expect.any(String)], counts: { pushed: 1, unknown: 1 } });
+    expect((await run()).findings).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+  });
+
+  it.each(hidden)('after a refusal is sent no more: %s', async (_, hide) => {
+    const made = createStage({ users: 2 });
+    for (const id of made.ids) made.mirror.edit(id, { phone: String(15559000n + id) });
+    made.service.fault = (__, request) =>
+      request === 1 ? { kind: 'status', status: 400 } : { kind: 'nothing' };
+    hideFrom(made, 2, (user) => (user.id === 1n ? hide(user) : user));
+    await made.run();
+    expect(sentIds(made.service.updates)).toEqual([[1n, 2n], [2n]]);
+    expect(made.show(1n)).toMatchObject({ open: undefined, base: { phone: '15550101' }, held: [] });
+  });
+
+  it.each(hidden)('is not sent field by field either: %s', async (_, hide) => {
+    const made = createStage();
+    made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
+    made.service.fault = (__, request) =>
+      request === 1 ? { kind: 'status', status: 400 } : { kind: 'nothing' };
+    // The first of the two is sent at once after the second lookup, and the other is looked at again.
+    hideFrom(made, 3, (user) => hide({ ...user, email: odd }));
+    const { findings } = await made.run();
+    expect(sentFields(made.service.updates)).toEqual([['email', 'phone'], ['phone']]);
+    expect(made.show(1n)).toMatchObject({ open: undefined, base: { email: 'user1@example.com' }, held: [] });
+    expect(findings.reasons).toEqual([expect.stringContaining('does not show the field now')]);
+  });
+
+  it.each([
+    ['unreadable', (user: ServiceUser) => ({ ...user, name: odd })],
+    ['left out', (user: ServiceUser) => without('name', user)],
+  ] as const)('keeps a name from going along that nobody sees: %s', async (_, hide) => {
+    const made = createStage();
+    made.mirror.edit(1n, { email: robin.email });
+    made.mirror.nameSafety = 'touched';
+    hideFrom(made, 1, hide);
+    const { findings } = await made.run();
+    expect(made.service.updates).toEqual([]);
+    expect(made.show(1n)).toMatchObject({ held: [], row: { email: robin.email } });
+    expect(findings.reasons).toEqual([expect.stringContaining('the service does not show it now')]);
   });
 });
 

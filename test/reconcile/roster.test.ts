@@ -11,11 +11,13 @@ import { createServiceStandIn, refusal, type ServiceStandIn } from './service-st
 import { makeState, member } from './states.ts';
 import { rowsOf } from './truth.ts';
 
+const addressesOf = (id: Id) => [`user${id}@example.com`, `1555010${id}`] as const;
+
 const makeUser = (id: Id, given: Partial<ServiceUser> = {}): ServiceUser => ({
   id,
   name: `User ${id}`,
-  email: `user${id}@example.com`,
-  phone: `1555010${id}`,
+  email: addressesOf(id)[0],
+  phone: addressesOf(id)[1],
   roleId: 3n,
   teamId: 1n,
   raw: {},
@@ -36,7 +38,7 @@ const team = teamOf([1n, 2n, 3n, 4n, 5n]);
 
 /** Mirror and base know the user by these addresses. */
 const known = (id: Id, given: { email?: string | null; phone?: string | null } = {}): UserState => {
-  const { email = null, phone = null } = makeUser(id);
+  const [email, phone] = addressesOf(id);
   const values = { email, phone, ...given };
   return { ...makeState({ base: values, mirror: values, service: null }), id };
 };

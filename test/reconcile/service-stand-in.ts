@@ -3,7 +3,7 @@ import { ServiceError } from '../../src/errors.ts';
 import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { RejectedRow } from '../../src/model/listing.ts';
-import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
+import { readable, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import type { ServicePort, UserFilter } from '../../src/reconcile/ports.ts';
 import { takePatch } from './apply-plan.ts';
 
@@ -72,10 +72,10 @@ function lookUp(service: ServiceStandIn, { emails, phones }: UserFilter): readon
   const form = (email: string) => (service.exactEmails ? email : canonicalEmail(email));
   const wantedEmails = new Set(emails.map(form));
   const wantedPhones = new Set(phones);
-  return all.filter(
-    ({ email, phone }) =>
-      (email && wantedEmails.has(form(email))) || (phone && wantedPhones.has(canonicalPhone(phone))),
-  );
+  return all.filter((user) => {
+    const [email, phone] = [readable(user.email), readable(user.phone)];
+    return (email && wantedEmails.has(form(email))) || (phone && wantedPhones.has(canonicalPhone(phone)));
+  });
 }
 
 function update(service: ServiceStandIn, patches: Patches): readonly ServiceUser[] {

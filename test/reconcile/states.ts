@@ -1,9 +1,10 @@
 /** Everything that may be known of one user, made by hand or at random from small pools, so that values meet. */
 import fc from 'fast-check';
 import type { Hold, HoldReason, MirrorRow, UserState } from '../../src/model/change.ts';
+import type { Id } from '../../src/model/id.ts';
 import { joinName, type NamePair, splitName } from '../../src/model/name.ts';
 import type { TeamMember } from '../../src/model/team.ts';
-import { type BaseUser, type Field, fields, type ServiceUser } from '../../src/model/user.ts';
+import { type BaseUser, type Field, fields, readable, type ServiceUser } from '../../src/model/user.ts';
 import type { ConflictPolicy, Policy } from '../../src/reconcile/policy.ts';
 import { anyText } from '../model/odd-texts.ts';
 
@@ -110,13 +111,17 @@ export const anyBase: fc.Arbitrary<BaseUser> = fc
     phone: orNull(made.phone),
   }));
 
+const unreadable = fc.constant({ unreadable: '[1]' });
+const orUnreadable = <T>(value: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 8, arbitrary: value }, { weight: 1, arbitrary: unreadable });
+
 const anyService: fc.Arbitrary<ServiceUser> = fc.record(
   {
     id: fc.constant(id),
-    name: fc.option(name),
-    email: fc.oneof(email, fc.constant('')),
-    phone: fc.oneof(phone, fc.constant('')),
-    roleId,
+    name: orUnreadable(fc.option(name)),
+    email: orUnreadable(fc.oneof(email, fc.constant(''))),
+    phone: orUnreadable(fc.oneof(phone, fc.constant(''))),
+    roleId: orUnreadable(roleId),
     updatedAt: fc.constant('2030-01-01T00:00:00Z'),
     raw: fc.constantFrom({}, { extra: 1 }),
   },
@@ -178,7 +183,7 @@ function anyHold(field: Field, mirror: MirrorRow | undefined, service: ServiceUs
         detail: '',
         base: agreed[field],
         mirror: fits && mirror !== undefined ? mirror[field] : other[field],
-        service: (fits && service !== undefined ? service[field] : said[field]) ?? null,
+        service: readable<string | Id>((fits && service !== undefined ? service : said)[field]) ?? null,
       }),
     );
 }

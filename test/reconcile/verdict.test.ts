@@ -8,6 +8,7 @@ import { rowsOf } from './truth.ts';
 type Seen =
   | 'no user'
   | 'the field left out'
+  | 'what can not be read'
   | 'what was sent'
   | 'what was sent, in other bytes'
   | 'the value from before'
@@ -22,7 +23,10 @@ const sent: Record<Field, UserPatch> = {
   phone: { phone: '+15550177' },
   roleId: { roleId: 9n },
 };
-const shows: Record<Field, Record<Exclude<Seen, 'no user' | 'the field left out'>, Partial<ServiceUser>>> = {
+const shows: Record<
+  Field,
+  Record<Exclude<Seen, 'no user' | 'the field left out' | 'what can not be read'>, Partial<ServiceUser>>
+> = {
   name: {
     'what was sent': { name: 'Anna Marie Berg' },
     'what was sent, in other bytes': { name: ' Anna  Marie\u00A0Berg' },
@@ -59,6 +63,7 @@ const shows: Record<Field, Record<Exclude<Seen, 'no user' | 'the field left out'
 
 function seenAs(field: Field, seen: Seen): ServiceUser | null {
   if (seen === 'no user') return null;
+  if (seen === 'what can not be read') return { ...shown, [field]: { unreadable: '[]' } };
   return seen === 'the field left out' ? without(field) : { ...shown, ...shows[field][seen] };
 }
 
@@ -66,6 +71,7 @@ describe('judge', () => {
   const table: Record<Seen, Outcome> = {
     'no user': 'missing',
     'the field left out': 'missing',
+    'what can not be read': 'missing',
     'what was sent': 'confirmed',
     'what was sent, in other bytes': 'confirmed',
     'the value from before': 'ineffective',
@@ -95,6 +101,9 @@ describe('judge', () => {
     expect(judge({ phone: null }, base, shown)).toEqual({ phone: 'ineffective' });
     expect(judge({ phone: null }, base, without('phone'))).toEqual({ phone: 'confirmed' });
     expect(judge({ phone: null }, base, null)).toEqual({ phone: 'missing' });
+    expect(judge({ phone: null }, base, { ...shown, phone: { unreadable: '[]' } })).toEqual({
+      phone: 'missing',
+    });
   });
 
   it('measures by what was shown right before the push, not by what was once agreed on', () => {
@@ -111,6 +120,7 @@ describe('judgeLate', () => {
   const visible: Record<Seen, ByQuiet> = {
     'no user': { 'in time': 'unknown', quiet: 'missing' },
     'the field left out': { 'in time': 'unknown', quiet: 'missing' },
+    'what can not be read': { 'in time': 'unknown', quiet: 'missing' },
     'what was sent': { 'in time': 'confirmed', quiet: 'confirmed' },
     'what was sent, in other bytes': { 'in time': 'confirmed', quiet: 'confirmed' },
     'the value from before': { 'in time': 'unknown', quiet: 'unanswered' },
@@ -215,6 +225,31 @@ describe('a value that differs in case or spaces alone', () => {
   });
 });
 
+describe('judgeUnsent', () => {
+  type Before = 'a value' | 'nothing';
+  const table: Record<'left out' | 'unreadable', Record<Before, Outcome>> = {
+    'left out': { 'a value': 'unsent', nothing: 'missing' },
+    unreadable: { 'a value': 'unsent', nothing: 'unsent' },
+  };
+  const cases = rowsOf(table).flatMap(([seen, byBefore]) =>
+    rowsOf(byBefore).map(([before, outcome]) => ({ seen, before, outcome })),
+  );
+
+  it.each(cases)('$before was shown before, and now it is $seen: $outcome', ({ seen, before, outcome }) => {
+    for (const field of fields) {
+      const empty = { [field]: field === 'name' ? { first: '', last: '' } : null };
+      const was = before === 'nothing' ? { ...base, ...empty } : base;
+      const user = seenAs(field, seen === 'left out' ? 'the field left out' : 'what can not be read');
+      expect(judgeUnsent(sent[field], was, user)).toEqual({ [field]: outcome });
+    }
+  });
+
+  it('sends again what is shown as before, though its bytes differ', () => {
+    expect(judgeUnsent({ email: 'ANNE@example.com' }, base, shown)).toEqual({ email: 'ineffective' });
+    expect(judgeUnsent(sent.email, base, null)).toEqual({ email: 'missing' });
+  });
+});
+
 describe('nameWasTouched', () => {
   it('sees a name that was cleared or lost a half though it was not sent', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: 'Anne' })).toBe(true);
@@ -240,6 +275,7 @@ describe('nameWasTouched', () => {
   it('sees nothing in other bytes, in no answer, and in a name that was sent', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: 'Anne  Berg' })).toBe(false);
     expect(nameWasTouched(sent.email, base, without('name'))).toBe(false);
+    expect(nameWasTouched(sent.email, base, { ...shown, name: { unreadable: '[]' } })).toBe(false);
     expect(nameWasTouched(sent.email, base, null)).toBe(false);
     expect(nameWasTouched({ ...sent.email, ...sent.name }, base, { ...shown, name: 'X' })).toBe(false);
   });

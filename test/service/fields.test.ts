@@ -170,11 +170,11 @@ function changed(row: Row, path: string, change: (holder: Row, name: string) => 
 const ourPath = (path: string): string => path.split('.').map(camelCase).join('.');
 
 const otherTypes: Readonly<Record<string, readonly unknown[]>> = {
-  integer: ['1', 1.5, true],
-  string: [1, ['x'], {}],
+  integer: ['one', '1.5', '', '01', 1.5, true],
+  string: [1.5, ['x'], {}, true],
   boolean: ['true', 0],
   'integer[]': [1, ['1'], [1, null]],
-  'string[]': [false, 'x', [1]],
+  'string[]': [false, 'x', [null]],
   object: ['x', []],
   'object[]': [{}, ['x']],
 };
@@ -236,9 +236,36 @@ describe('every documented field', () => {
       });
     expect(await read(without)).toStrictEqual(becomes(absent, {}));
     expect(await read(none)).toStrictEqual(becomes(null, {}));
+    // What can be edited is not taken for left out.
+    const canBeEdited = name.startsWith('User') && ['name', 'email', 'phone', 'role_id'].includes(path);
     for (const other of others) {
-      expect(await read(other.row)).toStrictEqual(becomes(absent, { [lastOf(path)]: other.value }));
+      const becomesOf = canBeEdited ? { unreadable: JSON.stringify(other.value) } : absent;
+      expect(await read(other.row)).toStrictEqual(becomes(becomesOf, { [lastOf(path)]: other.value }));
     }
+  });
+});
+
+/** In another type than documented, with what they plainly say. */
+const plainly: Readonly<Record<string, readonly [unknown, unknown]>> = {
+  integer: ['-9007199254740993', -9007199254740993n],
+  string: [9007199254740993n, '9007199254740993'],
+};
+
+describe('a number for a text, and the reverse', () => {
+  const swapped = fields.filter(([name, path, type]) => {
+    const { required }: Case = cases[name];
+    return plainly[type] !== undefined && !required.includes(path) && lastOf(path) !== 'id';
+  });
+
+  test.each(swapped)('%s, %s is read as what it plainly says', async (name, path, type) => {
+    const row = sampleOf(cases[name].shape);
+    const read = await openReader(name);
+    const [sent, taken] = plainly[type] ?? [];
+    const other = changed(row, path, (holder, key) => Object.assign(holder, { [key]: sent }));
+    const whole = changed(expected(name, row), ourPath(path), (holder, key) =>
+      Object.assign(holder, { [key]: taken }),
+    );
+    expect(await read(other)).toStrictEqual(whole);
   });
 });
 

@@ -179,12 +179,44 @@ describe('users', () => {
     expect(user !== undefined && 'name' in user).toBe(false);
   });
 
-  test('a value of another type counts as not said, and stays in `raw`', () => {
-    const [user] = users('{"id":1,"email":5,"role_id":"4","name":["x"],"phone":15550100,"extra":null}').users;
+  test('a number for a text, and the reverse, is what it plainly says', () => {
+    const [user] = users('{"id":1,"email":5,"role_id":"4","phone":15550100,"name":7,"extra":null}').users;
     expect(user).toEqual({
       id: 1n,
-      raw: { email: 5, role_id: '4', name: ['x'], phone: 15550100, extra: null },
+      email: '5',
+      roleId: 4n,
+      phone: '15550100',
+      name: '7',
+      raw: { extra: null },
     });
+  });
+
+  test.each(['true', '{"a":1}', '["x"]', '1.5', '1e300'])(
+    '%s is no text: unreadable, not left out',
+    (value) => {
+      const unreadable = JSON.stringify(JSON.parse(value));
+      for (const name of ['name', 'email', 'phone'] as const) {
+        const [user] = users(`{"id":1,"${name}":${value}}`).users;
+        expect(user).toEqual({
+          id: 1n,
+          [name]: { unreadable },
+          raw: { [name]: JSON.parse(value) as unknown },
+        });
+      }
+    },
+  );
+
+  test.each(['true', '"admin"', '""', '" 4"', '"4.0"', '4.5', '[4]', '9223372036854775808'])(
+    '%s is no role: unreadable, not left out',
+    (value) => {
+      const [user] = users(`{"id":1,"role_id":${value}}`).users;
+      expect(user).toMatchObject({ roleId: { unreadable: value }, raw: { role_id: expect.anything() } });
+    },
+  );
+
+  test('what can not be read is shown cut', () => {
+    const [user] = users(`{"id":1,"phone":["${'5'.repeat(5000)}"]}`).users;
+    expect(JSON.stringify(user?.phone).length).toBeLessThan(100);
   });
 
   test('unknown fields survive in `raw`, whatever they are called', () => {
@@ -242,7 +274,7 @@ describe('the team', () => {
   test('members with and without extra keys', () => {
     const members = [
       { id: 1, name: 'Ann', role: 'admin' },
-      { id: 2, email: 'b@example.com', phone: '+15550100', role: 4 },
+      { id: 2, email: 'b@example.com', phone: '+15550100', role: [4] },
     ];
     expect(decode(toJson({ id: 7, name: 'Team', list_size: 500, members, plan: 'x' }))).toEqual({
       id: 7n,
@@ -292,7 +324,7 @@ describe('tags, contact fields and the rest', () => {
     ).toEqual([
       { id: 1n, teamId: 7n, tag: 'VIP', color: '#f00', rev: 1n, created: 'c', updated: 'u', raw: {} },
     ]);
-    expect(tags('{"id":1,"tag":null,"color":7,"op":"x"}').rows).toEqual([
+    expect(tags('{"id":1,"tag":null,"color":[7],"op":"x"}').rows).toEqual([
       {
         id: 1n,
         teamId: null,
@@ -301,7 +333,7 @@ describe('tags, contact fields and the rest', () => {
         rev: null,
         created: null,
         updated: null,
-        raw: { color: 7, op: 'x' },
+        raw: { color: [7], op: 'x' },
       },
     ]);
     expect(decodeContactField({ op: 'o', rev: 2, tid: 3, title: 't', uid: 4, x: 5 }, 1n)).toEqual({

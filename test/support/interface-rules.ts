@@ -88,7 +88,7 @@ const fields: readonly Row[] = [
       ['service/wire.test.ts', 'unknown fields survive in `raw`, whatever they are called'],
       ['emulator/pages.test.ts', 'can be absent, null or extra, in tags, fields and inboxes'],
     ],
-    variants: ['missing-fields', 'extra-fields', 'nulls', 'blank'],
+    variants: ['missing-fields', 'extra-fields', 'nulls', 'blank', 'value-types'],
   }),
   rule('Inbox', '`invited`: a list of strings', {
     client: ['service/wire-inbox.ts', 'shape.invited', 'of any other type, it stays in `raw`'],

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { request } from 'node:https';
 import { readFileSync } from 'node:fs';
+import { request } from 'node:https';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Running, runMusterd, startMusterd } from './run-musterd.ts';

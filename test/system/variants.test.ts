@@ -20,6 +20,7 @@ const variants: readonly Partial<Variants>[] = [
   { blank: 'absent', fraction: '9', 'unfiltered-users': 'refuse', 'member-extras': 'email-phone' },
   { 'unfiltered-users': 5, 'member-extras': 'email-phone' },
   { 'updated-at': 'stuck', fraction: '0' },
+  { 'value-types': 'swapped', phones: 'mixed', blank: 'absent' },
 ];
 
 describe('every deployment is mirrored whole, and a second run is silent', () => {

@@ -119,6 +119,30 @@ describe('one user on both sides', () => {
     expect(compareUsers([mirrored], { users: new Map(), members: [], complete: false }).oneSided).toEqual([]);
   });
 
+  it.each<readonly [string, Partial<MirroredUser>, object, readonly string[]]>([
+    ['all are shown', {}, {}, []],
+    ['one can not be read', {}, { phone: { unreadable: '[]' } }, ['the phone can not be read']],
+    [
+      'one can not be read, and is edited',
+      { expected: { phone: 'pending edit' } },
+      { phone: { unreadable: '[]' } },
+      ['the phone can not be read'],
+    ],
+    ['one is left out', {}, { roleId: undefined }, ['the role_id is left out']],
+    [
+      'one is left out, and a hold explains it',
+      { expected: { phone: 'held: conflict' } },
+      { phone: undefined },
+      [],
+    ],
+    ['one is left out that was never there', { phone: null }, { phone: undefined }, []],
+    ['of a user who is gone', { gone_at: day }, { phone: undefined }, []],
+    ['of a user who does not answer', {}, null as unknown as object, []],
+  ])('says of which fields nothing can be said: %s', (_, mirror, service, unread) => {
+    const found = compare(mirror, service).unread;
+    expect(found).toEqual(unread.map((what) => `users: ${what} in the service's answers: 7`));
+  });
+
   it('finds addresses that two users have, in canonical form', () => {
     const users = [
       { id: 1n, email: 'a@example.com', phone: null },

@@ -60,7 +60,7 @@ describe('what happens next', () => {
   const mirror = { name: { first: 'Anne', last: 'Berg' }, email: null, phone: null, roleId: 4n };
   const state: UserState = {
     id: 7n,
-    service: { id: 7n, raw: {} },
+    service: { id: 7n, name: 'Anne Berg', roleId: 4n, raw: {} },
     base: { ...mirror, joined: 'Anne Berg' },
     mirror: { ...mirror, split: 'known', joined: 'Anne Berg', role: null, resolved: true, gone: false },
     held: [],
@@ -86,6 +86,11 @@ describe('what happens next', () => {
   it.each<readonly [string, Partial<Facts>, string]>([
     ['the service is away', { plan: undefined }, 'before the service answers'],
     ['all is equal', {}, 'Nothing: both sides agree.'],
+    [
+      'a field that nobody can read',
+      { state: { ...state, service: { id: 7n, name: { unreadable: '[]' }, roleId: 4n, raw: {} } } },
+      'Name waits until the service shows a value that can be read.',
+    ],
     [
       'a pull and a push',
       { plan: plan('merge', { moves: [pull, push] }) },

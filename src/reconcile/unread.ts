@@ -1,0 +1,84 @@
+/**
+ * What a run says of fields that the service does not show as values: nothing of them is pulled or pushed, and a
+ * run is never silent about it.
+ *
+ * | users with such a field                      | the run   |
+ * |----------------------------------------------|-----------|
+ * | at most `maxDrift` of all                    | a warning |
+ * | more, but at most three, and at most half    | a warning |
+ * | more                                         | partial   |
+ *
+ * A field of which a person agreed that many users no longer have it does not count.
+ */
+import type { UserState } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import { type Field, fields } from '../model/user.ts';
+import type { Findings } from './findings.ts';
+import { unreadOf } from './merge.ts';
+import type { MirrorPort } from './ports.ts';
+
+/** Whether nobody can tell what the service has in a field of this user. */
+export function isUnread(field: Field, { base, service }: Pick<UserState, 'base' | 'service'>): boolean {
+  return service !== undefined && unreadOf(field, base, service) !== undefined;
+}
+
+const fewUsers = 3;
+
+export function isFew(users: number, population: number, maxDrift: number): boolean {
+  return users <= population * maxDrift || (users <= fewUsers && users * 2 <= population);
+}
+
+/** So many users are named. */
+const named = 3;
+
+function nameSome(ids: readonly Id[]): string {
+  const more = ids.length > named ? ` and ${ids.length - named} more` : '';
+  return `${ids.slice(0, named).join(', ')}${more}`;
+}
+
+/** By field and cause, in words. */
+function sayUnread(field: Field, states: readonly UserState[]): readonly string[] {
+  const column = field === 'roleId' ? 'role_id' : field;
+  const of = (why: ReturnType<typeof unreadOf>) =>
+    states
+      .filter(({ base, service }) => service !== undefined && unreadOf(field, base, service) === why)
+      .map(({ id }) => id);
+  const [odd, leftOut] = [of('unreadable'), of('left out')];
+  const say = (ids: readonly Id[], what: string) =>
+    ids.length === 0 ? [] : [`${what}, and stays as it is on both sides: ${nameSome(ids)}`];
+  return [
+    ...say(odd, `the ${column} of ${odd.length} users can not be read in the service's answers`),
+    ...say(
+      leftOut,
+      `the ${column} of ${leftOut.length} users, who had one, is left out of the service's answers`,
+    ),
+  ];
+}
+
+/** @param accepted fields of which a person agreed that many users no longer have them: they cost a warning */
+export function noteUnread(
+  states: readonly UserState[],
+  { population, maxDrift }: { readonly population: number; readonly maxDrift: number },
+  accepted: readonly Field[],
+  findings: Pick<Findings, 'partial' | 'warn'>,
+): void {
+  const open = fields.filter((field) => !accepted.includes(field));
+  const users = states.filter((state) => open.some((field) => isUnread(field, state))).length;
+  const few = isFew(users, population, maxDrift);
+  for (const field of fields) {
+    const note = few || accepted.includes(field) ? findings.warn : findings.partial;
+    for (const text of sayUnread(field, states)) note(text);
+  }
+}
+
+/** The same, with what people agreed to: asked for only where something can not be read. */
+export async function tellOfUnread(
+  mirror: Pick<MirrorPort, 'readGuardHistory'>,
+  states: readonly UserState[],
+  of: { readonly population: number; readonly maxDrift: number },
+  findings: Pick<Findings, 'partial' | 'warn'>,
+): Promise<void> {
+  if (!states.some((state) => fields.some((field) => isUnread(field, state)))) return;
+  const { accepted } = await mirror.readGuardHistory();
+  noteUnread(states, of, accepted, findings);
+}

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { takeLease } from '../../src/mirror/lease.ts';
+import { createMirror } from '../../src/mirror/mirror.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { fields, type ServiceUser } from '../../src/model/user.ts';
+import { planUser } from '../../src/reconcile/plan-user.ts';
+import { holdAll } from '../../src/reconcile/policy.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase<unknown>;
+let mirror: ReturnType<typeof createMirror<unknown>>;
+let release: () => Promise<void>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const lease = await takeLease(database.db, 'unreadable', { ttlMs: 60_000 });
+  release = () => lease.release();
+  const { rows } = await runSqlText(
+    database.db,
+    "insert into sync.runs (team, command) values ('unreadable', 'reconcile') returning run_id",
+  );
+  mirror = createMirror(database.db, lease, 41n, rows[0]?.[0] as bigint);
+});
+afterAll(async () => {
+  await release();
+  await database.close();
+});
+
+/** Of whom both sides have nothing but an id: what is staged of an unreadable field is the same nothing. */
+const empty = (id: bigint): ServiceUser => ({
+  id,
+  name: '',
+  email: null,
+  phone: null,
+  roleId: null,
+  raw: {},
+});
+const odd = { unreadable: '[]' };
+
+it('a user with a field that can not be read is never equal everywhere', async () => {
+  const users = [1n, 2n, 3n, 4n, 5n].map(empty);
+  const states = await mirror.readDifferingUsers(users, new Map());
+  await mirror.applyUsers(states.map((state) => planUser(state, undefined, holdAll)));
+  expect(await mirror.readDifferingUsers(users, new Map())).toEqual([]);
+
+  const hidden = users.map((user, at) => (fields[at] === undefined ? user : { ...user, [fields[at]]: odd }));
+  const differing = await mirror.readDifferingUsers(hidden, new Map());
+  expect(differing.map(({ id }) => id)).toEqual([1n, 2n, 3n, 4n]);
+  expect(differing.map(({ service }) => service)).toEqual(hidden.slice(0, 4));
+  expect(differing.map((state) => planUser(state, undefined, holdAll).write)).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ]);
+});

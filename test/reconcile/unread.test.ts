@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import type { Hold } from '../../src/model/change.ts';
+import type { Id } from '../../src/model/id.ts';
+import { type Field, fields, type ServiceUser } from '../../src/model/user.ts';
+import { createFindings } from '../../src/reconcile/findings.ts';
+import { schemaDrift } from '../../src/reconcile/limits.ts';
+import { planUser } from '../../src/reconcile/plan-user.ts';
+import { type ConflictPolicy, holdAll } from '../../src/reconcile/policy.ts';
+import { isFew, noteUnread } from '../../src/reconcile/unread.ts';
+import { base, makeState, member, row, shown, without } from './states.ts';
+
+const odd = { unreadable: '{"a":1}' };
+const unreadable = (field: Field): ServiceUser => ({ ...shown, [field]: odd });
+const edits = {
+  name: { name: { first: 'Robin', last: 'Berg' } },
+  email: { email: 'robin@example.com' },
+  phone: { phone: '15550177' },
+  roleId: { roleId: 9n },
+} as const;
+
+describe('an edit of a field that is not shown', () => {
+  it.each(fields)('waits, and is not held, where %s can not be read', (field) => {
+    for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
+      const state = makeState({ mirror: edits[field], service: unreadable(field) });
+      const plan = planUser(state, member, { ...holdAll, [field]: policy });
+      expect(plan).toMatchObject({ moves: [], holds: [], releases: [], patch: {}, write: null });
+    }
+  });
+
+  it.each(fields)('of %s is held where it may have been emptied, whatever the policy', (field) => {
+    const mayBeEmpty = field === 'email' || field === 'phone';
+    for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
+      const state = { ...makeState({ mirror: edits[field] }), service: without(field) };
+      const plan = planUser(state, member, { ...holdAll, [field]: policy });
+      expect(plan).toMatchObject({ moves: [], patch: {}, write: null });
+      const values = { base: base[field], mirror: state.mirror?.[field], service: undefined };
+      expect(plan.holds).toMatchObject(mayBeEmpty ? [{ field, reason: 'conflict', ...values }] : []);
+    }
+  });
+
+  it('is sent again, and no longer held, once the service shows what it had', () => {
+    const hidden = { ...makeState({ mirror: edits.phone }), service: without('phone') };
+    const held = planUser(hidden, member, holdAll).holds.map((hold): Hold => ({ ...hold, service: null }));
+    expect(planUser({ ...hidden, held }, member, holdAll)).toMatchObject({ holds: [], held: ['phone'] });
+    expect(planUser({ ...hidden, held, service: shown }, member, holdAll)).toMatchObject({
+      releases: ['phone'],
+      patch: { phone: '15550177' },
+    });
+  });
+
+  it.each(['unreadable', 'left out'] as const)('keeps the hold that it has: %s', (why) => {
+    const hold: Hold = {
+      field: 'phone',
+      reason: 'refused',
+      detail: '',
+      base: '1',
+      mirror: '2',
+      service: '3',
+    };
+    const service = why === 'unreadable' ? unreadable('phone') : without('phone');
+    const state = { ...makeState({ mirror: edits.phone, held: [hold] }), service };
+    expect(planUser(state, member, holdAll)).toMatchObject({ held: ['phone'], holds: [], releases: [] });
+  });
+
+  it('costs the other fields nothing', () => {
+    const service = { ...unreadable('phone'), email: 'moved@example.com' };
+    const plan = planUser(makeState({ mirror: edits.phone, service }), member, holdAll);
+    expect(plan.moves).toMatchObject([{ kind: 'pull', field: 'email' }]);
+    expect(plan.write).toMatchObject({ mirror: { phone: '15550177' }, base: { phone: base.phone } });
+  });
+});
+
+describe('a user with a field that nobody can read', () => {
+  it('without a base is left alone: nothing is agreed on by halves', () => {
+    const state = makeState({ base: null, service: unreadable('phone'), observedDiffers: true });
+    expect(planUser(state, member, holdAll)).toMatchObject({ presence: 'merge', moves: [], write: null });
+  });
+
+  it('is adopted without it, and pulled once it can be read', () => {
+    const { write } = planUser(
+      makeState({ base: null, mirror: null, service: unreadable('phone') }),
+      member,
+      holdAll,
+    );
+    expect(write).toMatchObject({ mirror: { phone: null }, base: { phone: null, email: base.email } });
+    const next = makeState({ base: write?.base ?? null, mirror: { ...row, ...write?.mirror } });
+    expect(planUser(next, member, holdAll).moves).toMatchObject([{ kind: 'pull', field: 'phone' }]);
+  });
+
+  it('who comes back keeps the edit from before, held', () => {
+    const state = makeState({ mirror: { ...edits.phone, gone: true }, service: unreadable('phone') });
+    const { holds, write } = planUser(state, member, holdAll);
+    expect(holds).toMatchObject([{ field: 'phone', reason: 'gone', mirror: '15550177' }]);
+    expect(write).toMatchObject({ mirror: { phone: '15550177' }, base: { phone: base.phone } });
+  });
+});
+
+describe('what a run says', () => {
+  it.each([
+    // users, of so many, maxDrift, few
+    [0, 1, 0.2, true],
+    [1, 1, 0.2, false],
+    [1, 2, 0.2, true],
+    [2, 2, 0.2, false],
+    [2, 4, 0.2, true],
+    [3, 6, 0.2, true],
+    [3, 5, 0.2, false],
+    [4, 19, 0.2, false],
+    [4, 20, 0.2, true],
+    [5, 20, 0.2, false],
+    [20, 20, 1, true],
+    [2, 2, 1, true],
+  ])('%i of %i users, at %d, are few: %s', (users, population, maxDrift, few) => {
+    expect(isFew(users, population, maxDrift)).toBe(few);
+  });
+
+  const stateOf = (of: Id, service: ServiceUser) => ({ ...makeState(), id: of, service });
+
+  it('names field, cause and users, and counts a user once', () => {
+    const both = { ...unreadable('phone'), roleId: odd };
+    const states = [
+      ...[1n, 2n, 3n, 4n, 5n].map((of) => stateOf(of, both)),
+      stateOf(6n, without('email')),
+      stateOf(7n, shown),
+    ];
+    const findings = createFindings();
+    noteUnread(states, { population: 30, maxDrift: 0.2 }, [], findings);
+    expect(findings.reasons).toEqual([]);
+    expect(findings.warnings).toEqual([
+      "the email of 1 users, who had one, is left out of the service's answers, and stays as it is on both sides: 6",
+      "the phone of 5 users can not be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more",
+      "the role_id of 5 users can not be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more",
+    ]);
+    noteUnread(states, { population: 29, maxDrift: 0.2 }, [], findings);
+    expect(findings.reasons).toEqual(findings.warnings);
+    const agreed = createFindings();
+    noteUnread(states, { population: 29, maxDrift: 0.2 }, ['phone', 'roleId'], agreed);
+    expect([agreed.warnings, agreed.reasons]).toEqual([findings.warnings, []]);
+    const partly = createFindings();
+    noteUnread(states, { population: 24, maxDrift: 0.2 }, ['phone', 'email'], partly);
+    expect(partly.reasons).toEqual([expect.stringContaining('role_id of 5')]);
+  });
+
+  it('is nothing where all is shown, or was never there', () => {
+    const findings = createFindings();
+    const never = { ...makeState({ base: { phone: null } }), service: without('phone') };
+    const none = [makeState(), never, makeState({ service: null })];
+    noteUnread(none, { population: 1, maxDrift: 0 }, [], findings);
+    expect([...findings.warnings, ...findings.reasons]).toEqual([]);
+  });
+
+  it('is that the plan is refused, where too many can not be read', () => {
+    const users = new Map(Array.from({ length: 20 }, (_, at) => [BigInt(at), shown]));
+    const states = [...users.keys()].slice(0, 5).map((of) => stateOf(of, unreadable('phone')));
+    const limits = { maxDrift: 0.2, minPopulation: 20 } as Parameters<typeof schemaDrift>[1];
+    expect(schemaDrift({ states, users }, limits)).toEqual([{ field: 'phone', count: 5 }]);
+    expect(schemaDrift({ states: states.slice(1), users }, limits)).toEqual([]);
+  });
+});

@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
+
+let stage: Stage;
+const open = async (options: StageOptions = {}) => {
+  stage = await createStage(options);
+  await stage.run();
+  stage.emulator.clearRequests();
+};
+afterEach(() => stage.close());
+const musterd = async (...args: readonly string[]) => {
+  const { code, stdout, stderr } = await runMusterd(args, {
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+    MUSTERD__log__level: 'error',
+  });
+  if (!stdout.startsWith('{')) throw new Error(`exit ${code}: ${stderr}`);
+  return { code, report: JSON.parse(stdout) as Readonly<Record<string, unknown>> };
+};
+const withPhone = () => {
+  const found = stage.emulator.team.users().find(({ email, phone }) => email !== null && phone !== null);
+  if (found === undefined) throw new Error('no such user');
+  return found;
+};
+const phones = (id: number) =>
+  stage.sql(
+    `select coalesce(u.phone, '') as ours, coalesce(b.phone, '') as agreed from mirror.users u
+     join sync.user_base b using (team_id, id) where id = ${id}`,
+  );
+
+describe('a value of another type', () => {
+  it('is read where it is plain: a change is pulled, an edit is sent, and all is equal', async () => {
+    await open({ emulator: { variants: { 'value-types': 'swapped' } } });
+    const { id } = withPhone();
+    stage.emulator.team.editUser(id, { phone: '15550177' });
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', warnings: [], counts: { pulled: 1 } });
+    await stage.sql(`update mirror.users set phone = '15550188', role_id = 1 where id = ${id}`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });
+    expect(stage.emulator.team.user(id)).toMatchObject({ phone: '15550188', roleId: 1 });
+    expect(await musterd('verify', '--json')).toMatchObject({ code: 0, report: { equal: true } });
+  });
+
+  it('that nobody can read is told of in a team of two, and nothing is written over it', async () => {
+    await open({ emulator: { users: 2 } });
+    const { id } = withPhone();
+    await stage.sql(`update mirror.users set phone = '15550188' where id = ${id}`);
+    stage.emulator.team.editUser(id, { phone: '15550177' });
+    stage.emulator.setVariants({ 'value-types': 'odd' });
+    const before = await phones(id);
+    const { outcome, reasons } = await stage.run();
+    expect(outcome).toBe('partial');
+    expect(reasons).toEqual([
+      expect.stringMatching(/the phone of \d users? can not be read/),
+      expect.stringContaining('the role_id of 2'),
+    ]);
+    expect(await stage.run({})).toMatchObject({ outcome: 'partial' });
+    expect(stage.updates()).toEqual([]);
+    expect(await phones(id)).toEqual(before);
+
+    const verified = await musterd('verify', '--json');
+    expect(verified).toMatchObject({ code: 1, report: { equal: false, complete: false } });
+    const why = await musterd('why', String(id), '--json');
+    expect(why.report['fields']).toContainEqual(
+      expect.objectContaining({
+        field: 'phone',
+        rule: 'unread',
+        decision: 'wait',
+        because: expect.stringContaining('can not be read'),
+      }),
+    );
+    expect(why.report['next']).toContain('hone and role_id waits until');
+    const check = await musterd('check', '--json');
+    expect(check.code).toBe(1);
+    expect(check.report['findings']).toContainEqual({
+      check: 'fields of users',
+      verdict: 'fail',
+      detail: expect.stringContaining('role_id can not be read of 2'),
+    });
+
+    stage.emulator.setVariants({ 'value-types': 'documented' });
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
+    expect(stage.updates()).toEqual([]);
+  });
+});
+
+describe('a phone that was emptied, where the service leaves out what is empty', () => {
+  it('is told of, an edit of it is held, and a person decides', async () => {
+    await open({
+      emulator: { variants: { blank: 'absent', 'unfiltered-users': 'none', 'member-extras': 'email-phone' } },
+    });
+    const { id, phone } = withPhone();
+    stage.emulator.team.editUser(id, { phone: null });
+    const { outcome, warnings } = await stage.run();
+    expect(outcome).toBe('complete');
+    expect(warnings).toContainEqual(
+      expect.stringContaining(
+        `is left out of the service's answers, and stays as it is on both sides: ${id}`,
+      ),
+    );
+    expect(await phones(id)).toEqual([[phone, phone]]);
+    expect(await musterd('verify', '--json')).toMatchObject({
+      code: 1,
+      report: { equal: false, unread: [`users: the phone is left out in the service's answers: ${id}`] },
+    });
+    const check = await musterd('check', '--json');
+    expect(check.report['findings']).toContainEqual({
+      check: 'fields of users',
+      verdict: 'note',
+      detail: expect.stringContaining('phone is left out of'),
+    });
+
+    await stage.sql(`update mirror.users set phone = '15550188' where id = ${id}`);
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
+    expect(stage.updates()).toEqual([]);
+    await musterd('resolve', String(id), 'phone', '--take', 'mirror', '--json');
+    expect(await stage.run()).toMatchObject({
+      outcome: 'complete',
+      waiting: 0,
+      warnings: expect.not.arrayContaining([expect.stringContaining('left out')]),
+      counts: { pushed: 1 },
+    });
+    expect(stage.emulator.team.user(id)?.phone).toBe('15550188');
+    expect(await musterd('verify', '--json')).toMatchObject({ code: 0, report: { equal: true } });
+  });
+});
