@@ -8,7 +8,7 @@ import type { LoopStore, LoopTeam, RunEnd } from './daemon/work.ts';
 import { MusterdError } from './errors.ts';
 import type { Log } from './log.ts';
 import type { Database } from './mirror/database.ts';
-import { readConnectionUrl } from './mirror/database-url.ts';
+import { connectionOptions, readConnectionUrl } from './mirror/database-url.ts';
 import {
   hasten,
   makeKnown,
@@ -100,7 +100,7 @@ async function createQueue(
   if (daemon.queue === 'process') return createProcessQueue(concurrency, work);
   // Loaded where it is used: it brings much along.
   const { createSharedQueue } = await import('./daemon/shared-queue.ts');
-  const { url } = readConnectionUrl(mirror.url);
+  const connection = connectionOptions(readConnectionUrl(mirror.url));
   let toldMs = Number.NEGATIVE_INFINITY;
   const onError = (error: Error) => {
     const now = systemClock.monotonicMs();
@@ -108,7 +108,7 @@ async function createQueue(
     toldMs = now;
     log.warn({ err: error }, 'the shared queue is in trouble');
   };
-  return createSharedQueue({ url, migrate: database.migrate, concurrency, work, onError });
+  return createSharedQueue({ connection, migrate: database.migrate, concurrency, work, onError });
 }
 
 /** Outcomes of runs that somebody else goes on with. */

@@ -17,8 +17,8 @@ const lookEverySeconds = 2;
 const longestRunSeconds = 23 * 3600;
 
 export interface SharedQueueOptions {
-  /** postgres://…, as pg reads it. */
-  readonly url: string;
+  /** As pg takes it. */
+  readonly connection: { readonly connectionString: string; readonly ssl: object | boolean };
   /** Whether the tables may be made and brought up to date. */
   readonly migrate: boolean;
   /** Teams worked on at once by this process. */
@@ -45,9 +45,9 @@ async function makeQueue(boss: PgBoss): Promise<void> {
  * groups never run side by side anyway, and a worker looks up what is due when it begins.
  */
 export async function createSharedQueue(options: SharedQueueOptions): Promise<TeamQueue> {
-  const { url, migrate, concurrency, work, onError } = options;
+  const { connection, migrate, concurrency, work, onError } = options;
   const boss = new PgBoss({
-    connectionString: url,
+    ...connection,
     application_name: 'musterd queue',
     max: 3,
     schema,

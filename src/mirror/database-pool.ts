@@ -11,7 +11,7 @@ import {
   noneFree,
   spoilsConnection,
 } from './database-errors.ts';
-import type { ConnectionUrl } from './database-url.ts';
+import { type ConnectionUrl, connectionOptions } from './database-url.ts';
 import { createTurns } from './turns.ts';
 
 export interface PoolOptions {
@@ -37,7 +37,6 @@ export const queryPatience = new AsyncLocalStorage<number>();
 export function createPool(connection: ConnectionUrl, options: PoolOptions): PostgresPool {
   const sockets = new Set<Socket>();
   const pool = new pg.Pool({
-    connectionString: connection.url,
     application_name: options.applicationName,
     max: options.maxConnections,
     connectionTimeoutMillis: options.connectTimeoutMs,
@@ -64,6 +63,8 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
       if (!(await turns.take(options.freeTimeoutMs))) throw noneFree(connection.shown, options);
       const tried: Socket[] = [];
       try {
+        // At each time: a certificate can have been renewed.
+        Object.assign(pool.options, connectionOptions(connection));
         const client = await attempt.run(tried, async () => await pool.connect());
         return guard(client, connection.shown, options.queryTimeoutMs, turns.give);
       } catch (error) {

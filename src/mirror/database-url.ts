@@ -1,50 +1,117 @@
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { MusterdError } from '../errors.ts';
 
+/** How much of TLS a connection has: none, encryption without proof of who answers, or both. */
+export type Tls = 'disable' | 'no-verify' | 'verify-full';
+
 /** A connection URL, made safe, and what of it may be shown to people. */
 export interface ConnectionUrl {
-  /** For pg; holds the password. */
+  /** For pg, without what is said of TLS; holds the password. */
   readonly url: string;
+  readonly tls: Tls;
+  /** Whether TLS begins at once, without asking the server whether it knows it. */
+  readonly direct: boolean;
+  /** The files that it names: authorities to trust instead of Node's, and a certificate of our own. */
+  readonly files: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>;
   /** Such as `db.example.net:5432/muster`: no user, no password. */
   readonly shown: string;
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /**
- * What pg 8.23 makes of `sslmode`: without one it does not encrypt at all, to no host; `prefer`, `require`
- * and `verify-ca` it treats as `verify-full` and warns on stderr that this will end; `no-verify` (its own
- * word) encrypts and believes anybody. Here: `disable`, `no-verify` and `verify-full` mean what pg means,
- * every other mode is `verify-full`, and so is a URL without a mode whose host is not this machine, unless
- * `ssl=` or PGSSLMODE says otherwise. Certificates come from `sslrootcert=<file>` or from Node's own list.
+ * TLS is decided here alone: pg would take a second `sslmode` for the first, follow PGSSLMODE to no encryption at
+ * all, and believe anybody where NODE_TLS_REJECT_UNAUTHORIZED is 0. The first of these that is said decides:
+ *
+ * | what is said                                          | TLS                                     |
+ * |-------------------------------------------------------|-----------------------------------------|
+ * | `sslmode` is `disable` or `no-verify`                 | that                                    |
+ * | any other `sslmode`, `ssl=true`, a certificate's file | verify-full                             |
+ * | PGSSLMODE is `disable` or `no-verify`                 | that                                    |
+ * | any other PGSSLMODE                                   | verify-full                             |
+ * | nothing                                               | verify-full; to this machine itself none |
+ *
+ * What is empty is not said.
+ *
+ * @throws MusterdError `configuration`, also for what is said twice or contradicts itself
  */
-export function readConnectionUrl(
-  text: string,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): ConnectionUrl {
+export function readConnectionUrl(text: string, environment: Environment = process.env): ConnectionUrl {
   const url = parse(text);
-  const host = hostOf(url, environment);
-  const mode = url.searchParams.get('sslmode');
-  if (mode !== null && !MODES.has(mode)) {
-    throw new MusterdError('configuration', `DATABASE_URL has an unknown sslmode "${mode}".`, {
-      hint: `Use one of ${[...MODES].join(', ')}.`,
-    });
-  }
-  if (!url.searchParams.has('uselibpqcompat')) {
-    const undecided =
-      mode === null &&
-      !url.searchParams.has('ssl') &&
-      environment['PGSSLMODE'] === undefined &&
-      !isLocal(host);
-    if (undecided || (mode !== null && !AS_PG.has(mode))) url.searchParams.set('sslmode', 'verify-full');
-  }
-  // libpq's word for "the system's certificates"; pg would look for a file of that name.
-  if (url.searchParams.get('sslrootcert') === 'system') url.searchParams.delete('sslrootcert');
-  const port = url.port || url.searchParams.get('port') || environment['PGPORT'] || '5432';
-  return { url: url.href, shown: `${host}:${port}${url.pathname}` };
+  const { searchParams } = url;
+  refuseRepeated(searchParams);
+  const said = (name: string) => searchParams.get(name) || undefined;
+  const host = said('host') ?? hostIn(url) ?? (environment['PGHOST'] || 'localhost');
+  const port = said('port') ?? (url.port || environment['PGPORT'] || '5432');
+  const rootCertificate = said('sslrootcert');
+  const files = {
+    // libpq's word for "the system's certificates".
+    ...(rootCertificate === undefined || rootCertificate === 'system' ? {} : { ca: rootCertificate }),
+    ...(said('sslcert') === undefined ? {} : { cert: said('sslcert') }),
+    ...(said('sslkey') === undefined ? {} : { key: said('sslkey') }),
+  } as ConnectionUrl['files'];
+  const tls =
+    tlsInUrl(said) ??
+    readMode(environment['PGSSLMODE'] || undefined, 'PGSSLMODE') ??
+    (isLocal(host) ? 'disable' : 'verify-full');
+  const direct = said('sslnegotiation') === 'direct';
+  for (const name of tlsParameters) searchParams.delete(name);
+  return { url: url.href, tls, direct, files, shown: `${host}:${port}${url.pathname}` };
 }
 
-const MODES = new Set(['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']);
-/** Modes that pg is handed as they are. */
-const AS_PG = new Set(['disable', 'verify-full', 'no-verify']);
+/** What pg is to be told of the connection. Reads the files that it names. */
+export function connectionOptions({ url, tls, direct, files }: ConnectionUrl) {
+  if (tls === 'disable') return { connectionString: url, ssl: false };
+  const held = Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]);
+  // Said in either case: else NODE_TLS_REJECT_UNAUTHORIZED would decide.
+  const ssl = { ...Object.fromEntries(held), rejectUnauthorized: tls === 'verify-full' };
+  return { connectionString: url, ssl, ...(direct ? { sslnegotiation: 'direct' as const } : {}) };
+}
+
+const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
+/** What pg would make an `ssl` of its own of. */
+const tlsParameters = ['sslmode', 'ssl', 'uselibpqcompat', 'sslnegotiation', ...certificates];
+/** Whose names may be repeated in words: others may be a piece of a password. */
+const parameters = [...tlsParameters, 'host', 'port', 'user', 'password'];
+
+function refuse(message: string, hint: string): never {
+  throw new MusterdError('configuration', message, { hint });
+}
+
+/** pg takes the last one. */
+function refuseRepeated(given: URLSearchParams) {
+  const names = [...given.keys()];
+  const repeated = names.find((name, at) => names.indexOf(name) !== at);
+  if (repeated === undefined) return;
+  const shown = parameters.includes(repeated) ? repeated : 'a parameter';
+  refuse(`DATABASE_URL has ${shown} more than once.`, 'Leave all but one out.');
+}
+
+/** What a mode asks for; `name` is where it stands. */
+function readMode(mode: string | undefined, name: string): Tls | undefined {
+  if (mode === undefined) return undefined;
+  if (!modes.includes(mode)) {
+    const what = name === 'PGSSLMODE' ? `PGSSLMODE is "${mode}", which is no sslmode.` : '';
+    refuse(what || `DATABASE_URL has an unknown sslmode "${mode}".`, `Use one of ${modes.join(', ')}.`);
+  }
+  return mode === 'disable' || mode === 'no-verify' ? mode : 'verify-full';
+}
+
+function tlsInUrl(said: (name: string) => string | undefined): Tls | undefined {
+  const mode = readMode(said('sslmode'), 'sslmode');
+  const ssl = said('ssl');
+  const plainly = 'Say it with sslmode alone: disable, no-verify or verify-full.';
+  if (said('uselibpqcompat') !== undefined)
+    refuse('DATABASE_URL has uselibpqcompat, which has no effect here.', plainly);
+  if (ssl !== undefined && ssl !== 'true' && ssl !== '1')
+    refuse('DATABASE_URL has ssl with another value than true.', plainly);
+  const asked = ssl !== undefined || said('sslnegotiation') === 'direct';
+  if (asked && (mode === 'disable' || mode === 'no-verify'))
+    refuse(`DATABASE_URL asks for TLS and has sslmode=${mode}.`, plainly);
+  const named = certificates.some((name) => said(name) !== undefined);
+  return mode ?? (asked || named ? 'verify-full' : undefined);
+}
 
 function parse(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -57,10 +124,15 @@ function parse(text: string): URL {
   return url;
 }
 
-function hostOf(url: URL, environment: Readonly<Record<string, string | undefined>>): string {
-  return (
-    url.searchParams.get('host') || decodeURIComponent(url.hostname) || environment['PGHOST'] || 'localhost'
-  );
+function hostIn({ hostname }: URL): string | undefined {
+  try {
+    return decodeURIComponent(hostname) || undefined;
+  } catch {
+    return refuse(
+      'DATABASE_URL has a host that can not be read.',
+      'Its form is postgres://user:password@host:5432/database.',
+    );
+  }
 }
 
 /** Whether no network lies between: a Unix socket, or this machine's own address. */

@@ -2,7 +2,7 @@
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 import pg from 'pg';
 import { cut } from './database-pool.ts';
-import { readConnectionUrl } from './database-url.ts';
+import { connectionOptions, readConnectionUrl } from './database-url.ts';
 
 /** What the trigger on `mirror.users` notifies, with the team's key (`sync.teams.edit_key`). */
 const channel = 'musterd_edits';
@@ -44,7 +44,7 @@ async function part(client: pg.Client): Promise<void> {
 
 export function createListener(options: ListenOptions): Listener {
   const { onEdit, onListening, onLost, retryMs = 1_000 } = options;
-  const { url } = readConnectionUrl(options.url);
+  const connection = readConnectionUrl(options.url);
   let closed = false;
   let client: pg.Client | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -55,6 +55,9 @@ export function createListener(options: ListenOptions): Listener {
     client = undefined;
     clearTimeout(timer);
     void part(lost);
+    tryAgain(error);
+  };
+  const tryAgain = (error: Error) => {
     onLost(error);
     timer = setTimeout(open, waitMs).unref();
     waitMs = Math.min(waitMs * 2, longestRetryMs);
@@ -71,8 +74,15 @@ export function createListener(options: ListenOptions): Listener {
     }, askEveryMs).unref();
   };
   const open = () => {
+    let to: ReturnType<typeof connectionOptions>;
+    try {
+      to = connectionOptions(connection);
+    } catch (error) {
+      tryAgain(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
     const mine = new pg.Client({
-      connectionString: url,
+      ...to,
       application_name: 'musterd listen',
       connectionTimeoutMillis: 10_000,
       keepAlive: true,

@@ -3,9 +3,12 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
 import { createDatabase } from '../../src/mirror/database.ts';
+import { connectionOptions, readConnectionUrl } from '../../src/mirror/database-url.ts';
 import { type Embedded, openEmbedded } from '../../src/mirror/embedded.ts';
+import { createListener } from '../../src/mirror/listen.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** Certificates are made here, since those in a repository end. */
@@ -102,5 +105,60 @@ describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('a server with T
   test('sslmode=no-verify encrypts, sslmode=disable does not', async () => {
     expect(await connect('sslmode=no-verify', 'localhost')).toEqual({ encrypted: true });
     expect(await connect('sslmode=disable')).toEqual({ encrypted: false });
+  });
+
+  describe('where Node is told to believe anybody', () => {
+    beforeEach(() => {
+      vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    });
+    afterEach(() => vi.unstubAllEnvs());
+
+    test('verify-full still asks for proof', async () => {
+      expect((await connect('sslmode=verify-full')).error).toMatch(/certificate/);
+      expect((await connect('sslmode=verify-full&sslrootcert=CA', 'localhost')).error).toMatch(/altnames/);
+      expect(await connect('sslmode=verify-full&sslrootcert=CA')).toEqual({ encrypted: true });
+    });
+
+    test('so does the connection that hears of edits', async () => {
+      const url = new URL(server.url);
+      url.search = 'sslmode=verify-full';
+      const heard = Promise.withResolvers<string>();
+      const listener = createListener({
+        url: url.href,
+        onEdit: () => undefined,
+        onListening: () => heard.resolve('listening'),
+        onLost: ({ message }) => heard.resolve(message),
+      });
+      expect(await heard.promise).toMatch(/certificate/);
+      await listener.close();
+    });
+
+    test('so does the shared queue', async () => {
+      const url = new URL(server.url);
+      url.search = 'sslmode=verify-full';
+      const opening = createSharedQueue({
+        connection: connectionOptions(readConnectionUrl(url.href)),
+        migrate: true,
+        concurrency: 1,
+        work: async () => undefined,
+        onError: () => undefined,
+      });
+      await expect(opening).rejects.toThrow(/certificate/);
+    });
+  });
+
+  test('a certificate that is not there is an error of the attempt, not of the process', async () => {
+    expect((await connect('sslrootcert=/nowhere/ca.pem')).error).toMatch(/ENOENT/);
+    const url = new URL(server.url);
+    url.search = 'sslrootcert=/nowhere/ca.pem';
+    const lost = Promise.withResolvers<string>();
+    const listener = createListener({
+      url: url.href,
+      onEdit: () => undefined,
+      onListening: () => lost.resolve('listening'),
+      onLost: ({ message }) => lost.resolve(message),
+    });
+    expect(await lost.promise).toMatch(/ENOENT/);
+    await listener.close();
   });
 });

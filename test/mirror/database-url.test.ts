@@ -1,35 +1,117 @@
 import { inspect } from 'node:util';
-import { expect, test } from 'vitest';
-import { readConnectionUrl } from '../../src/mirror/database-url.ts';
+import pg from 'pg';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { connectionOptions, readConnectionUrl } from '../../src/mirror/database-url.ts';
 
-const mode = (text: string, environment = {}) =>
-  new URL(readConnectionUrl(text, environment).url).searchParams.get('sslmode');
+/** What pg makes of it: no TLS, or TLS with or without proof. */
+function taken(text: string, environment: Record<string, string> = {}): string {
+  const connection = readConnectionUrl(text, environment);
+  const ssl: unknown = Reflect.get(new pg.Client(connectionOptions(connection)), 'ssl');
+  const made = ssl === false ? 'disable' : JSON.stringify(ssl);
+  const meant = {
+    disable: 'disable',
+    'no-verify': '{"rejectUnauthorized":false}',
+    'verify-full': '{"rejectUnauthorized":true}',
+  };
+  expect(made).toBe(meant[connection.tls]);
+  return connection.tls;
+}
 
 test.each([
   ['postgres://u:p@db.example.net/m', 'verify-full'],
   ['postgresql://u:p@10.0.0.5:6432/m', 'verify-full'],
-  ['postgres://u:p@db.example.net/m?sslmode=prefer', 'verify-full'],
-  ['postgres://u:p@db.example.net/m?sslmode=require', 'verify-full'],
-  ['postgres://u:p@db.example.net/m?sslmode=verify-ca', 'verify-full'],
-  ['postgres://u:p@db.example.net/m?sslmode=verify-full', 'verify-full'],
-  ['postgres://u:p@db.example.net/m?sslmode=disable', 'disable'],
-  ['postgres://u:p@db.example.net/m?sslmode=no-verify', 'no-verify'],
-  ['postgres://u:p@db.example.net/m?sslmode=require&uselibpqcompat=true', 'require'],
-  ['postgres://u:p@db.example.net/m?ssl=0', null],
-  ['postgres://u:p@127.0.0.1/m', null],
-  ['postgres://u:p@localhost/m', null],
-  ['postgres://u:p@[::1]/m', null],
-  ['postgres:///m?user=u&host=/run/postgresql', null],
-  ['postgres:///m', null],
-  ['postgres://u:p@127.0.0.1/m?sslmode=require', 'verify-full'],
+  ['postgres://u:p@127.0.0.1/m', 'disable'],
+  ['postgres://u:p@localhost/m', 'disable'],
+  ['postgres://u:p@[::1]/m', 'disable'],
+  ['postgres:///m?user=u&host=/run/postgresql', 'disable'],
+  ['postgres://%2Frun%2Fpostgresql/m', 'disable'],
+  ['postgres:///m', 'disable'],
   ['postgres://u:p@127.evil.example/m', 'verify-full'],
-])('%s has sslmode %s', (text, expected) => {
-  expect(mode(text)).toBe(expected);
+  ['postgres://u:p@localhost/m?host=db.example.net', 'verify-full'],
+  ['postgres://u:p@db.example.net/m?sslrootcert=system', 'verify-full'],
+  ['postgres://u:p@localhost/m?sslrootcert=system', 'verify-full'],
+  ['postgres://u:p@db.example.net/m?uselibpqcompat=', 'verify-full'],
+  ['postgres://u:p@localhost/m?sslnegotiation=direct', 'verify-full'],
+  ['postgres://u:p@db.example.net/m?SSLMODE=disable', 'verify-full'],
+])('%s has %s', (text, expected) => {
+  expect(taken(text)).toBe(expected);
+});
+
+describe('every way to say something of TLS', () => {
+  const proven = ['allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+  const modes = [undefined, '', 'disable', 'no-verify', ...proven, 'on', 'VERIFY-FULL'];
+  const ssls = [undefined, '', 'true', '1', '0', 'false', 'no-verify'];
+  const hosts = ['db.example.net', '127.0.0.1'];
+  const cases = hosts.flatMap((host) =>
+    modes.flatMap((mode) => ssls.flatMap((ssl) => modes.map((setting) => ({ host, mode, ssl, setting })))),
+  );
+
+  /** The rule once more, in other words: the first that is said decides. */
+  function expected({ host, mode, ssl, setting }: (typeof cases)[number]): string {
+    const known = (word: string | undefined) => !word || /^[a-z-]{5,}$/.test(word);
+    if (!known(mode) || (ssl && ssl !== 'true' && ssl !== '1')) return 'refused';
+    const lowered = ['disable', 'no-verify'];
+    if (ssl && mode && lowered.includes(mode)) return 'refused';
+    if (mode) return lowered.includes(mode) ? mode : 'verify-full';
+    if (ssl) return 'verify-full';
+    if (!known(setting)) return 'refused';
+    if (setting) return lowered.includes(setting) ? setting : 'verify-full';
+    return host === '127.0.0.1' ? 'disable' : 'verify-full';
+  }
+
+  afterEach(() => vi.unstubAllEnvs());
+
+  test.each(modes)('with PGSSLMODE %j', (setting) => {
+    vi.stubEnv('PGSSLMODE', setting);
+    const mine = cases.filter((one) => one.setting === setting);
+    const seen = mine.map((one) => {
+      const words = Object.entries({ sslmode: one.mode, ssl: one.ssl }).flatMap(([name, value]) =>
+        value === undefined ? [] : [`${name}=${value}`],
+      );
+      try {
+        const environment = setting === undefined ? {} : { PGSSLMODE: setting };
+        return taken(`postgres://u:p@${one.host}/m?${words.join('&')}`, environment);
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'configuration' });
+        return 'refused';
+      }
+    });
+    expect(mine.map((one, at) => ({ ...one, is: seen[at] }))).toEqual(
+      mine.map((one) => ({ ...one, is: expected(one) })),
+    );
+  });
+});
+
+test.each([
+  ['sslmode=verify-full&sslmode=disable', 'sslmode'],
+  ['sslmode=disable&sslmode=disable', 'sslmode'],
+  ['ssl=true&ssl=0', 'ssl'],
+  ['host=127.0.0.1&host=db.example.net', 'host'],
+  ['x=1&canary=1&canary=2', 'a parameter'],
+])('refuses ?%s, of which pg would take the last', (query, name) => {
+  expect(() => readConnectionUrl(`postgres://u:p@db.example.net/m?${query}`, {})).toThrow(
+    `DATABASE_URL has ${name} more than once.`,
+  );
+});
+
+test('refuses uselibpqcompat, with which sslmode=require believes anybody', () => {
+  const url = 'postgres://u:p@db.example.net/m?sslmode=require&uselibpqcompat=true';
+  expect(() => readConnectionUrl(url, {})).toThrow(/uselibpqcompat/);
+});
+
+test('TLS that begins at once is proven as well', () => {
+  const url = 'postgres://u:p@localhost/m?sslnegotiation=direct';
+  const client = new pg.Client(connectionOptions(readConnectionUrl(url, {})));
+  expect(Reflect.get(client, 'sslNegotiation')).toBe('direct');
+  expect(Reflect.get(client, 'ssl')).toEqual({ rejectUnauthorized: true });
 });
 
 test('the environment of libpq counts where the URL says nothing', () => {
-  expect(mode('postgres:///m', { PGHOST: 'db.example.net' })).toBe('verify-full');
-  expect(mode('postgres://db.example.net/m', { PGSSLMODE: 'disable' })).toBeNull();
+  expect(taken('postgres:///m', { PGHOST: 'db.example.net' })).toBe('verify-full');
+  expect(taken('postgres://db.example.net/m', { PGSSLMODE: 'disable' })).toBe('disable');
+  expect(taken('postgres://db.example.net/m?sslrootcert=system', { PGSSLMODE: 'disable' })).toBe(
+    'verify-full',
+  );
 });
 
 test('shows neither user nor password', () => {
@@ -37,7 +119,13 @@ test('shows neither user nor password', () => {
   expect(shown).toBe('db.example.net:5432/m');
 });
 
-test.each(['', 'mysql://u:canary@h/m', 'canary', 'postgres://u:canary@h:99999/m'])('refuses %j', (text) => {
+test.each([
+  '',
+  'mysql://u:canary@h/m',
+  'canary',
+  'postgres://u:canary@h:99999/m',
+  'postgres://u:p@canary%zz/m',
+])('refuses %j', (text) => {
   const error = (() => {
     try {
       return readConnectionUrl(text, {});
