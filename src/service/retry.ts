@@ -40,7 +40,7 @@ export type Step =
 
 const giveUp: Step = { kind: 'give-up' };
 
-/** Failures that another try may not meet. The others are somebody's settings. */
+/** Failures that another try may not meet, such as a proxy's page for as long as it takes. The others are somebody's settings. */
 function isPassing(failure: Failure): boolean {
   switch (failure.reason) {
     case 'unreachable':
@@ -48,10 +48,10 @@ function isPassing(failure: Failure): boolean {
     case 'timeout':
     case 'unframed':
     case 'malformed':
+    case 'not-json':
       return true;
     case 'tls':
     case 'encoded':
-    case 'not-json':
     case 'too-large':
     case 'redirect':
       return false;

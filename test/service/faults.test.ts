@@ -239,7 +239,7 @@ const pages = [
   '%PDF-1.4',
 ];
 
-describe('N9 something else answers with 200', () => {
+describe('N9 something else answers a write with 200', () => {
   test.each(pages.map((page) => [page]))('N9 %s', async (page) => {
     for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
       const { client, server } = await openPair((socket) => {
@@ -253,6 +253,36 @@ describe('N9 something else answers with 200', () => {
   });
 });
 
+describe("N9 a proxy's page in place of an answer", () => {
+  const page = (once_: boolean, type: string): Respond => {
+    let shown = 0;
+    return (socket) => {
+      shown += 1;
+      const isPage = !once_ || shown === 1;
+      socket.write(
+        isPage ? answer(200, '<html>Back soon</html>', { 'Content-Type': type }) : json(200, team),
+      );
+    };
+  };
+
+  test.each(['text/html', 'text/plain', 'application/json'])(
+    'N9 as %s: a read is asked again',
+    async (type) => {
+      const { client, server } = await openPair(page(true, type));
+      expect((await client.team()).id).toBe(7n);
+      expect(server.requests).toHaveLength(2);
+    },
+  );
+
+  test('N9 for good: a read ends with the error, within the budget', async () => {
+    const { client, server } = await openPair(page(false, 'text/html'));
+    const error = await read(client);
+    expect(error).toMatchObject({ phase: 'sent', status: 200 });
+    expect(error.message).toContain('is not JSON');
+    expect(server.requests).toHaveLength(4);
+  });
+});
+
 describe('N10 JSON under another name', () => {
   test.each(['text/html', 'text/plain', 'application/octet-stream', 'text/json', ''])(
     'N10 %s is refused, and taken where the setting says so',
@@ -261,7 +291,7 @@ describe('N10 JSON under another name', () => {
       const strict = await openPair(respond);
       const error = await read(strict.client);
       expect(error.message).toContain('is not JSON');
-      expect(strict.server.requests).toHaveLength(1);
+      expect(strict.server.requests).toHaveLength(4);
       const lax = await openPair(respond, { http: { anyContentType: true } });
       expect((await lax.client.team()).id).toBe(7n);
     },

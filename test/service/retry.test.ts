@@ -42,7 +42,7 @@ const failures: Record<FailureReason, Record<Failure['phase'], readonly [read: b
   malformed: { 'not-sent': [true, true], sent: [true, false] },
   tls: { 'not-sent': [false, false], sent: [false, false] },
   encoded: { 'not-sent': [false, false], sent: [false, false] },
-  'not-json': { 'not-sent': [false, false], sent: [false, false] },
+  'not-json': { 'not-sent': [true, true], sent: [true, false] },
   'too-large': { 'not-sent': [false, false], sent: [false, false] },
   redirect: { 'not-sent': [false, false], sent: [false, false] },
 };
