@@ -107,7 +107,7 @@ export async function readMovedFields<T>(
         (array_agg(c.new -> f.field order by c.change_id desc))[1] as new
       from sync.changes c
       cross join lateral jsonb_object_keys(c.old) as f (field)
-      where c.team_id = ${teamId} and c.run_id = ${runId}
+      where c.team_id = ${teamId} and c.run_id = ${runId} and f.field <> 'role'
         and (c.kind in ('adopt', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> f.field = 'confirmed')
       group by c.user_id, f.field
     )

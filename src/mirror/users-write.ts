@@ -123,7 +123,7 @@ function movesInSql(moves: readonly Move[], side: (move: Move) => unknown) {
 }
 
 /** The ledger's rows for one plan: one per kind of change. */
-function ledgerOf({ id, presence, moves, holds, write }: UserPlan) {
+function ledgerOf({ id, presence, moves, holds, role, write }: UserPlan) {
   const rows: object[] = [];
   if ((presence === 'adopt' || presence === 'return') && write !== null) {
     const old = write.expected === null ? {} : valuesInSql(write.expected);
@@ -140,6 +140,10 @@ function ledgerOf({ id, presence, moves, holds, write }: UserPlan) {
       old: movesInSql(of, (m) => m.mirror),
       new: taken,
     });
+  }
+  if (role !== undefined && write !== null) {
+    const old = { role: role.old };
+    rows.push({ user_id: id, kind: 'pull', base: old, old, new: { role: role.new } });
   }
   if (holds.length > 0) rows.push({ user_id: id, kind: 'hold', ...holdsInSql(holds) });
   return rows;

@@ -99,6 +99,8 @@ export interface UserPlan {
   readonly shown?: readonly { readonly field: Field; readonly service: ServiceValue }[];
   /** What is to be sent. */
   readonly patch: UserPatch;
+  /** The name of the role, where it follows the team listing: all that is known of the role of such a member. */
+  readonly role?: { readonly old: string | null; readonly new: string | null };
   /** What is to be written to the mirror and the base, or `null` if they stay as they are. */
   readonly write: UserWrite | null;
 }

@@ -52,10 +52,13 @@ export async function applyPulls(
 }
 
 export function countPlans(plans: readonly UserPlan[], findings: Findings): void {
-  for (const { presence, moves, holds } of plans) {
+  for (const { presence, moves, holds, role } of plans) {
     if (presence === 'adopt') findings.count('adopted');
     if (presence === 'return') findings.count('returned');
-    findings.count('pulled', moves.filter(({ kind }) => kind === 'pull').length);
+    findings.count(
+      'pulled',
+      moves.filter(({ kind }) => kind === 'pull').length + (role === undefined ? 0 : 1),
+    );
     findings.count('settled', moves.filter(({ kind }) => kind === 'settle').length);
     findings.count('held', holds.length);
   }

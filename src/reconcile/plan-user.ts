@@ -14,6 +14,7 @@ import {
   type UserPatch,
   type UserValues,
 } from '../model/user.ts';
+import { askedFields, heldFields, neverResolved } from './held-fields.ts';
 import { mergeField } from './merge.ts';
 import { hasMoved, isOvertaken } from './overtaken.ts';
 import { emptiedDetail, holdStands, isEmptied, planField, shownAnew } from './plan-field.ts';
@@ -92,16 +93,6 @@ function holdOfGone(field: Field, mirror: MirrorUser, value: FieldValue, held: r
 
 function pick(values: UserValues, of: readonly Field[]): Partial<UserValues> {
   return Object.fromEntries(of.map((field) => [field, values[field]]));
-}
-
-function heldFields({ held }: UserState): readonly Field[] {
-  return fields.filter((field) => held.some((hold) => hold.field === field));
-}
-
-/** Fields whose hold a person asked for and whose end lies ahead: they stay as they are, whatever comes or goes. */
-function askedFields({ held }: UserState): readonly Field[] {
-  const asked = held.filter(({ reason, endsInMs }) => reason === 'asked' && (endsInMs ?? 0) > 0);
-  return fields.filter((field) => asked.some((hold) => hold.field === field));
 }
 
 /** Base as the service has it anew; what the service leaves out stays as it was last agreed on. */
@@ -207,10 +198,6 @@ function editedFields(mirror: MirrorUser, base: BaseUser): readonly Field[] {
   return fields.filter((field) => !sameBytes(field, mirror, base));
 }
 
-/** Whether all that was ever known of the user is what the team listing says. */
-const neverResolved = ({ email, phone, roleId }: BaseUser) =>
-  email === null && phone === null && roleId === null;
-
 /**
  * A member whom only the team listing knows: neither pulled nor pushed. The name and the role follow the
  * listing for as long as nothing else is known of the member.
@@ -254,7 +241,16 @@ function planUnresolved(state: UserState, member: TeamMember): UserPlan {
     base: renamed ? { ...agreed, name, joined } : agreed,
     observed: { name: follow ? joined : mirror.joined, role, resolved: false, details: null },
   };
-  return { ...nothing, id: state.id, presence: 'unresolved', holds, write: same ? null : write };
+  const values = { field: 'name', base: agreed.name, mirror: mirror.name, service: joined } as const;
+  return {
+    ...nothing,
+    id: state.id,
+    presence: 'unresolved',
+    moves: cut ? [{ kind: 'pull', ...values }] : [],
+    holds,
+    ...(role === mirror.role ? {} : { role: { old: mirror.role, new: role } }),
+    write: same ? null : write,
+  };
 }
 
 /** Only ever in the mirror: it can not be created on the service, so the whole of it waits. */

@@ -127,7 +127,11 @@ export function keepResolved(
   );
   if (lost.size <= Math.max(3, population * 0.1)) return plans;
   findings.partial(`users: no lookup answers any more for ${lost.size} of ${population} users`);
-  return plans.map((plan) => (lost.has(plan.id) ? { ...plan, write: null } : plan));
+  return plans.map((plan) => {
+    if (!lost.has(plan.id)) return plan;
+    const { role: _, ...rest } = plan;
+    return { ...rest, moves: [], write: null };
+  });
 }
 
 function unknownUser(id: Id) {

@@ -397,6 +397,32 @@ describe('a member whom no lookup answers', () => {
     expect(plan.write).toMatchObject({ mirror: { name }, base: { joined: 'Anne Berg' } });
   });
 
+  it('is pulled, name and role, where they follow the listing', () => {
+    const first = planUser(makeState({ base: null, mirror: null, service: null }), member, holdAll).write;
+    const seen = makeState({
+      base: first?.base ?? null,
+      mirror: { ...row, ...first?.mirror, role: 'agent', resolved: false },
+      service: null,
+    });
+    const renamed = planUser(seen, { ...member, name: 'Anna Berg', role: 'admin' }, holdAll);
+    expect(renamed.moves).toEqual([
+      {
+        kind: 'pull',
+        field: 'name',
+        base: { first: 'Anne', last: 'Berg' },
+        mirror: { first: 'Anne', last: 'Berg' },
+        service: 'Anna Berg',
+      },
+    ]);
+    expect(renamed.role).toEqual({ old: 'agent', new: 'admin' });
+    const spaced = planUser(seen, { ...member, name: 'Anne  Berg' }, holdAll);
+    expect(spaced).toMatchObject({ moves: [], write: { base: { joined: 'Anne  Berg' } } });
+    expect('role' in spaced).toBe(false);
+    const same = planUser(seen, member, holdAll);
+    expect(same).toMatchObject({ moves: [], write: null });
+    expect('role' in same).toBe(false);
+  });
+
   it('is neither pulled nor pushed, and keeps its edits', () => {
     const state = makeState({ mirror: { ...otherValues }, service: null });
     const plan = planUser(state, { ...member, name: 'Another Name', role: null }, holdAll);

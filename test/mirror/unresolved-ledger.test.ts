@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { takeLease } from '../../src/mirror/lease.ts';
+import { createMirror } from '../../src/mirror/mirror.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { readMovedFields } from '../../src/mirror/undo.ts';
+import type { TeamMember } from '../../src/model/team.ts';
+import { countPlans } from '../../src/reconcile/apply-users.ts';
+import { createFindings } from '../../src/reconcile/findings.ts';
+import { planUser } from '../../src/reconcile/plan-user.ts';
+import { holdAll } from '../../src/reconcile/policy.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase<unknown>;
+let mirror: ReturnType<typeof createMirror<unknown>>;
+let release: () => Promise<void>;
+let runId: bigint;
+const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const lease = await takeLease(database.db, 'unresolved', { ttlMs: 60_000 });
+  release = () => lease.release();
+  const [[made] = []] = await sql(
+    "insert into sync.runs (team, command) values ('unresolved', 'reconcile') returning run_id",
+  );
+  runId = made as bigint;
+  mirror = createMirror(database.db, lease, 41n, runId);
+});
+afterAll(async () => {
+  await release();
+  await database.close();
+});
+
+const id = 7n;
+const listed: TeamMember = { id, name: 'Anne Berg', role: 'agent', email: null, phone: null };
+const unknown = {
+  id,
+  service: undefined,
+  base: undefined,
+  mirror: undefined,
+  held: [],
+  hasOpenIntent: false,
+} as const;
+
+it('a name and a role that follow the team listing stand in the ledger, are counted, and undo knows the name', async () => {
+  await mirror.applyUsers([
+    planUser({ ...unknown, missingForMs: undefined, observedDiffers: true }, listed, holdAll),
+  ]);
+  const follow = async (member: TeamMember) => {
+    const [state] = await mirror.readUnseenUsers([], [id]);
+    if (state === undefined) throw new Error('the member is not in the mirror');
+    const plan = planUser(state, member, holdAll);
+    await mirror.applyUsers([plan]);
+    const findings = createFindings();
+    countPlans([plan], findings);
+    return findings.counts;
+  };
+  expect(await follow({ ...listed, name: 'Anna Berg', role: 'admin' })).toEqual({ pulled: 2 });
+  expect(await follow({ ...listed, name: 'Anna Berg', role: 'admin' })).toEqual({});
+  const ledger = await sql(
+    `select old::text, new::text from sync.changes where kind = 'pull' and user_id = ${id} order by change_id`,
+  );
+  expect(ledger.map((row) => row.map((cell) => JSON.parse(String(cell)) as unknown))).toEqual([
+    [{ name: { first: 'Anne', last: 'Berg' } }, { name: { first: 'Anna', last: 'Berg' } }],
+    [{ role: 'agent' }, { role: 'admin' }],
+  ]);
+  expect(
+    (await readMovedFields(database.db.kysely, 41n, runId)).map(({ field, old }) => [field, old]),
+  ).toEqual([['name', { first: 'Anne', last: 'Berg' }]]);
+});
