@@ -9,6 +9,7 @@ import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import type { Team, TeamMember } from '../model/team.ts';
 import { type Addresses, readable, type ServiceUser } from '../model/user.ts';
+import { askForFewer } from './ask-fewer.ts';
 import { chunks } from './chunks.ts';
 import type { Findings } from './findings.ts';
 import type { MirrorPort, ServicePort, UserFilter, UsersAnswer } from './ports.ts';
@@ -182,6 +183,31 @@ function hasOneOf({ emails, phones }: Addresses, each: readonly UserFilter[]): b
   );
 }
 
+/** Asks for fewer addresses at a time before anybody is called unresolved or missing. */
+async function findLeftOut(
+  service: Lookup,
+  tried: readonly Asked[],
+  to: {
+    readonly users: ReadonlyMap<Id, ServiceUser>;
+    readonly wanted: () => boolean;
+    readonly take: (answer: UsersAnswer) => void;
+    readonly refused: readonly UserFilter[];
+  },
+): Promise<void> {
+  const refused = new Set(to.refused.flatMap(({ emails, phones }) => [...emails, ...phones]));
+  const all = filtersOf({
+    emails: tried.flatMap(({ emails }) => emails),
+    phones: tried.flatMap(({ phones }) => phones),
+  });
+  for (const kind of ['emails', 'phones'] as const) {
+    const addresses = all.flatMap((filter) => filter[kind]).filter((address) => !refused.has(address));
+    await askForFewer(kind, { addresses, size: addressesPerRequest }, to.users, to.wanted, async (some) => {
+      const filter = { emails: [], phones: [], [kind]: some };
+      for (const answer of await askFor(service, filter, () => {})) to.take(answer);
+    });
+  }
+}
+
 export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
@@ -195,6 +221,7 @@ export async function readRoster(
     refused.push(address);
   };
   let asked: readonly Addresses[] = [];
+  const tried: Asked[] = [];
   take(await askForAll(service));
 
   const known = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
@@ -205,6 +232,7 @@ export async function readRoster(
     const extras = team.members.filter(({ id }) => wanted.has(id));
     const emails = [...asked.flatMap((of) => of.emails), ...extras.map(({ email }) => email)];
     const phones = [...asked.flatMap((of) => of.phones), ...extras.map(({ phone }) => phone)];
+    tried.push({ emails, phones });
     await lookUp(service, someWanted, { emails, phones }, take, onRefused);
   }
   const someMembersWanted = someMissing([...members.keys()], users);
@@ -212,8 +240,10 @@ export async function readRoster(
     const found = new Set(users.values().map(({ email }) => canonicalEmail(readable(email) ?? null)));
     const { emails, phones } = await mirror.readLookups();
     const open = emails.filter((email) => !found.has(canonicalEmail(email)));
+    tried.push({ emails: open, phones });
     await lookUp(service, someMembersWanted, { emails: open, phones }, take, onRefused);
   }
+  await findLeftOut(service, tried, { users, wanted: someMissing([...wanted], users), take, refused });
   noteRefused(refused.length, findings);
   const unproven = asked.filter((of) => !users.has(of.id) && hasOneOf(of, refused)).map(({ id }) => id);
   return {

@@ -194,6 +194,49 @@ describe('members whom no lookup without a filter shows', () => {
     expect(service.filters[1]?.emails).toEqual(['user1@example.com', 'User1@example.com']);
   });
 
+  describe('of whom an answer shows only some', () => {
+    /** A deployment that answers for so many users at once. */
+    const capped = (count: number, cap: number) => {
+      const many = Array.from({ length: count }, (_, i) => makeUser(BigInt(i + 1), { phone: '' }));
+      const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
+      const { users: answer } = service;
+      service.users = async (filter) => {
+        const found = await answer(filter);
+        return { ...found, users: found.users.slice(0, cap) };
+      };
+      const ids = many.map(({ id }) => id);
+      return { service, ids, mirror: createMirrorStandIn(ids.map((id) => known(id, { phone: null }))) };
+    };
+
+    it.each([1, 7, 30, 99])('are asked for with fewer addresses at a time: %i at once', async (cap) => {
+      const { service, ids, mirror } = capped(150, cap);
+      const { roster, found } = await read(service, mirror, teamOf(ids));
+      expect(found).toEqual(ids);
+      expect(roster.unresolved).toEqual([]);
+      expect(service.filters.length).toBeLessThan(4 + (4 * 150) / cap);
+    });
+
+    it('cost two requests more where nobody was left out, however many are answered by no lookup', async () => {
+      const { service, ids, mirror } = capped(400, 1000);
+      service.hidden = new Set(ids.filter((id) => id % 3n === 0n));
+      const { roster } = await read(service, mirror, teamOf(ids));
+      expect(roster.unresolved).toHaveLength(service.hidden.size);
+      expect(service.filters.slice(1).map(({ emails }) => emails.length)).toEqual([
+        100, 100, 100, 100, 50, 50,
+      ]);
+    });
+
+    it('are not asked for again with an address that the service refuses', async () => {
+      const { service, ids, mirror } = capped(4, 1000);
+      service.refusesAddress = (address) => address === 'user1@example.com';
+      await read(service, mirror, teamOf(ids));
+      const single = service.filters.filter(
+        ({ emails }) => emails.length === 1 && emails[0] === 'user1@example.com',
+      );
+      expect(single).toHaveLength(1);
+    });
+  });
+
   it('are asked for once for each address, 100 at a time', async () => {
     const many = Array.from({ length: 150 }, (_, i) => makeUser(BigInt(i + 1)));
     const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
