@@ -32,6 +32,9 @@ WORKDIR /runtime
 RUN mkdir -p usr/local/bin && cp -L "$(command -v node)" usr/local/bin/node
 # The libraries that Node asks for, and what loads them.
 RUN ldd usr/local/bin/node | grep -o '/[^ ]*' | xargs cp -L --parents -t .
+# Their licences. Node's own has the texts of what is built into it, such as OpenSSL and ICU.
+RUN mkdir -p usr/share/doc/node && cp "$(dirname "$(readlink -f "$(command -v node)")")/../LICENSE" usr/share/doc/node/copyright
+RUN ldd usr/local/bin/node | grep -o '/[^ ]*' | sed 's|.*/|*/|' | xargs dpkg-query --search | cut -d: -f1 | sort -u | sed 's|.*|/usr/share/doc/&/copyright|' | xargs cp -L --parents -t .
 
 FROM scratch
 ARG VERSION=unknown
@@ -59,5 +62,6 @@ EXPOSE 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["node", "dist/healthcheck.js"]
 # No shell and no npm in between: they would keep SIGTERM for themselves.
-ENTRYPOINT ["node", "dist/main.js"]
+# At SIGUSR1 Node would open a debugger.
+ENTRYPOINT ["node", "--disable-sigusr1", "dist/main.js"]
 CMD ["daemon"]

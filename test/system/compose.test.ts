@@ -11,7 +11,7 @@ import { runMusterd } from './run-musterd.ts';
 
 interface Service {
   readonly image: string;
-  readonly build?: { readonly context: string };
+  readonly build?: { readonly context: string; readonly args: Readonly<Record<string, string>> };
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: readonly string[];
   readonly volumes?: readonly string[];
@@ -68,6 +68,26 @@ describe('config/compose.yaml', () => {
     expect(tag).toMatch(/^v?\d+\.\d+/);
   });
 
+  it('takes each image, and the one that ours is built from, from a variable, for a digest', () => {
+    const variables = services.map(([name, { image }]) => [name, /^\$\{(\w+):-[^}]+\}$/.exec(image)?.[1]]);
+    expect(variables).toEqual([
+      ['musterd', 'MUSTERD_IMAGE'],
+      ['musterd-2', 'MUSTERD_IMAGE'],
+      ['postgres', 'POSTGRES_IMAGE'],
+      ['prometheus', 'PROMETHEUS_IMAGE'],
+      ['grafana', 'GRAFANA_IMAGE'],
+    ]);
+    const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
+    expect([...new Set(bases)]).toEqual(['$'.concat('{NODE}'), 'scratch']);
+    const [, node = ''] = /^ARG NODE=(\S+)$/m.exec(dockerfile) ?? [];
+    for (const name of ours) expect(service(name).build?.args).toEqual({ NODE: `\${NODE_IMAGE:-${node}}` });
+    const manual = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
+    for (const [, variable = ''] of [...variables, ['', 'NODE_IMAGE']]) {
+      if (variable !== 'MUSTERD_IMAGE') expect(manual).toMatch(new RegExp(`^${variable}=\\S+@sha256:`, 'm'));
+    }
+  });
+
   it('builds ours from the checkout, as the version that it is', () => {
     for (const name of ours) {
       expect(service(name).image).toBe(`\${MUSTERD_IMAGE:-musterd:${pack.version}}`);
@@ -109,6 +129,10 @@ describe('config/compose.yaml', () => {
     const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
     const [, json = '[]'] = /^HEALTHCHECK .*CMD (.*)$/m.exec(dockerfile) ?? [];
     expect(words).toEqual(['CMD', ...(JSON.parse(json) as string[]), '/freshness']);
+  });
+
+  it.each([...ours, 'postgres'])('lets no image of the memory of %s be written', (name) => {
+    expect(service(name)['ulimits']).toEqual({ core: 0 });
   });
 
   it('sets only what there is to set', () => {

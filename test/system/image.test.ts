@@ -39,6 +39,7 @@ interface Bom {
     readonly version: string;
     readonly purl: string;
     readonly hashes: readonly unknown[];
+    readonly licenses?: readonly unknown[];
   }[];
 }
 
@@ -91,7 +92,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
   });
 
   it('starts musterd itself, without a shell, as an ordinary user, as a daemon', () => {
-    expect(image.entrypoint).toEqual(['node', 'dist/main.js']);
+    expect(image.entrypoint).toEqual(['node', '--disable-sigusr1', 'dist/main.js']);
     expect(image.command).toEqual(['daemon']);
     expect(image.user).toMatch(/^[1-9]\d+:[1-9]\d+$/);
   });
@@ -120,6 +121,19 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     expect(unwanted.filter(has)).toEqual([]);
   });
 
+  it('has the licences of Node, of what is built into Node, and of each library', () => {
+    const texts = readdirSync(join(image.root, 'usr/share/doc'));
+    const licence = (name: string) =>
+      readFileSync(join(image.root, 'usr/share/doc', name, 'copyright'), 'utf8');
+    for (const part of ['OpenSSL', 'ICU', 'V8', 'zlib', 'undici']) {
+      expect(licence('node')).toContain(`- ${part}, located at`);
+    }
+    expect(texts).toEqual(expect.arrayContaining(['libc6', 'libgcc-s1', 'libstdc++6']));
+    for (const name of texts) expect(licence(name)).toMatch(/licen[sc]e/i);
+    const without = bom.components.filter(({ licenses = [] }) => licenses.length === 0);
+    expect(without).toEqual([]);
+  });
+
   it('says what it is', () => {
     expect(image.labels).toEqual({
       'org.opencontainers.image.title': 'musterd',
@@ -136,6 +150,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     expect(bom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name, version } } });
     expect(Number(bom.specVersion)).toBeGreaterThanOrEqual(1.5);
     const listed = bom.components.map((one) => `${one.name}@${one.version}`);
+    expect(listed.length).toBeGreaterThan(Object.keys(dependencies).length * 3);
     expect(listed.toSorted()).toEqual([...new Set(packagesIn(inImage('node_modules')))].toSorted());
     const direct = Object.entries(dependencies).map(([one, exact]) => `${one}@${exact}`);
     expect(direct.filter((one) => !listed.includes(one))).toEqual([]);
@@ -194,10 +209,14 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
       await eventually('it is fresh', async () => (await ask('/freshness')) === 0);
       expect(await ask('/nothing-there')).toBe(1);
       if (canConfine) expectConfined(daemon.pid ?? 0);
+      // Without the option Node opens a debugger then, and says so before it answers again.
+      daemon.kill('SIGUSR1');
+      expect(await ask()).toBe(0);
       daemon.kill('SIGTERM');
       const { status, stderr } = await ended;
       expect(status).toBe(0);
       expect(stderr).toMatch(/daemon stopped/);
+      expect(stderr).not.toMatch(/Debugger listening/);
       expect(await ask()).toBe(1);
     } finally {
       daemon.kill('SIGKILL');
