@@ -38,8 +38,11 @@ export function isOvertaken({ isNewer, isTelling, isEditedSince }: Versions, has
   return isNewer && isTelling && !isEditedSince && !hasMoved;
 }
 
-const asStored = (field: Field, value: ServiceValue): ServiceValue =>
-  field === 'email' || field === 'phone' ? stored((value ?? null) as string | null) : (value ?? null);
+/** No name at all is stored as an empty one, and an empty address as none. */
+function asStored(field: Field, value: ServiceValue): ServiceValue {
+  if (field === 'name') return value ?? '';
+  return field === 'roleId' ? (value ?? null) : stored((value ?? null) as string | null);
+}
 
 function lastShown(field: Field, { held }: UserState, base: BaseUser): ServiceValue {
   const hold = held.find((one) => one.field === field);

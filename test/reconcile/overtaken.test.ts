@@ -121,6 +121,11 @@ describe('a value that has moved', () => {
     expect(hasMoved(makeState({ base: { phone: null } }), { ...shown, phone: '' })).toBe(false);
     expect(hasMoved(makeState({ base: null }), shown)).toBe(true);
   });
+  it.each(['', null])('is no name that was %j before', (name) => {
+    const nameless = makeState({ base: { name: { first: '', last: '' }, joined: '' } });
+    expect(hasMoved(nameless, { ...shown, name })).toBe(false);
+    expect(hasMoved(nameless, shown)).toBe(true);
+  });
 });
 
 describe('users whose version moves alone', () => {
