@@ -138,8 +138,9 @@ async function pushBatch(
 const maxUnanswered = 3;
 
 /**
- * Who is left after a probe. One that taught nothing, since it was refused or nobody answered it, is followed
- * by the next; after one that could not leave in time nobody goes without a name.
+ * Who is left after a probe. One that taught nothing is followed by the next: it was refused, nobody answered it,
+ * it had no effect, or there was no name to be seen. After one that could not leave in time nobody goes without
+ * a name.
  */
 async function afterProbe(
   places: PushPlaces,
@@ -172,14 +173,12 @@ export async function pushEdits(
       findings.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
       return;
     }
-    const before = breaker.unanswered;
     const pushed = await pushBatch(places, settings, batch.plans);
     if (pushed === 'refused') {
       findings.partial('the service refused every user of a batch: pushing stopped');
       return;
     }
-    const isLesson = pushed === 'taken' && breaker.unanswered === before;
-    batches = batch.isProbe && !isLesson ? await afterProbe(places, settings, pushed, rest) : rest;
+    batches = batch.isProbe ? await afterProbe(places, settings, pushed, rest) : rest;
     done += batch.plans.length;
     findings.event({ kind: 'progress', step: 'push', done, total: plans.length });
   }

@@ -6,6 +6,7 @@ import {
   type Addresses,
   canonicalValue,
   type Field,
+  readable,
   type ServiceUser,
   sameBytes,
   type UserPatch,
@@ -102,6 +103,16 @@ function openIntents(mirror: MirrorStandIn, plans: readonly UserPlan[]) {
   });
 }
 
+/** A name that is seen after an update without one, of another user than the suspected one, is kept. */
+function learn(mirror: MirrorStandIn, { intent, outcomes, seen, harmed }: IntentResult) {
+  const { nameSafety: known } = mirror;
+  const isOpen = known === 'unknown' || (typeof known === 'object' && known.suspect !== intent.userId);
+  const isNameless = intent.sent.name === undefined && intent.along === undefined;
+  const showsName = canonicalName(readable(seen?.name) ?? '') !== '';
+  const hadEffect = Object.values(outcomes).includes('confirmed');
+  if (isOpen && isNameless && showsName && hadEffect && !harmed) mirror.nameSafety = 'kept';
+}
+
 function applyResults(mirror: MirrorStandIn, results: readonly IntentResult[]): readonly Id[] {
   const free = results.filter(({ intent }) => !mirror.locked.has(intent.userId));
   for (const result of free) {
@@ -109,6 +120,7 @@ function applyResults(mirror: MirrorStandIn, results: readonly IntentResult[]): 
     const state = applyResult(mirror.state(intent.userId), result);
     mirror.states.set(intent.userId, state);
     mirror.results.push(result);
+    learn(mirror, result);
     if (result.closed) mirror.intents.delete(intent.userId);
     else {
       const open = patchedFields(intent.sent).filter((field) => outcomes[field] === 'unknown');

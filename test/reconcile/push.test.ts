@@ -1084,20 +1084,34 @@ describe('an update that leaves the name out', () => {
   it('goes alone and first where one name was harmed, whose user takes the name along', async () => {
     const { service, mirror, run } = nameless('unknown');
     mirror.nameSafety = { suspect: 2n };
+    service.answer = (user) => without('name', user);
     await run();
     expect(service.updates).toEqual([
       new Map<Id, UserPatch>([[3n, { email: 'new3@example.com' }]]),
+      new Map<Id, UserPatch>([[4n, { email: 'new4@example.com' }]]),
       new Map<Id, UserPatch>([
         [1n, { name: robin.name, email: 'new1@example.com' }],
         [2n, { name: { first: 'Anne', last: 'Berg' }, email: 'new2@example.com' }],
       ]),
-      new Map<Id, UserPatch>([[4n, { email: 'new4@example.com' }]]),
     ]);
   });
 
   it('goes alone one after another until one of them was taken', async () => {
     const { service, run } = nameless('unknown');
     service.refusesPatch = (_, id) => id === 2n;
+    await run();
+    expect(sentIds(service.updates)).toEqual([[2n], [3n], [1n, 4n]]);
+  });
+
+  it.each([
+    ['of a user without a name', (user: ServiceUser) => ({ ...user, name: '' })],
+    ['whose answer shows no name', (user: ServiceUser) => without('name', user)],
+    ['to no effect', ({ id }: ServiceUser) => makeUser(id)],
+  ])('goes alone one after another until one of them taught something: %s', async (_, show) => {
+    const { service, run } = nameless('unknown');
+    service.answer = (user) => (user.id === 2n ? show(user) : user);
+    const two = service.held.get(2n);
+    if (two !== undefined) service.held.set(2n, show(two));
     await run();
     expect(sentIds(service.updates)).toEqual([[2n], [3n], [1n, 4n]]);
   });
