@@ -94,12 +94,23 @@ function wantsName(field: Field, base: BaseUser, mirror: MirrorUser, service: Se
 }
 
 /**
- * Whether a name that nobody had edited is held since an update of ours emptied it: base has moved to the empty
- * name since then, and nothing else moves the base of a held field.
+ * Whether nobody had edited a name when it was held. Where mirror and base differ by now, an update of ours took of it:
+ * base has what was left, and nothing else moves the base of a held field.
  */
-function isOursToPutBack({ field, reason, base: agreed, mirror: held }: Hold, base: BaseUser): boolean {
+function wasUnedited({ field, reason, base: agreed, mirror: held }: Hold): boolean {
   if (field !== 'name' || reason !== 'conflict' || !agreed || !held) return false;
-  return joinName(base.name) === '' && samePair(agreed as NamePair, held as NamePair);
+  return samePair(agreed as NamePair, held as NamePair);
+}
+
+/** Such a name that was emptied is put back. */
+const isOursToPutBack = (hold: Hold, base: BaseUser): boolean =>
+  joinName(base.name) === '' && wasUnedited(hold);
+
+/** Whether such a name, unedited still, was set to another on the service since: to more than a piece of it. */
+function isSetAnew(hold: Hold | undefined, mirror: MirrorUser, service: ServiceUser): boolean {
+  if (hold === undefined || !wasUnedited(hold) || !samePair(hold.mirror as NamePair, mirror.name))
+    return false;
+  return !hasLostWords(readable(service.name) ?? '', joinName(mirror.name));
 }
 
 /** A value that could not be sent waits no longer once it can, as when the guessed split of a name is accepted. */
@@ -167,7 +178,8 @@ export function planField(
   if (verdict === 'settle') return { ...release, move: { kind: 'settle', field, ...values } };
   const base = state.base ?? adoptValues(service, mirror).base;
   if (previous !== undefined && staysHeld(previous, base, mirror, service)) return { held: true };
-  const decided = applyPolicy(policy, field, verdict);
+  const isPulled = verdict === 'conflict' && isSetAnew(previous, mirror, service);
+  const decided = isPulled ? 'pull' : applyPolicy(policy, field, verdict);
   if (decided === 'conflict') {
     const detail = 'both sides changed it since they last agreed';
     return { hold: { field, reason: 'conflict', detail, ...values } };

@@ -217,10 +217,30 @@ describe('a name that an update of ours emptied', () => {
     });
   });
 
-  it('is set by somebody else in the meantime: the web app and the mirror are in conflict, or agree', () => {
+  it.each(policies)('is pulled where somebody has set another since ($name)', (policy) => {
     const state = harmed(base.name, 'guessed');
-    const set = (name: string) => ({ ...state, service: { ...shown, name } });
-    expect(planUser(set('Eva Borg'), member, holdAll).holds).toMatchObject([{ service: 'Eva Borg' }]);
-    expect(planUser(set('Anne Berg'), member, holdAll).moves).toMatchObject([{ kind: 'settle' }]);
+    const set = (name: string, mirror = row) => ({ ...state, mirror, service: { ...shown, name } });
+    const plan = planUser(set('Eva Borg'), member, policy);
+    expect(plan).toMatchObject({
+      moves: [{ kind: 'pull' }],
+      holds: [],
+      patch: {},
+      releases: ['name'],
+      write: { mirror: { name: splitName('Eva Borg') }, base: { joined: 'Eva Borg' } },
+    });
+    expect(planUser(set('Anne Berg'), member, policy).moves).toMatchObject([{ kind: 'settle' }]);
+  });
+
+  it('is in conflict where it was edited since, or what is set is a piece of it', () => {
+    const state = harmed(base.name, 'guessed');
+    const set = (name: string, mirror = row) => ({ ...state, mirror, service: { ...shown, name } });
+    expect(planUser(set('Eva Borg', { ...row, ...robin }), member, holdAll).holds).toMatchObject([
+      { service: 'Eva Borg' },
+    ]);
+    expect(planUser(set('Berg'), member, holdAll).holds).toMatchObject([{ service: 'Berg' }]);
+    const held = state.held.map((hold) => ({ ...hold, base: robin.name }));
+    expect(planUser({ ...set('Eva Borg'), held }, member, holdAll).holds).toMatchObject([
+      { service: 'Eva Borg' },
+    ]);
   });
 });
