@@ -212,6 +212,36 @@ describe.each(servers())('the lease on $name', (server) => {
     await taken?.release();
   });
 
+  it('of a dead holder is not taken from the one who was faster', async () => {
+    await takeLease(database.db, 'faster', { ttlMs: 60_000 });
+    await sql`update sync.leases set process = '1', pid = 4194304 where team = 'faster'`.execute(
+      other.kysely,
+    );
+    // Whoever wants this one connection gets it in turn: the read of the slower one, what is done here, its write.
+    const slow = createDatabase<unknown>({ url: database.url, maxConnections: 1 });
+    try {
+      const queued: { slower?: Promise<unknown>; between?: Promise<Lease> } = {};
+      await slow.transaction(async (tx) => {
+        await sql`select 1`.execute(tx);
+        queued.slower = takeLease(slow, 'faster', { ttlMs: 60_000 }).catch((error: unknown) => error);
+        // An answer from the server: the read stands in the queue by now.
+        await sql`select 1`.execute(tx);
+        queued.between = slow.transaction(async (turn) => {
+          const { rows } = await sql<{ pid: bigint }>`
+            select pid from sync.leases where team = 'faster'`.execute(turn);
+          expect(rows).toEqual([{ pid: 4194304n }]);
+          return await takeLease(other, 'faster', { ttlMs: 60_000 });
+        });
+      });
+      const faster = await queued.between;
+      expect(await queued.slower).toMatchObject({ code: 'lease-held' });
+      await faster?.check();
+      await faster?.release();
+    } finally {
+      await slow.close();
+    }
+  });
+
   it('of a dead holder lasts no longer than its own length when the clock was set back', async () => {
     const ttlMs = 1_000;
     const dead = await takeLease(database.db, 'set back', { ttlMs });
