@@ -26,15 +26,19 @@ export function formatMoment(moment: Moment, digits: FractionDigits): string {
   return shown === '' ? `${seconds}Z` : `${seconds}.${shown}Z`;
 }
 
-const rfc3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?\d*([Zz]|[+-]\d{2}:\d{2})$/;
+const rfc3339 =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ]((?:[01]\d|2[0-3]):\d{2}:\d{2})(?:\.(\d{1,9}))?\d*([Zz]|[+-]\d{2}:\d{2}))?$/;
+
+/** `Date.parse` would take 30 February for a day of March. */
+function isDay(day: string): boolean {
+  const ms = Date.parse(day);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
+}
 
 /** The moment that an RFC 3339 text (or a bare date, UTC) names; undefined when it names none. */
 export function parseMoment(text: string): Moment | undefined {
-  const [, day, time, fraction = '', zone] = rfc3339.exec(text) ?? [];
-  if (day === undefined || time === undefined || zone === undefined) {
-    const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
-    return Number.isNaN(ms) ? undefined : { ms, nanos: 0 };
-  }
+  const [, day, time = '00:00:00', fraction = '', zone = 'Z'] = rfc3339.exec(text) ?? [];
+  if (day === undefined || !isDay(day)) return undefined;
   const padded = fraction.padEnd(9, '0');
   const ms = Date.parse(`${day}T${time}.${padded.slice(0, 3)}${zone.toUpperCase()}`);
   return Number.isNaN(ms) ? undefined : { ms, nanos: Number(padded.slice(3)) };

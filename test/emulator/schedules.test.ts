@@ -94,6 +94,29 @@ describe('scheduled messages', () => {
       }
     }));
 
+  it.each([
+    ['2099-02-29', '00:00:00', 400],
+    ['2099-02-30', '00:00:00', 400],
+    ['2099-02-31', '00:00:00', 400],
+    ['2099-04-31', '00:00:00', 400],
+    ['2099-12-32', '00:00:00', 400],
+    ['2099-13-01', '00:00:00', 400],
+    ['2099-00-01', '00:00:00', 400],
+    ['2099-01-00', '00:00:00', 400],
+    ['2099-01-01', '24:00:00', 400],
+    ['2099-02-28', '23:45:00', 200],
+    ['2096-02-29', '00:00:00', 200],
+    ['2099-12-31', '23:45:00', 200],
+  ])('are due only on a day and at a time that there is: %s %s', (day, time, status) =>
+    withEmulator({}, async (emulator) => {
+      for (const zone of ['Z', '+00:00', '-05:30', '+14:00'])
+        expect([zone, await create(emulator, { execute_at: `${day}T${time}${zone}` })]).toMatchObject([
+          zone,
+          { status },
+        ]);
+    }),
+  );
+
   it('take every target family, other offsets, and anything when the rules are off', () =>
     withEmulator({}, async (emulator) => {
       const none = { conversation_id: undefined };
