@@ -1,0 +1,450 @@
+import { CompiledQuery, sql as text } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { applyResults, markSent, openIntents, readIntents } from '../../src/mirror/intents.ts';
+import type { Hold, Intent, IntentResult, Move, UserPlan } from '../../src/model/change.ts';
+import type { Id } from '../../src/model/id.ts';
+import type { Field, UserPatch } from '../../src/model/user.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const teamId = 41n;
+let database: TestDatabase<unknown>;
+let other: Database<unknown>;
+let runId = 0n;
+const query = async (statement: string) =>
+  (await database.db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(statement))).rows;
+/** As musterd writes: the triggers that look at edits let it pass. */
+const write = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) =>
+  database.db.transaction(async (tx) => {
+    await text`select set_config('musterd.writing', 'on', true)`.execute(tx);
+    return await work(tx);
+  });
+const force = (statement: string) => write((tx) => tx.executeQuery(CompiledQuery.raw(statement)));
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  other = createDatabase<unknown>({ url: database.url, applicationName: 'musterd test' });
+  await query(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
+  const [run] = await query(
+    `insert into sync.runs (team, team_id, command) values ('north', 41, 'reconcile') returning run_id`,
+  );
+  runId = run?.['run_id'] as bigint;
+});
+afterAll(async () => {
+  await other.close();
+  await database.close();
+});
+/** All four values of user 1 were agreed on, and edited since: in both teams, of which one must not be touched. */
+beforeEach(async () => {
+  await force(
+    'delete from mirror.users; delete from sync.user_base; delete from sync.changes; delete from sync.held_fields',
+  );
+  for (const team of [41, 42])
+    for (const id of [1, 2]) {
+      await force(`insert into mirror.users (team_id, id, name, first_name, last_name, name_split, email, phone, role_id,
+          resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
+        values (${team}, ${id}, 'Anne Berg', 'Robin', 'Doe', 'guessed', 'robin${id}@example.com', '15550177', 9, true,
+          '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '{"from": "before"}')`);
+      await query(`insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+        values (${team}, ${id}, 'Anne Berg', 'Anne', 'Berg', 'anne@example.com', '15550100', 3)`);
+    }
+});
+
+const run = () => ({ teamId, runId });
+const robin = (id: Id = 1n) => ({
+  name: { first: 'Robin', last: 'Doe' },
+  email: `robin${id}@example.com`,
+  phone: '15550177',
+  roleId: 9n,
+});
+const agreedBefore = {
+  name: { first: 'Anne', last: 'Berg' },
+  email: 'anne@example.com',
+  phone: '15550100',
+  roleId: 3n,
+};
+const planOf = (patch: UserPatch, more: Partial<UserPlan> = {}): UserPlan => ({
+  id: 1n,
+  presence: 'merge',
+  moves: [],
+  holds: [],
+  releases: [],
+  held: [],
+  patch,
+  write: null,
+  ...more,
+});
+const open = (plans: readonly UserPlan[], approved: readonly Id[] = []) =>
+  write((tx) => openIntents(tx, run(), plans, new Set(approved)));
+const ledger = () =>
+  query(
+    'select user_id, state, outcome, request_id, closed_at is not null as is_over from sync.changes order by 1',
+  );
+const mirrored = async (id = 1, team = 41) =>
+  (
+    await query(`select first_name, last_name, name_split, email, phone, role_id, name, raw ->> 'from' as raw,
+      concat_ws(' ', created_at::date, updated_at::date, user_created_at::date, user_updated_at::date) as times
+      from mirror.users where team_id = ${team} and id = ${id}`)
+  )[0];
+const agreed = async (id = 1, team = 41) =>
+  (
+    await query(`select name, first_name, last_name, email, phone, role_id from sync.user_base
+      where team_id = ${team} and id = ${id}`)
+  )[0];
+
+describe('what is about to be sent', () => {
+  it('is written down with what was agreed on and what the service showed, as an open push', async () => {
+    const move = (field: Field, service: Move['service']): Move => ({
+      kind: 'push',
+      field,
+      base: agreedBefore[field],
+      mirror: robin()[field],
+      service,
+    });
+    const moves = [
+      move('name', 'Anna Berg'),
+      move('email', ''),
+      move('phone', undefined),
+      move('roleId', 5n),
+    ];
+    const [intent, ...more] = await open([planOf(robin(), { moves })]);
+    expect(more).toEqual([]);
+    expect(intent).toMatchObject({
+      userId: 1n,
+      sent: robin(),
+      base: { ...agreedBefore, joined: 'Anne Berg' },
+      before: { ...agreedBefore, name: { first: 'Anna', last: 'Berg' }, email: null, roleId: 5n },
+      hasLeft: false,
+    });
+    expect(
+      await query('select team_id, user_id, run_id, kind, state, approved, base, new from sync.changes'),
+    ).toEqual([
+      {
+        team_id: teamId,
+        user_id: 1n,
+        run_id: runId,
+        kind: 'push',
+        state: 'open',
+        approved: false,
+        base: { name: agreedBefore.name, email: agreedBefore.email, phone: agreedBefore.phone, role_id: 3 },
+        new: { name: robin().name, email: robin().email, phone: robin().phone, role_id: 9 },
+      },
+    ]);
+    expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ userId: 1n, sent: robin() }]);
+    expect(await readIntents(database.db.kysely, 42n)).toEqual([]);
+  });
+
+  it('has only of its own fields what was agreed on', async () => {
+    await open([planOf({ phone: '15550177' })]);
+    expect(await query('select base, new from sync.changes')).toEqual([
+      { base: { phone: '15550100' }, new: { phone: '15550177' } },
+    ]);
+  });
+
+  it('is approved for the users of whom a person said so, and for nobody else', async () => {
+    await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, { id: 2n })], [2n]);
+    expect(await query('select user_id, approved from sync.changes order by 1')).toEqual([
+      { user_id: 1n, approved: false },
+      { user_id: 2n, approved: true },
+    ]);
+  });
+
+  const edits: Readonly<Record<string, string>> = {
+    'first name': `first_name = 'Robyn'`,
+    'last name': `last_name = 'Dow'`,
+    email: `email = 'later@example.com'`,
+    phone: `phone = '15550178'`,
+    'no phone': 'phone = null',
+    role: 'role_id = 10',
+  };
+  it.each(Object.entries(edits))(
+    'is left out where the mirror has another value by now: %s',
+    async (_, edit) => {
+      await query(`update mirror.users set ${edit} where team_id = 41 and id = 1`);
+      expect(await open([planOf(robin()), planOf(robin(2n), { id: 2n })])).toMatchObject([{ userId: 2n }]);
+      expect(await ledger()).toMatchObject([{ user_id: 2n }]);
+    },
+  );
+
+  it('is sent though another field has changed, and an emptied phone as well', async () => {
+    await query(`update mirror.users set phone = null where team_id = 41 and id = 1`);
+    expect(await open([planOf({ email: robin().email })])).toHaveLength(1);
+    await query('delete from sync.changes');
+    expect(await open([planOf({ phone: null })])).toMatchObject([{ sent: { phone: null } }]);
+  });
+
+  it.each([
+    ['is gone', 'update mirror.users set gone_at = now() where id = 1'],
+    ['has no row', 'delete from mirror.users where team_id = 41 and id = 1'],
+    ['has no base', 'delete from sync.user_base where team_id = 41 and id = 1'],
+  ])('is left out where the user %s', async (_, change) => {
+    await force(change);
+    expect(await open([planOf(robin())])).toEqual([]);
+    expect(await ledger()).toEqual([]);
+  });
+
+  it('is left out where a push of that user is open already, in this team alone', async () => {
+    await query(`insert into sync.changes (team_id, user_id, run_id, kind, state)
+      values (42, 1, ${runId}, 'push', 'open'), (41, 1, ${runId}, 'push', 'closed')`);
+    expect(await open([planOf({ roleId: 9n })])).toHaveLength(1);
+    expect(await open([planOf({ email: robin().email })])).toEqual([]);
+  });
+
+  it('has left when that is noted, of those users alone', async () => {
+    await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, { id: 2n })]);
+    await query(`insert into sync.changes (team_id, user_id, run_id, kind, state)
+      values (42, 2, ${runId}, 'push', 'open'), (41, 2, ${runId}, 'push', 'closed')`);
+    await query(`update sync.changes set opened_at = now() - interval '1 hour'`);
+    await write((tx) => markSent(tx, teamId, [2n]));
+    const intents = await readIntents(database.db.kysely, teamId);
+    expect(intents.map(({ userId, hasLeft }) => [userId, hasLeft])).toEqual([
+      [1n, false],
+      [2n, true],
+    ]);
+    expect(intents.map(({ ageMs }) => ageMs >= 3_600_000)).toEqual([true, false]);
+    expect(await query('select count(*)::int as count from sync.changes where sent_at is not null')).toEqual([
+      { count: 1 },
+    ]);
+  });
+});
+
+/** What the service shows of these values, in bytes of its own. */
+const taken = {
+  name: { first: 'Robin', last: 'D.' },
+  email: 'ROBIN@example.com',
+  phone: '+15550177',
+  roleId: 11n,
+};
+const inMirror = {
+  first_name: 'Robin',
+  last_name: 'Doe',
+  email: 'robin1@example.com',
+  phone: '15550177',
+  role_id: 9n,
+};
+const inBase = {
+  first_name: 'Anne',
+  last_name: 'Berg',
+  email: 'anne@example.com',
+  phone: '15550100',
+  role_id: 3n,
+};
+const takenInSql = {
+  first_name: 'Robin',
+  last_name: 'D.',
+  email: 'ROBIN@example.com',
+  phone: '+15550177',
+  role_id: 11n,
+};
+const newer = {
+  createdAt: '2026-02-01T00:00:00Z',
+  updatedAt: '2026-02-02T00:00:00Z',
+  userCreatedAt: '2026-02-03T00:00:00Z',
+  userUpdatedAt: '2026-02-04T00:00:00Z',
+};
+const timesBefore = '2026-01-01 2026-01-02 2026-01-03 2026-01-04';
+const all = { name: 'confirmed', email: 'confirmed', phone: 'confirmed', roleId: 'confirmed' } as const;
+const resultOf = (intent: Intent, more: Partial<IntentResult> = {}): IntentResult => ({
+  intent,
+  outcomes: all,
+  seen: { id: intent.userId, raw: { from: 'now' }, ...newer },
+  taken,
+  joined: 'Robin  D.',
+  holds: [],
+  harmed: false,
+  closed: true,
+  requestId: 'request-1',
+  ...more,
+});
+const apply = (...results: readonly IntentResult[]) => write((tx) => applyResults(tx, run(), results));
+const opened = async (id: Id = 1n): Promise<Intent> => {
+  const [intent] = await open([planOf(robin(id), { id })]);
+  if (intent === undefined) throw new Error('nothing to send');
+  return intent;
+};
+
+describe('what is confirmed', () => {
+  it('is taken into mirror and base with the bytes of the service, in that team alone', async () => {
+    expect(await apply(resultOf(await opened()))).toEqual([]);
+    expect(await mirrored()).toEqual({
+      ...takenInSql,
+      name: 'Robin  D.',
+      name_split: 'known',
+      raw: 'now',
+      times: '2026-02-01 2026-02-02 2026-02-03 2026-02-04',
+    });
+    expect(await agreed()).toEqual({ ...takenInSql, name: 'Robin  D.' });
+    for (const [id, team] of [
+      [2, 41],
+      [1, 42],
+    ] as const) {
+      expect(await mirrored(id, team)).toMatchObject({ last_name: 'Doe', times: timesBefore, raw: 'before' });
+      expect(await agreed(id, team)).toEqual({ ...inBase, name: 'Anne Berg' });
+    }
+    expect(await ledger()).toEqual([
+      {
+        user_id: 1n,
+        state: 'closed',
+        is_over: true,
+        request_id: 'request-1',
+        outcome: { name: 'confirmed', email: 'confirmed', phone: 'confirmed', role_id: 'confirmed' },
+      },
+    ]);
+  });
+
+  const later: readonly (readonly [string, string, Partial<typeof inMirror>, readonly string[]])[] = [
+    ['first name', `first_name = 'Robyn'`, { first_name: 'Robyn' }, ['first_name', 'last_name']],
+    ['last name', `last_name = 'Dow'`, { last_name: 'Dow' }, ['first_name', 'last_name']],
+    ['email', `email = 'later@example.com'`, { email: 'later@example.com' }, ['email']],
+    ['phone', `phone = '15550178'`, { phone: '15550178' }, ['phone']],
+    ['role', 'role_id = 10', { role_id: 10n }, ['role_id']],
+  ];
+  it.each(later)(
+    'stays in the mirror as it was edited while the request was on its way: %s',
+    async (_, edit, edited, kept) => {
+      const intent = await opened();
+      await query(`update mirror.users set ${edit} where team_id = 41 and id = 1`);
+      await apply(resultOf(intent));
+      const stays = Object.fromEntries(
+        Object.entries({ ...inMirror, ...edited }).filter(([column]) => kept.includes(column)),
+      );
+      expect(await mirrored()).toMatchObject({ ...takenInSql, ...stays });
+      expect(await agreed()).toEqual({ ...takenInSql, name: 'Robin  D.' });
+    },
+  );
+
+  it('of a phone that was emptied meanwhile leaves it empty, and of an emptied one takes nothing else', async () => {
+    const intent = await opened();
+    await query('update mirror.users set phone = null where team_id = 41 and id = 1');
+    await apply(resultOf(intent));
+    expect(await mirrored()).toMatchObject({ ...takenInSql, phone: null });
+    const [empty] = await open([planOf({ phone: null })]);
+    if (empty === undefined) throw new Error('nothing to send');
+    await apply(resultOf(empty, { outcomes: { phone: 'confirmed' }, taken: { ...taken, phone: null } }));
+    expect(await agreed()).toMatchObject({ phone: null });
+  });
+
+  it.each<readonly [Field, readonly string[]]>([
+    ['name', ['first_name', 'last_name']],
+    ['email', ['email']],
+    ['phone', ['phone']],
+    ['roleId', ['role_id']],
+  ])('is that field and no other: %s', async (field, columns) => {
+    const outcomes = { name: 'changed', email: 'missing', phone: 'refused', roleId: 'unknown' } as const;
+    await apply(resultOf(await opened(), { outcomes: { ...outcomes, [field]: 'confirmed' }, closed: false }));
+    const took = Object.fromEntries(
+      Object.entries(takenInSql).filter(([column]) => columns.includes(column)),
+    );
+    const name = field === 'name' ? 'Robin  D.' : 'Anne Berg';
+    const split = field === 'name' ? 'known' : 'guessed';
+    expect(await mirrored()).toMatchObject({ ...inMirror, ...took, name, name_split: split });
+    expect(await agreed()).toEqual({ ...inBase, ...took, name });
+  });
+
+  it('leaves what stays unknown open, and is read so', async () => {
+    const outcomes = { ...all, phone: 'unknown' } as const;
+    await apply(resultOf(await opened(), { outcomes, closed: false, requestId: null }));
+    expect(await ledger()).toMatchObject([{ state: 'open', is_over: false, request_id: null }]);
+    expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ sent: { phone: '15550177' } }]);
+    const [intent] = await readIntents(database.db.kysely, teamId);
+    expect(Object.keys(intent?.sent ?? {})).toEqual(['phone']);
+  });
+});
+
+describe('what the service showed of the user', () => {
+  const shownWith = async (times: Partial<typeof newer>) => {
+    const seen = { id: 1n, raw: { from: 'now' }, ...newer, ...times };
+    await apply(resultOf(await opened(), { seen }));
+    // Values are confirmed by the answer itself, whatever its age.
+    expect(await mirrored()).toMatchObject(takenInSql);
+    return (await mirrored())?.['raw'];
+  };
+  it.each([
+    [
+      'older in one version',
+      { updatedAt: '2026-01-01T00:00:00Z', userUpdatedAt: '2026-01-04T00:00:00Z' },
+      'before',
+    ],
+    [
+      'older in the other',
+      { updatedAt: '2026-01-02T00:00:00Z', userUpdatedAt: '2026-01-03T00:00:00Z' },
+      'before',
+    ],
+    ['older in one and newer in the other', { updatedAt: '2026-01-01T00:00:00Z' }, 'now'],
+    ['as old', { updatedAt: '2026-01-02T00:00:00Z', userUpdatedAt: '2026-01-04T00:00:00Z' }, 'now'],
+  ])('is not taken over newer times: %s', async (_, times, raw) => {
+    expect(await shownWith(times)).toBe(raw);
+  });
+
+  it('is nothing where nobody saw it', async () => {
+    await apply(resultOf(await opened(), { seen: null, outcomes: { ...all, name: 'missing' } }));
+    expect(await mirrored()).toMatchObject({
+      last_name: 'Doe',
+      email: taken.email,
+      times: timesBefore,
+      raw: 'before',
+    });
+  });
+});
+
+describe('what is not confirmed', () => {
+  const none = { name: 'changed', email: 'ineffective', phone: 'refused', roleId: 'unsent' } as const;
+  const hold: Hold = {
+    field: 'email',
+    reason: 'refused',
+    base: 'anne@example.com',
+    mirror: 'robin1@example.com',
+    service: null,
+    detail: 'no such host',
+  };
+
+  it('leaves both sides alone, closes, and is held', async () => {
+    await apply(resultOf(await opened(), { outcomes: none, seen: null, holds: [hold] }));
+    expect(await mirrored()).toMatchObject({ ...inMirror, name: 'Anne Berg', times: timesBefore });
+    expect(await agreed()).toEqual({ ...inBase, name: 'Anne Berg' });
+    expect(await ledger()).toMatchObject([{ state: 'closed', outcome: { role_id: 'unsent' } }]);
+    expect(await query('select team_id, user_id, field, reason, run_id from sync.held_fields')).toEqual([
+      { team_id: teamId, user_id: 1n, field: 'email', reason: 'refused', run_id: runId },
+    ]);
+  });
+
+  it('takes a name that the update harmed into the base alone', async () => {
+    const intent = { ...(await opened()), sent: { email: robin().email } };
+    await apply(
+      resultOf(intent, {
+        outcomes: { email: 'confirmed' },
+        harmed: true,
+        taken: { ...taken, name: { first: '', last: '' } },
+        joined: '',
+      }),
+    );
+    expect(await mirrored()).toMatchObject({ first_name: 'Robin', last_name: 'Doe', name: 'Anne Berg' });
+    expect(await agreed()).toMatchObject({ name: '', first_name: '', last_name: '', email: taken.email });
+  });
+});
+
+describe('a row that cannot be written', () => {
+  it('is one that an editor holds: its push stays open, and others are not kept waiting', async () => {
+    const [one, two] = [await opened(), await opened(2n)];
+    await other.transaction(async (tx) => {
+      await text`select from mirror.users where team_id = 41 and id = 1 for update`.execute(tx);
+      expect(await apply(resultOf(one), resultOf(two))).toEqual([1n]);
+    });
+    expect(await mirrored()).toMatchObject(inMirror);
+    expect(await agreed()).toEqual({ ...inBase, name: 'Anne Berg' });
+    expect(await agreed(2)).toMatchObject(takenInSql);
+    expect(await ledger()).toMatchObject([
+      { user_id: 1n, state: 'open', outcome: {} },
+      { user_id: 2n, state: 'closed' },
+    ]);
+  });
+
+  it('is one that is there no longer: its push is closed as missing', async () => {
+    const intent = await opened();
+    await force('delete from mirror.users where team_id = 41 and id = 1');
+    expect(await apply(resultOf(intent))).toEqual([]);
+    const outcome = { name: 'missing', email: 'missing', phone: 'missing', role_id: 'missing' };
+    expect(await ledger()).toMatchObject([{ user_id: 1n, state: 'closed', is_over: true, outcome }]);
+    expect(await agreed()).toEqual({ ...inBase, name: 'Anne Berg' });
+  });
+});

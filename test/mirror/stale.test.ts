@@ -1,0 +1,86 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isOlder, noteStale } from '../../src/mirror/stale.ts';
+import { readDifferingUsers } from '../../src/mirror/users-read.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const teamId = 41n;
+let database: TestDatabase<unknown>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await database.db.transaction(async (tx) => {
+    await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+    await sql`insert into mirror.users (team_id, id, name, first_name, email, resolved, updated_at, user_updated_at)
+      values (${teamId}, 1, 'Anne', 'Anne', 'anne@example.com', true, '2026-03-02', '2026-03-02')`.execute(
+      tx,
+    );
+    await sql`insert into sync.user_base (team_id, id, name, first_name, last_name, email)
+      values (${teamId}, 1, 'Anne', 'Anne', '', 'anne@example.com')`.execute(tx);
+  });
+});
+afterAll(() => database.close());
+
+/** How two times stand to each other, the shown one first; `null` where one of them is not known. */
+type Order = '<' | '=' | '>' | null;
+const times: readonly (readonly [string | null, string | null, Order])[] = [
+  ['2026-03-01', '2026-03-02', '<'],
+  ['2026-03-02', '2026-03-02', '='],
+  ['2026-03-03', '2026-03-02', '>'],
+  [null, '2026-03-02', null],
+  ['2026-03-01', null, null],
+  [null, null, null],
+];
+const cases = times.flatMap((one) => times.map((other) => ({ one, other })));
+
+describe('a row', () => {
+  it.each(cases)('is older in one version and newer in none: $one.2 and $other.2', async ({ one, other }) => {
+    const { rows } = await sql<{ older: boolean }>`
+      select ${isOlder(sql`u`)} as older
+      from (select ${one[0]}::timestamptz as updated_at, ${other[0]}::timestamptz as user_updated_at) s,
+        (select ${one[1]}::timestamptz as updated_at, ${other[1]}::timestamptz as user_updated_at) u`.execute(
+      database.db.kysely,
+    );
+    const orders = [one[2], other[2]];
+    expect(rows).toEqual([{ older: orders.includes('<') && !orders.includes('>') }]);
+  });
+});
+
+describe('a user', () => {
+  const read = async (given: Partial<ServiceUser>) => {
+    const user = { id: 1n, name: 'Anne', email: 'anne@example.com', phone: null, roleId: null, raw: {} };
+    const [state] = await readDifferingUsers(database.db.kysely, teamId, [{ ...user, ...given }], new Map());
+    return state?.stale;
+  };
+  const [before, same, after] = ['2026-03-01T00:00:00Z', '2026-03-02T00:00:00Z', '2026-03-03T00:00:00Z'];
+
+  it.each([
+    ['an older version of other values', before, same, 'eva@example.com', true],
+    ['the other version older', same, before, 'eva@example.com', true],
+    ['an older version of the same values', before, same, 'anne@example.com', false],
+    ['the same version of other values', same, same, 'eva@example.com', false],
+    ['one version older and one newer', before, after, 'eva@example.com', false],
+  ])(
+    'of whom the service shows %s is not believed: %5$s',
+    async (_, updatedAt, userUpdatedAt, email, stale) => {
+      expect(await read({ updatedAt, userUpdatedAt, email })).toBe(stale);
+    },
+  );
+
+  it('is believed in the third pass, half an hour after the first', async () => {
+    const older = { updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' };
+    const note = () => database.db.transaction((tx) => noteStale(tx, teamId, [1n]));
+    const age = (minutes: number) =>
+      sql`update sync.stale_rows set since = now() - ${minutes} * interval '1 minute'`.execute(
+        database.db.kysely,
+      );
+    await note();
+    await age(31);
+    expect(await read(older)).toBe(true);
+    await note();
+    await age(29);
+    expect(await read(older)).toBe(true);
+    await age(31);
+    expect(await read(older)).toBe(false);
+  });
+});

@@ -1,0 +1,422 @@
+import { CompiledQuery, sql as text } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { writeHolds } from '../../src/mirror/holds.ts';
+import { applyUsers, forgetUsers } from '../../src/mirror/users-write.ts';
+import type { Hold, HoldReason, Presence, UserDetails, UserPlan, UserWrite } from '../../src/model/change.ts';
+import type { MirrorUser } from '../../src/model/user.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const teamId = 41n;
+const anne: MirrorUser = {
+  name: { first: 'Anne', last: 'Berg' },
+  split: 'known',
+  email: 'anne@example.com',
+  phone: '15550100',
+  roleId: 3n,
+};
+const eva: MirrorUser = {
+  name: { first: 'Eva', last: 'Dahl' },
+  split: 'guessed',
+  email: 'eva@example.com',
+  phone: '15550200',
+  roleId: 4n,
+};
+
+let database: TestDatabase<unknown>;
+let other: Database<unknown>;
+let runId = 0n;
+const query = async (statement: string) =>
+  (await database.db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(statement))).rows;
+/** As musterd writes: the triggers that look at edits let it pass. */
+const write = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) =>
+  database.db.transaction(async (tx) => {
+    await text`select set_config('musterd.writing', 'on', true)`.execute(tx);
+    return await work(tx);
+  });
+const force = (statement: string) => write((tx) => tx.executeQuery(CompiledQuery.raw(statement)));
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  other = createDatabase<unknown>({ url: database.url, applicationName: 'musterd test' });
+  await query(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
+  const [run] = await query(
+    `insert into sync.runs (team, team_id, command) values ('north', 41, 'reconcile') returning run_id`,
+  );
+  runId = run?.['run_id'] as bigint;
+});
+afterAll(async () => {
+  await other.close();
+  await database.close();
+});
+beforeEach(async () => {
+  const tables = [
+    'mirror.users',
+    'sync.user_base',
+    'sync.held_fields',
+    'sync.absences',
+    'sync.changes',
+    'sync.stale_rows',
+  ];
+  await force(tables.map((table) => `delete from ${table}`).join(';'));
+  // The same person of another team, whom no statement of this one may touch.
+  for (const team of [41, 42]) {
+    await force(`insert into mirror.users (team_id, id, name, first_name, last_name, name_split, email, phone, role_id,
+        role, resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
+      values (${team}, 1, 'Anne Berg', 'Anne', 'Berg', 'known', 'anne@example.com', '15550100', 3, 'agent', true,
+        '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '{"from": "before"}')`);
+    await query(`insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+      values (${team}, 1, 'Anne Berg', 'Anne', 'Berg', 'anne@example.com', '15550100', 3)`);
+  }
+});
+
+const details: UserDetails = {
+  createdAt: '2026-02-01T00:00:00Z',
+  updatedAt: '2026-02-02T00:00:00Z',
+  userCreatedAt: '2026-02-03T00:00:00Z',
+  userUpdatedAt: '2026-02-04T00:00:00Z',
+  raw: { from: 'now' },
+};
+const writeOf = (more: Partial<UserWrite> = {}): UserWrite => ({
+  id: 1n,
+  expected: anne,
+  mirror: eva,
+  observed: { name: 'Eva Dahl', role: 'owner', resolved: true, details },
+  base: { ...eva, joined: 'Eva Dahl' },
+  ...more,
+});
+const planOf = (more: Partial<UserPlan> = {}): UserPlan => ({
+  id: 1n,
+  presence: 'merge',
+  moves: [],
+  holds: [],
+  releases: [],
+  held: [],
+  patch: {},
+  write: writeOf(),
+  ...more,
+});
+const run = () => ({ teamId, runId });
+const apply = (...plans: readonly UserPlan[]) => write((tx) => applyUsers(tx, run(), plans));
+const mirrored = (id = 1, team = 41) =>
+  query(`select first_name, last_name, name_split, email, phone, role_id, name, role, resolved, gone_at,
+    updated_at::date::text as updated, raw from mirror.users where team_id = ${team} and id = ${id}`);
+const agreed = (id = 1, team = 41) =>
+  query(`select name, first_name, last_name, email, phone, role_id from sync.user_base
+    where team_id = ${team} and id = ${id}`);
+const evaInSql = {
+  first_name: 'Eva',
+  last_name: 'Dahl',
+  email: 'eva@example.com',
+  phone: '15550200',
+  role_id: 4n,
+};
+const anneInSql = {
+  first_name: 'Anne',
+  last_name: 'Berg',
+  email: 'anne@example.com',
+  phone: '15550100',
+  role_id: 3n,
+};
+
+describe('a row that is as it was read', () => {
+  it('is written with its base, in its team alone', async () => {
+    expect(await apply(planOf())).toEqual([]);
+    const seen = { name: 'Eva Dahl', role: 'owner', resolved: true, gone_at: null };
+    expect(await mirrored()).toEqual([
+      { ...evaInSql, ...seen, name_split: 'guessed', updated: '2026-02-02', raw: { from: 'now' } },
+    ]);
+    expect(await agreed()).toEqual([{ ...evaInSql, name: 'Eva Dahl' }]);
+    expect(await mirrored(1, 42)).toMatchObject([{ ...anneInSql, updated: '2026-01-02' }]);
+    expect(await agreed(1, 42)).toMatchObject([anneInSql]);
+  });
+
+  it('keeps its times and what else was said of it where nothing new is known', async () => {
+    const observed = { ...writeOf().observed, resolved: false, details: null };
+    await apply(planOf({ write: writeOf({ observed }) }));
+    expect(await mirrored()).toMatchObject([
+      { ...evaInSql, resolved: false, updated: '2026-01-02', raw: { from: 'before' } },
+    ]);
+  });
+
+  it('is made where there was none, with no value at all where the service has none', async () => {
+    const nobody: MirrorUser = {
+      ...eva,
+      name: { first: '', last: '' },
+      email: null,
+      phone: null,
+      roleId: null,
+    };
+    const plan = planOf({
+      id: 2n,
+      presence: 'adopt',
+      write: writeOf({ id: 2n, expected: null, mirror: nobody, base: { ...nobody, joined: '' } }),
+    });
+    expect(await apply(plan)).toEqual([]);
+    const values = { first_name: '', last_name: '', email: null, phone: null, role_id: null };
+    expect(await mirrored(2)).toMatchObject([{ ...values, updated: '2026-02-02' }]);
+    expect(await agreed(2)).toEqual([{ ...values, name: '' }]);
+    // It is told from a row that holds something.
+    const changed = { ...nobody, phone: '15550300' };
+    const again = (expected: MirrorUser) =>
+      planOf({ id: 2n, write: writeOf({ id: 2n, expected, mirror: changed }) });
+    expect(await apply(again({ ...nobody, email: 'somebody@example.com' }))).toEqual([2n]);
+    expect(await apply(again(nobody))).toEqual([]);
+    expect(await mirrored(2)).toMatchObject([{ ...values, phone: '15550300' }]);
+  });
+
+  it('leaves a base alone that has these values already, and writes one that has any other', async () => {
+    await force("update sync.user_base set agreed_at = now() - interval '1 day'");
+    const base = { ...anne, joined: 'Anne Berg' };
+    const days = () =>
+      query(
+        'select current_date - agreed_at::date as days from sync.user_base where team_id = 41 and id = 1',
+      );
+    await apply(planOf({ write: writeOf({ base }) }));
+    expect(await days()).toEqual([{ days: 1 }]);
+    await apply(planOf({ write: writeOf({ expected: eva, base: { ...base, joined: 'Anne  Berg' } }) }));
+    expect(await days()).toEqual([{ days: 0 }]);
+  });
+});
+
+describe('a row that is not as it was read', () => {
+  const untouched = async () => {
+    expect(await agreed()).toMatchObject([anneInSql]);
+    expect(await query('select * from sync.changes')).toEqual([]);
+    expect(await query('select field from sync.held_fields')).toEqual([]);
+    expect(await query('select id from sync.absences')).toEqual([{ id: 1n }]);
+    expect(await query('select id from sync.stale_rows')).toEqual([{ id: 1n }]);
+  };
+  const hold: Hold = {
+    field: 'name',
+    reason: 'conflict',
+    base: null,
+    mirror: null,
+    service: null,
+    detail: '',
+  };
+  const full = planOf({
+    moves: [{ kind: 'pull', field: 'email', base: 'a', mirror: 'a', service: 'b' }],
+    holds: [hold],
+  });
+  const edits = {
+    first_name: `first_name = 'Anna'`,
+    last_name: `last_name = 'Borg'`,
+    name_split: `name_split = 'guessed'`,
+    email: `email = 'anna@example.com'`,
+    phone: `phone = '15550101'`,
+    'no phone': 'phone = null',
+    role_id: 'role_id = 5',
+  };
+  beforeEach(async () => {
+    await query(
+      `insert into sync.absences (team_id, resource, id, missing_since) values (41, 'users', 1, now())`,
+    );
+    await query('insert into sync.stale_rows (team_id, id) values (41, 1)');
+  });
+
+  it.each(Object.entries(edits))('since %s was edited is left as it is', async (_, edit) => {
+    await query(`update mirror.users set ${edit} where team_id = 41`);
+    const before = await mirrored();
+    expect(await apply(full)).toEqual([1n]);
+    expect(await mirrored()).toEqual(before);
+    await untouched();
+  });
+
+  it('since an editor holds it is left as it is, and does not keep others waiting', async () => {
+    await apply(
+      planOf({ id: 2n, presence: 'adopt', write: writeOf({ id: 2n, expected: null, mirror: anne }) }),
+    );
+    await query('delete from sync.changes');
+    await other.transaction(async (tx) => {
+      await text`select from mirror.users where team_id = 41 and id = 1 for update`.execute(tx);
+      const second = planOf({ id: 2n, write: writeOf({ id: 2n }) });
+      expect(await apply(full, second)).toEqual([1n]);
+    });
+    expect(await mirrored()).toMatchObject([anneInSql]);
+    expect(await mirrored(2)).toMatchObject([evaInSql]);
+    await untouched();
+  });
+
+  it('since it is there by now, or no longer, is left as it is', async () => {
+    expect(await apply({ ...full, presence: 'adopt', write: writeOf({ expected: null }) })).toEqual([1n]);
+    await untouched();
+    expect(await apply(planOf({ id: 9n, write: writeOf({ id: 9n }) }))).toEqual([9n]);
+    expect(await mirrored(9)).toEqual([]);
+    expect(await agreed(9)).toEqual([]);
+  });
+});
+
+describe('whoever is shown', () => {
+  const presences: Readonly<Record<Presence, { readonly missing: boolean; readonly stale: boolean }>> = {
+    adopt: { missing: false, stale: false },
+    return: { missing: false, stale: false },
+    merge: { missing: false, stale: false },
+    unresolved: { missing: false, stale: true },
+    missing: { missing: true, stale: true },
+    forget: { missing: true, stale: true },
+    stranger: { missing: true, stale: true },
+    waiting: { missing: true, stale: true },
+  };
+
+  it('is gone no longer', async () => {
+    await force('update mirror.users set gone_at = now() where id = 1');
+    await apply(planOf({ presence: 'return' }));
+    expect(await mirrored()).toMatchObject([{ ...evaInSql, gone_at: null }]);
+    expect(await mirrored(1, 42)).toMatchObject([{ gone_at: expect.any(Date) as Date }]);
+  });
+
+  it.each(Object.entries(presences))('as %s is missing, or older, no longer: %j', async (presence, left) => {
+    await query(`insert into sync.absences (team_id, resource, id, missing_since)
+      values (41, 'users', 1, now()), (41, 'users', 2, now()), (41, 'tags', 1, now()), (42, 'users', 1, now())`);
+    await query('insert into sync.stale_rows (team_id, id) values (41, 1), (41, 2), (42, 1)');
+    await apply(planOf({ presence: presence as Presence, write: null }));
+    expect(await query('select team_id, resource, id from sync.absences order by 1, 2, 3')).toEqual([
+      { team_id: 41n, resource: 'tags', id: 1n },
+      ...(left.missing ? [{ team_id: 41n, resource: 'users', id: 1n }] : []),
+      { team_id: 41n, resource: 'users', id: 2n },
+      { team_id: 42n, resource: 'users', id: 1n },
+    ]);
+    expect(await query('select team_id, id from sync.stale_rows order by 1, 2')).toEqual([
+      ...(left.stale ? [{ team_id: 41n, id: 1n }] : []),
+      { team_id: 41n, id: 2n },
+      { team_id: 42n, id: 1n },
+    ]);
+  });
+});
+
+describe('a held field', () => {
+  const holdOf = (reason: HoldReason, mirror = 'new'): Hold => ({
+    field: 'email',
+    reason,
+    base: 'new',
+    mirror,
+    service: 'new',
+    detail: 'new',
+  });
+  const held = () =>
+    query(
+      'select team_id, field, reason, mirror_value, detail, until, run_id from sync.held_fields order by 1, 2',
+    );
+  const before = (reason: HoldReason, until: string) =>
+    query(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until)
+      values (41, 1, 'email', '${reason}', '"old"', '"old"', '"old"', 'old', ${until})`);
+  const ahead = `now() + interval '1 hour'`;
+  const past = `now() - interval '1 hour'`;
+
+  /** What was held, until when, what is held now, with which value of the mirror: which of both stands. */
+  const cases: readonly (readonly [HoldReason, string, HoldReason, string, 'old' | 'new'])[] = [
+    ['asked', ahead, 'conflict', 'new', 'old'],
+    ['asked', ahead, 'rejected', 'new', 'old'],
+    ['asked', past, 'conflict', 'new', 'new'],
+    ['rejected', 'null', 'brake', 'old', 'old'],
+    ['rejected', 'null', 'brake', 'new', 'new'],
+    ['rejected', 'null', 'rejected', 'old', 'new'],
+    ['conflict', 'null', 'brake', 'old', 'new'],
+    ['refused', ahead, 'brake', 'old', 'new'],
+  ];
+  it.each(cases)(
+    '%s until %s and then %s over %s: the %5$s one stands',
+    async (was, until, now, mirror, stands) => {
+      await before(was, until);
+      await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: holdOf(now, mirror) }]));
+      const old = { reason: was, mirror_value: 'old', detail: 'old', run_id: null };
+      const one = { reason: now, mirror_value: mirror, detail: 'new', until: null, run_id: runId };
+      expect(await held()).toMatchObject([stands === 'old' ? old : one]);
+    },
+  );
+
+  it.each([
+    ['asked', ahead, true],
+    ['asked', past, false],
+    ['conflict', 'null', false],
+    ['conflict', ahead, false],
+  ] as const)('%s until %s stays when its values change: %s', async (reason, until, stays) => {
+    await before(reason, until);
+    await query(`insert into sync.held_fields (team_id, user_id, field, reason)
+      values (41, 1, 'phone', 'conflict'), (41, 2, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
+    await apply(planOf({ releases: ['email'], write: null }));
+    const left = (await query('select team_id, user_id, field from sync.held_fields order by 1, 2, 3')).map(
+      (row) => Object.values(row).join(' '),
+    );
+    expect(left).toEqual([...(stays ? ['41 1 email'] : []), '41 1 phone', '41 2 email', '42 1 email']);
+  });
+
+  it('that ends and is held anew is held by the new reason', async () => {
+    await before('conflict', 'null');
+    await apply(planOf({ releases: ['email'], holds: [holdOf('brake')], write: null }));
+    expect(await held()).toMatchObject([{ reason: 'brake', detail: 'new' }]);
+  });
+});
+
+describe('the ledger', () => {
+  const rows = () => query('select kind, state, base, old, new from sync.changes order by change_id');
+  const move = (kind: 'pull' | 'settle' | 'push', field: 'email' | 'phone' | 'roleId') =>
+    ({
+      kind,
+      field,
+      base: `base of ${field}`,
+      mirror: `mirror of ${field}`,
+      service: `service of ${field}`,
+    }) as const;
+
+  it('has what was replaced and what replaced it, by kind, and nothing of a push', async () => {
+    await apply(planOf({ moves: [move('pull', 'email'), move('settle', 'phone'), move('push', 'roleId')] }));
+    expect(await rows()).toEqual([
+      {
+        kind: 'pull',
+        state: 'closed',
+        base: { email: 'base of email' },
+        old: { email: 'mirror of email' },
+        new: { email: 'eva@example.com' },
+      },
+      {
+        kind: 'settle',
+        state: 'closed',
+        base: { phone: 'base of phone' },
+        old: { phone: 'mirror of phone' },
+        new: { phone: '15550200' },
+      },
+    ]);
+  });
+
+  it('has whoever is taken in, and whoever comes back with what the row had', async () => {
+    const inLedger = ({ name, email, phone, roleId }: MirrorUser) => ({
+      name,
+      email,
+      phone,
+      role_id: Number(roleId),
+    });
+    await apply(planOf({ presence: 'return' }));
+    await apply(planOf({ id: 2n, presence: 'adopt', write: writeOf({ id: 2n, expected: null }) }));
+    expect(await rows()).toEqual([
+      { kind: 'adopt', state: 'closed', base: {}, old: inLedger(anne), new: inLedger(eva) },
+      { kind: 'adopt', state: 'closed', base: {}, old: {}, new: inLedger(eva) },
+    ]);
+  });
+});
+
+describe('whoever is forgotten', () => {
+  it('leaves nothing behind but a line of the ledger, in that team alone', async () => {
+    for (const team of [41, 42]) {
+      await query(
+        `insert into sync.held_fields (team_id, user_id, field, reason) values (${team}, 1, 'email', 'gone')`,
+      );
+      await query(`insert into sync.absences (team_id, resource, id, missing_since)
+        values (${team}, 'users', 1, now()), (${team}, 'tags', 1, now())`);
+      await query(`insert into sync.stale_rows (team_id, id) values (${team}, 1)`);
+    }
+    await write((tx) => forgetUsers(tx, run(), [1n]));
+    const left = await query(`
+      select 'base' as what, team_id from sync.user_base union all select 'held', team_id from sync.held_fields
+      union all select resource, team_id from sync.absences union all select 'stale', team_id from sync.stale_rows
+      order by 2, 1`);
+    expect(left.map((row) => Object.values(row).join(' '))).toEqual([
+      'tags 41',
+      ...['base', 'held', 'stale', 'tags', 'users'].map((what) => `${what} 42`),
+    ]);
+    expect(await query('select team_id, user_id, kind from sync.changes')).toEqual([
+      { team_id: 41n, user_id: 1n, kind: 'forget' },
+    ]);
+  });
+});
