@@ -149,6 +149,19 @@ describe.each(servers())('the lease on $name', (server) => {
     await second.release();
   });
 
+  it('is not taken from a process of another host, another boot or another container, whatever runs here', async () => {
+    const first = await takeLease(database.db, 'remote', { ttlMs: 60_000 });
+    await sql`
+      update sync.leases set host = host || ' of another', process = '1', pid = 4194304, lease_id = gen_random_uuid()
+      where team = 'remote'`.execute(other.kysely);
+    await expect(takeLease(other, 'remote', { ttlMs: 60_000 })).rejects.toMatchObject({
+      code: 'lease-held',
+      message: expect.stringMatching(/process 4194304 on .+ of another, since/) as string,
+    });
+    expect(await expiry('remote')).toBeGreaterThan(30_000);
+    await first.release();
+  });
+
   it('is not asked for again and again by somebody who does not wait, while a transaction holds its row', async () => {
     const first = await takeLease(database.db, 'locked', { ttlMs: 60_000 });
     await other.transaction(async (tx) => {

@@ -55,14 +55,14 @@ describe('a user', () => {
   const [before, same, after] = ['2026-03-01T00:00:00Z', '2026-03-02T00:00:00Z', '2026-03-03T00:00:00Z'];
 
   it.each([
-    ['an older version of other values', before, same, 'eva@example.com', true],
-    ['the other version older', same, before, 'eva@example.com', true],
-    ['an older version of the same values', before, same, 'anne@example.com', false],
-    ['the same version of other values', same, same, 'eva@example.com', false],
-    ['one version older and one newer', before, after, 'eva@example.com', false],
+    ['an older version of other values', true, before, same, 'eva@example.com'],
+    ['the other version older', true, same, before, 'eva@example.com'],
+    ['an older version of the same values', false, before, same, 'anne@example.com'],
+    ['the same version of other values', false, same, same, 'eva@example.com'],
+    ['one version older and one newer', false, before, after, 'eva@example.com'],
   ])(
-    'of whom the service shows %s is not believed: %5$s',
-    async (_, updatedAt, userUpdatedAt, email, stale) => {
+    'of whom the service shows %s is not believed: %s',
+    async (_, stale, updatedAt, userUpdatedAt, email) => {
       expect(await read({ updatedAt, userUpdatedAt, email })).toBe(stale);
     },
   );

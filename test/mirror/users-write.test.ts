@@ -316,7 +316,7 @@ describe('a held field', () => {
     ['refused', ahead, 'brake', 'old', 'new'],
   ];
   it.each(cases)(
-    '%s until %s and then %s over %s: the %5$s one stands',
+    '%s until %s, and then %s over %s: the %s one stands',
     async (was, until, now, mirror, stands) => {
       await before(was, until);
       await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: holdOf(now, mirror) }]));

@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { isRunning, thisProcess } from '../../src/mirror/process-identity.ts';
+import { eventually } from '../support/eventually.ts';
+
+describe('a process of this host', () => {
+  it('runs while it is there, and is told from another one with the same number', () => {
+    const { pid, process: started, host } = thisProcess();
+    expect(pid).toBe(BigInt(process.pid));
+    expect(host).not.toBe('');
+    expect(started).toMatch(/^\d+$/);
+    expect(isRunning({ pid, process: started })).toBe(true);
+    expect(isRunning({ pid, process: `${started}0` })).toBe(false);
+    // Where its start could not be told, its number is all there is.
+    expect(isRunning({ pid, process: '' })).toBe(true);
+  });
+
+  it('runs though it is somebody else’s', () => {
+    expect(isRunning({ pid: 1n, process: '' })).toBe(true);
+  });
+
+  it('does not run once it has ended, nor while nobody has asked how it ended', async () => {
+    // The shell replaces itself, and the new program never asks about the child.
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 600'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const child = BigInt(line.toString().trim());
+    await eventually('the child has ended', () => !isRunning({ pid: child, process: '' }));
+    expect(isRunning({ pid: BigInt(parent.pid ?? 0), process: '' })).toBe(true);
+    const ended = once(parent, 'exit');
+    parent.kill('SIGKILL');
+    await ended;
+    expect(isRunning({ pid: BigInt(parent.pid ?? 0), process: '' })).toBe(false);
+  });
+});

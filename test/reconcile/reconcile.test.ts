@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import { MusterdError } from '../../src/errors.ts';
+import type { Id } from '../../src/model/id.ts';
+import type { GuardHistory, PlannedPush } from '../../src/model/plan.ts';
+import type { Team } from '../../src/model/team.ts';
+import type { UserPatch } from '../../src/model/user.ts';
+import { createFindings } from '../../src/reconcile/findings.ts';
+import { holdAll } from '../../src/reconcile/policy.ts';
+import type { ServicePort } from '../../src/reconcile/ports.ts';
+import { type ReconcileSettings, reconcile } from '../../src/reconcile/reconcile.ts';
+import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
+import { createServiceStandIn, refusal } from './service-stand-in.ts';
+import { makeState, member, shown } from './states.ts';
+
+const ids = Array.from({ length: 10 }, (_, i) => BigInt(i + 1));
+const valuesOf = (id: Id) => ({ email: `user${id}@example.com`, phone: `155501${id}`, roleId: 4n });
+const team: Team = {
+  id: 1n,
+  name: 'Team',
+  listSize: null,
+  members: ids.map((id) => ({ ...member, id })),
+  rejected: [],
+  raw: {},
+};
+const settings: ReconcileSettings = {
+  push: { batchSize: 25, quietPeriodMs: 600_000, maxTries: 3, sendDeadlineMs: 5_000 },
+  pageSize: 30,
+  absence: { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 },
+  scope: { baseUrl: 'https://service.example', filters: {} },
+  guard: {
+    maxRows: 5,
+    maxShare: 0.5,
+    maxSharePerDay: 1,
+    minPopulation: 5,
+    maxRoleChanges: 5,
+    maxDrift: 1,
+    adminRoleIds: [],
+  },
+  policy: holdAll,
+  segments: [{ name: 'all', filter: {} }] as unknown as ReconcileSettings['segments'],
+};
+
+/** A mirror and a service that agree on ten users, and whole runs between them. */
+function createStage(given: Partial<MirrorStandIn> = {}, says: Partial<ServicePort> = {}) {
+  const states = ids.map((id) => ({
+    ...makeState({ base: valuesOf(id), mirror: valuesOf(id), service: null }),
+    id,
+  }));
+  const done = () => Promise.resolve();
+  const service = Object.assign(
+    createServiceStandIn(ids.map((id) => ({ ...shown, ...valuesOf(id), id }))),
+    says,
+  );
+  const mirror = Object.assign(
+    createMirrorStandIn(states),
+    {
+      countPresentUsers: () => Promise.resolve(ids.length),
+      applyTeam: done,
+      applyRejectedRows: done,
+      applyAbsences: () => Promise.resolve([]),
+      applyContactCounts: done,
+    },
+    given,
+  );
+  const run = async (...groups: Parameters<typeof reconcile>[3] & object) => {
+    const findings = createFindings();
+    service.updates.length = 0;
+    await reconcile({ service, mirror, findings, monotonicMs: () => 0 }, team, settings, groups);
+    return findings;
+  };
+  return { service, mirror, run };
+}
+
+describe('what a run pushes', () => {
+  it('is nothing of a user whom an editor held when the others were written', async () => {
+    const { service, mirror, run } = createStage();
+    const { applyUsers } = mirror;
+    mirror.edit(1n, { email: 'robin1@example.com' });
+    mirror.edit(2n, { email: 'robin2@example.com' });
+    let calls = 0;
+    // Only that one time: right before the push the row is free again.
+    mirror.applyUsers = async (plans) => {
+      calls += 1;
+      if (calls > 1) return await applyUsers(plans);
+      await applyUsers(plans.filter(({ id }) => id !== 1n));
+      return [1n];
+    };
+    const { counts, reasons } = await run('users');
+    expect(service.updates).toEqual([new Map([[2n, { email: 'robin2@example.com' }]])]);
+    expect({ counts, reasons }).toMatchObject({
+      counts: { deferred: 1, pushed: 1 },
+      reasons: ['1 users were being edited and wait for the next run'],
+    });
+    expect((await run('users')).counts).toMatchObject({ pushed: 1 });
+    expect(service.updates).toEqual([new Map([[1n, { email: 'robin1@example.com' }]])]);
+  });
+
+  it('is nothing of a user whose row is held right before the push', async () => {
+    const { service, mirror, run } = createStage();
+    const { applyUsers } = mirror;
+    for (const id of [1n, 2n]) mirror.edit(id, { email: `robin${id}@example.com` });
+    let calls = 0;
+    mirror.applyUsers = async (plans) => {
+      calls += 1;
+      await applyUsers(plans);
+      return calls === 2 ? [1n] : [];
+    };
+    await run('users');
+    expect(service.updates).toEqual([new Map([[2n, { email: 'robin2@example.com' }]])]);
+  });
+
+  it('is nothing that was edited after the guard had looked', async () => {
+    const { service, mirror, run } = createStage();
+    const { applyUsers } = mirror;
+    mirror.edit(1n, { email: 'robin@example.com', phone: '15550177' });
+    mirror.edit(2n, { email: 'eva@example.com' });
+    mirror.applyUsers = (plans) => {
+      mirror.applyUsers = applyUsers;
+      mirror.edit(1n, { email: 'later@example.com' });
+      mirror.edit(2n, { roleId: 9n });
+      mirror.edit(3n, { email: 'new@example.com' });
+      return applyUsers(plans);
+    };
+    await run('users');
+    expect(service.updates).toEqual([
+      new Map<Id, UserPatch>([
+        [1n, { phone: '15550177' }],
+        [2n, { email: 'eva@example.com' }],
+      ]),
+    ]);
+    await run('users');
+    expect(service.updates).toEqual([
+      new Map<Id, UserPatch>([
+        [1n, { email: 'later@example.com' }],
+        [2n, { roleId: 9n }],
+        [3n, { email: 'new@example.com' }],
+      ]),
+    ]);
+  });
+
+  it('counts as approved where a person has let pass all that is sent of a user', async () => {
+    const { mirror, run } = createStage();
+    const approve = (id: Id, patch: UserPatch): PlannedPush => ({
+      userId: id,
+      name: '',
+      base: valuesOf(id),
+      patch,
+    });
+    const { readGuardHistory, openIntents } = mirror;
+    mirror.readGuardHistory = async (): Promise<GuardHistory> => ({
+      ...(await readGuardHistory()),
+      approved: [1n, 2n].map((id) => approve(id, { email: `robin${id}@example.com` })),
+    });
+    const asked: (readonly Id[])[] = [];
+    mirror.openIntents = (plans, approved) => {
+      asked.push([...approved]);
+      return openIntents(plans, approved);
+    };
+    for (const id of [1n, 2n, 3n]) mirror.edit(id, { email: `robin${id}@example.com` });
+    mirror.edit(2n, { phone: '15550177' });
+    expect((await run('users')).counts).toMatchObject({ pushed: 4 });
+    expect(asked).toEqual([[1n]]);
+  });
+
+  it('is nothing at all where the guard refuses the plan, and nothing is pulled then', async () => {
+    const { service, mirror, run } = createStage();
+    for (const id of ids.slice(0, 6)) mirror.edit(id, { email: `robin${id}@example.com` });
+    mirror.applyUsers = () => Promise.reject(new Error('written'));
+    const findings = await run('users', 'listings', 'counts');
+    expect(findings.refusal).toMatchObject({ users: 6, stopped: true, what: 'pushes' });
+    expect(service.updates).toEqual([]);
+  });
+});
+
+describe('a part of a run that the service does not answer', () => {
+  const parts = {
+    users: (error: Error) => ({ users: () => Promise.reject(error) }),
+    tags: (error: Error) => ({ tags: () => Promise.reject(error) }),
+    contact_fields: (error: Error) => ({ contactFields: () => Promise.reject(error) }),
+    'contact counts': (error: Error) => ({ contactCount: () => Promise.reject(error) }),
+  };
+  const empty = { status: 'complete', because: '', rows: [], rejected: [], pages: 1, learned: {} };
+  const listings = {
+    tags: () => Promise.resolve(empty),
+    contactFields: () => Promise.resolve(empty),
+    contactCount: () => Promise.resolve(1n),
+  } as unknown as Partial<ServicePort>;
+  const nothing = { added: 0, changed: 0, absent: [], population: 0 };
+  const written = {
+    readListingMemory: () => Promise.resolve({}),
+    applyListingMemory: () => Promise.resolve(),
+    applyTags: () => Promise.resolve(nothing),
+    applyContactFields: () => Promise.resolve(nothing),
+  } as unknown as Partial<MirrorStandIn>;
+  const groups = ['users', 'listings', 'counts'] as const;
+
+  it.each(Object.entries(parts))('makes it partial, and costs the others nothing: %s', async (_, says) => {
+    const { run } = createStage(written, { ...listings, ...says(refusal(500)) });
+    expect((await run(...groups)).reasons).toEqual([expect.stringContaining('answered 500')]);
+  });
+
+  it.each(Object.entries(parts))('ends it where our credentials are refused: %s', async (_, says) => {
+    const { run } = createStage(written, { ...listings, ...says(refusal(401)) });
+    await expect(run(...groups)).rejects.toMatchObject({ code: 'credentials' });
+  });
+
+  it.each(Object.entries(parts))('ends it where it is to stop: %s', async (_, says) => {
+    const { run } = createStage(written, { ...listings, ...says(new MusterdError('stopped', 'stopped')) });
+    await expect(run(...groups)).rejects.toMatchObject({ code: 'stopped' });
+  });
+});
