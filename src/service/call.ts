@@ -9,7 +9,7 @@ import type { Http } from './http.ts';
 import type { ParsedJson } from './json.ts';
 import { nameOperation, type Operation } from './operation.ts';
 import { type Outcome, serviceError } from './outcome.ts';
-import { type Rate, type Slot, sleepOrStop, stopped } from './rate.ts';
+import { type Rate, type Slot, sleepOrStop } from './rate.ts';
 import { nextStep, type RetrySettings } from './retry.ts';
 import type { Authorization, CredentialName, Remedy, Tokens } from './token.ts';
 
@@ -66,7 +66,6 @@ async function attempt(parts: Parts, call: Call, number: number): Promise<Attemp
   const { clock, tokens, rate, skew, onEvent } = parts;
   const operation = nameOperation(call.operation);
   const asked = clock.monotonicMs();
-  if (parts.signal?.aborted === true) throw stopped();
   const slot: Slot = await rate.acquire();
   let sent = false;
   try {

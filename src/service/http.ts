@@ -77,6 +77,7 @@ function readAuthorities(caFile: string): string[] {
 export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', settings: HttpSettings): Http {
   const pool = new Pool(base.origin, {
     connections: settings.concurrency,
+    // One request at a time: undici sends those anew that stand behind one that fails.
     pipelining: 1,
     allowH2: false,
     headersTimeout: settings.headersTimeoutMs,
@@ -184,13 +185,16 @@ function transfer(
     deadline.addEventListener('abort', onDeadline);
     pool.dispatch(options, {
       onRequestStart: (started) => {
+        // The deadline passed while there was no connection: the request is given up already.
+        if (over) {
+          started.abort(new Error('not to be sent'));
+          return;
+        }
         try {
-          // Too late, or undici would send again what it has sent before: neither may happen.
-          if (over || controller !== undefined) throw new Error('not to be sent');
           atStart?.();
           controller = started;
         } catch (error) {
-          if (controller === undefined) end(Promise.reject(error as Error));
+          end(Promise.reject(error as Error));
           started.abort(error as Error);
         }
       },

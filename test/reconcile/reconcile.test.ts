@@ -74,7 +74,7 @@ function createStage(given: Partial<MirrorStandIn> = {}, says: Partial<ServicePo
 describe('what a run pushes', () => {
   it('is nothing of a user whom an editor held when the others were written', async () => {
     const { service, mirror, run } = createStage();
-    const { applyUsers } = mirror;
+    const applyUsers = mirror.applyUsers.bind(mirror);
     mirror.edit(1n, { email: 'robin1@example.com' });
     mirror.edit(2n, { email: 'robin2@example.com' });
     let calls = 0;
@@ -97,7 +97,7 @@ describe('what a run pushes', () => {
 
   it('is nothing of a user whose row is held right before the push', async () => {
     const { service, mirror, run } = createStage();
-    const { applyUsers } = mirror;
+    const applyUsers = mirror.applyUsers.bind(mirror);
     for (const id of [1n, 2n]) mirror.edit(id, { email: `robin${id}@example.com` });
     let calls = 0;
     mirror.applyUsers = async (plans) => {
@@ -111,7 +111,7 @@ describe('what a run pushes', () => {
 
   it('is nothing that was edited after the guard had looked', async () => {
     const { service, mirror, run } = createStage();
-    const { applyUsers } = mirror;
+    const applyUsers = mirror.applyUsers.bind(mirror);
     mirror.edit(1n, { email: 'robin@example.com', phone: '15550177' });
     mirror.edit(2n, { email: 'eva@example.com' });
     mirror.applyUsers = (plans) => {
@@ -146,7 +146,8 @@ describe('what a run pushes', () => {
       base: valuesOf(id),
       patch,
     });
-    const { readGuardHistory, openIntents } = mirror;
+    const readGuardHistory = mirror.readGuardHistory.bind(mirror);
+    const openIntents = mirror.openIntents.bind(mirror);
     mirror.readGuardHistory = async (): Promise<GuardHistory> => ({
       ...(await readGuardHistory()),
       approved: [1n, 2n].map((id) => approve(id, { email: `robin${id}@example.com` })),

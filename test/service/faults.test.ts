@@ -11,6 +11,7 @@ import type { ServiceError } from '../../src/errors.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import type { Client } from '../../src/service/client.ts';
+import type { HttpSettings } from '../../src/service/http.ts';
 import { choosePauseMs, parseRetryAfter } from '../../src/service/retry-after.ts';
 import { eventually } from '../support/eventually.ts';
 import { createTlsGate } from '../support/tls-gate.ts';
@@ -819,7 +820,7 @@ afterAll(() => {
 });
 
 describe('R6 what is asked of a write when its connection stands', () => {
-  const openGate = async () => {
+  const openGate = async (http: Partial<HttpSettings> = {}) => {
     const server = await listenRaw((socket) => socket.write(updated));
     onClose(() => server.close());
     const gate = await createTlsGate(
@@ -827,7 +828,7 @@ describe('R6 what is asked of a write when its connection stands', () => {
       authority.issue({ host: '127.0.0.1' }),
     );
     onClose(() => gate.close());
-    return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile } }) };
+    return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile, ...http } }) };
   };
 
   test('R6 keeps the first byte from leaving when the handshake took too long', async () => {
@@ -846,6 +847,26 @@ describe('R6 what is asked of a write when its connection stands', () => {
     await client.updateUsers(patch);
     expect(server.requests).toHaveLength(1);
     expect(events.filter(({ kind }) => kind === 'request')).toHaveLength(1);
+  });
+
+  test('N22 is nothing any more where the deadline passed before: it is not sent, and ends nothing else', async () => {
+    const { client, server, gate } = await openGate({ totalDeadlineMs: 100, connectTimeoutMs: 60_000 });
+    gate.shut();
+    const asked: string[] = [];
+    const failed = failure(client.updateUsers(patch, { atStart: () => asked.push('late') }));
+    await eventually('it waits for the handshake', () => gate.waiting() === 1);
+    expect(await failed).toMatchObject({ phase: 'not-sent' });
+    gate.open();
+    const next = () => client.updateUsers(patch, { atStart: () => asked.push('next') });
+    // A busy machine needs longer than the deadline for some of them.
+    await eventually('the next one is answered', () =>
+      next().then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(asked).not.toContain('late');
+    expect(server.requests.length).toBeLessThanOrEqual(asked.length);
   });
 
   test('R6 is asked anew on a connection that stands already', async () => {
