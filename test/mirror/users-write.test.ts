@@ -298,7 +298,7 @@ describe('a held field', () => {
     query(
       'select team_id, field, reason, mirror_value, detail, until, run_id from sync.held_fields order by 1, 2',
     );
-  const before = (reason: HoldReason, until: string) =>
+  const heldBefore = (reason: HoldReason, until: string) =>
     query(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until)
       values (41, 1, 'email', '${reason}', '"old"', '"old"', '"old"', 'old', ${until})`);
   const ahead = `now() + interval '1 hour'`;
@@ -318,7 +318,7 @@ describe('a held field', () => {
   it.each(cases)(
     '%s until %s, and then %s over %s: the %s one stands',
     async (was, until, now, mirror, stands) => {
-      await before(was, until);
+      await heldBefore(was, until);
       await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: holdOf(now, mirror) }]));
       const old = { reason: was, mirror_value: 'old', detail: 'old', run_id: null };
       const one = { reason: now, mirror_value: mirror, detail: 'new', until: null, run_id: runId };
@@ -332,7 +332,7 @@ describe('a held field', () => {
     ['conflict', 'null', false],
     ['conflict', ahead, false],
   ] as const)('%s until %s stays when its values change: %s', async (reason, until, stays) => {
-    await before(reason, until);
+    await heldBefore(reason, until);
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'phone', 'conflict'), (41, 2, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
     await apply(planOf({ releases: ['email'], write: null }));
@@ -343,7 +343,7 @@ describe('a held field', () => {
   });
 
   it('that ends and is held anew is held by the new reason', async () => {
-    await before('conflict', 'null');
+    await heldBefore('conflict', 'null');
     await apply(planOf({ releases: ['email'], holds: [holdOf('brake')], write: null }));
     expect(await held()).toMatchObject([{ reason: 'brake', detail: 'new' }]);
   });

@@ -14,6 +14,8 @@ describe('the command line', () => {
     runMusterd(args, { ...environment(), ...env });
   beforeAll(async () => {
     stage = await createStage();
+    // So that each test finds a mirror, whichever ran before it.
+    await stage.run();
   });
   afterAll(() => stage.close());
 
