@@ -1,0 +1,76 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ROOT } from '../support/checkout.ts';
+
+/** Without line breaks inside of a sentence: a title may be broken over two lines. */
+const text = readFileSync(join(ROOT, 'docs', 'security.md'), 'utf8').replaceAll(/(?<!\|)\n +(?!\*)/g, ' ');
+const flat = text.replaceAll(/(?<![|\n])\n(?![\n|#*])/g, ' ');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+/** Every file that is named, with what is named after it: a title, or a name within it. */
+const files = [
+  ...flat.matchAll(/`((?:src|test|migrations|config)\/[\w./-]+|\.?[\w-]+\.(?:json|npmrc)|\.npmrc)`/g),
+].map(({ 1: path = '', 0: whole, index }) => ({ path, after: flat.slice(index + whole.length) }));
+const titled = files.filter(({ after }) => after.startsWith(' › '));
+const named = files.flatMap(({ path, after }) => {
+  const name = /^ `([^`]+)`/.exec(after)?.[1];
+  return name === undefined ? [] : [{ path, name }];
+});
+
+/** Whether a title stands in the source as one whole literal, and the text goes on behind it as after one. */
+function startsWithTitle(source: string, after: string): boolean {
+  const titles = [...source.matchAll(/(['"`])((?:(?!\1).)+)\1/g)].map(([, , title = '']) => title);
+  return titles.some(
+    (title) =>
+      title.length > 1 && after.startsWith(title) && /^(?:\)|<br>| \||,|$)/.test(after.slice(title.length)),
+  );
+}
+
+describe('docs/security.md', () => {
+  it('names files that are there', () => {
+    expect(files.length).toBeGreaterThan(60);
+    expect(files.filter(({ path }) => !existsSync(join(ROOT, path))).map(({ path }) => path)).toEqual([]);
+  });
+
+  it('names tests by titles that they have', () => {
+    expect(titled.length).toBeGreaterThan(40);
+    const missing = titled.filter(
+      ({ path, after }) => !startsWithTitle(read(path), after.slice(' › '.length)),
+    );
+    expect(missing.map(({ path, after }) => `${path}${after.slice(0, 80)}`)).toEqual([]);
+  });
+
+  it('names functions and words that stand in the file named before them', () => {
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter(({ path, name }) => !read(path).includes(name))).toEqual([]);
+  });
+
+  it('says nothing in code that stands nowhere', () => {
+    const places = globSync(
+      ['src/**/*.ts', 'migrations/*.sql', 'config/*.*', 'Dockerfile', '*.json', 'README.md'],
+      {
+        cwd: ROOT,
+      },
+    );
+    const all = [...places, '.npmrc', '.oxlintrc.json'].map(read).join('\n');
+    const known = new Set(files.map(({ path }) => path));
+    const words = [...flat.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
+    expect(words.filter((word) => !known.has(word) && !all.includes(word))).toEqual([]);
+  });
+
+  it('has three cells in each row of the checklist, and says where a rule is not met if no place is named', () => {
+    const [, checklist = ''] = text.split('\n## Checklist\n');
+    const rows = checklist
+      .split('\n')
+      .filter((line) => line.startsWith('| ') && !line.startsWith('| Rule |'))
+      .map((line) => line.split('|').slice(1, -1));
+    expect(rows.length).toBeGreaterThan(40);
+    expect(rows.filter((row) => row.length !== 3)).toEqual([]);
+    const rules = rows.filter(([rule = '']) => !rule.startsWith(' **'));
+    const bare = rules.filter(
+      ([, how = '', place = '']) => place.trim() === '' && !how.includes('**Not met'),
+    );
+    expect(bare).toEqual([]);
+  });
+});
