@@ -98,7 +98,11 @@ export const configSchema = z.strictObject({
       headersTimeoutMs: positive.default(30_000).describe('Until an answer begins.'),
       totalDeadlineMs: positive.default(60_000).describe('Until an answer is complete.'),
       concurrency: positiveUpTo(64).default(4).describe('Requests in flight at once.'),
-      maxResponseBytes: positive.default(33_554_432).describe('Larger answers are refused.'),
+      maxResponseBytes: positive
+        .default(33_554_432)
+        .describe(
+          'Larger answers are refused. A page of a listing may have 8 MiB at most, a row 1 MiB, a count 64 KiB.',
+        ),
     })
     .prefault({}),
   rate: z
