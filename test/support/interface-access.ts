@@ -118,7 +118,7 @@ const documented: Proof = ['service/requests.test.ts', '%i %s: an error with sta
 
 const errors: readonly Row[] = [
   rule('Errors', 'a status and a JSON string', {
-    client: ['service/answer.ts', 'readLabel', 'words at best, never needed'],
+    client: ['service/answer.ts', 'readRefusal', 'words at best, never needed'],
     emulator: ['emulator/answer-schemas.ts', 'errorLabel'],
     tests: [
       conforms('errors are a JSON string'),
