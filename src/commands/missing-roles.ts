@@ -14,8 +14,6 @@ export async function missingRoles(db: Database<unknown>, willMigrate = false): 
   return [
     `${are}${why}. An administrator can make ${missing.length === 1 ? 'it' : 'them'}:`,
     ...missing.map((name) => `  create role ${name} nologin;`),
-    willMigrate
-      ? 'Best before "musterd migrate", which grants them their rights.'
-      : `Then, as ${user}, run the grants of migrations/0008_roles.sql and migrations/0016_rights.sql.`,
+    'Then "musterd migrate" grants them their rights, and so does each start that migrates.',
   ];
 }

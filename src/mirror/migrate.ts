@@ -7,6 +7,7 @@ import { type Migration, Migrator, NO_MIGRATIONS } from 'kysely/migration';
 import { MusterdError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { sqlState } from './database-errors.ts';
+import { grantMissingRights } from './roles-for-people.ts';
 
 export interface MigrateOptions {
   /** Where the numbered `.sql` files are; those of musterd itself by default. */
@@ -27,7 +28,8 @@ const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
 
 /**
  * Brings the schema up to this version in one transaction: all files that are missing, or nothing. Of
- * several processes one applies them and the others wait for it. Throws `MusterdError('mirror')` with the
+ * several processes one applies them and the others wait for it. Roles for people that came later are
+ * granted their rights. Throws `MusterdError('mirror')` with the
  * file and line where Postgres stumbled; when the database knows migrations that this version does not;
  * when a file was changed after it was applied.
  */
@@ -44,6 +46,7 @@ export async function migrate<Tables>(
     for (const file of files.filter(({ name }) => applied.includes(name))) {
       await sql`update sync.migrations set checksum = ${file.checksum} where name = ${file.name}`.execute(tx);
     }
+    await grantMissingRights(tx);
     return { applied };
   }, LIMITS);
   return await applying.catch(explain);

@@ -1,8 +1,41 @@
-/** The roles that migrations make for people, where the migrating role may. */
-import { sql } from 'kysely';
+/** The roles that migrations make for people, where the migrating role may, and what they are granted. */
+import { CompiledQuery, sql, type Transaction } from 'kysely';
 import type { Database } from './database.ts';
 
 export const rolesForPeople = ['musterd_reader', 'musterd_editor', 'musterd_role_editor'] as const;
+
+const reading = [
+  'usage on schema mirror, report',
+  'select on mirror.teams, mirror.users, mirror.tags, mirror.contact_fields, mirror.contact_counts',
+  'select on report.changes, report.contact_counts_daily, report.contact_fields, report.held, report.pending',
+  'select on report.roster, report.runs, report.tags',
+  'select (team_id, email, phone, added_at) on mirror.user_lookups',
+];
+/** What the migrations grant to those that are there. */
+const rights: Readonly<Record<(typeof rolesForPeople)[number], readonly string[]>> = {
+  musterd_reader: reading,
+  musterd_editor: [
+    ...reading,
+    'update (first_name, last_name, name_split, email, phone) on mirror.users',
+    'insert (team_id, email, phone), delete on mirror.user_lookups',
+  ],
+  musterd_role_editor: [...reading, 'update (role_id) on mirror.users'],
+};
+
+/**
+ * Grants their rights to roles that were made after the migrations: to those that were not even granted the use of
+ * the schema. What an administrator took from another one is not given back. Only the owner of the schema may grant.
+ */
+export async function grantMissingRights<T>(tx: Transaction<T>): Promise<void> {
+  const { rows } = await sql<{ name: keyof typeof rights }>`
+    select r.rolname::text as name
+    from pg_roles r join pg_namespace n on n.nspname = 'mirror' and pg_has_role(n.nspowner, 'usage')
+    where r.rolname = any (${rolesForPeople}::text[]) and not exists (
+      select from aclexplode(n.nspacl) a where a.grantee = r.oid
+    )`.execute(tx);
+  const statements = rows.flatMap(({ name }) => rights[name].map((right) => `grant ${right} to ${name}`));
+  if (statements.length > 0) await tx.executeQuery(CompiledQuery.raw(statements.join(';\n')));
+}
 
 export interface RolesForPeople {
   /** Who is connected. */

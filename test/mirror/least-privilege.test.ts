@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { type Embedded, openEmbedded } from '../../src/mirror/embedded.ts';
 import { migrate } from '../../src/mirror/migrate.ts';
+import { rolesForPeople } from '../../src/mirror/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { servers } from '../support/servers.ts';
 
@@ -89,7 +91,13 @@ const rightsOf = (role: string) => `
   where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and c.relkind in ('r', 'p', 'v', 'm', 'f')
   order by 1`;
 
-describe.each(servers())('least privilege on $name', (server) => {
+/** A server of its own has no roles for people before an administrator makes them. */
+const places = [
+  ...servers(),
+  { name: 'a server where the roles for people were made later', url: undefined },
+];
+
+describe.each(places)('least privilege on $name', (server) => {
   const suffix = randomBytes(4).toString('hex');
   const name = `musterd_test_${suffix}`;
   const roles: Readonly<Record<Who, string>> = {
@@ -100,21 +108,28 @@ describe.each(servers())('least privilege on $name', (server) => {
     roleEditor: 'musterd_role_editor',
     nobody: `test_nobody_${suffix}`,
   };
+  let embedded: Embedded | undefined;
   let admin: Database<unknown>;
   let db: Database<unknown>;
   const rows = async (text: string) => (await runSqlText(db, text)).rows as [string, string][];
 
   beforeAll(async () => {
-    admin = createDatabase({ url: server.url });
+    if (server.url === undefined) embedded = await openEmbedded({ ephemeral: true });
+    const adminUrl = embedded?.url ?? server.url ?? '';
+    admin = createDatabase({ url: adminUrl });
     for (const role of [roles.owner, roles.daemon, roles.nobody])
       await runSqlText(admin, `create role ${role} login password 'secret'`);
     await runSqlText(admin, `create database ${name} owner ${roles.owner} template template0`);
-    const url = new URL(server.url);
+    const url = new URL(adminUrl);
     url.pathname = `/${name}`;
     db = createDatabase({ url: url.href });
     [url.username, url.password] = [roles.owner, 'secret'];
     const owner = createDatabase({ url: url.href });
     await migrate(owner);
+    if (embedded !== undefined) {
+      for (const role of rolesForPeople) await runSqlText(admin, `create role ${role} nologin`);
+      await migrate(owner);
+    }
     // As in docs/operations.md.
     await runSqlText(
       owner,
@@ -129,6 +144,7 @@ describe.each(servers())('least privilege on $name', (server) => {
     await runSqlText(admin, `drop database ${name} with (force)`);
     await runSqlText(admin, `drop role ${roles.owner}, ${roles.daemon}, ${roles.nobody}`);
     await admin.close();
+    await embedded?.close();
   });
 
   const decided = (who: Who) =>

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { migrate } from '../../src/mirror/migrate.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+
+describe.each(servers())('roles for people without rights on $name', (server) => {
+  let database: TestDatabase<unknown>;
+  beforeEach(async () => {
+    database = await createTestDatabase({ server });
+    await run(`revoke all on all tables in schema mirror, report from musterd_reader;
+      revoke all on schema mirror, report from musterd_reader`);
+  });
+  afterEach(() => database.close());
+
+  const run = (text: string) => runSqlText(database.db, text);
+  const mayRead = async (role: string, place = 'report.changes') => {
+    const { rows } = await run(
+      `select has_schema_privilege('${role}', 'report', 'usage') and has_table_privilege('${role}', '${place}', 'select')`,
+    );
+    return rows[0]?.[0];
+  };
+  /** The transaction that wrote each right last. */
+  const writers = async () => {
+    const { rows } = await run(`
+      select nspname::text, xmin::text from pg_namespace where nspname in ('mirror', 'report') union all
+      select oid::regclass::text, xmin::text from pg_class
+      where relnamespace in ('mirror'::regnamespace, 'report'::regnamespace) order by 1`);
+    return rows;
+  };
+
+  it('are given them by the next migration, and nothing is written by one more', async () => {
+    expect(await mayRead('musterd_reader')).toBe(false);
+    expect(await migrate(database.db)).toEqual({ applied: [] });
+    expect(await mayRead('musterd_reader')).toBe(true);
+    const before = await writers();
+    await migrate(database.db);
+    expect(await writers()).toEqual(before);
+  });
+
+  it('are given them although everybody may use the schema', async () => {
+    await run('grant usage on schema mirror to public');
+    await migrate(database.db);
+    expect(await mayRead('musterd_reader')).toBe(true);
+  });
+
+  it('are not given back what an administrator took', async () => {
+    await run('revoke select on report.changes from musterd_editor');
+    await migrate(database.db);
+    expect(await mayRead('musterd_editor')).toBe(false);
+    expect(await mayRead('musterd_editor', 'report.roster')).toBe(true);
+  });
+
+  it('stand in nobody’s way who does not own the tables', async () => {
+    const url = new URL(database.url);
+    const role = `test_other_${randomBytes(4).toString('hex')}`;
+    await run(`create role ${role} login password 'secret';
+      grant create on database ${url.pathname.slice(1)} to ${role};
+      grant usage on schema mirror, sync, report to ${role};
+      grant select, insert, update, delete on all tables in schema mirror, sync to ${role}`);
+    [url.username, url.password] = [role, 'secret'];
+    const other = createDatabase<unknown>({ url: url.href });
+    try {
+      expect(await migrate(other)).toEqual({ applied: [] });
+      expect(await mayRead('musterd_reader')).toBe(false);
+    } finally {
+      await other.close();
+      await run(`drop owned by ${role}; drop role ${role}`);
+    }
+  });
+});
