@@ -139,7 +139,7 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
 };
 
 describe('what fires', () => {
-  it.each(Object.entries(plays))('%s', { timeout: 60_000 }, async (_, { fires, ...played }) => {
+  it.each(Object.entries(plays))('%s', async (_, { fires, ...played }) => {
     const { firing, askPromtool } = await play(played);
     expect(firing).toEqual(fires);
     // Prometheus itself, where it is at hand, has the same to say of the same series.

@@ -8,6 +8,7 @@ import type { ServiceEvent } from '../../src/service/event.ts';
 import { ROOT } from '../support/checkout.ts';
 import { lintMetrics } from '../support/lint-metrics.ts';
 import { hasPromtool, promtoolCheck } from '../support/promtool.ts';
+import { measureSlowness } from '../support/slowness.ts';
 
 const minute = 60_000;
 
@@ -350,7 +351,7 @@ describe('the text', () => {
       const metrics = createMetrics({ readStandings: async () => [] });
       createMetrics({ readStandings: async () => [] });
       await metrics.render();`;
-    const options = { cwd: ROOT, timeout: 20_000, encoding: 'utf8' } as const;
+    const options = { cwd: ROOT, timeout: 20_000 * measureSlowness(), encoding: 'utf8' } as const;
     const ran = spawnSync(process.execPath, ['--input-type=module', '-e', program], options);
     expect(ran).toMatchObject({ status: 0, stderr: '' });
   });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { copyCheckout, plainEnvironment, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { run, runWell } from '../support/run.ts';
+import { measureSlowness } from '../support/slowness.ts';
 
 /** What `npm pack` makes, installed into an empty project, run by plain Node. */
 const folder = temporaryFolder();
@@ -30,7 +31,7 @@ beforeAll(async () => {
     cwd: project,
     env: plainEnvironment(),
   });
-}, 300_000);
+}, 300_000 * measureSlowness());
 afterAll(() => folder[Symbol.dispose]());
 
 const musterd = async (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
