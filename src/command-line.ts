@@ -6,6 +6,7 @@ import { type Context, type ExitCode, exitCode, type Stream } from './commands/c
 import { errorInJson } from './commands/error-in-json.ts';
 import { printJson, printLine } from './commands/output.ts';
 import { type ErrorCode, MusterdError, ServiceError } from './errors.ts';
+import { createKnownSecrets, type KnownSecrets } from './known-secrets.ts';
 import { createLog } from './log.ts';
 import { createProgram } from './program.ts';
 import { listenForStop } from './stop.ts';
@@ -30,6 +31,8 @@ export interface World {
   readonly env: Context['env'];
   readonly out: Stream;
   readonly err: Stream;
+  /** What no error may repeat. */
+  readonly secrets?: KnownSecrets;
   /** Ends the process here and now. */
   readonly leave: (code: ExitCode) => void;
 }
@@ -70,7 +73,7 @@ interface Output {
   failed(error: unknown): void;
 }
 
-function createOutput({ out }: World, json: boolean): Output {
+function createOutput({ out, secrets }: World, json: boolean): Output {
   if (!json) return { json, out, done: () => {}, failed: () => {} };
   let written: string[] = [];
   return {
@@ -80,12 +83,16 @@ function createOutput({ out }: World, json: boolean): Output {
       if (written.length > 0) out.write(written.join(''));
       written = [];
     },
-    failed: (error) => printJson({ out }, { error: errorInJson(error) }),
+    failed: (error) => {
+      const { code, message, hint } = errorInJson(error);
+      const blot = (text: string) => secrets?.blot(text) ?? text;
+      printJson({ out }, { error: { code, message: blot(message), hint: hint && blot(hint) } });
+    },
   };
 }
 
 function createContext(
-  { env, err }: World,
+  { env, err, secrets: known }: World,
   program: Command,
   { json, out }: Output,
   signal: AbortSignal,
@@ -104,7 +111,10 @@ function createContext(
       explain(err, error, team);
       return exitCodeOf(error);
     },
-    createLog: (level, fallback, secrets) => createLog({ level: level ?? fallback, secrets }),
+    createLog: (level, fallback, secrets) => {
+      known?.add(secrets);
+      return createLog({ level: level ?? fallback, secrets });
+    },
   };
 }
 
@@ -152,14 +162,23 @@ function usageError({ code, message }: CommanderError): MusterdError {
   });
 }
 
+/** The same world, of which stderr shows no secret. */
+function withoutSecrets(world: World): World {
+  const { env, err } = world;
+  const secrets = createKnownSecrets(env);
+  const write = (text: string) => err.write(secrets.blot(text));
+  return { ...world, secrets, err: { ...(err.isTTY === true ? { isTTY: true } : {}), write } };
+}
+
 /** @returns the exit code; nothing is thrown */
-export async function runCommandLine(world: World): Promise<ExitCode> {
+export async function runCommandLine(given: World): Promise<ExitCode> {
+  const world = withoutSecrets(given);
   const { args, out, err } = world;
   let code: ExitCode = exitCode.ok;
   const wire = (command: Command, action: Action) => {
-    command.action(async (...given: unknown[]) => {
+    command.action(async (...passed: unknown[]) => {
       const options = command.opts();
-      const words = given.slice(0, -2).flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
+      const words = passed.slice(0, -2).flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
       code = await carryOut(world, options['json'] === true, (output, signal) =>
         action(createContext(world, program, output, signal), options, words),
       );

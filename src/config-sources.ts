@@ -1,6 +1,6 @@
 /** Where settings come from: a YAML file, then the environment, which wins. Every complaint says where. */
 import { dirname } from 'node:path';
-import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import {
   type Assignment,
   type Complaint,
@@ -80,6 +80,29 @@ function createLocate(file: string, document: Document, lines: LineCounter): Fro
   };
 }
 
+const quoted = 'A value with special characters is written in quotes.';
+
+/** References to what is not there, such as a secret that begins with `*`, by their paths. */
+function lostReferences(node: unknown, document: Document, path: Path = []): readonly Path[] {
+  if (isAlias(node)) return node.resolve(document) === undefined ? [path] : [];
+  if (isMap(node))
+    return node.items.flatMap(({ key, value }) => [
+      ...(isAlias(key) ? lostReferences(key, document, path) : []),
+      ...lostReferences(value, document, [...path, keyOf(key)]),
+    ]);
+  if (!isSeq(node)) return [];
+  return node.items.flatMap((inner, at) => lostReferences(inner, document, [...path, at]));
+}
+
+/** @throws MusterdError `configuration`; its words repeat nothing of the text, which may be a secret */
+function toSettings(document: Document, file: string): unknown {
+  try {
+    return document.toJS() ?? {};
+  } catch {
+    throw invalid(`${file}: this is no YAML that can be read`, quoted);
+  }
+}
+
 function readConfigFile(file: string, env: Environment): FromFile {
   const lines = new LineCounter();
   const document = parseDocument(readText(file, 'The configuration'), {
@@ -89,7 +112,9 @@ function readConfigFile(file: string, env: Environment): FromFile {
   const [broken] = document.errors;
   if (broken !== undefined) {
     const { line, col } = lines.linePos(broken.pos[0]);
-    throw invalid(`${file}:${line}:${col}: ${broken.message}`);
+    // Its own words repeat the text, which may be a secret.
+    const words = broken.code.toLowerCase().replaceAll('_', ' ');
+    throw invalid(`${file}:${line}:${col}: this is no YAML (${words})`, quoted);
   }
   const locate = createLocate(file, document, lines);
   const complaints: Complaint[] = [];
@@ -100,8 +125,14 @@ function readConfigFile(file: string, env: Environment): FromFile {
       complaints.push({ where: locate(path), setting: path.map(String).join('.'), message });
     });
   });
+  for (const path of lostReferences(document.contents, document))
+    complaints.push({
+      where: locate(path),
+      setting: path.map(String).join('.'),
+      message: `a reference (*) to what is not there; a value with special characters is written in quotes`,
+    });
   if (complaints.length > 0) throw invalid(inWords(complaints).join('\n'));
-  const settings: unknown = document.toJS() ?? {};
+  const settings = toSettings(document, file);
   if (!isSection(settings)) throw invalid(`${file}: a mapping of settings is expected`);
   const { value: teams } = childAt(document.contents, 'teams');
   const names = isMap(teams) ? teams.items.map(({ key }) => keyOf(key)) : [];

@@ -77,8 +77,15 @@ export async function requireSchema(db: Database<unknown>): Promise<void> {
 }
 
 /** What may stand in no log. */
-export function secretsOf({ service, hooks, ping }: Config): readonly Secret[] {
-  const values = [service.secretKey, service.nextSecretKey, service.apiKey, hooks.token, ping.url];
+export function secretsOf({ service, hooks, ping, database }: Config): readonly Secret[] {
+  const values = [
+    service.secretKey,
+    service.nextSecretKey,
+    service.apiKey,
+    hooks.token,
+    ping.url,
+    database.url,
+  ];
   return values.flatMap((value) => (value === undefined ? [] : [createSecret(value)]));
 }
 

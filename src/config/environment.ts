@@ -70,8 +70,9 @@ function parseValue(name: string, text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw invalid(`${name}: ${error instanceof Error ? error.message : 'no JSON'}`);
+  } catch {
+    // The error's own words repeat the text, which may be a secret.
+    throw invalid(`${name}: begins like a list or a mapping, and is no JSON`);
   }
 }
 

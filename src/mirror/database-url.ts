@@ -113,14 +113,19 @@ function tlsInUrl(said: (name: string) => string | undefined): Tls | undefined {
   return mode ?? (asked || named ? 'verify-full' : undefined);
 }
 
+const notAnUrl = 'DATABASE_URL is not a Postgres connection URL.';
+const form =
+  'Its form is postgres://user:password@host:5432/database; write special characters of the password as %XX.';
+
 function parse(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'postgres:' && url.protocol !== 'postgresql:')) {
     // The text itself is not repeated: it may hold a password.
-    throw new MusterdError('configuration', 'DATABASE_URL is not a Postgres connection URL.', {
-      hint: 'Its form is postgres://user:password@host:5432/database; write special characters of the password as %XX.',
-    });
+    refuse(notAnUrl, form);
   }
+  // A `/`, `?` or `#` of a password ends the host too early, and what follows would be shown.
+  const names = [...url.searchParams.keys()].join('');
+  if (url.pathname.includes('@') || url.hash !== '' || names.includes('@')) refuse(notAnUrl, form);
   return url;
 }
 
@@ -128,10 +133,7 @@ function hostIn({ hostname }: URL): string | undefined {
   try {
     return decodeURIComponent(hostname) || undefined;
   } catch {
-    return refuse(
-      'DATABASE_URL has a host that can not be read.',
-      'Its form is postgres://user:password@host:5432/database.',
-    );
+    return refuse('DATABASE_URL has a host that can not be read.', form);
   }
 }
 

@@ -1,4 +1,5 @@
 /** From status, headers and bytes to an outcome. Pure. */
+import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
 import { isObject, readJson } from './json.ts';
 import type { Answer, Failure, FailureReason, Refusal } from './outcome.ts';
@@ -22,8 +23,8 @@ function header(head: Head, name: string): string | null {
 
 /** What the service said, on its way into an error or an event. */
 function quote(head: Head, text: string, maxLength = maxQuoteLength): string {
-  const token = new RegExp(head.token.replace(/\W/g, '\\$&'), 'gi');
-  return toPrintable(text.replace(token, '[secret]'), maxLength);
+  // Printable first: what hides between its characters would hide the token as well.
+  return blotOut(toPrintable(text, text.length), [head.token]).slice(0, maxLength).toWellFormed();
 }
 
 function common(head: Head) {

@@ -1,0 +1,163 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createKnownSecrets } from '../../src/known-secrets.ts';
+import { blotOut } from '../../src/secret.ts';
+import { readAnswer } from '../../src/service/answer.ts';
+import { temporaryFolder } from '../support/checkout.ts';
+import { inProcess } from './in-process.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+const secret = 'canary7Qz-of-a-Secret';
+
+describe('what is blotted out', () => {
+  it.each([
+    [`key ${secret}!`, 'key [secret]!'],
+    [secret.toUpperCase(), '[secret]'],
+    ['canary7Q', '[secret]'],
+    ['canary7', 'canary7'],
+    ['xcanary7Qz-x-a-Secret.', 'x[secret]x[secret].'],
+    [`${secret}${secret} ${secret}`, '[secret] [secret]'],
+    ['', ''],
+  ])('of %j leaves %j', (text, left) => {
+    expect(blotOut(text, [secret])).toBe(left);
+  });
+
+  it('is every part of 8 characters, and nothing where all secrets are shorter', () => {
+    const letters = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b'), maxLength });
+    fc.assert(
+      fc.property(letters(40), fc.array(letters(12), { maxLength: 3 }), (text, secrets) => {
+        const left = blotOut(text, secrets);
+        const pieces = secrets.flatMap((one) =>
+          Array.from({ length: Math.max(one.length - 7, 0) }, (_, at) => one.slice(at, at + 8)),
+        );
+        const holds = (where: string) => pieces.some((piece) => where.includes(piece));
+        for (const piece of left.split('[secret]')) expect(holds(piece)).toBe(false);
+        expect(left === text).toBe(!holds(text));
+      }),
+    );
+  });
+
+  it('is what the environment and the settings call a secret', () => {
+    const known = createKnownSecrets({
+      DATABASE_URL: 'postgres://anna-of-harbour:pass%2Fword-of-all@db.example.net/muster_of_all?user=a@b',
+      MUSTERD_SECRET_KEY: 'key-number-one',
+      MUSTERD__service__nextSecretKey: 'key-number-two',
+      MUSTERD__teams__a__hooks__token: 'hook-of-a-team',
+      MUSTERD__ping__url: 'https://alarms.example.net/ping/0123-4567',
+      MUSTERD_SECRET_ID: 'identification',
+      MUSTERD_API_KEY: 'short',
+    });
+    const text = [
+      'pass%2Fword-of-all pass/word-of-all key-number-one key-number-two hook-of-a-team',
+      'https://alarms.example.net /ping/0123-4567',
+      'postgres://anna-of-harbour db.example.net muster_of_all identification short',
+    ].join('\n');
+    expect(known.blot(text)).toBe(
+      [
+        '[secret] [secret] [secret] [secret] [secret]',
+        'https://alarms.example.net [secret]',
+        'postgres://anna-of-harbour db.example.net muster_of_all identification short',
+      ].join('\n'),
+    );
+    known.add([{ reveal: () => 'muster_of_all' }]);
+    expect(known.blot(text)).not.toContain('muster_of_all');
+  });
+});
+
+/** Both ways to tell an error. @returns everything that was said */
+async function saidOf(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+  const said = [];
+  for (const form of [[], ['--json']]) {
+    const { code, stdout, stderr } = await inProcess([...args, ...form], env);
+    expect(code).not.toBe(0);
+    expect(stderr).not.toBe('');
+    if (form.length > 0) expect(JSON.parse(stdout)).toHaveProperty('error.message');
+    said.push(stdout, stderr);
+  }
+  return said.join('\n');
+}
+
+describe('no error repeats', () => {
+  const parts = ['canary7', '7Qz-of', 'Secret'];
+
+  it.each([
+    `postgres://u:12/${secret}@127.0.0.1:9/m`,
+    `postgres://u:${secret}/x@127.0.0.1:9/m`,
+    `postgres://u:12?${secret}@127.0.0.1:9/m`,
+    `postgres://u:12#${secret}@127.0.0.1:9/m`,
+    `postgres://u:12/x?${secret}@127.0.0.1:9/m`,
+    `postgres://u/${secret}@127.0.0.1:9/m`,
+  ])('the password of DATABASE_URL=%s', async (url) => {
+    const said = await saidOf(['status'], { DATABASE_URL: url });
+    for (const part of parts) expect(said).not.toContain(part);
+    expect(said).toContain('DATABASE_URL is not a Postgres connection URL.');
+  });
+
+  it.each(['[', '{', ' [', '["', '{"'])('a value of the environment that begins with %s', async (start) => {
+    const said = await saidOf(['status'], { MUSTERD__service__secretKey: start + secret });
+    for (const part of parts) expect(said).not.toContain(part);
+    expect(said).toContain('MUSTERD__service__secretKey: begins like a list or a mapping');
+  });
+
+  const starts = ['*', '|', '>', '&', '!', '!!', '%', '@', '`', '"', "'", '[', '{', '? ', '- ', ': ', '"\\'];
+  it.each([...starts, '{a: *', '[*', '{*', '*x: '])('a secret in YAML that begins with %s', async (start) => {
+    const file = join(folder.path, 'musterd.yaml');
+    writeFileSync(file, `service:\n  secretId: x\n  secretKey: ${start}${secret}\n`);
+    const said = await saidOf(['status', '--config', file], {});
+    for (const part of parts) expect(said).not.toContain(part);
+    expect(said).not.toContain('should not happen');
+    expect(said).toContain('musterd.yaml:');
+  });
+
+  it('a piece of the token that an answer repeats, or that it takes apart', () => {
+    const token = 'eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJ4In0.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg';
+    const answers = [token, token.slice(0, 30), token.slice(-20), token.replaceAll(/(?<=.)(?=.)/g, '\u200b')];
+    for (const text of answers) {
+      const bytes = new TextEncoder().encode(JSON.stringify({ message: `bad header ${text}` }));
+      const headers = { 'content-length': String(bytes.length), 'x-request-id': text };
+      const refusal = readAnswer({ status: 400, headers, token }, { take: () => bytes }, 10_000);
+      expect(refusal).toMatchObject({ label: 'bad header [secret]', requestId: '[secret]' });
+      expect(JSON.stringify(refusal)).not.toContain(text.slice(0, 8));
+    }
+  });
+
+  it('a piece of the key that an answer repeats', async () => {
+    const server = createServer((_, response) => {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: `the key ${secret.slice(2, 14)} is bad`, more: secret }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const file = join(folder.path, 'service.yaml');
+    writeFileSync(
+      file,
+      `service: {baseUrl: "http://127.0.0.1:${port}", secretId: x, secretKey: "${secret}"}\n`,
+    );
+    const said = [];
+    for (const options of [[], ['--include']]) {
+      const { code, stdout, stderr } = await inProcess([
+        'api',
+        'GET',
+        '/v1/team',
+        '--config',
+        file,
+        ...options,
+      ]);
+      expect(code).toBe(1);
+      said.push(stdout, stderr);
+    }
+    expect(said.join('')).toContain('the key [secret] is bad');
+    expect(said.join('')).not.toContain(secret.slice(2, 14));
+    expect(said.join('')).not.toContain(secret);
+  });
+});
