@@ -8,6 +8,7 @@ import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } f
 import type { TeamFreshness } from '../model/freshness.ts';
 import { isReady, type ReadyChecks } from '../model/readiness.ts';
 import { createAttemptLimit } from './attempt-limit.ts';
+import { keepRoom } from './connection-room.ts';
 
 export interface StatusOptions {
   readonly host: string;
@@ -34,9 +35,11 @@ export interface StatusServer {
 /** A hint's body is read to its end and thrown away, up to here. */
 const bodyLimit = 65_536;
 const longestToken = 512;
-/** Wrong tokens of one address within a minute, after which it is not listened to. */
+/** Wrong tokens of one address within a minute, after which it is told to wait; the right one is still taken. */
 const wrongTokens = 20;
-const mostConnections = 256;
+const room = { connections: 256, ofAddress: 64 };
+/** How long a head may take, which is one packet mostly. */
+const headTimeoutMs = 3_000;
 
 const headers = {
   'cache-control': 'no-store',
@@ -63,7 +66,10 @@ export async function createStatusServer(options: StatusOptions): Promise<Status
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
   const requestTimeout = options.requestTimeoutMs ?? 10_000;
   const app = fastify({
-    http: { headersTimeout: requestTimeout, connectionsCheckingInterval: Math.min(requestTimeout, 1_000) },
+    http: {
+      headersTimeout: Math.min(requestTimeout, headTimeoutMs),
+      connectionsCheckingInterval: Math.min(requestTimeout, 1_000),
+    },
     requestTimeout,
     connectionTimeout: 60_000,
     keepAliveTimeout: 30_000,
@@ -77,7 +83,7 @@ export async function createStatusServer(options: StatusOptions): Promise<Status
       void notFound(reply.headers(headers));
     },
   });
-  app.server.maxConnections = mostConnections;
+  keepRoom(app.server, room);
   guard(app, options, isLoopback(host));
   addRoutes(app, options);
   addHooks(app, options);
@@ -148,12 +154,13 @@ function addRoutes(app: FastifyInstance, { ready, freshness, metrics }: StatusOp
 function addHooks(app: FastifyInstance, { hook, monotonicMs }: StatusOptions): void {
   const limit = createAttemptLimit(wrongTokens, monotonicMs ?? (() => performance.now()));
   app.post<{ Params: { token: string } }>('/hooks/:token', async (request, reply) => {
+    // First: behind a proxy, who tries tokens has the address of who knows one.
+    if (await hook(request.params.token)) return await reply.code(202).send({ status: 'accepted' });
     const blockedMs = limit.blockedMs(request.ip);
     if (blockedMs > 0) {
       reply.header('retry-after', Math.ceil(blockedMs / 1_000));
       return await reply.code(429).send({ error: 'too many attempts' });
     }
-    if (await hook(request.params.token)) return await reply.code(202).send({ status: 'accepted' });
     limit.failed(request.ip);
     return await notFound(reply);
   });
@@ -173,5 +180,6 @@ function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
     'content-length': body.length,
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  // Not only its own half: who never closes the other one would hold it.
+  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

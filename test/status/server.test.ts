@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -175,18 +176,21 @@ describe('hints', () => {
     expect(hints.length).toBe(2);
   });
 
-  it('listens to an address no longer that has tried too many tokens, for a minute', async () => {
+  it('makes an address wait that has tried too many tokens, and takes the right one from it even so', async () => {
     let now = 0;
     const { post, hints } = await openDoor({ monotonicMs: () => now });
     for (let i = 0; i < 20; i += 1) expect((await post('/hooks/wrong')).status).toBe(404);
-    const blocked = await post(`/hooks/${token}`);
+    const blocked = await post('/hooks/wrong');
     expect(blocked).toMatchObject({ status: 429, body: '{"error":"too many attempts"}' });
     expect(blocked.headers.get('retry-after')).toBe('60');
     now = 59_999;
     expect((await post('/hooks/wrong')).status).toBe(429);
     expect(hints).toEqual([]);
-    now = 60_000;
     expect((await post(`/hooks/${token}`)).status).toBe(202);
+    expect((await post('/hooks/wrong')).status).toBe(429);
+    expect(hints).toEqual(['harbour']);
+    now = 60_000;
+    expect((await post('/hooks/wrong')).status).toBe(404);
   });
 
   it('does not count accepted hints', async () => {
@@ -271,6 +275,79 @@ describe('what anybody may do', () => {
     expect(ended).toBe(false);
     await server.close();
     await eventually('the end of the connection', () => ended);
+  });
+
+  it('ends a connection whose head does not arrive, also where the other side never closes', async () => {
+    const { server } = await open({ requestTimeoutMs: 50 });
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    socket.on('error', () => undefined);
+    socket.resume();
+    socket.write('GET /healthz HTTP/1.1\r\nHost: local');
+    // Only what is closed altogether answers a further byte with a reset.
+    await eventually('the end of it', () => {
+      if (socket.readableEnded) socket.write('x');
+      return socket.destroyed;
+    });
+  });
+
+  describe('with many connections on which nothing is asked', () => {
+    const half = 'GET /healthz HTTP/1.1\r\nHost: local';
+    const flood = async (port: number, localAddress: string, count: number) => {
+      const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress }));
+      onTestFinished(() => {
+        for (const socket of sockets) socket.destroy();
+      });
+      await Promise.all(
+        sockets.map(async (socket) => {
+          socket.on('error', () => undefined);
+          socket.resume();
+          socket.write(half);
+          await new Promise<void>((resolve) => {
+            socket.once('connect', resolve);
+          });
+        }),
+      );
+      return sockets;
+    };
+    const alive = (sockets: readonly Socket[]) =>
+      sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length;
+
+    it('of one address, answers at once, and what was being answered is', async () => {
+      const checks = Promise.withResolvers<ReadyChecks>();
+      const asked = Promise.withResolvers<void>();
+      const { server, get } = await open({
+        ready: () => {
+          asked.resolve();
+          return checks.promise;
+        },
+        answerTimeoutMs: 60_000,
+      });
+      const early = get('/readyz');
+      await asked.promise;
+      const sockets = await flood(server.port, '127.0.0.1', 300);
+      expect((await get('/healthz')).status).toBe(200);
+      await eventually('their end', () => alive(sockets) < 64);
+      checks.resolve(allOk);
+      expect((await early).status).toBe(200);
+    });
+
+    it.skipIf(process.platform !== 'linux')('of many addresses, keeps those of others', async () => {
+      const { server } = await open();
+      const quiet = connect(server.port, '127.0.0.1');
+      onTestFinished(() => {
+        quiet.destroy();
+      });
+      quiet.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      await once(quiet, 'data');
+      quiet.resume();
+      const crowd: Socket[] = [];
+      for (const last of [2, 3, 4, 5, 6]) crowd.push(...(await flood(server.port, `127.0.0.${last}`, 60)));
+      await eventually('the end of the rest', () => alive(crowd) <= 255);
+      expect(alive([quiet])).toBe(1);
+    });
   });
 
   it('says when the port is taken', async () => {

@@ -1,0 +1,38 @@
+/** Room for a new connection, always: who holds many without a question makes way for who asks one. */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+export interface Room {
+  readonly connections: number;
+  /** Of one address. */
+  readonly ofAddress: number;
+}
+
+/** The newest connection is never refused: the oldest that waits for no answer ends in its place. */
+export function keepRoom(server: Server, { connections, ofAddress }: Room): void {
+  /** The oldest first, with its address. */
+  const open = new Map<Socket, string>();
+  const answering = new Set<Socket>();
+  const of = (address: string) => [...open.keys()].filter((socket) => open.get(socket) === address);
+  const end = (sockets: readonly Socket[]) =>
+    (sockets.find((socket) => !answering.has(socket)) ?? sockets[0])?.destroy();
+  const forget = (socket: Socket) => {
+    open.delete(socket);
+    answering.delete(socket);
+  };
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    const rivals = of(address);
+    if (rivals.length >= ofAddress) end(rivals);
+    else if (open.size >= connections) {
+      const crowds = [...new Set(open.values())].map(of);
+      end(crowds.reduce((most, crowd) => (crowd.length > most.length ? crowd : most), []));
+    }
+    open.set(socket, address);
+    socket.once('close', () => forget(socket));
+  });
+  server.on('request', ({ socket }, response) => {
+    answering.add(socket);
+    response.once('close', () => answering.delete(socket));
+  });
+}
