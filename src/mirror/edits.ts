@@ -44,6 +44,38 @@ export async function stampEdit<T>(tx: Transaction<T>, teamId: Id, id: Id): Prom
     where team_id = ${teamId} and id = ${id}`.execute(tx);
 }
 
+/** Edits that all hold a name, or none of which does: a statement that names the halves of a name accepts them. */
+async function writeEdits<T>(
+  tx: Transaction<T>,
+  teamId: Id,
+  edits: readonly UserEdit[],
+  areNamed: boolean,
+): Promise<readonly Id[]> {
+  if (edits.length === 0) return [];
+  const staged = sql`
+    jsonb_to_recordset(${toJson(edits.map(stage))}::jsonb) as s (id bigint, was_first text, was_last text,
+      was_split text, was_email text, was_phone text, was_role_id bigint, edit jsonb)`;
+  const name = sql`
+    first_name = s.edit -> 'name' ->> 'first', last_name = s.edit -> 'name' ->> 'last', name_split = 'known',`;
+  const { rows } = await sql<{ id: Id }>`
+    with mine as materialized (
+      select u.id from mirror.users u join ${staged} on s.id = u.id
+      where u.team_id = ${teamId} and u.gone_at is null
+        and (u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id)
+            is not distinct from (s.was_first, s.was_last, s.was_split, s.was_email, s.was_phone, s.was_role_id)
+      order by u.id
+      for update of u skip locked
+    )
+    update mirror.users u set ${areNamed ? name : sql``}
+      email = case when s.edit ? 'email' then s.edit ->> 'email' else u.email end,
+      phone = case when s.edit ? 'phone' then s.edit ->> 'phone' else u.phone end,
+      role_id = case when s.edit ? 'role_id' then (s.edit ->> 'role_id')::bigint else u.role_id end
+    from ${staged}
+    where u.team_id = ${teamId} and u.id = s.id and u.id in (select id from mine)
+    returning u.id`.execute(tx);
+  return rows.map(({ id }) => id);
+}
+
 /**
  * Edits these users as an editor would, in a transaction of musterd's own.
  * @returns the users who were edited; the others have gone, were changed since, or are being edited
@@ -55,33 +87,17 @@ export async function editUsers<T>(
   edits: readonly UserEdit[],
 ): Promise<ReadonlySet<Id>> {
   if (edits.length === 0) return new Set();
-  const json = toJson(edits.map(stage));
-  const staged = sql`
-    jsonb_to_recordset(${json}::jsonb) as s (id bigint, was_first text, was_last text, was_split text, was_email text,
-      was_phone text, was_role_id bigint, edit jsonb)`;
   await sql`select set_config('musterd.writing', 'off', true)`.execute(tx);
   try {
-    const { rows } = await sql<{ id: bigint }>`
-      with mine as materialized (
-        select u.id from mirror.users u join ${staged} on s.id = u.id
-        where u.team_id = ${teamId} and u.gone_at is null
-          and (u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id)
-              is not distinct from (s.was_first, s.was_last, s.was_split, s.was_email, s.was_phone, s.was_role_id)
-        order by u.id
-        for update of u skip locked
-      )
-      update mirror.users u set
-        first_name = case when s.edit ? 'name' then s.edit -> 'name' ->> 'first' else u.first_name end,
-        last_name = case when s.edit ? 'name' then s.edit -> 'name' ->> 'last' else u.last_name end,
-        name_split = case when s.edit ? 'name' then 'known' else u.name_split end,
-        email = case when s.edit ? 'email' then s.edit ->> 'email' else u.email end,
-        phone = case when s.edit ? 'phone' then s.edit ->> 'phone' else u.phone end,
-        role_id = case when s.edit ? 'role_id' then (s.edit ->> 'role_id')::bigint else u.role_id end
-      from ${staged}
-      where u.team_id = ${teamId} and u.id = s.id and u.id in (select id from mine)
-      returning u.id`.execute(tx);
+    const { named = [], others = [] } = Object.groupBy(edits, ({ values }) =>
+      values.name === undefined ? 'others' : 'named',
+    );
+    const ids = [
+      ...(await writeEdits(tx, teamId, named, true)),
+      ...(await writeEdits(tx, teamId, others, false)),
+    ];
     await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-    return new Set(rows.map(({ id }) => id));
+    return new Set(ids);
   } catch (error) {
     throw describeRefusal(error);
   }

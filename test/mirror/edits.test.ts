@@ -1,0 +1,76 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { editUsers } from '../../src/mirror/edits.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+afterAll(() => database.close());
+const teamId = 41n;
+const sql = async (text: string) => (await runSqlText(db, text)).rows;
+
+/** A name of three words, cut by a guess, of users 1 and 2; the last name of user 1 was edited, and waits. */
+beforeEach(() =>
+  sql(`
+    begin;
+    select set_config('musterd.writing', 'on', true);
+    delete from sync.held_fields; delete from sync.user_base; delete from mirror.users;
+    insert into mirror.users (team_id, id, name, first_name, last_name, phone, resolved)
+    values (${teamId}, 1, 'Ana Maria Lopez', 'Ana Maria', 'Garcia', '15550100', true),
+      (${teamId}, 2, 'Ana Maria Lopez', 'Ana Maria', 'Lopez', '15550101', true);
+    insert into sync.user_base (team_id, id, name, first_name, last_name, phone)
+    select team_id, id, name, 'Ana Maria', 'Lopez', phone from mirror.users;
+    insert into sync.held_fields (team_id, user_id, field, reason)
+    values (${teamId}, 1, 'name', 'unsupported'), (${teamId}, 2, 'email', 'unsupported');
+    commit`),
+);
+const expected = (id: bigint) => ({
+  name: { first: 'Ana Maria', last: id === 1n ? 'Garcia' : 'Lopez' },
+  split: 'guessed' as const,
+  email: null,
+  phone: id === 1n ? '15550100' : '15550101',
+  roleId: null,
+});
+const rows = () => sql('select id, first_name, last_name, name_split, phone from mirror.users order by id');
+const edit = (values: Readonly<Record<string, Parameters<typeof editUsers>[2][number]['values']>>) =>
+  db.transaction((tx) =>
+    editUsers(
+      tx,
+      teamId,
+      Object.entries(values).map(([id, one]) => ({
+        id: BigInt(id),
+        expected: expected(BigInt(id)),
+        values: one,
+      })),
+    ),
+  );
+
+describe('an edit through a command', () => {
+  it('of another field accepts no name that was cut by a guess', async () => {
+    expect(await edit({ 1: { phone: '15550190' }, 2: { phone: '15550191' } })).toEqual(new Set([1n, 2n]));
+    expect(await rows()).toEqual([
+      [1n, 'Ana Maria', 'Garcia', 'guessed', '15550190'],
+      [2n, 'Ana Maria', 'Lopez', 'guessed', '15550191'],
+    ]);
+  });
+
+  it('of a name says where it is cut, and leaves the others alone', async () => {
+    const name = { first: 'Ana', last: 'Maria Garcia' };
+    expect(await edit({ 1: { name }, 2: { phone: null } })).toEqual(new Set([1n, 2n]));
+    expect(await rows()).toEqual([
+      [1n, 'Ana', 'Maria Garcia', 'known', '15550100'],
+      [2n, 'Ana Maria', 'Lopez', 'guessed', null],
+    ]);
+  });
+
+  it('is not made where the row is another by now', async () => {
+    await sql(`update mirror.users set phone = '15550150' where id = 1`);
+    expect(await edit({ 1: { phone: '15550190' }, 2: { name: { first: 'Eva', last: 'Borg' } } })).toEqual(
+      new Set([2n]),
+    );
+    expect(await rows()).toEqual([
+      [1n, 'Ana Maria', 'Garcia', 'guessed', '15550150'],
+      [2n, 'Eva', 'Borg', 'known', '15550101'],
+    ]);
+  });
+});
