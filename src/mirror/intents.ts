@@ -13,6 +13,7 @@ import { isOlder } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
+import { isInDoubt } from './versions.ts';
 
 interface IntentRow {
   readonly change_id: bigint;
@@ -133,7 +134,8 @@ export async function markSent<T>(tx: Transaction<T>, teamId: Id, ids: readonly 
     where team_id = ${teamId} and user_id = any (${ids}::bigint[]) and state = 'open'`.execute(tx);
 }
 
-function stageResult({ intent, outcomes, seen, taken, joined, harmed, closed, requestId }: IntentResult) {
+function stageResult(result: IntentResult) {
+  const { intent, outcomes, seen, taken, joined, harmed, closed, requestId } = result;
   const took = (field: Field) => outcomes[field] === 'confirmed';
   const { sent } = intent;
   return {
@@ -160,7 +162,7 @@ function stageResult({ intent, outcomes, seen, taken, joined, harmed, closed, re
     email: taken.email,
     phone: taken.phone,
     role_id: taken.roleId,
-    seen: seen !== null,
+    is_known: seen !== null && !isInDoubt(result),
     created_at: asTimestamp(seen?.createdAt),
     updated_at: asTimestamp(seen?.updatedAt),
     user_created_at: asTimestamp(seen?.userCreatedAt),
@@ -173,7 +175,7 @@ const staged = (json: string) => sql`
   jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, request_id text,
     took_name boolean, took_email boolean, took_phone boolean, took_role_id boolean, harmed boolean, sent_first text, sent_last text,
     sent_email text, sent_phone text, sent_role_id bigint, first_name text, last_name text, joined text, email text,
-    phone text, role_id bigint, seen boolean, created_at timestamptz, updated_at timestamptz,
+    phone text, role_id bigint, is_known boolean, created_at timestamptz, updated_at timestamptz,
     user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
 
 /** Closes the intents of users whose row is no longer there: there is nothing left to carry over. */
@@ -230,7 +232,7 @@ export async function applyResults<T>(
     join mirror.users m on m.team_id = ${teamId} and m.id = s.id
     cross join lateral (
       select (m.first_name, m.last_name) is not distinct from (s.sent_first, s.sent_last),
-        s.seen and not ${isOlder(sql`m`)}
+        s.is_known and not ${isOlder(sql`m`)}
     ) p (pair_is_sent, is_news)
     where u.team_id = ${teamId} and u.id = s.id
       and (is_news or s.took_name or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);

@@ -3,7 +3,9 @@
  * deployments count a login as a change, or show another version in every answer.
  */
 import { type RawBuilder, sql, type Transaction } from 'kysely';
+import type { IntentResult, Outcome } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
+import { canonicalValue, type Field, fields, saidOf, says, type UserValues } from '../model/user.ts';
 
 const probe = 'a version moves though no value does';
 
@@ -24,6 +26,20 @@ export const isNewer = sql`(coalesce(s.updated_at > u.updated_at, false)
 /** Whether u was edited after s was changed: by more than the clocks of service and database may part. */
 export const isEditedSince = sql`coalesce(
   u.edited_at > greatest(s.updated_at, s.user_updated_at) + interval '1 minute', false)`;
+
+/**
+ * Whether the version is to be kept off the record: the service does not show what was sent, and nobody knows whether
+ * it ever did, so somebody may have taken it back.
+ */
+export function isInDoubt({ intent: { sent }, outcomes, seen }: IntentResult): boolean {
+  const doubts: readonly (Outcome | undefined)[] = ['unanswered', 'unknown', 'missing'];
+  const shows = (field: Field) =>
+    seen !== null && says(saidOf(field, seen), canonicalValue(field, sent as UserValues));
+  return (
+    !Object.values(outcomes).includes('confirmed') &&
+    fields.some((field) => doubts.includes(outcomes[field]) && sent[field] !== undefined && !shows(field))
+  );
+}
 
 /** Adds what one pass has seen; no more than a few days' silence makes up for. */
 export async function noteMovedAlone<T>(

@@ -13,7 +13,8 @@
  * | yes                  | yes           | no            | no                   | is held once |
  *
  * Newer: `updated_at` or `user_updated_at`; without them, or before the mirror has one, nothing is. The answer to
- * a push of ours is on record like any read (`applyResults`). Versions tell something unless many users were seen
+ * a push of ours is on record like any read (`applyResults`), unless nobody knows whether it had its effect: then it
+ * may have had, and somebody may have taken it back. Versions tell something unless many users were seen
  * with a newer one and the same values, as where a login counts as a change. Since then: by more than a minute, since
  * the two clocks may part. Held once: the hold puts the version on record, so that it is not newer in the next run.
  */

@@ -1,10 +1,13 @@
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { writeHolds } from '../../src/mirror/holds.ts';
+import { applyResults, openIntents } from '../../src/mirror/intents.ts';
 import { readDifferingUsers } from '../../src/mirror/users-read.ts';
 import { applyUsers } from '../../src/mirror/users-write.ts';
 import { noteMovedAlone } from '../../src/mirror/versions.ts';
-import type { Hold, UserPlan } from '../../src/model/change.ts';
+import type { FieldOutcomes, Hold, UserPlan } from '../../src/model/change.ts';
+import { resultOf } from '../../src/reconcile/push-result.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 const database = await createTestDatabase();
@@ -22,7 +25,14 @@ let runId = 0n;
 const run = () => ({ teamId, runId });
 
 beforeEach(async () => {
-  for (const table of ['mirror.users', 'sync.user_base', 'sync.held_fields', 'sync.probes', 'sync.teams'])
+  for (const table of [
+    'mirror.users',
+    'sync.user_base',
+    'sync.held_fields',
+    'sync.changes',
+    'sync.probes',
+    'sync.teams',
+  ])
     await as(`delete from ${table}`);
   await sql(`insert into sync.teams (team, team_id) values ('north', ${teamId}), ('south', 42)`);
   await as(`insert into mirror.users (team_id, id, name, first_name, last_name, resolved, updated_at, user_updated_at)
@@ -77,6 +87,51 @@ describe('the versions of a user', () => {
     await as(`update mirror.users set edited_at = ${at === null ? 'null' : `'${at}'`}`);
     expect(await read('2026-03-01T10:00:00Z', '2026-03-01T09:00:00Z')).toMatchObject({ isEditedSince });
     expect(await read('2026-03-01T09:00:00Z', '2026-03-01T10:00:00Z')).toMatchObject({ isEditedSince });
+  });
+});
+
+describe('the version that comes with the outcome of a push', () => {
+  const push = async (outcomes: FieldOutcomes, shown: Partial<ServiceUser> = {}) => {
+    await sql(`update mirror.users set role_id = 3, email = 'new@example.com' where id = 1`);
+    const patch = { roleId: 3n, email: 'new@example.com' };
+    const plan = {
+      id: 1n,
+      moves: [],
+      releases: [],
+      held: [],
+      holds: [],
+      presence: 'merge',
+      write: null,
+    } as const;
+    const seen = { id: 1n, name: 'Anne', email: null, phone: null, roleId: null, raw: {}, ...shown };
+    await db.transaction(async (tx) => {
+      await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true)`));
+      const [intent] = await openIntents(tx, run(), [{ ...plan, patch }], new Set());
+      if (intent === undefined) throw new Error('nothing to send');
+      const answered = {
+        intent,
+        outcomes,
+        requestId: null,
+        seen: { ...seen, updatedAt: '2026-03-01T10:00:00Z' },
+      };
+      await applyResults(tx, run(), [resultOf(answered, new Map(), 3)]);
+    });
+    return (await read('2026-03-01T10:00:00Z'))?.isNewer;
+  };
+  it.each<[FieldOutcomes, boolean]>([
+    [{ roleId: 'ineffective', email: 'ineffective' }, true],
+    [{ roleId: 'changed', email: 'ineffective' }, true],
+    [{ roleId: 'unanswered', email: 'confirmed' }, true],
+    [{ roleId: 'unanswered', email: 'unanswered' }, false],
+    [{ roleId: 'unknown', email: 'unknown' }, false],
+    [{ roleId: 'missing', email: 'ineffective' }, false],
+  ])('%j: it is on record: %s', async (outcomes, isOnRecord) => {
+    expect(await push(outcomes)).toBe(!isOnRecord);
+  });
+
+  it('is on record where what was sent is shown, though it proves nothing', async () => {
+    const outcomes = { roleId: 'unanswered', email: 'unanswered' } as const;
+    expect(await push(outcomes, { roleId: 3n, email: 'New@example.com' })).toBe(false);
   });
 });
 
