@@ -134,7 +134,7 @@ export function addControlRoutes(app: FastifyInstance, control: Control): void {
       method,
       url: `${controlPrefix}/${path}`,
       handler: async (request, reply) => {
-        if (!admits(control, request))
+        if (!admits(control, request) || isFromPage(request))
           return reply.code(403).send({ error: 'The control endpoint is not yours.' });
         try {
           const result = act(control, askedOf(request));
@@ -151,11 +151,23 @@ export function addControlRoutes(app: FastifyInstance, control: Control): void {
 
 function admits(control: Control, request: FastifyRequest): boolean {
   if (control.token === undefined) {
+    // The name that a browser says: one of a stranger can lead to this machine.
+    if (!loopback.test(request.headers.host ?? '')) return false;
     return ['127.0.0.1', '::1', '::ffff:127.0.0.1'].includes(request.raw.socket.remoteAddress ?? '');
   }
   const given = Buffer.from(request.headers.authorization ?? '');
   const wanted = Buffer.from(`Bearer ${control.token}`);
   return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
+
+/** What the page of a stranger can have a browser on this machine send: by its own name, or without asking first. */
+function isFromPage({ headers, body }: FastifyRequest): boolean {
+  const origin = headers.origin?.replace(/^https?:\/\//, '');
+  if (origin !== undefined && !loopback.test(origin)) return true;
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  return typeof body === 'string' && body !== '' && type !== 'application/json';
 }
 
 function askedOf(request: FastifyRequest): Asked {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -222,7 +223,10 @@ describe('the control endpoint', () => {
     const [method = '', path = ''] = operation.split(' ');
     const answer = await fetch(`${url}/_emulator/${path}`, {
       method,
-      headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` },
+      headers: {
+        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     return { status: answer.status, json: await answer.json() };
@@ -297,6 +301,59 @@ describe('the control endpoint', () => {
       }
       expect((await control(url, `PATCH teams/41/users/${users[1]?.id}`, { name: 'x' })).status).toBe(400);
       expect(emulator.requests.filter((request) => request.path.startsWith('/_emulator'))).toEqual([]);
+    }));
+
+  it.each([
+    [{}, 200],
+    [{ host: 'localhost:80' }, 200],
+    [{ host: '[::1]:80' }, 200],
+    [{ host: 'rebound.example' }, 403],
+    [{ host: '127.0.0.1.rebound.example' }, 403],
+    [{ host: '127.0.0.1:80.rebound.example' }, 403],
+    [{ origin: 'http://localhost:3000' }, 200],
+    [{ origin: 'https://elsewhere.example' }, 403],
+    [{ origin: 'https://localhost.example' }, 403],
+    [{ origin: 'null' }, 403],
+    [{ 'content-type': 'application/json; charset=utf-8' }, 200],
+    [{ 'content-type': 'text/plain' }, 403],
+    [{ 'content-type': 'application/x-www-form-urlencoded' }, 403],
+    [{ 'content-type': 'text/plain; application/json' }, 403],
+    [{ 'content-type': undefined }, 403],
+  ])('takes from a browser only what no stranger can have it send: %j', (given, status) =>
+    withEmulator({}, async (emulator) => {
+      const headers = Object.entries({ 'content-type': 'application/json', ...given }).filter(
+        ([, value]) => value !== undefined,
+      );
+      const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+      const options = { method: 'POST', headers: Object.fromEntries(headers) as Record<string, string> };
+      request(`${emulator.url}/_emulator/clock`, options, (response) => {
+        resolve(response.statusCode);
+        response.resume();
+      })
+        .on('error', reject)
+        .end('{"advanceMs": 5000}');
+      expect(await promise).toBe(status);
+      const { json } = await control(emulator.url, 'GET clock');
+      if (status === 403) expect((json as { skewMs: number }).skewMs).toBe(0);
+      else expect((json as { skewMs: number }).skewMs).toBe(5_000);
+    }),
+  );
+
+  it('takes no request of a page that knows its token either, and then any name', () =>
+    withEmulator({ controlToken: 'open sesame' }, async (emulator) => {
+      const statusOf = async (more: Record<string, string>) => {
+        const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+        const headers = { authorization: 'Bearer open sesame', ...more };
+        request(`${emulator.url}/_emulator/teams`, { headers }, (response) => {
+          resolve(response.statusCode);
+          response.resume();
+        })
+          .on('error', reject)
+          .end();
+        return await promise;
+      };
+      expect(await statusOf({ host: 'emulator:8080' })).toBe(200);
+      expect(await statusOf({ origin: 'https://elsewhere.example' })).toBe(403);
     }));
 
   it('asks for its token, where it has one', () =>
