@@ -11,7 +11,7 @@ import {
   type Origins,
   wordsFor,
 } from './config/complaints.ts';
-import { readEnvironment, readText, strangersAmong } from './config/environment.ts';
+import { openFilesOf, readEnvironment, readText, strangersAmong } from './config/environment.ts';
 import {
   type Environment,
   isSection,
@@ -203,7 +203,9 @@ export function loadConfiguration(file: string | undefined, env: Environment): C
     const origins = { team, teamSections, common, own, assigned: set, locate: from.locate };
     return settleTeam(origins, path === undefined ? '.' : dirname(path), env);
   });
+  const open = openFilesOf(env);
   const complaints = [
+    ...open.filter(({ refused }) => refused),
     ...strangersAmong(env, from.variables, settingPaths),
     ...complaintsAboutTeams(from, assigned, names),
     ...settled.flatMap(({ origins }) => strangersIn(origins)),
@@ -213,7 +215,11 @@ export function loadConfiguration(file: string | undefined, env: Environment): C
   const [first, ...others] = settled.flatMap(({ config }) => (config === undefined ? [] : [config]));
   if (complaints.length > 0 || first === undefined)
     throw invalid(inWords(complaints).join('\n'), 'README.md lists all settings.');
-  return { teams: [first, ...others], file: path, warnings: inWords(settled.flatMap((one) => one.warnings)) };
+  return {
+    teams: [first, ...others],
+    file: path,
+    warnings: inWords([...open, ...settled.flatMap((one) => one.warnings)]),
+  };
 }
 
 /** Those of the teams that are asked for: all, or the one of this name. @throws MusterdError `usage` */

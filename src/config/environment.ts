@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Assignment, type Complaint, invalid } from './complaints.ts';
 import { suggestion } from './nearest.ts';
 import { type Environment, isSection, type Path } from './raw-settings.ts';
+import { judgeMode } from './secret-files.ts';
 
 /** Environment variables with a name of their own. Each can also end in `_FILE`. */
 const named: Readonly<Record<string, Path>> = {
@@ -74,6 +75,18 @@ function parseValue(name: string, text: string): unknown {
     // The error's own words repeat the text, which may be a secret.
     throw invalid(`${name}: begins like a list or a mapping, and is no JSON`);
   }
+}
+
+/** Those whose file holds a secret. */
+const secrets = ['DATABASE_URL', 'MUSTERD_SECRET_KEY', 'MUSTERD_NEXT_SECRET_KEY', 'MUSTERD_API_KEY'];
+
+/** What others may do to the files of secrets that variables name. */
+export function openFilesOf(env: Environment): readonly (Complaint & { readonly refused: boolean })[] {
+  return secrets.flatMap((name) => {
+    const path = env[`${name}_FILE`];
+    const open = path ? judgeMode(path, env) : undefined;
+    return open === undefined ? [] : [{ where: `${name}_FILE`, ...open }];
+  });
 }
 
 /** Whole teams, given as JSON, section by section. */

@@ -70,15 +70,29 @@ function lookUp(name: string, { folder, env }: SecretPlaces): string {
 }
 
 /** systemd hands them over as root's, with mode 0440, in a mount that nobody else can see into. */
-function isFromSystemd(path: string, { env }: SecretPlaces): boolean {
+function isFromSystemd(path: string, env: Environment): boolean {
   const credentials = env['CREDENTIALS_DIRECTORY'];
   return credentials ? relative(resolve(credentials), dirname(path)) === '' : false;
 }
 
-/** The mode of a file that others than its owner can read. */
-function openMode(path: string): string | undefined {
+/**
+ * What others may do to a secret's file: who can write to it chooses what is trusted, so that it is refused; that
+ * some can read it is warned about.
+ */
+export function judgeMode(
+  path: string,
+  env: Environment,
+): { readonly refused: boolean; readonly message: string } | undefined {
+  if (process.platform === 'win32' || isFromSystemd(path, env)) return undefined;
   const { mode } = statSync(path);
-  return process.platform !== 'win32' && (mode & 0o044) !== 0 ? (mode & 0o777).toString(8) : undefined;
+  if ((mode & 0o066) === 0) return undefined;
+  const refused = (mode & 0o022) !== 0;
+  const deed = refused ? 'changed' : 'read';
+  const shown = (mode & 0o777).toString(8);
+  return {
+    refused,
+    message: `${path} can be ${deed} by others than its owner (mode ${shown}); "chmod 600" ends that`,
+  };
 }
 
 export interface WithSecrets {
@@ -103,10 +117,9 @@ export function readSecretFiles(settings: RawSettings, origins: Origins, places:
       const held = readFileSync(path, 'utf8').trim();
       if (held === '') complaints.push(complain(origins, file, `${path} is empty`));
       else complete = withSetting(complete, value, held);
-      const mode = isFromSystemd(path, places) ? undefined : openMode(path);
-      if (mode === undefined) continue;
-      const message = `${path} can be read by others than its owner (mode ${mode}); "chmod 600" ends that`;
-      warnings.push(complain(origins, file, message));
+      const open = judgeMode(path, places.env);
+      if (open !== undefined)
+        (open.refused ? complaints : warnings).push(complain(origins, file, open.message));
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       complaints.push(complain(origins, file, `${path} can not be read (${code})`));

@@ -454,6 +454,41 @@ teams:
     write('credentials/of-systemd', 'z', 0o440);
     expect(load('service: {apiKeyFile: of-systemd}\n', env).warnings).toEqual([]);
   });
+
+  describe.runIf(process.platform !== 'win32')('of each mode', () => {
+    const variables = [
+      'DATABASE_URL_FILE',
+      'MUSTERD_SECRET_KEY_FILE',
+      'MUSTERD_NEXT_SECRET_KEY_FILE',
+      'MUSTERD_API_KEY_FILE',
+    ];
+    const modes = Array.from({ length: 0o100 }, (_, others) => 0o600 + others);
+
+    it.each(['service.secretKeyFile', ...variables])('are taken, warned about or refused: %s', (named) => {
+      for (const mode of modes) {
+        const path = write('of-a-mode', 'postgres://y', mode);
+        chmodSync(path, mode);
+        const isVariable = variables.includes(named);
+        const [yaml, env] = isVariable
+          ? ['', { [named]: path }]
+          : ['service: {secretKeyFile: of-a-mode}\n', {}];
+        const where = isVariable ? named : `${file}:1:26: service.secretKeyFile`;
+        const words = (deed: string) =>
+          `${where}: ${path} can be ${deed} by others than its owner (mode ${mode.toString(8)}); "chmod 600" ends that`;
+        if ((mode & 0o022) !== 0) expect(() => load(yaml, env)).toThrow(words('changed'));
+        else expect(load(yaml, env).warnings).toEqual((mode & 0o044) === 0 ? [] : [words('read')]);
+      }
+    });
+
+    it('is not looked at where systemd hands them over, or where it is no secret', () => {
+      const places = { CREDENTIALS_DIRECTORY: credentials() };
+      const env = { ...places, MUSTERD_SECRET_KEY_FILE: write('credentials/of-systemd', 'z', 0o440) };
+      expect(load('', env).warnings).toEqual([]);
+      const id = write('an-id', 'x', 0o600);
+      chmodSync(id, 0o666);
+      expect(load('', { MUSTERD_SECRET_ID_FILE: id }).warnings).toEqual([]);
+    });
+  });
 });
 
 describe('two readings of the settings', () => {
