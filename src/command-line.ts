@@ -4,7 +4,7 @@ import { type Command, CommanderError } from 'commander';
 import type { Action } from './commands/add-commands.ts';
 import { type Context, type ExitCode, exitCode, type Stream } from './commands/context.ts';
 import { errorInJson } from './commands/error-in-json.ts';
-import { printJson, printLine } from './commands/output.ts';
+import { printableLines, printJson, printLine } from './commands/output.ts';
 import { type ErrorCode, MusterdError, ServiceError } from './errors.ts';
 import { createKnownSecrets, type KnownSecrets } from './known-secrets.ts';
 import { createLog } from './log.ts';
@@ -46,14 +46,17 @@ function version(): string {
 function explain(err: Stream, error: unknown, team?: string): void {
   const start = team === undefined ? 'musterd' : `musterd: ${team}`;
   if (!(error instanceof Error)) {
-    printLine(err, `${start}: ${String(error)}`);
+    printLine(err, `${start}: ${printableLines(String(error))}`);
     return;
   }
   if (!(error instanceof MusterdError)) {
-    printLine(err, `${start}: something that should not happen did: ${error.stack ?? error.message}`);
+    printLine(
+      err,
+      `${start}: something that should not happen did: ${printableLines(error.stack ?? error.message)}`,
+    );
     return;
   }
-  printLine(err, `${start}: ${error.message}`);
+  printLine(err, `${start}: ${printableLines(error.message)}`);
   if (error instanceof ServiceError && error.requestId !== undefined)
     printLine(err, `  X-Request-Id: ${error.requestId}`);
   if (error.hint !== undefined) printLine(err, `  ${error.hint}`);

@@ -5,7 +5,7 @@ import { createService, requireSchema, requireService, sharePace } from '../plac
 import { parseJson } from '../service/json.ts';
 import type { RawRequest } from '../service/raw-request.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { printJson, printLine } from './output.ts';
+import { printable, printJson, printLine } from './output.ts';
 import { readSettings } from './setup.ts';
 
 interface ApiOptions {
@@ -39,7 +39,7 @@ export async function apiCommand(
     if (options.include === true) {
       printLine(context.out, `HTTP ${reply.status}`);
       for (const [name, value] of Object.entries(reply.headers)) {
-        for (const one of [value].flat()) printLine(context.out, `${name}: ${String(one)}`);
+        for (const one of [value].flat()) printLine(context.out, printable(`${name}: ${String(one)}`));
       }
       printLine(context.out, '');
     }
@@ -64,7 +64,7 @@ async function paginate(
     listing.rows.map(({ row }) => row),
   );
   for (const { reason, excerpt } of listing.rejected)
-    printLine(context.err, `row left out: ${reason}: ${excerpt}`);
+    printLine(context.err, printable(`row left out: ${reason}: ${excerpt}`));
   if (listing.status === 'complete') return exitCode.ok;
   printLine(context.err, `musterd: the listing is incomplete: ${listing.because}`);
   return exitCode.partial;

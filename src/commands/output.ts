@@ -2,6 +2,7 @@
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import { toJson } from '../model/json.ts';
+import { escapeUnprintable } from '../service/printable.ts';
 import type { Context, Stream } from './context.ts';
 
 type Cell = string | number | bigint | null | undefined;
@@ -9,6 +10,23 @@ type Cell = string | number | bigint | null | undefined;
 /** Takes out what moves, hides or reorders text on a terminal: names are written by others. */
 export function printable(text: string): string {
   return text.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+}
+
+/** Each line for itself. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/**
+ * Text of others in Markdown: as code, in which no link, image or mention comes to life. A bar would end the cell
+ * of a table, and behind a backslash also one that is escaped.
+ */
+export function inMarkdown(text: string): string {
+  const shown = printable(text).replaceAll('|', '¦').trim();
+  if (shown === '') return '';
+  const longest = Math.max(0, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return longest === 0 ? `${fence}${shown}${fence}` : `${fence} ${shown} ${fence}`;
 }
 
 const show = (cell: Cell) => (cell === null || cell === undefined ? '' : printable(String(cell)));
@@ -40,7 +58,9 @@ export function printTable(
 }
 
 export function printJson({ out }: Pick<Context, 'out'>, value: unknown): void {
-  out.write(`${toJson(value, 2)}\n`);
+  // Line by line: only what parts the lines is a control character that means something to JSON.
+  const lines = toJson(value, 2).split('\n');
+  out.write(`${lines.map(escapeUnprintable).join('\n')}\n`);
 }
 
 export function printLine(stream: Stream, text: string): void {

@@ -7,7 +7,7 @@ import { sayReplaced } from '../reconcile/overlap.ts';
 import { hashOf, shownIn } from '../reconcile/planned-push.ts';
 import { patchedFields } from '../reconcile/verdict.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { plural, printable, printJson, printLine, printTable } from './output.ts';
+import { inMarkdown, plural, printable, printJson, printLine, printTable } from './output.ts';
 import { createProgress } from './progress.ts';
 import { needsService, withMirror } from './setup.ts';
 
@@ -209,13 +209,11 @@ function printRefusal(context: Pick<Context, 'out'>, report: PlanReport): void {
     printLine(context.out, `A run keeps this as ${hash}; then: musterd approve ${hash} --reason …`);
 }
 
-const cell = (text: string) => printable(text).replace(/[\\|`*_<>]/g, '\\$&');
-
 /** The plan as Markdown, a section per user, for a ticket or a chat. */
 function printMarkdown(context: Context, report: PlanReport, changes: readonly PlannedChange[]): void {
   const { team } = report;
   const line = (text: string) => printLine(context.out, text);
-  line(`# Plan for team ${team.id} ${cell(team.name ?? '')}`.trimEnd());
+  line(`# Plan for team ${team.id} ${inMarkdown(team.name ?? '')}`.trimEnd());
   line('');
   line(`${plural(changes.length, 'change')}; ${costInWords(report)}.`);
   const refused = refusedBy(report);
@@ -223,18 +221,18 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
     line('');
     const hash = hashOfWaiting(report);
     line(`**Refused by the guard**${hash === null ? '' : ` (plan \`${hash}\`)`}:`);
-    for (const reason of refused) line(`- ${cell(reason)}`);
+    for (const reason of refused) line(`- ${inMarkdown(reason)}`);
   }
   for (const [id, of] of Map.groupBy(changes, ({ user_id }) => user_id)) {
     line('');
-    line(`## ${id} ${cell(of[0]?.name ?? '')}`.trimEnd());
+    line(`## ${id} ${inMarkdown(of[0]?.name ?? '')}`.trimEnd());
     line('');
     line('| change | field | from | to | why |');
     line('|---|---|---|---|---|');
     for (const change of of) {
       const [from, to] = fromTo(change);
       line(
-        `| ${change.change} | ${change.field ?? ''} | ${cell(from)} | ${cell(to)} | ${cell(change.reason ?? '')} |`,
+        `| ${change.change} | ${change.field ?? ''} | ${inMarkdown(from)} | ${inMarkdown(to)} | ${inMarkdown(change.reason ?? '')} |`,
       );
     }
   }

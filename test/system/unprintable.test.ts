@@ -1,0 +1,112 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { carryOut } from '../../src/command-line.ts';
+import { inMarkdown, printJson } from '../../src/commands/output.ts';
+import { fromJson } from '../../src/model/json.ts';
+import { inProcess } from './in-process.ts';
+
+/** What moves, hides or reorders text on a terminal. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+const withoutLineEnds = (text: string) => text.replaceAll('\n', '');
+
+const hostile = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(
+      '\x1b',
+      '\x7f',
+      '\x9b',
+      '\x85',
+      '\u202e',
+      '\u2066',
+      '\u200b',
+      '\u2028',
+      '\u{e0041}',
+      '\n',
+      '\\',
+      '"',
+    ),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  ),
+});
+
+it('JSON says the same without a character that is not printable', () => {
+  fc.assert(
+    fc.property(fc.dictionary(hostile, hostile), (value) => {
+      let written = '';
+      printJson({ out: { write: (text) => (written += text) } }, { list: [value, 2n ** 64n] });
+      expect(fromJson(written)).toEqual({ list: [{ ...value }, 2n ** 64n] });
+      expect(withoutLineEnds(written)).not.toMatch(unprintable);
+    }),
+  );
+});
+
+it('an error has none either, and keeps its lines', async () => {
+  let said = '';
+  const world = {
+    args: [],
+    env: {},
+    out: { write: () => undefined },
+    err: { write: (text: string) => (said += text) },
+    leave: () => undefined,
+  };
+  await carryOut(world, false, () => Promise.reject(new Error('a\x9b2J\u202eb\nc')));
+  expect(said).toMatch(/a 2J b\n/);
+  expect(withoutLineEnds(said)).not.toMatch(unprintable);
+});
+
+it('an answer that is shown with its headers has none', async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'x-odd': 'a\x9b2Jb' });
+    response.end(JSON.stringify({ name: 'a\u009b2J\u202eb' }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const environment = {
+    MUSTERD_BASE_URL: `http://127.0.0.1:${port}`,
+    MUSTERD_SECRET_ID: 'x',
+    MUSTERD_SECRET_KEY: 'a-key-of-somebody',
+  };
+  const { code, stdout } = await inProcess(['api', 'GET', '/v1/team', '--include'], environment);
+  expect(code).toBe(0);
+  expect(stdout).toContain('x-odd: a 2Jb');
+  expect(stdout).toContain('"a\\u009b2J\\u202eb"');
+  expect(withoutLineEnds(stdout)).not.toMatch(unprintable);
+});
+
+describe('text of others in Markdown', () => {
+  it.each([
+    ['Anna', '`Anna`'],
+    ['', ''],
+    [' \u200b ', ''],
+    ['[a](https://evil.example)', '`[a](https://evil.example)`'],
+    ['![](https://evil.example/x.png)', '`![](https://evil.example/x.png)`'],
+    ['@everybody https://evil.example #12', '`@everybody https://evil.example #12`'],
+    ['a`@b', '`` a`@b ``'],
+    ['``` @b `', '```` ``` @b ` ````'],
+    ['a | b \\| c', '`a ¦ b \\¦ c`'],
+    ['<img src=x>', '`<img src=x>`'],
+    ['a\n\n# b', '`a  # b`'],
+  ])('%j is %s', (text, shown) => {
+    expect(inMarkdown(text)).toBe(shown);
+  });
+
+  it('is one piece of code, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('`', ' ', 'a', '@', '|', '\\', '\n') }), (text) => {
+        const shown = inMarkdown(text);
+        if (text.trim() === '') return;
+        const [, fence = ''] = /^(`+)/.exec(shown) ?? [];
+        const inner = shown.slice(fence.length, -fence.length);
+        expect(shown.endsWith(fence)).toBe(true);
+        expect(inner.match(/`+/g) ?? []).not.toContain(fence);
+        expect(inner).not.toMatch(/^`|`$|[|\n]/);
+      }),
+    );
+  });
+});
