@@ -1,8 +1,9 @@
 -- The first start of the Postgres in config/compose.yaml: a role without rights over others that owns the
--- mirror, and the two roles to grant to people (docs/operations.md, The database and its roles).
+-- mirror, and the roles to grant to people (docs/operations.md, The database and its roles).
 \set ON_ERROR_STOP on
 \set password `cat "${MUSTERD_PASSWORD_FILE:-/run/secrets/database-password}"`
 create role musterd_reader nologin;
 create role musterd_editor nologin;
+create role musterd_role_editor nologin;
 create role musterd login password :'password';
 create database musterd owner musterd encoding 'UTF8' template template0;
