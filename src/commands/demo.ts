@@ -25,31 +25,28 @@ interface Stage {
 
 /** Opens everything, hands it to `work`, and leaves nothing behind. */
 async function onStage<R>(context: Context, work: (stage: Stage) => Promise<R>): Promise<R> {
-  const closers: (() => Promise<void>)[] = [];
-  try {
-    const emulator = await createEmulator({ http: true, seed: 1 });
-    closers.push(() => emulator.close());
-    const embedded = await openEmbedded({
-      ephemeral: true,
-      onProgress: (step) => printLine(context.err, `${step} …`),
-    });
-    closers.push(() => embedded.close());
-    const db = createDatabase<unknown>({ url: embedded.url, applicationName: 'musterd demo' });
-    closers.push(() => db.close());
-    const {
-      MUSTERD_BASE_URL: baseUrl,
-      MUSTERD_SECRET_ID: secretId,
-      MUSTERD_SECRET_KEY: secretKey,
-    } = emulator.environment;
-    const config = configSchema.parse({
-      service: { baseUrl, secretId, secretKey },
-      schedule: { users: '*/10 * * * * *' },
-    });
-    const log = context.createLog(undefined, 'warn', []);
-    return await work({ context, emulator, embedded, db, config, log });
-  } finally {
-    for (const close of closers.toReversed()) await close();
-  }
+  // One that cannot be closed keeps the others from nothing.
+  await using closers = new AsyncDisposableStack();
+  const emulator = await createEmulator({ http: true, seed: 1 });
+  closers.defer(() => emulator.close());
+  const embedded = await openEmbedded({
+    ephemeral: true,
+    onProgress: (step) => printLine(context.err, `${step} …`),
+  });
+  closers.defer(() => embedded.close());
+  const db = createDatabase<unknown>({ url: embedded.url, applicationName: 'musterd demo' });
+  closers.defer(() => db.close());
+  const {
+    MUSTERD_BASE_URL: baseUrl,
+    MUSTERD_SECRET_ID: secretId,
+    MUSTERD_SECRET_KEY: secretKey,
+  } = emulator.environment;
+  const config = configSchema.parse({
+    service: { baseUrl, secretId, secretKey },
+    schedule: { users: '*/10 * * * * *' },
+  });
+  const log = context.createLog(undefined, 'warn', []);
+  return await work({ context, emulator, embedded, db, config, log });
 }
 
 function chapter({ context }: Stage, number: number, title: string, ...words: readonly string[]): void {

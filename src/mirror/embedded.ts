@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -83,8 +83,12 @@ interface Place {
   readonly account: Account | undefined;
 }
 
+/** What is in the folder may be the account's, what the folder is in may be root's alone. */
 function remove(folder: string, account: Account | undefined): void {
-  asAccount(account, () => rmSync(folder, { recursive: true, force: true }));
+  asAccount(account, () => {
+    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+  });
+  rmdirSync(folder);
 }
 
 function prepareFolder(options: EmbeddedOptions): Place {
@@ -98,7 +102,7 @@ function prepareFolder(options: EmbeddedOptions): Place {
     try {
       return { folder, account: giveFolder(folder) };
     } catch (error) {
-      rmSync(folder, { recursive: true, force: true });
+      rmdirSync(folder);
       // root's own TMPDIR is often out of the server's reach.
       if (index === bases.length - 1) throw error;
     }

@@ -81,6 +81,20 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     expect(ids()).toEqual(before);
   });
 
+  it('leaves nothing behind in a folder that is root’s alone', async () => {
+    const before = process.env['TMPDIR'];
+    process.env['TMPDIR'] = base;
+    try {
+      const embedded = await openEmbedded({ ephemeral: true, closePatienceMs: 0 });
+      expect(embedded.dataDir.startsWith(base)).toBe(true);
+      await embedded.close();
+      expect(existsSync(embedded.dataDir)).toBe(false);
+    } finally {
+      if (before === undefined) delete process.env['TMPDIR'];
+      else process.env['TMPDIR'] = before;
+    }
+  });
+
   it('gives no folder away that a link of somebody else leads to', async () => {
     const target = join(base, 'empty');
     spawnSync('mkdir', [target], { env: { PATH: '/usr/bin:/bin' } });
