@@ -517,6 +517,7 @@ describe.each(servers())('on $name', (server) => {
 
     test('a certificate file that is not there', async () => {
       const error = await attempt((url) => {
+        url.searchParams.set('sslmode', 'verify-full');
         url.searchParams.set('sslrootcert', '/nowhere/ca.pem');
       });
       expect(error.message).toMatch(/ENOENT/);

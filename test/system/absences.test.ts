@@ -21,11 +21,10 @@ describe('absences that nobody decides by himself', () => {
     (await musterd(['approve', hash, '--reason', 'they left', ...more])).code;
   const withheld = async () => {
     const { stdout } = await musterd(['status', '--json']);
-    return (
-      JSON.parse(stdout) as {
-        withheld: { hash: string; resource: string; ids: number[]; reason: string }[];
-      }
-    ).withheld;
+    const status = JSON.parse(stdout) as {
+      withheld: { hash: string; resource: string; ids: number[]; reason: string }[];
+    };
+    return status.withheld.map((one) => ({ ...one, ids: one.ids.toSorted((a, b) => a - b) }));
   };
   const gone = async (table: string) =>
     Number((await stage.sql(`select count(*) from mirror.${table} where gone_at is not null`))[0]?.[0]);

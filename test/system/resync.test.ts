@@ -173,7 +173,8 @@ describe('taking everything from the service', () => {
         ['resync', '--adopt-service', '--json', ...apply],
         environment(),
       );
-      expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+      expect(code).toBe(78);
+      expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'wrong-team' } });
       expect(stderr).toContain('two different teams');
     }
     expect(await stage.sql(rows)).toEqual(before);
