@@ -100,6 +100,15 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('known');
   });
 
+  it('are set by whoever names both, and not by one, where the service shows no name', async () => {
+    await meet();
+    await stage.sql(`update sync.user_base set name = '', first_name = '', last_name = '' where id = ${id}`);
+    await edit(`last_name = 'Garcia'`);
+    expect(await split()).toBe('guessed');
+    await edit(`first_name = 'Anne', last_name = 'Garcia'`);
+    expect(await split()).toBe('known');
+  });
+
   it('are not set where a field waits for anything else', async () => {
     await meet();
     await stage.sql(
