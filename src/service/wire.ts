@@ -194,17 +194,16 @@ export function rejectRow(resource: string, row: unknown, reason: string): Rejec
   return { resource, id: isObject(row) ? takeId(row['id']) : null, reason, excerpt: excerpt(row) };
 }
 
-/** Takes what rows can be taken. One bad row costs no other. The list is empty afterwards: they need room once. */
+/** Takes what rows can be taken. One bad row costs no other. */
 export function decodeRows<Row>(
   resource: string,
-  rows: unknown[],
+  rows: readonly unknown[],
   suspicious: boolean,
   decode: (row: JsonObject, id: Id) => Row,
 ): Page<Row> {
   const taken: Row[] = [];
   const rejected: RejectedRow[] = [];
-  for (const [index, row] of rows.entries()) {
-    rows[index] = null;
+  for (const row of rows) {
     const id = isObject(row) ? takeId(row['id']) : null;
     const flaw = id === null ? 'its id is not an integer from 1 to 2^63 - 1' : findFlaw(row, suspicious);
     if (flaw !== null || id === null || !isObject(row)) {
@@ -212,7 +211,6 @@ export function decodeRows<Row>(
       rejected.push(rejectRow(resource, shown, flaw ?? 'it is not an object'));
     } else taken.push(decode(row, id));
   }
-  rows.length = 0;
   return { rows: taken, rejected };
 }
 
@@ -231,7 +229,7 @@ export function unexpected(reply: Reply, expected: string): ServiceError {
 }
 
 /** @throws ServiceError for anything but a list of at most 250,000 entries */
-export function requireList(reply: Reply, value: unknown, expected: string): unknown[] {
+export function requireList(reply: Reply, value: unknown, expected: string): readonly unknown[] {
   if (!Array.isArray(value)) throw unexpected(reply, expected);
   if (value.length > maxRows) throw unexpected(reply, `a page: ${value.length} rows are too many`);
   return value;

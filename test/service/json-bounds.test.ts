@@ -95,6 +95,13 @@ describe('The bytes of a long answer', () => {
 });
 
 describe('A body as it comes in', () => {
+  it('takes as many bytes as it may have, and not one more', () => {
+    const body = createBody(100, null);
+    expect(body.add(Buffer.alloc(60))).toBe(true);
+    expect(body.add(Buffer.alloc(40))).toBe(true);
+    expect(body.add(Buffer.alloc(1))).toBe(false);
+  });
+
   it('holds what it is given, in pieces of any size, up to its limit', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 })), fc.option(fc.nat(200)), (chunks, expected) => {
