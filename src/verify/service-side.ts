@@ -108,6 +108,32 @@ async function ask(
   }
 }
 
+/** Requests in a row that may bring nobody before anybody is brought. */
+const mostInVain = 2;
+
+/**
+ * Some services answer for so many addresses at once and leave the others out: whoever is not answered for is asked
+ * for with half as many at a time, down to one, for as long as that brings anybody.
+ */
+async function askForFewer(
+  service: ReadableService,
+  kind: 'emails' | 'phones',
+  stillOpen: () => readonly string[],
+  collected: Collected,
+): Promise<void> {
+  const { users } = collected;
+  for (let atOnce = addressesAtOnce; atOnce > 1; ) {
+    const before = users.size;
+    const values = stillOpen();
+    atOnce = Math.ceil(Math.min(atOnce, values.length) / 2);
+    for (let from = 0; from < values.length; from += atOnce) {
+      if (users.size === before && from >= mostInVain * atOnce) return;
+      await ask(service, kind, values.slice(from, from + atOnce), collected);
+    }
+    if (users.size === before) return;
+  }
+}
+
 async function readUsers(
   service: ReadableService,
   team: Team,
@@ -127,10 +153,13 @@ async function readUsers(
       kind === 'emails' ? (email?.trim() ?? '') : (phone ?? '').replace(/\D/g, '');
     // Addresses of nobody in particular are asked for only while somebody is still to be found.
     const someOpen = members.some(({ id }) => !users.has(id));
-    const wanted = open.filter(({ id }) => (id === null ? someOpen : !users.has(id)));
-    const values = [...new Set(wanted.map(addressOf))].filter((value) => value !== '');
+    const addressesOf = (wanted: readonly ServiceAddress[]) =>
+      [...new Set(wanted.map(addressOf))].filter((value) => value !== '');
+    const values = addressesOf(open.filter(({ id }) => (id === null ? someOpen : !users.has(id))));
     for (let from = 0; from < values.length; from += addressesAtOnce)
       await ask(service, kind, values.slice(from, from + addressesAtOnce), collected);
+    const stillOpen = () => addressesOf(open.filter(({ id }) => id !== null && !users.has(id)));
+    await askForFewer(service, kind, stillOpen, collected);
   }
   return collected;
 }

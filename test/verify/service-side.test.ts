@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { Team } from '../../src/model/team.ts';
+import { type ReadableService, readService } from '../../src/verify/service-side.ts';
+
+const ids = Array.from({ length: 60 }, (_, n) => BigInt(n + 1));
+const addresses = ids.map((id) => ({ id, email: `user${id}@example.com`, phone: null }));
+const team: Team = {
+  id: 41n,
+  name: 'Harbour',
+  listSize: null,
+  members: ids.map((id) => ({ id, name: `User ${id}`, role: null, email: null, phone: null })),
+  rejected: [],
+  raw: {},
+};
+const none = {
+  status: 'complete' as const,
+  rows: [],
+  rejected: [],
+  memory: { firstPage: 0 as const, limit: null, pages: null, cursor: 'page' as const },
+  requests: 1,
+};
+
+/** A service that answers for the first `most` addresses of a request, for those whom it knows at all. */
+function serviceOf(most: number, known: (id: bigint) => boolean) {
+  const asked: number[] = [];
+  const service: ReadableService = {
+    team: () => Promise.resolve(team),
+    users: ({ emails }) => {
+      asked.push(emails.length);
+      const users = emails.slice(0, most).flatMap((email) => {
+        const id = addresses.find((one) => one.email === email)?.id;
+        return id !== undefined && known(id) ? [{ id, email, raw: {} }] : [];
+      });
+      return Promise.resolve({ users, rejected: [] });
+    },
+    tags: () => Promise.resolve(none),
+    contactFields: () => Promise.resolve(none),
+  };
+  const read = () =>
+    readService(service, team, addresses, { pages: { size: 100 }, scope: { tags: {}, contactFields: {} } });
+  return { asked, read };
+}
+
+describe('users who are looked up by address', () => {
+  it.each([60, 50, 30, 7, 1])(
+    'are all found where a request is answered for %i addresses at most',
+    async (most) => {
+      const { read } = serviceOf(most, () => true);
+      expect((await read()).users?.size).toBe(60);
+    },
+  );
+
+  it('are not asked for again and again where nobody knows them', async () => {
+    const { asked, read } = serviceOf(60, () => false);
+    expect((await read()).users?.size).toBe(0);
+    // Without an address, twice for all of them, and twice for fewer.
+    expect(asked).toEqual([0, 50, 10, 25, 25]);
+  });
+
+  it('are asked for in vain only so often where some are not known', async () => {
+    const { asked, read } = serviceOf(60, (id) => id <= 40n);
+    expect((await read()).users?.size).toBe(40);
+    expect(asked).toEqual([0, 50, 10, 10, 10]);
+  });
+});
