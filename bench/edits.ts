@@ -4,7 +4,7 @@
  */
 import { createEmulator } from '../src/emulator/emulator.ts';
 import { createDatabase } from '../src/mirror/database.ts';
-import { openEmbedded } from '../src/mirror/embedded.ts';
+import { openEmbedded } from '../src/embedded/embedded.ts';
 import { migrate } from '../src/mirror/migrate.ts';
 import { runSqlText } from '../src/mirror/sql-text.ts';
 import { eventually } from '../test/support/eventually.ts';

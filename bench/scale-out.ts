@@ -3,7 +3,7 @@
  * What it prints stands in docs/scale-out.md.
  */
 import { createDatabase } from '../src/mirror/database.ts';
-import { openEmbedded } from '../src/mirror/embedded.ts';
+import { openEmbedded } from '../src/embedded/embedded.ts';
 import { migrate } from '../src/mirror/migrate.ts';
 import { playScaleOut } from '../test/support/scale-out.ts';
 

@@ -1,6 +1,6 @@
 /**
  * All errors that a person can meet. Each says what was tried, what happened and what to do next; the
- * words around it and the exit code are made in one place, `command-line.ts`.
+ * words around it and the exit code are made in one place, `commands/command-line.ts`.
  */
 
 /** One for each kind of end that a command can come to. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-/** The process: its arguments, its streams and its end. What it does is in `command-line.ts`. */
-import { nodeRefusal } from './node-version.ts';
+/** The process: its arguments, its streams and its end. What it does is in `commands/command-line.ts`. */
+import { nodeRefusal } from './commands/node-version.ts';
 
 const refusal = nodeRefusal(process.versions.node);
 if (refusal !== null) {
@@ -24,7 +24,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => undefined);
 
 // Loaded only now: an older Node could not even read it.
-const { runCommandLine } = await import('./command-line.ts');
+const { runCommandLine } = await import('./commands/command-line.ts');
 process.exitCode = await runCommandLine({
   args: process.argv.slice(2),
   env: process.env,

@@ -1,4 +1,4 @@
-/** What wires a command: `program.ts` has the program, and the commands say here what they are. */
+/** What wires a command: `commands/program.ts` has the program, and the commands say here what they are. */
 import type { Context, ExitCode } from './context.ts';
 
 export type Action = (

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { MusterdError, ServiceError } from '../errors.ts';
 import { createDatabase } from '../mirror/database.ts';
-import { createService, requireSchema, requireService, sharePace } from '../places.ts';
+import { createService, requireSchema, requireService, sharePace } from '../runs/open.ts';
 import { parseJson } from '../service/json.ts';
 import type { RawRequest } from '../service/raw-request.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { printable, printJson, printLine } from './output.ts';
+import { printJson, printLine } from './output.ts';
+import { printable } from '../model/in-words.ts';
 import { readSettings } from './setup.ts';
 
 interface ApiOptions {

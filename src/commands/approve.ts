@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { approveAbsence, readWaitingAbsences, type WaitingAbsence } from '../mirror/absences.ts';
 import type { Database } from '../mirror/database.ts';
@@ -11,14 +11,15 @@ import type { Hold } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { PlannedPush } from '../model/plan.ts';
 import type { Field } from '../model/user.ts';
-import { requireSchema } from '../places.ts';
+import { requireSchema } from '../runs/open.ts';
 import { withholdLeft } from '../reconcile/absence.ts';
-import { hashOf, onlyFields, shownIn } from '../reconcile/planned-push.ts';
-import { patchedFields } from '../reconcile/verdict.ts';
+import { hashOf, onlyFields, shownIn } from '../reconcile/guard/planned-push.ts';
+import { patchedFields } from '../reconcile/push/outcome.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
-import { columnOf } from './named-user.ts';
-import { plural, printJson, printLine } from './output.ts';
+import { columnOf } from '../model/field-values.ts';
+import { printJson, printLine } from './output.ts';
+import { plural } from '../model/in-words.ts';
 import { withMirror } from './setup.ts';
 
 export interface ApproveOptions {

@@ -9,15 +9,17 @@ import {
 } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/teams.ts';
 import type { Outcome } from '../model/change.ts';
-import { readUserName } from '../model/find.ts';
+import { readUserName } from '../model/user-query.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { momentMs } from '../model/moment.ts';
-import { requireSchema } from '../places.ts';
+import { requireSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { nobodyAnswers, theOnly } from './find-user.ts';
+import { nobodyAnswers, theOnly } from '../runs/the-only-user.ts';
 import { ledgerCells, ledgerHead } from './ledger-rows.ts';
-import { plural, printJson, printLine, printTable } from './output.ts';
-import { type Setup, withMirror } from './setup.ts';
+import { printJson, printLine, printTable } from './output.ts';
+import { plural } from '../model/in-words.ts';
+import type { Setup } from '../runs/open.ts';
+import { withMirror } from './setup.ts';
 
 /** As the command line gives them. */
 export interface ChangesOptions {

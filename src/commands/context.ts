@@ -1,4 +1,4 @@
-/** What a command is given of the world: settings, streams, a request to stop. Only `command-line.ts` makes one. */
+/** What a command is given of the world: settings, streams, a request to stop. Only `commands/command-line.ts` makes one. */
 import type { Log } from '../log.ts';
 
 /** Exit codes that scripts depend on (README.md, Exit codes). */

@@ -1,8 +1,8 @@
-import { compareConfigurations } from '../config-compare.ts';
-import type { Configuration } from '../config-sources.ts';
-import { createOutlook, type Outlook } from '../outlook.ts';
-import { prepareSchema } from '../places.ts';
-import { checkTeams, type Serving, serve } from '../serve.ts';
+import { compareConfigurations } from '../config/compare.ts';
+import type { Configuration } from '../config/load.ts';
+import { createOutlook, type Outlook } from '../daemon/monitoring.ts';
+import { prepareSchema } from '../runs/open.ts';
+import { checkTeams, type Serving, serve } from '../daemon/serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 

@@ -1,5 +1,5 @@
 /** The same for one team after the other, as `musterd reconcile` does where the file names several. */
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { errorInJson } from './error-in-json.ts';
 import { printJson, printLine } from './output.ts';

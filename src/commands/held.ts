@@ -1,7 +1,7 @@
 import { type HeldRow, readHeldFields } from '../mirror/held.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { showTime, showValue } from './field-values.ts';
-import { requireTeamId, requireUser } from './named-user.ts';
+import { showTime, showValue } from '../model/field-values.ts';
+import { requireTeamId, requireUser } from '../runs/named-user.ts';
 import { printJson, printLine, printTable } from './output.ts';
 import { withMirror } from './setup.ts';
 

@@ -4,9 +4,9 @@ import { underLease } from '../mirror/lease.ts';
 import { momentMs } from '../model/moment.ts';
 import { fields } from '../model/user.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { showTime } from './field-values.ts';
+import { showTime } from '../model/field-values.ts';
 import { leaseWait } from './lease-wait.ts';
-import { readField, requireTeamId, requireUser } from './named-user.ts';
+import { readField, requireTeamId, requireUser } from '../runs/named-user.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 

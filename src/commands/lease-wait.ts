@@ -1,8 +1,9 @@
 /** How a person's command waits for a run under way: it says so on a terminal, and ends when asked to stop. */
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { LeaseOptions } from '../mirror/lease.ts';
 import type { Context } from './context.ts';
-import { plural, printLine } from './output.ts';
+import { printLine } from './output.ts';
+import { plural } from '../model/in-words.ts';
 
 /** Says once, in one line on stderr, for whom a command waits; nothing where nobody is looking. */
 export function tellOfWait({ err }: Pick<Context, 'err'>, waitMs: number): (who: string) => void {

@@ -1,6 +1,6 @@
 /** Rows of the ledger, as `changes` and `why` show them. */
 import type { LedgerRow } from '../mirror/ledger.ts';
-import { showTime, showValue } from './field-values.ts';
+import { showTime, showValue } from '../model/field-values.ts';
 
 export const ledgerHead: readonly string[] = [
   'when',

@@ -3,10 +3,12 @@ import { MusterdError } from '../errors.ts';
 import { addLookups } from '../mirror/addresses.ts';
 import { readTeamId } from '../mirror/teams.ts';
 import { canonicalPhone } from '../model/canonical.ts';
-import { createService, prepareSchema, sharePace } from '../places.ts';
+import { createService, prepareSchema, sharePace } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { plural, printJson, printLine } from './output.ts';
-import { type Setup, withMirror } from './setup.ts';
+import { printJson, printLine } from './output.ts';
+import { plural } from '../model/in-words.ts';
+import type { Setup } from '../runs/open.ts';
+import { withMirror } from './setup.ts';
 
 interface Lookup {
   readonly email: string | null;

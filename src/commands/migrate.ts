@@ -1,6 +1,6 @@
 import { migrate } from '../mirror/migrate.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { missingRoles } from './missing-roles.ts';
+import { missingRoles } from '../mirror/missing-roles.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirrorOf } from './setup.ts';
 

@@ -1,21 +1,12 @@
 /** How data is shown: tables on a terminal, tab-separated lines elsewhere, JSON on request. */
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
+import { printable } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
 import { escapeUnprintable } from '../service/printable.ts';
 import type { Context, Stream } from './context.ts';
 
 type Cell = string | number | bigint | null | undefined;
-
-/** Takes out what moves, hides or reorders text on a terminal: names are written by others. */
-export function printable(text: string): string {
-  return text.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
-}
-
-/** Each line for itself. */
-export function printableLines(text: string): string {
-  return text.split('\n').map(printable).join('\n');
-}
 
 /**
  * Text of others in Markdown: as code, in which no link, image or mention comes to life. A bar would end the cell
@@ -65,13 +56,4 @@ export function printJson({ out }: Pick<Context, 'out'>, value: unknown): void {
 
 export function printLine(stream: Stream, text: string): void {
   stream.write(`${text}\n`);
-}
-
-/** `3 users`, `1 user`. */
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
-
-export function seconds(ms: number): string {
-  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
 }

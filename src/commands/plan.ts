@@ -1,13 +1,14 @@
-import { type PlanReport, runPlan } from '../app.ts';
+import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import type { UserPlan } from '../model/change.ts';
 import { joinName, type NamePair } from '../model/name.ts';
 import type { PlannedPush } from '../model/plan.ts';
 import { type Field, readable } from '../model/user.ts';
 import { sayReplaced } from '../reconcile/overlap.ts';
-import { hashOf, shownIn } from '../reconcile/planned-push.ts';
-import { patchedFields } from '../reconcile/verdict.ts';
+import { hashOf, shownIn } from '../reconcile/guard/planned-push.ts';
+import { patchedFields } from '../reconcile/push/outcome.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { inMarkdown, plural, printable, printJson, printLine, printTable } from './output.ts';
+import { inMarkdown, printJson, printLine, printTable } from './output.ts';
+import { plural, printable } from '../model/in-words.ts';
 import { createProgress } from './progress.ts';
 import { needsService, withMirror } from './setup.ts';
 

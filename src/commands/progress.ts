@@ -1,6 +1,6 @@
 /** Progress on a terminal, on stderr: what is being read, and how far. Silent elsewhere. */
 import { type Bar, Presets, SingleBar } from 'cli-progress';
-import type { RunEvent } from '../reconcile/findings.ts';
+import type { RunEvent } from '../reconcile/run-notes.ts';
 import type { Context } from './context.ts';
 
 export interface Progress {

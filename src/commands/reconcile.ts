@@ -1,11 +1,12 @@
-import { type RunReport, runReconcile } from '../app.ts';
-import type { Config } from '../config.ts';
+import { type RunReport, runReconcile } from '../runs/reconcile-team.ts';
+import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import { prepareSchema } from '../places.ts';
+import { prepareSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { eachTeam } from './each-team.ts';
 import { tellOfWait } from './lease-wait.ts';
-import { paint, plural, printable, printJson, printLine, seconds } from './output.ts';
+import { paint, printJson, printLine } from './output.ts';
+import { plural, printable, seconds } from '../model/in-words.ts';
 import { createProgress } from './progress.ts';
 import { needsService, withMirrorOf } from './setup.ts';
 

@@ -23,14 +23,14 @@ import {
   sameBytes,
   type UserPatch,
 } from '../model/user.ts';
-import { holdStands } from '../reconcile/plan-field.ts';
-import { hashOf, onlyFields } from '../reconcile/planned-push.ts';
-import { takeValue } from '../reconcile/take-service.ts';
-import { patchedFields } from '../reconcile/verdict.ts';
+import { holdStands } from '../reconcile/merge/plan-field.ts';
+import { hashOf, onlyFields } from '../reconcile/guard/planned-push.ts';
+import { takeValue } from '../reconcile/merge/service-values.ts';
+import { patchedFields } from '../reconcile/push/outcome.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { showValue } from './field-values.ts';
+import { columnOf, showValue } from '../model/field-values.ts';
 import { leaseWait } from './lease-wait.ts';
-import { columnOf, readField, requireTeamId, requireUser } from './named-user.ts';
+import { readField, requireTeamId, requireUser } from '../runs/named-user.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 

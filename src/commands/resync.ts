@@ -2,12 +2,13 @@ import { MusterdError } from '../errors.ts';
 import type { UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { readable } from '../model/user.ts';
-import { outcomeOf, planResync, type ResyncReport, runResync } from '../resync.ts';
+import { outcomeOf, planResync, type ResyncReport, runResync } from '../runs/resync-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { showValue } from './field-values.ts';
+import { columnOf, showValue } from '../model/field-values.ts';
 import { tellOfWait } from './lease-wait.ts';
-import { columnOf } from './named-user.ts';
-import { paint, plural, printable, printJson, printLine, printTable } from './output.ts';
+
+import { paint, printJson, printLine, printTable } from './output.ts';
+import { plural, printable } from '../model/in-words.ts';
 import { createProgress } from './progress.ts';
 import { exitCodeOf } from './reconcile.ts';
 import { needsService, withMirror } from './setup.ts';

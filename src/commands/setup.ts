@@ -1,16 +1,18 @@
 /** What most commands begin with: settings, log, mirror; closed again whatever happens. */
-import type { Config } from '../config.ts';
-import { type Configuration, loadConfiguration, onlyTeam, selectTeam, teamAsked } from '../config-sources.ts';
+import type { Config } from '../config/config.ts';
+import { type Configuration, loadConfiguration, onlyTeam, selectTeam, teamAsked } from '../config/load.ts';
+import { mistakesIn } from '../daemon/config-checks.ts';
 import type { Log } from '../log.ts';
-import { type Mirror, type MirrorOptions, openMirror, requireService, secretsOf } from '../places.ts';
+import {
+  type Mirror,
+  type MirrorOptions,
+  type Setup,
+  openMirror,
+  requireService,
+  secretsOf,
+} from '../runs/open.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
-
-export interface Setup {
-  readonly config: Config;
-  readonly log: Log;
-  readonly mirror: Mirror;
-}
 
 interface Read {
   /** All teams, or the one that was asked for. */
@@ -27,7 +29,10 @@ export interface SetupOfTeams extends Read {
 /** @throws MusterdError `configuration`; `usage` for a team that is not there */
 export function readConfiguration(context: Context): Read {
   const read = () =>
-    selectTeam(loadConfiguration(context.configFile, context.env), teamAsked(context.env, context.team));
+    selectTeam(
+      loadConfiguration(context.configFile, context.env, mistakesIn),
+      teamAsked(context.env, context.team),
+    );
   const configuration = read();
   const fallback = context.err.isTTY === true ? 'warn' : 'info';
   const [{ log: settings }] = configuration.teams;

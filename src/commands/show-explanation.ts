@@ -1,17 +1,18 @@
 /** How `musterd why` shows what it found out. */
 import type { LedgerRow } from '../mirror/ledger.ts';
-import type { HeldSince, LastEdit, OpenPush, WaitingPlan } from '../mirror/why-read.ts';
+import type { HeldSince, LastEdit, OpenPush, WaitingPlan } from '../mirror/explain-read.ts';
 import type { FieldOutcomes, Presence, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { joinName } from '../model/name.ts';
 import { type Field, fields, readable } from '../model/user.ts';
-import { patchedFields } from '../reconcile/verdict.ts';
+import { patchedFields } from '../reconcile/push/outcome.ts';
 import type { Context } from './context.ts';
-import type { FieldExplanation } from './explain-user.ts';
-import { columnOf, showTime, showValue } from './field-values.ts';
+import type { FieldExplanation } from '../runs/explain-user.ts';
+import { columnOf, showTime, showValue } from '../model/field-values.ts';
 import { ledgerCells, ledgerHead } from './ledger-rows.ts';
-import { paint, printable, printJson, printLine, printTable } from './output.ts';
-import type { Sight } from './why-sight.ts';
+import { paint, printJson, printLine, printTable } from './output.ts';
+import { printable } from '../model/in-words.ts';
+import type { Sight } from '../runs/ask-service.ts';
 
 /** All that is known of one user, and what it comes to. */
 export interface Explanation {

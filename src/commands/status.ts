@@ -1,7 +1,8 @@
 import { readStatus, type TeamStatus } from '../mirror/status.ts';
-import { requireSchema } from '../places.ts';
+import { requireSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { plural, printable, printJson, printLine } from './output.ts';
+import { printJson, printLine } from './output.ts';
+import { plural, printable } from '../model/in-words.ts';
 import { withMirrorOf } from './setup.ts';
 
 /** How the mirror stands, read from the mirror alone. */

@@ -1,12 +1,13 @@
 import { MusterdError } from '../errors.ts';
 import { maxId } from '../model/id.ts';
-import { requireSchema } from '../places.ts';
-import { applyUndo, planUndo, type UndoPlan } from '../undo.ts';
+import { requireSchema } from '../runs/open.ts';
+import { applyUndo, planUndo, type UndoPlan } from '../runs/undo-run.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { showValue } from './field-values.ts';
+import { columnOf, showValue } from '../model/field-values.ts';
 import { leaseWait } from './lease-wait.ts';
-import { columnOf } from './named-user.ts';
-import { plural, printJson, printLine, printTable } from './output.ts';
+
+import { printJson, printLine, printTable } from './output.ts';
+import { plural } from '../model/in-words.ts';
 import { withMirror } from './setup.ts';
 
 /** What turning a run around would do; with `--apply` it is written into the mirror, and the next run sends it. */

@@ -1,16 +1,18 @@
-import { reconcileSettings } from '../app.ts';
+import { reconcileSettings } from '../runs/reconcile-team.ts';
 import { createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam } from '../mirror/teams.ts';
 import { readKnownAddresses, readSnapshot } from '../mirror/verify-read.ts';
-import { createService, requireSchema, sharePace } from '../places.ts';
+import { createService, requireSchema, sharePace } from '../runs/open.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
 import { type Comparison, compare } from '../verify/compare.ts';
 import type { OneSided, Value } from '../verify/difference.ts';
 import { readService } from '../verify/service-side.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { showValue } from './field-values.ts';
-import { paint, plural, printable, printJson, printLine, printTable } from './output.ts';
-import { needsService, type Setup, withMirror } from './setup.ts';
+import { showValue } from '../model/field-values.ts';
+import { paint, printJson, printLine, printTable } from './output.ts';
+import { plural, printable } from '../model/in-words.ts';
+import type { Setup } from '../runs/open.ts';
+import { needsService, withMirror } from './setup.ts';
 
 /**
  * Service against mirror, by code of its own. Takes no lease, writes nothing on either side; its requests take

@@ -1,5 +1,5 @@
 /** Teams whose users were edited in the mirror, and when each of them is to be offered to the queue. */
-import { editsWaitMs, type LoopStore, type LoopTeam } from './work.ts';
+import { editsWaitMs, type LoopStore, type LoopTeam } from './run-due.ts';
 
 export interface EditedTeams {
   /** Users of this team were edited. */

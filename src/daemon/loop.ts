@@ -7,7 +7,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
 import { createEditedTeams } from './edited-teams.ts';
 import type { TeamQueue, Work } from './queue.ts';
 import { createTimetable } from './timetable.ts';
-import { type LoopStore, type LoopTeam, plannedOf, type Run, workOn } from './work.ts';
+import { type LoopStore, type LoopTeam, plannedOf, type Run, workOn } from './run-due.ts';
 
 export interface LoopOptions {
   readonly teams: readonly LoopTeam[];

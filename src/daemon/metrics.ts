@@ -7,9 +7,9 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { HoldReason } from '../model/change.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import type { RunGroup, RunOutcome, Standing } from '../model/run-group.ts';
-import { createMeters, forgetOtherTeams, type Meters } from './meters.ts';
-import { createStandings } from './standings.ts';
-import { within } from './within.ts';
+import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
+import { createStandings } from './group-status.ts';
+import { within } from './with-timeout.ts';
 
 /** What is needed of the client's events. */
 export type MeteredServiceEvent =

@@ -1,7 +1,7 @@
 /** Whether the daemon has what it needs: the database and its schema as of now, the credentials as of last. */
 import type { CheckState, ReadyChecks } from '../model/readiness.ts';
 import type { MeteredServiceEvent } from './metrics.ts';
-import { within } from './within.ts';
+import { within } from './with-timeout.ts';
 
 export interface Readiness {
   onServiceEvent(team: string, event: MeteredServiceEvent): void;

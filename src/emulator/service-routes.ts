@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints.ts';
 import type { LoggedRequest } from './request-log.ts';
-import { serve } from './serve.ts';
+import { serve } from './answer-request.ts';
 import { send } from './wire.ts';
 import type { World } from './world.ts';
 

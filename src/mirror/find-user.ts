@@ -1,6 +1,6 @@
 /** Finds users by what a person knows of them. */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { UserName } from '../model/find.ts';
+import type { UserName } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
 
 /** One user who answers to it, with enough to tell them from another. */

@@ -54,7 +54,7 @@ export interface Hold {
 }
 
 /**
- * What is to become of one user as a whole. The table stands in `reconcile/presence.ts`.
+ * What is to become of one user as a whole. The table stands in `reconcile/merge/user-case.ts`.
  * `missing`: in no listing, not yet proven gone.
  */
 export type Presence =

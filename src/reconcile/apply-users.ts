@@ -2,10 +2,10 @@
 import type { UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './absence.ts';
-import type { Until } from './brakes.ts';
+import type { Until } from './guard/field-limits.ts';
 import { chunks } from './chunks.ts';
-import type { Findings } from './findings.ts';
-import type { GuardVerdict } from './guard.ts';
+import type { Findings } from './run-notes.ts';
+import type { GuardVerdict } from './guard/guard.ts';
 import type { Places, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
 

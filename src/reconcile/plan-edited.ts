@@ -8,15 +8,15 @@ import type { UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
-import { type Findings, warnOfStale } from './findings.ts';
-import { isPush } from './guard.ts';
-import type { GuardSettings } from './limits.ts';
-import { planUser } from './plan-user.ts';
+import { type Findings, warnOfStale } from './run-notes.ts';
+import { isPush } from './guard/guard.ts';
+import type { GuardSettings } from './guard/limits.ts';
+import { planUser } from './merge/plan-user.ts';
 import { judge, type Places, type UsersPlan } from './plan-users.ts';
-import type { Policy } from './policy.ts';
+import type { Policy } from './merge/policy.ts';
 import type { MirrorPort } from './ports.ts';
-import { noteRefused } from './roster.ts';
-import { createSight, type Sight } from './sight.ts';
+import { noteRefused } from './read/roster.ts';
+import { createSight, type Sight } from './read/lookup.ts';
 import { tellOfUnread } from './unread.ts';
 
 /** Looks users up by every address that is known of them. */

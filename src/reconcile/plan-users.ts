@@ -3,14 +3,14 @@ import type { AbsentRow } from '../model/absence.ts';
 import type { UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
-import { type Findings, warnOfStale } from './findings.ts';
-import { type GuardVerdict, type GuardView, guard, isPush } from './guard.ts';
-import type { GuardSettings } from './limits.ts';
-import { countMovedAlone, tellNothing } from './overtaken.ts';
-import { planUser } from './plan-user.ts';
-import type { Policy } from './policy.ts';
+import { type Findings, warnOfStale } from './run-notes.ts';
+import { type GuardVerdict, type GuardView, guard, isPush } from './guard/guard.ts';
+import type { GuardSettings } from './guard/limits.ts';
+import { countMovedAlone, tellNothing } from './merge/overtaken.ts';
+import { planUser } from './merge/plan-user.ts';
+import type { Policy } from './merge/policy.ts';
 import type { MirrorPort, ServicePort } from './ports.ts';
-import { type Roster, readRoster } from './roster.ts';
+import { type Roster, readRoster } from './read/roster.ts';
 import { tellOfUnread } from './unread.ts';
 
 export interface Places {

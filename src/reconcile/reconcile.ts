@@ -23,16 +23,16 @@ import {
   notePostponed,
   type WritablePlaces,
 } from './apply-users.ts';
-import type { Findings } from './findings.ts';
-import { isPush } from './guard.ts';
-import type { GuardSettings } from './limits.ts';
+import type { Findings } from './run-notes.ts';
+import { isPush } from './guard/guard.ts';
+import type { GuardSettings } from './guard/limits.ts';
 import { judgeOverlap, stopReplaced } from './overlap.ts';
 import { planEdited } from './plan-edited.ts';
 import { type Places, planUsers, type UsersPlan } from './plan-users.ts';
-import { hashOf } from './planned-push.ts';
-import type { Policy } from './policy.ts';
-import { pushEdits, settleIntents } from './push.ts';
-import { arrangeBatches, countRequests, readLessons } from './push-batches.ts';
+import { hashOf } from './guard/planned-push.ts';
+import type { Policy } from './merge/policy.ts';
+import { pushEdits, settleIntents } from './push/push.ts';
+import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
 
 export interface ReconcileSettings {

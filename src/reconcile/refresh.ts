@@ -10,7 +10,7 @@ import type { Id } from '../model/id.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './absence.ts';
-import type { CountKind, Findings } from './findings.ts';
+import type { CountKind, Findings } from './run-notes.ts';
 import type { ListingOptions, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
 /** One listed resource: how it is read, compared and checked row by row. */

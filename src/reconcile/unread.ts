@@ -13,8 +13,8 @@
 import type { UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { type Field, fields } from '../model/user.ts';
-import type { Findings } from './findings.ts';
-import { unreadOf } from './merge.ts';
+import type { Findings } from './run-notes.ts';
+import { unreadOf } from './merge/merge-field.ts';
 import type { MirrorPort } from './ports.ts';
 
 /** Whether nobody can tell what the service has in a field of this user. */

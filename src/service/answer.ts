@@ -2,10 +2,8 @@
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
 import { isObject, readJson } from './json.ts';
-import type { Answer, Failure, FailureReason, Refusal } from './outcome.ts';
+import type { Answer, Failure, FailureReason, Headers, Refusal } from './outcome.ts';
 import { toPrintable } from './printable.ts';
-
-export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface Head {
   readonly status: number;

@@ -2,14 +2,13 @@ import pLimit from 'p-limit';
 import type { Clock } from '../clock.ts';
 import { ServiceError } from '../errors.ts';
 import { toJson } from '../model/json.ts';
-import type { Headers } from './answer.ts';
 import type { ClockSkew } from './clock-skew.ts';
 import type { OnEvent } from './event.ts';
 import type { Http } from './http.ts';
 import type { ParsedJson } from './json.ts';
 import { nameOperation, type Operation } from './operation.ts';
-import { type Outcome, serviceError } from './outcome.ts';
-import { type Rate, type Slot, sleepOrStop } from './rate.ts';
+import { type Headers, type Outcome, serviceError } from './outcome.ts';
+import { type Rate, type Slot, sleepOrStop } from './rate-limiter.ts';
 import { nextStep, type RetrySettings } from './retry.ts';
 import type { Authorization, CredentialName, Remedy, Tokens } from './token.ts';
 

@@ -8,9 +8,9 @@ import { type CredentialCheck, createCredentialCheck } from './credential-check.
 import type { OnEvent } from './event.ts';
 import { createHttp, defaultHttpSettings, type HttpSettings } from './http.ts';
 import { createListingEndpoints, type ListingEndpoints } from './listing-endpoints.ts';
-import { createMessageEndpoints, type MessageEndpoints } from './message-endpoints.ts';
-import { createRate, defaultRateSettings, type RateSettings } from './rate.ts';
-import type { Lesson } from './rate-lesson.ts';
+import { createMessageEndpoints, type MessageEndpoints } from './messages/message-endpoints.ts';
+import { createRate, defaultRateSettings, type RateSettings } from './rate-limiter.ts';
+import type { Lesson } from './learned-rate.ts';
 import { createRawRequest, type RawRequest } from './raw-request.ts';
 import { defaultRetrySettings, type RetrySettings } from './retry.ts';
 import { createRosterEndpoints, type RosterEndpoints } from './roster-endpoints.ts';

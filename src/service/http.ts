@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
 import { type Dispatcher, Pool } from 'undici';
 import { MusterdError, ServiceError } from '../errors.ts';
-import { failAfterHead, type Head, type Headers, judgeHead, lengthOf, readAnswer } from './answer.ts';
+import { failAfterHead, type Head, judgeHead, lengthOf, readAnswer } from './answer.ts';
 import type { BaseUrl } from './base-url.ts';
 import { type Body, createBody } from './body.ts';
 import { nameOperation, type Operation } from './operation.ts';
-import type { Failure, FailureReason, Outcome } from './outcome.ts';
+import type { Failure, FailureReason, Headers, Outcome } from './outcome.ts';
 
 export interface HttpSettings {
   readonly connectTimeoutMs: number;

@@ -15,7 +15,7 @@ import {
   decodePage,
   decodeTag,
 } from './wire-lists.ts';
-import { decodeSurvey, type Survey } from './wire-survey.ts';
+import { decodeSurvey, type Survey } from './messages/wire-survey.ts';
 
 export interface ListingOptions {
   readonly memory: ListingMemory;

@@ -1,7 +1,8 @@
 /** What became of one request, as a value: the policy of retries is decided on it, not thrown about. */
 import { type Phase, ServiceError } from '../errors.ts';
-import type { Headers } from './answer.ts';
 import type { ParsedJson } from './json.ts';
+
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** What every answer of the service carries, whatever it says. */
 interface Answered {

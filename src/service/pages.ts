@@ -1,7 +1,7 @@
 import type { Id } from '../model/id.ts';
 import type { Listing, ListingMemory } from '../model/listing.ts';
 import { type Collector, createCollector } from './collector.ts';
-import { type DateRow, walkDates } from './date-cursor.ts';
+import { type DateRow, walkDates } from './messages/date-cursor.ts';
 import { learnNumbering, type Numbering } from './numbering.ts';
 import type { FetchPage, Page } from './page.ts';
 import { walkPages } from './walk.ts';

@@ -2,7 +2,7 @@
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';
-import type { Headers } from './answer.ts';
+import type { Headers } from './outcome.ts';
 import type { MakeCall } from './call.ts';
 import { isObject, type JsonObject } from './json.ts';
 import type { PagesSettings } from './listing-endpoints.ts';

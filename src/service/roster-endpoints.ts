@@ -6,7 +6,7 @@ import type { Team } from '../model/team.ts';
 import type { ServiceUser, UserPatch } from '../model/user.ts';
 import type { Call, MakeCall } from './call.ts';
 import { operations } from './operation.ts';
-import { decodeInbox, type Inbox } from './wire-inbox.ts';
+import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';
 import { decodePage } from './wire-lists.ts';
 import { decodeTeam } from './wire-team.ts';
 import { decodeMemberships, encodeUserFilter, encodeUserPatch } from './wire-user.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { changeKinds, createMetrics, type MetricsOptions } from '../../src/daemon/metrics.ts';
 import { judgeFreshness } from '../../src/model/freshness.ts';
 import type { RunGroup, Standing } from '../../src/model/run-group.ts';
-import type { RunEvent } from '../../src/reconcile/findings.ts';
+import type { RunEvent } from '../../src/reconcile/run-notes.ts';
 import type { ServiceEvent } from '../../src/service/event.ts';
 import { ROOT } from '../support/checkout.ts';
 import { lintMetrics } from '../support/lint-metrics.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { backOffMs, editsWaitMs } from '../../src/daemon/work.ts';
+import { backOffMs, editsWaitMs } from '../../src/daemon/run-due.ts';
 
 describe('backOffMs', () => {
   const minute = 60_000;

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { connectionOptions, readConnectionUrl } from '../../src/mirror/database-url.ts';
-import { type Embedded, openEmbedded } from '../../src/mirror/embedded.ts';
+import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { createListener } from '../../src/mirror/listen.ts';
 import { eventually } from '../support/eventually.ts';
 

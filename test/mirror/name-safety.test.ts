@@ -8,10 +8,10 @@ import { pinTeam } from '../../src/mirror/teams.ts';
 import type { Intent, UserPlan } from '../../src/model/change.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { holdAll } from '../../src/reconcile/policy.ts';
-import { resultOf } from '../../src/reconcile/push-result.ts';
-import { judge } from '../../src/reconcile/verdict.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import { resultOf } from '../../src/reconcile/push/result.ts';
+import { judge } from '../../src/reconcile/push/outcome.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const team = 'names';

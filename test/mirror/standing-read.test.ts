@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { createSharedPace } from '../../src/mirror/rate-limits.ts';
-import { readHeldByReason, readRefusedPlanSizes, readTokensLeft } from '../../src/mirror/standing-read.ts';
+import { readHeldByReason, readRefusedPlanSizes, readTokensLeft } from '../../src/mirror/metrics-read.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 

@@ -3,8 +3,8 @@ import { takeLease } from '../../src/mirror/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { fields, type ServiceUser } from '../../src/model/user.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { holdAll } from '../../src/reconcile/policy.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll } from '../../src/reconcile/merge/policy.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase<unknown>;

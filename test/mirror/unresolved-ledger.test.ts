@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { takeLease } from '../../src/mirror/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { readMovedFields } from '../../src/mirror/undo.ts';
+import { readMovedFields } from '../../src/mirror/moved-fields.ts';
 import type { TeamMember } from '../../src/model/team.ts';
 import { countPlans } from '../../src/reconcile/apply-users.ts';
-import { createFindings } from '../../src/reconcile/findings.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { holdAll } from '../../src/reconcile/policy.ts';
+import { createFindings } from '../../src/reconcile/run-notes.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll } from '../../src/reconcile/merge/policy.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase<unknown>;

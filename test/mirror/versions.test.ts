@@ -6,7 +6,7 @@ import { readDifferingUsers } from '../../src/mirror/users-read.ts';
 import { applyUsers } from '../../src/mirror/users-write.ts';
 import { noteMovedAlone } from '../../src/mirror/versions.ts';
 import type { FieldOutcomes, Hold, UserPlan } from '../../src/model/change.ts';
-import { resultOf } from '../../src/reconcile/push-result.ts';
+import { resultOf } from '../../src/reconcile/push/result.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createTestDatabase } from '../support/database.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readSince } from '../../src/commands/changes.ts';
 import { readUntil } from '../../src/commands/hold.ts';
 import { momentMs } from '../../src/model/moment.ts';
-import { findScheduleFlaw } from '../../src/service/schedule-request.ts';
+import { findScheduleFlaw } from '../../src/service/messages/schedule-request.ts';
 
 describe('a moment', () => {
   it.each([

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UserState } from '../../src/model/change.ts';
 import { joinName, splitName } from '../../src/model/name.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
-import { planResyncOf } from '../../src/resync-plan.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
+import { planResyncOf } from '../../src/reconcile/merge/plan-resync.ts';
 import { applyPlan } from './apply-plan.ts';
 import { anyMember, anyPolicy, anyState, base, id, makeState, member, row, shown } from './states.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chunks } from '../../src/reconcile/chunks.ts';
-import { createFindings, type RunEvent } from '../../src/reconcile/findings.ts';
+import { createFindings, type RunEvent } from '../../src/reconcile/run-notes.ts';
 
 describe('createFindings', () => {
   it('says each reason and each warning once, in the order in which they came up', () => {

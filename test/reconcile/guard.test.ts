@@ -9,11 +9,11 @@ import {
   type ServiceUser,
   type UserPatch,
 } from '../../src/model/user.ts';
-import { type GuardView, guard } from '../../src/reconcile/guard.ts';
-import type { GuardSettings } from '../../src/reconcile/limits.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { hashOf, onlyGuarded, plannedPush, shownIn } from '../../src/reconcile/planned-push.ts';
-import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
+import { type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
+import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { hashOf, onlyGuarded, plannedPush, shownIn } from '../../src/reconcile/guard/planned-push.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
 import { makeState, member, shown } from './states.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 

@@ -13,7 +13,7 @@ import {
   type UserValues,
 } from '../../src/model/user.ts';
 import type { MirrorPort, MirrorWriter } from '../../src/reconcile/ports.ts';
-import { patchedFields } from '../../src/reconcile/verdict.ts';
+import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { applyPlan, applyResult } from './apply-plan.ts';
 
 export interface MirrorStandIn extends MirrorPort, MirrorWriter {

@@ -6,9 +6,9 @@ import {
   isOvertaken,
   overtakenDetail,
   tellNothing,
-} from '../../src/reconcile/overtaken.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { holdAll } from '../../src/reconcile/policy.ts';
+} from '../../src/reconcile/merge/overtaken.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll } from '../../src/reconcile/merge/policy.ts';
 import { makeState, member, shown, without } from './states.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Hold, HoldReason, MirrorRow, UserState } from '../../src/model/change.ts';
 import { type NameSplit, splitName } from '../../src/model/name.ts';
 import { type BaseUser, type Field, fields, type ServiceUser } from '../../src/model/user.ts';
-import { type FieldPlan, holdStands, planField, unsendable } from '../../src/reconcile/plan-field.ts';
-import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
+import { type FieldPlan, holdStands, planField, unsendable } from '../../src/reconcile/merge/plan-field.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
 import { base, makeState, row, shown, without } from './states.ts';
 import { rowsOf } from './truth.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Hold, Presence, UserPlan, UserState } from '../../src/model/change.ts';
 import type { PlannedPush } from '../../src/model/plan.ts';
-import { type Facts, type Fate, fateOf, joinRows, remember } from '../../src/reconcile/plan-memory.ts';
+import { type Facts, type Fate, fateOf, joinRows, remember } from '../../src/reconcile/guard/plan-memory.ts';
 import { base, id, makeState, shown } from './states.ts';
 import { rowsOf } from './truth.ts';
 

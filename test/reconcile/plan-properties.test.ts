@@ -14,13 +14,13 @@ import {
   sameBytes,
   serviceValue,
 } from '../../src/model/user.ts';
-import { mergeField } from '../../src/reconcile/merge.ts';
-import { planField } from '../../src/reconcile/plan-field.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { holdAll } from '../../src/reconcile/policy.ts';
-import { resultOf } from '../../src/reconcile/push-result.ts';
+import { mergeField } from '../../src/reconcile/merge/merge-field.ts';
+import { planField } from '../../src/reconcile/merge/plan-field.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import { resultOf } from '../../src/reconcile/push/result.ts';
 import { isUnread } from '../../src/reconcile/unread.ts';
-import { judge, patchedFields } from '../../src/reconcile/verdict.ts';
+import { judge, patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { applyPlan, applyResult, makeIntent, takePatch } from './apply-plan.ts';
 import { anyMember, anyPolicy, anyState } from './states.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Hold, UserPlan, UserState } from '../../src/model/change.ts';
 import { type Field, fields, type UserValues } from '../../src/model/user.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
 import { applyPlan } from './apply-plan.ts';
 import { base, makeState, member, row, shown, without } from './states.ts';
 

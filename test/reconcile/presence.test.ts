@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Presence } from '../../src/model/change.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { holdAll } from '../../src/reconcile/policy.ts';
-import { decidePresence } from '../../src/reconcile/presence.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import { decidePresence } from '../../src/reconcile/merge/user-case.ts';
 import { makeState, member } from './states.ts';
 import { rowsOf } from './truth.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
-import { arrangeBatches, countRequests, type PushLessons } from '../../src/reconcile/push-batches.ts';
+import { arrangeBatches, countRequests, type PushLessons } from '../../src/reconcile/push/batches.ts';
 
 const push = (id: number, patch: object = { email: 'x@example.com' }) => ({ id: BigInt(id), patch });
 const named = { name: { first: 'A', last: 'B' } };

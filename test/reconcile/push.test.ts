@@ -9,11 +9,11 @@ import {
   type UserPatch,
   type UserValues,
 } from '../../src/model/user.ts';
-import { createFindings, type RunEvent } from '../../src/reconcile/findings.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { holdAll, type Policy } from '../../src/reconcile/policy.ts';
-import { pushEdits, settleIntents } from '../../src/reconcile/push.ts';
-import { patchedFields } from '../../src/reconcile/verdict.ts';
+import { createFindings, type RunEvent } from '../../src/reconcile/run-notes.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
+import { pushEdits, settleIntents } from '../../src/reconcile/push/push.ts';
+import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { takePatch } from './apply-plan.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, type Patches } from './service-stand-in.ts';

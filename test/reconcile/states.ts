@@ -5,7 +5,7 @@ import type { Id } from '../../src/model/id.ts';
 import { joinName, type NamePair, splitName } from '../../src/model/name.ts';
 import type { TeamMember } from '../../src/model/team.ts';
 import { type BaseUser, type Field, fields, readable, type ServiceUser } from '../../src/model/user.ts';
-import type { ConflictPolicy, Policy } from '../../src/reconcile/policy.ts';
+import type { ConflictPolicy, Policy } from '../../src/reconcile/merge/policy.ts';
 import { anyText } from '../model/odd-texts.ts';
 
 export const id = 7n;

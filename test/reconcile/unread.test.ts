@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Hold } from '../../src/model/change.ts';
 import type { Id } from '../../src/model/id.ts';
 import { type Field, fields, type ServiceUser } from '../../src/model/user.ts';
-import { createFindings } from '../../src/reconcile/findings.ts';
-import { schemaDrift } from '../../src/reconcile/limits.ts';
-import { planUser } from '../../src/reconcile/plan-user.ts';
-import { type ConflictPolicy, holdAll } from '../../src/reconcile/policy.ts';
+import { createFindings } from '../../src/reconcile/run-notes.ts';
+import { schemaDrift } from '../../src/reconcile/guard/limits.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { type ConflictPolicy, holdAll } from '../../src/reconcile/merge/policy.ts';
 import { isFew, noteUnread } from '../../src/reconcile/unread.ts';
 import { base, makeState, member, row, shown, without } from './states.ts';
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/model/change.ts';
 import { type Field, fields, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
-import { judge, judgeLate, judgeUnsent, nameWasTouched, patchedFields } from '../../src/reconcile/verdict.ts';
+import {
+  judge,
+  judgeLate,
+  judgeUnsent,
+  nameWasTouched,
+  patchedFields,
+} from '../../src/reconcile/push/outcome.ts';
 import { base, shown, without } from './states.ts';
 import { rowsOf } from './truth.ts';
 

@@ -6,7 +6,7 @@ import { createSecret } from '../../src/secret.ts';
 import { checkBaseUrl } from '../../src/service/base-url.ts';
 import type { Client } from '../../src/service/client.ts';
 import { findOperation, operations } from '../../src/service/operation.ts';
-import type { ScheduleRequest } from '../../src/service/schedule-request.ts';
+import type { ScheduleRequest } from '../../src/service/messages/schedule-request.ts';
 import { closeAfterEach, openClient, openPair, secretId, secretKey } from './client-fixture.ts';
 import { createHeldClock } from './held-clock.ts';
 import { answer, json, type RawRequest, type Respond } from './raw-server.ts';

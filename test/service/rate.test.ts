@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createRate, defaultRateSettings, type Rate, type RateSettings } from '../../src/service/rate.ts';
+import {
+  createRate,
+  defaultRateSettings,
+  type Rate,
+  type RateSettings,
+} from '../../src/service/rate-limiter.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 /** Decides on a call that arrives at `now`: whether it is taken. */

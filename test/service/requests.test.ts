@@ -7,7 +7,7 @@ import { endpoints } from '../../src/emulator/endpoints.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import type { Client } from '../../src/service/client.ts';
-import type { ScheduleRequest } from '../../src/service/schedule-request.ts';
+import type { ScheduleRequest } from '../../src/service/messages/schedule-request.ts';
 import { call } from '../emulator/call.ts';
 import { bodies } from '../support/interface-bodies.ts';
 import { fieldsOf } from '../support/interface-rows.ts';

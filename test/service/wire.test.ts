@@ -5,9 +5,13 @@ import { toJson } from '../../src/model/json.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { decodeUtf8, parseJson } from '../../src/service/json.ts';
 import { findFlaw } from '../../src/service/wire.ts';
-import { decodeInbox } from '../../src/service/wire-inbox.ts';
+import { decodeInbox } from '../../src/service/messages/wire-inbox.ts';
 import { decodeContactField, decodeOne, decodePage, decodeTag } from '../../src/service/wire-lists.ts';
-import { decodeScheduledMessage, decodeString, decodeWriteResult } from '../../src/service/wire-schedule.ts';
+import {
+  decodeScheduledMessage,
+  decodeString,
+  decodeWriteResult,
+} from '../../src/service/messages/wire-schedule.ts';
 import { decodeTeam } from '../../src/service/wire-team.ts';
 import { decodeMemberships, encodeUserFilter, encodeUserPatch } from '../../src/service/wire-user.ts';
 

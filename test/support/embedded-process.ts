@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type EmbeddedOptions, openEmbedded } from '../../src/mirror/embedded.ts';
+import { type EmbeddedOptions, openEmbedded } from '../../src/embedded/embedded.ts';
 
 export interface Elsewhere {
   /** Of the process, not of the server. */

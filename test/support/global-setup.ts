@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { TestProject } from 'vitest/node';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { openEmbedded } from '../../src/mirror/embedded.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/mirror/migrate.ts';
 import { installedBindir, type TestServer } from './servers.ts';
 

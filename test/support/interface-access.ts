@@ -142,7 +142,7 @@ const errors: readonly Row[] = [
   }),
   rule('Errors', '401 `Unauthorized`', {
     client: ['service/token.ts', 'createTokens.refused', 'one fresh token, the other secret, then the end'],
-    emulator: ['emulator/serve.ts', 'admit.Unauthorized'],
+    emulator: ['emulator/answer-request.ts', 'admit.Unauthorized'],
     tests: [
       documented,
       [
@@ -168,8 +168,8 @@ const errors: readonly Row[] = [
     status: '404',
   }),
   rule('Errors', '429 `too many requests`', {
-    client: ['service/pace.ts', 'createPace.refused', 'holds every call of the team'],
-    emulator: ['emulator/serve.ts', 'admit too many requests'],
+    client: ['service/pacer.ts', 'createPace.refused', 'holds every call of the team'],
+    emulator: ['emulator/answer-request.ts', 'admit too many requests'],
     tests: [
       documented,
       [
@@ -186,7 +186,7 @@ const errors: readonly Row[] = [
       'choosePauseMs',
       'a sane `Retry-After`, else ever longer, with jitter',
     ],
-    emulator: ['emulator/serve.ts', 'retryAfter'],
+    emulator: ['emulator/answer-request.ts', 'retryAfter'],
     tests: [
       [
         'service/faults.test.ts',
@@ -217,7 +217,7 @@ const errors: readonly Row[] = [
     ],
   }),
   rule('Errors', '2. what else is a 400 (not shown)', {
-    client: ['reconcile/push-send.ts', 'bisect', 'looks for the one bad value, and holds it alone'],
+    client: ['reconcile/push/send.ts', 'bisect', 'looks for the one bad value, and holds it alone'],
     emulator: ['emulator/user-endpoints.ts', 'checkUpdate'],
     tests: [
       [
@@ -232,7 +232,7 @@ const errors: readonly Row[] = [
 
 const limits: readonly Row[] = [
   rule('Limits', '500 requests a minute, all calls', {
-    client: ['service/rate.ts', 'createRate'],
+    client: ['service/rate-limiter.ts', 'createRate'],
     emulator: ['emulator/rate-limit.ts', 'createRateLimit'],
     tests: [
       ['service/rate.test.ts', 'never above the limit in any 60 s, and 98 %% of it used (seed %i)'],

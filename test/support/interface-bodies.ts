@@ -1,7 +1,7 @@
 /** The documented objects that are sent; those that are answered are in interface-shapes.ts. */
 import { contentOf, many, one, place, type Resource, requests, type Shape } from './interface-shapes.ts';
 
-const sentSchedule = 'service/schedule-request.ts';
+const sentSchedule = 'service/messages/schedule-request.ts';
 
 const scheduleRequest: Shape = {
   client: place(sentSchedule, 'encodeSchedule'),
@@ -86,13 +86,13 @@ const surveyPage: Shape = {
 };
 
 const newTag: Shape = {
-  client: place('service/message-endpoints.ts', 'createMessageEndpoints'),
+  client: place('service/messages/message-endpoints.ts', 'createMessageEndpoints'),
   emulator: place(requests, 'newTag'),
   fields: { tag: 'string' },
 };
 
 const conversationRead: Shape = {
-  client: place('service/message-endpoints.ts', 'createMessageEndpoints'),
+  client: place('service/messages/message-endpoints.ts', 'createMessageEndpoints'),
   emulator: place(requests, 'conversationRead'),
   fields: {
     inbox_id: 'integer',

@@ -23,7 +23,7 @@ const listing = (method: string): Source => [
   `createListingEndpoints.${method}`,
 ];
 const message = (method: string): Source => [
-  'service/message-endpoints.ts',
+  'service/messages/message-endpoints.ts',
   `createMessageEndpoints.${method}`,
 ];
 const listings = 'emulator/listing-endpoints.ts listingEndpoints';
@@ -84,7 +84,7 @@ export const endpointRows: readonly Row[] = [
     section,
     name: 'path `id`: a required integer',
     client: ['service/wire-lists.ts', 'decodeOne', 'takes no other row for the one that was asked for'],
-    emulator: ['emulator/serve.ts', 'perform.id'],
+    emulator: ['emulator/answer-request.ts', 'perform.id'],
     tests: [
       ['service/wire.test.ts', 'one tag by its id'],
       ['emulator/schedules.test.ts', 'one tag, one survey: by id, 404 for none, 400 for no id'],
@@ -107,7 +107,7 @@ export const endpointRows: readonly Row[] = [
   {
     section,
     name: 'answer of conversations/read: a string',
-    client: ['service/wire-schedule.ts', 'decodeString'],
+    client: ['service/messages/wire-schedule.ts', 'decodeString'],
     emulator: ['emulator/answer-schemas.ts', 'conversationAnswer'],
     tests: [
       ['service/wire.test.ts', 'write results: whole, or an id alone'],
@@ -118,7 +118,7 @@ export const endpointRows: readonly Row[] = [
   {
     section,
     name: 'answer of cancelling: the string `ok`',
-    client: ['service/wire-schedule.ts', 'decodeString.expected'],
+    client: ['service/messages/wire-schedule.ts', 'decodeString.expected'],
     emulator: ['emulator/answer-schemas.ts', 'cancelled'],
     tests: [
       ['service/client.test.ts', 'cancelling takes only the string `ok`'],
@@ -130,7 +130,7 @@ export const endpointRows: readonly Row[] = [
     section,
     name: 'every endpoint asks for credentials, and can answer 401 and 429',
     client: ['service/call.ts', 'settle'],
-    emulator: ['emulator/serve.ts', 'admit'],
+    emulator: ['emulator/answer-request.ts', 'admit'],
     tests: [['service/requests.test.ts', '%s: asks for credentials, takes either kind, and is counted']],
   },
 ];

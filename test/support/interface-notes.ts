@@ -15,7 +15,7 @@ export const noteRows: readonly Row[] = [
     variants: ['email-lookup'],
   }),
   rule(section, '1. what users/get answers without a filter (not shown)', {
-    client: ['reconcile/roster.ts', 'readRoster', 'asks once, then by address for whoever was left out'],
+    client: ['reconcile/read/roster.ts', 'readRoster', 'asks once, then by address for whoever was left out'],
     emulator: ['emulator/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
       ['emulator/users.test.ts', 'plays the four answers to no filter'],
@@ -38,7 +38,7 @@ export const noteRows: readonly Row[] = [
     variants: ['email-update'],
   }),
   rule(section, '2. what is stored of a written value (not shown)', {
-    client: ['reconcile/verdict.ts', 'judge', 'compares what was answered with what was sent'],
+    client: ['reconcile/push/outcome.ts', 'judge', 'compares what was answered with what was sent'],
     emulator: ['emulator/update-user.ts', 'editOf'],
     tests: [
       ['emulator/users.test.ts', 'plays normalisation, cut names, cleared names and a stuck updated_at'],
@@ -53,7 +53,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '3. which ScheduleRequest fields are required (not shown)', {
     client: [
-      'service/schedule-request.ts',
+      'service/messages/schedule-request.ts',
       'findScheduleFlaw',
       'asks for inbox, time, content and one family of targets before it sends',
     ],
@@ -66,7 +66,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '3. `local_id` of a repeated request (not shown)', {
     client: [
-      'service/message-endpoints.ts',
+      'service/messages/message-endpoints.ts',
       'createMessageEndpoints.localId',
       'a new schedule always has one, and no write is repeated blindly',
     ],
@@ -79,7 +79,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '4. format of `execute_at` (not shown)', {
     client: [
-      'service/schedule-request.ts',
+      'service/messages/schedule-request.ts',
       'findTimeFlaw',
       'RFC 3339, on a quarter of an hour, 15 minutes ahead',
     ],
@@ -94,7 +94,7 @@ export const noteRows: readonly Row[] = [
     variants: ['schedule-rules'],
   }),
   rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (not shown)', {
-    client: ['service/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
+    client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
     emulator: ['emulator/encode-schedule.ts', 'encodeSchedule', 'gives them back as they came'],
     tests: [
       [

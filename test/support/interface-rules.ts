@@ -4,7 +4,7 @@ import { conforms, type Row, rule, withoutPath } from './interface-row.ts';
 const general: readonly Row[] = [
   rule('General rules', '1. all bodies are JSON', {
     client: ['service/answer.ts', 'judgeHead'],
-    emulator: ['emulator/serve.ts', 'serve.stringify'],
+    emulator: ['emulator/answer-request.ts', 'serve.stringify'],
     tests: [
       conforms('each reading endpoint answers 200 with JSON'),
       ['service/faults.test.ts', 'N10 %s is refused, and taken where the setting says so'],
@@ -40,7 +40,11 @@ const general: readonly Row[] = [
     ],
   }),
   rule('General rules', '4. schedules and conversations need an `inbox_id`', {
-    client: ['service/schedule-request.ts', 'ScheduleRequest.inboxId', 'does not compile without one'],
+    client: [
+      'service/messages/schedule-request.ts',
+      'ScheduleRequest.inboxId',
+      'does not compile without one',
+    ],
     emulator: ['emulator/schedule-rules.ts', 'scheduleProblem.inbox_id'],
     tests: [
       ['service/client.test.ts', '%s: what it sends as its body'],
@@ -91,7 +95,7 @@ const fields: readonly Row[] = [
     variants: ['missing-fields', 'extra-fields', 'nulls', 'blank', 'value-types'],
   }),
   rule('Inbox', '`invited`: a list of strings', {
-    client: ['service/wire-inbox.ts', 'shape.invited', 'of any other type, it stays in `raw`'],
+    client: ['service/messages/wire-inbox.ts', 'shape.invited', 'of any other type, it stays in `raw`'],
     emulator: ['emulator/encode.ts', 'encodeInbox.invited'],
     tests: [
       [
@@ -121,7 +125,7 @@ const fields: readonly Row[] = [
     variants: ['updated-at'],
   }),
   rule('Scheduled message', '`execute`: the delivery time', {
-    client: ['service/wire-schedule.ts', 'shape.execute'],
+    client: ['service/messages/wire-schedule.ts', 'shape.execute'],
     emulator: ['emulator/encode-schedule.ts', 'encodeSchedule.execute'],
     tests: [
       [
@@ -131,7 +135,7 @@ const fields: readonly Row[] = [
     ],
   }),
   rule('Write result', 'creating or updating a tag or a schedule answers one', {
-    client: ['service/wire-schedule.ts', 'decodeWriteResult', 'an id alone will do'],
+    client: ['service/messages/wire-schedule.ts', 'decodeWriteResult', 'an id alone will do'],
     emulator: ['emulator/schedule-endpoints.ts', 'created'],
     tests: [
       ['service/wire.test.ts', 'write results: whole, or an id alone'],
@@ -185,7 +189,11 @@ const withoutPaths: readonly Row[] = [
 
 const open: readonly Row[] = [
   rule('Other shapes', '3. timestamps other than a user’s (not shown)', {
-    client: ['service/date-cursor.ts', 'DateRow', 'text as written; it goes back as the cursor, unread'],
+    client: [
+      'service/messages/date-cursor.ts',
+      'DateRow',
+      'text as written; it goes back as the cursor, unread',
+    ],
     emulator: ['emulator/timestamp.ts', 'formatMoment'],
     tests: [
       ['service/pages.test.ts', 'the cursor is the date as the service wrote it'],
@@ -194,7 +202,7 @@ const open: readonly Row[] = [
     variants: ['fraction'],
   }),
   rule('Other shapes', '4. values of a survey’s `type` (not shown)', {
-    client: ['service/wire-survey.ts', 'shape.type', 'any text'],
+    client: ['service/messages/wire-survey.ts', 'shape.type', 'any text'],
     emulator: ['emulator/answer-schemas.ts', 'survey.type'],
     tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
   }),

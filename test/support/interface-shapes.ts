@@ -44,7 +44,7 @@ const answers = 'emulator/answer-schemas.ts';
 export const requests = 'emulator/request-schemas.ts';
 
 const widgetSettings: Shape = {
-  client: place('service/wire-inbox.ts', 'widgetShape'),
+  client: place('service/messages/wire-inbox.ts', 'widgetShape'),
   emulator: place(answers, 'widgetSettings'),
   fields: {
     background_color: 'string',
@@ -63,7 +63,7 @@ const widgetSettings: Shape = {
 };
 
 const inbox: Shape = {
-  client: place('service/wire-inbox.ts', 'shape'),
+  client: place('service/messages/wire-inbox.ts', 'shape'),
   emulator: place(answers, 'inbox'),
   elsewhere: rowId,
   fields: {
@@ -143,7 +143,7 @@ const tag: Shape = {
 };
 
 const survey: Shape = {
-  client: place('service/wire-survey.ts', 'shape'),
+  client: place('service/messages/wire-survey.ts', 'shape'),
   emulator: place(answers, 'survey'),
   elsewhere: rowId,
   fields: {
@@ -185,7 +185,7 @@ export const contentOf = (content: Place, gallery: Place, attachment: Place): Sh
   },
 });
 
-const readSchedule = 'service/wire-schedule.ts';
+const readSchedule = 'service/messages/wire-schedule.ts';
 
 const scheduledMessage: Shape = {
   client: place(readSchedule, 'shape'),

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { CHILD_ENVIRONMENT } from '../../src/mirror/embedded-account.ts';
-import { findBinaries } from '../../src/mirror/embedded-binaries.ts';
-import { identity } from '../../src/mirror/embedded-cluster.ts';
+import { CHILD_ENVIRONMENT } from '../../src/embedded/account.ts';
+import { findBinaries } from '../../src/embedded/binaries.ts';
+import { identity } from '../../src/embedded/cluster.ts';
 
 /** A server that the test itself stops, and as it likes. */
 export interface PostgresProcess {

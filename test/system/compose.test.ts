@@ -3,9 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { loadConfig } from '../../src/config-sources.ts';
+import { loadConfig } from '../support/load-config.ts';
 import { createEmulator } from '../../src/emulator/emulator.ts';
-import { openEmbedded } from '../../src/mirror/embedded.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { runMusterd } from './run-musterd.ts';
 

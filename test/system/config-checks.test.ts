@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { loadConfiguration } from '../../src/config-sources.ts';
+import { loadConfiguration } from '../support/load-config.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { everyCommand, wellUsed } from './every-command.ts';

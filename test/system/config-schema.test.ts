@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { exitCode } from '../../src/commands/context.ts';
-import { configSchema, fileSchema, teamSections } from '../../src/config.ts';
-import { loadConfig, loadConfiguration } from '../../src/config-sources.ts';
+import { configSchema, fileSchema, teamSections } from '../../src/config/config.ts';
+import { loadConfig, loadConfiguration } from '../support/load-config.ts';
 import { runMusterd } from './run-musterd.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -2,9 +2,10 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { configSchema } from '../../src/config.ts';
-import { compareConfigurations } from '../../src/config-compare.ts';
-import { type Configuration, loadConfig, loadConfiguration } from '../../src/config-sources.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { compareConfigurations } from '../../src/config/compare.ts';
+import type { Configuration } from '../../src/config/load.ts';
+import { loadConfig, loadConfiguration } from '../support/load-config.ts';
 import { type ErrorCode, MusterdError } from '../../src/errors.ts';
 
 let folder: string;

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { configSchema } from '../../src/config.ts';
-import { loadConfig } from '../../src/config-sources.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { loadConfig } from '../support/load-config.ts';
 import { MusterdError } from '../../src/errors.ts';
 
 let folder: string;

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import { createProgram } from '../../src/program.ts';
+import { createProgram } from '../../src/commands/program.ts';
 
 /** Arguments with which a command gets as far as its settings; nothing but its name where left out. */
 const argumentsOf: Readonly<Record<string, readonly string[]>> = {

@@ -3,11 +3,11 @@ import { appendFileSync, chmodSync, chownSync, mkdtempSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runReconcile } from '../../src/app.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { openEmbedded } from '../../src/mirror/embedded.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/mirror/migrate.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { eventually } from '../support/eventually.ts';

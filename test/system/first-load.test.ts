@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runPlan, runReconcile } from '../../src/app.ts';
+import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import { readAddresses } from '../../src/mirror/addresses.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { type Embedded, openEmbedded } from '../../src/mirror/embedded.ts';
+import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { runMusterd } from './run-musterd.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runPlan, runReconcile } from '../../src/app.ts';
+import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { readFreshEdits } from '../../src/mirror/due.ts';
@@ -8,7 +8,7 @@ import { readHeldFields } from '../../src/mirror/held.ts';
 import { readStatus } from '../../src/mirror/status.ts';
 import { readUserState } from '../../src/mirror/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/verify-read.ts';
-import { readOpenPush, readWaitingPlan } from '../../src/mirror/why-read.ts';
+import { readOpenPush, readWaitingPlan } from '../../src/mirror/explain-read.ts';
 import { scheduledGroups } from '../../src/model/run-group.ts';
 import { servers } from '../support/servers.ts';
 import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';

@@ -1,4 +1,4 @@
-import { runCommandLine } from '../../src/command-line.ts';
+import { runCommandLine } from '../../src/commands/command-line.ts';
 
 /** The command line within this process: what it ends with, and what it wrote. Its log goes to stderr. */
 export async function inProcess(

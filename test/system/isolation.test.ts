@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { runReconcile } from '../../src/app.ts';
-import { configSchema } from '../../src/config.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { configSchema } from '../../src/config/config.ts';
 import { createLog } from '../../src/log.ts';
 import { addLookups } from '../../src/mirror/addresses.ts';
 import { writeCredentials } from '../../src/mirror/credentials.ts';
@@ -11,7 +11,7 @@ import { takeLease, underLease } from '../../src/mirror/lease.ts';
 import { writeProbes } from '../../src/mirror/probes.ts';
 import { createSharedPace, writeLesson } from '../../src/mirror/rate-limits.ts';
 import { recordStep } from '../../src/mirror/runs.ts';
-import { runResync } from '../../src/resync.ts';
+import { runResync } from '../../src/runs/resync-team.ts';
 import { eventually } from '../support/eventually.ts';
 import { createStage, type Stage } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { carryOut, exitCodes } from '../../src/command-line.ts';
+import { carryOut, exitCodes } from '../../src/commands/command-line.ts';
 import { errorInJson } from '../../src/commands/error-in-json.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { takeLease } from '../../src/mirror/lease.ts';

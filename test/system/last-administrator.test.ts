@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
-import { runReconcile } from '../../src/app.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import type { Fault } from '../../src/emulator/faults.ts';
 import { createLog } from '../../src/log.ts';
 import { eventually } from '../support/eventually.ts';

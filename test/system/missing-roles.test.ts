@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { type Embedded, openEmbedded } from '../../src/mirror/embedded.ts';
+import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { rolesForPeople } from '../../src/mirror/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { inProcess } from './in-process.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nodeRefusal } from '../../src/node-version.ts';
+import { nodeRefusal } from '../../src/commands/node-version.ts';
 import { runMusterd } from './run-musterd.ts';
 
 describe('the version of Node', () => {

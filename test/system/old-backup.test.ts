@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { openEmbedded } from '../../src/mirror/embedded.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { runMusterd } from './run-musterd.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { giveFolder } from '../../src/mirror/embedded-account.ts';
+import { giveFolder } from '../../src/embedded/account.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/postgres-process.ts';

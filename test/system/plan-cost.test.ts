@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { bucketOf } from '../../src/mirror/rate-limits.ts';
-import { sharedPaceSettings } from '../../src/places.ts';
+import { sharedPaceSettings } from '../../src/runs/open.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 /** What a plan says that pushing takes, and what it takes. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createKnownSecrets } from '../../src/known-secrets.ts';
+import { createKnownSecrets } from '../../src/config/known-secrets.ts';
 import { blotOut } from '../../src/secret.ts';
 import { readAnswer } from '../../src/service/answer.ts';
 import { temporaryFolder } from '../support/checkout.ts';

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/command-line.ts';
-import { createProgram } from '../../src/program.ts';
+import { runCommandLine } from '../../src/commands/command-line.ts';
+import { createProgram } from '../../src/commands/program.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** The team's limit is one for all commands: each request of each of them takes its place in the shared row. */

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { runReconcile } from '../../src/app.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import { createStage, type Stage } from './stage.ts';
 

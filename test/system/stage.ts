@@ -1,5 +1,5 @@
-import { type PlanReport, type RunReport, runPlan, runReconcile } from '../../src/app.ts';
-import { type Config, configSchema } from '../../src/config.ts';
+import { type PlanReport, type RunReport, runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
+import { type Config, configSchema } from '../../src/config/config.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';
 import { createLog } from '../../src/log.ts';

@@ -10,96 +10,108 @@ interface SourceFile {
   /** The folder under src; the file's own name where it lies at the top. */
   readonly place: string;
   readonly imports: readonly string[];
+  /** What it imports of src, as paths under it. */
+  readonly inside: readonly string[];
 }
+
+/** An import or export from a file or package, or one that is loaded where it is used. */
+const importing = /(?:^(?:import|export)\b[^;']*?\bfrom\s*|^import\s*|\bimport\()'([^']+)'/gm;
 
 const files: readonly SourceFile[] = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
   .map((path) => {
     const text = readFileSync(join(root, path), 'utf8');
-    const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, name]) => name ?? '');
-    return { path, place: placeOf(path), imports };
+    const imports = [...text.matchAll(importing)].map(([, name]) => name ?? '');
+    const inside = imports
+      .filter((name) => name.startsWith('.'))
+      .map((name) => relative(root, join(root, dirname(path), name)));
+    return { path, place: placeOf(path), imports, inside };
   });
 
 function placeOf(path: string): string {
   return path.includes('/') ? (path.split('/')[0] ?? '') : path;
 }
 
-/** What each place may import of the rest of src. */
+/** Every place of src, from the ground up, and what it may import of the rest. */
 const arrows: Readonly<Record<string, readonly string[]>> = {
-  model: [],
-  emulator: [],
-  service: ['model', 'errors.ts', 'clock.ts', 'secret.ts'],
-  reconcile: ['model', 'errors.ts', 'clock.ts'],
-  mirror: ['model', 'errors.ts', 'clock.ts', 'secret.ts'],
-  // An independent check: it shares no code with a run but the client, which it is handed.
-  verify: ['model', 'errors.ts'],
-  daemon: ['model', 'errors.ts', 'clock.ts'],
-  status: ['model', 'errors.ts'],
-  'healthcheck.ts': ['status'],
   'errors.ts': [],
   'clock.ts': [],
   'secret.ts': [],
   'stop.ts': [],
   'log.ts': ['secret.ts'],
-  config: ['errors.ts'],
-  'config.ts': ['config'],
-  'config-teams.ts': ['config', 'config.ts'],
-  'config-checks.ts': ['config', 'config.ts', 'daemon', 'errors.ts', 'mirror', 'model', 'service'],
-  'config-sources.ts': ['config', 'config.ts', 'config-checks.ts', 'config-teams.ts', 'errors.ts'],
-  'config-compare.ts': ['config.ts'],
-  'log-events.ts': ['log.ts', 'reconcile', 'service'],
-  'places.ts': [
+  model: [],
+  // It stands for the service, and shares nothing with what it is to try.
+  emulator: [],
+  embedded: ['errors.ts'],
+  config: ['errors.ts', 'secret.ts'],
+  service: ['model', 'errors.ts', 'clock.ts', 'secret.ts'],
+  mirror: ['model', 'errors.ts'],
+  reconcile: ['model', 'errors.ts'],
+  // An independent check: it shares no code with a run but the client, which it is handed.
+  verify: ['model', 'errors.ts'],
+  status: ['model'],
+  runs: [
     'clock.ts',
-    'config.ts',
+    'config',
+    'embedded',
     'errors.ts',
     'log.ts',
-    'log-events.ts',
     'mirror',
+    'model',
+    'reconcile',
     'secret.ts',
     'service',
   ],
-  'app.ts': [
+  daemon: [
     'clock.ts',
-    'config.ts',
+    'config',
     'errors.ts',
     'log.ts',
-    'log-events.ts',
     'mirror',
     'model',
-    'places.ts',
     'reconcile',
+    'runs',
     'service',
+    'status',
   ],
-  'undo.ts': ['config.ts', 'errors.ts', 'mirror', 'model'],
-  'resync-plan.ts': ['model', 'reconcile'],
-  'resync.ts': [
-    'app.ts',
+  commands: [
     'clock.ts',
-    'config.ts',
-    'log-events.ts',
+    'config',
+    'daemon',
+    'embedded',
+    'emulator',
+    'errors.ts',
+    'log.ts',
     'mirror',
     'model',
-    'places.ts',
     'reconcile',
-    'resync-plan.ts',
+    'runs',
     'service',
+    'stop.ts',
+    'verify',
   ],
+  'healthcheck.ts': ['status'],
+  'main.ts': ['commands'],
 };
 
-/** The only place of each package; zod, fastify and pino's types may be anywhere they are needed. */
+/** The only places of each package. */
 const fences: Readonly<Record<string, readonly string[]>> = {
-  pg: ['mirror'],
+  pg: ['mirror', 'embedded'],
   kysely: ['mirror'],
   undici: ['service'],
   jose: ['service'],
   'p-limit': ['service'],
   'node-cron': ['daemon'],
+  'pg-boss': ['daemon'],
   'prom-client': ['daemon'],
   pino: ['log.ts'],
-  commander: ['command-line.ts', 'program.ts'],
+  commander: ['commands'],
   'cli-table3': ['commands'],
   'cli-progress': ['commands'],
-  yaml: ['config-sources.ts'],
+  yaml: ['config'],
+  zod: ['config', 'emulator'],
+  fastify: ['emulator', 'status'],
+  'node-forge': ['emulator'],
 };
 
 const packageOf = (name: string) =>
@@ -108,14 +120,34 @@ const packageOf = (name: string) =>
     .slice(0, name.startsWith('@') ? 2 : 1)
     .join('/');
 
+const outside = ({ imports }: SourceFile) =>
+  imports.filter((name) => !name.startsWith('.') && !name.startsWith('node:')).map(packageOf);
+
 describe('the structure of src', () => {
+  it('has no place that is not listed here', () => {
+    expect(new Set(files.map(({ place }) => place))).toEqual(new Set(Object.keys(arrows)));
+  });
+
+  it('has no arrow on the list that nothing follows', () => {
+    const idle = Object.entries(arrows).flatMap(([place, targets]) =>
+      targets
+        .filter(
+          (target) =>
+            !files.some(
+              (file) => file.place === place && file.inside.some((path) => placeOf(path) === target),
+            ),
+        )
+        .map((target) => `${place} → ${target}`),
+    );
+    expect(idle).toEqual([]);
+  });
+
   it.each(Object.keys(arrows))('%s imports only what it may', (place) => {
     const mine = files.filter((file) => file.place === place);
     expect(mine).not.toEqual([]);
-    const strangers = mine.flatMap(({ path, imports }) =>
-      imports
-        .filter((name) => name.startsWith('.'))
-        .map((name) => placeOf(relative(root, join(root, dirname(path), name))))
+    const strangers = mine.flatMap(({ path, inside }) =>
+      inside
+        .map(placeOf)
         .filter((target) => target !== place && !arrows[place]?.includes(target))
         .map((target) => `${path} → ${target}`),
     );
@@ -123,13 +155,33 @@ describe('the structure of src', () => {
   });
 
   it('has each package in one place', () => {
-    const strays = files.flatMap(({ path, place, imports }) =>
-      imports
-        .map(packageOf)
-        .filter((name) => fences[name] !== undefined && !fences[name].includes(place))
-        .map((name) => `${path} imports ${name}`),
+    const strays = files.flatMap((file) =>
+      outside(file)
+        .filter((name) => fences[name]?.includes(file.place) !== true)
+        .map((name) => `${file.path} imports ${name}`),
     );
     expect(strays).toEqual([]);
+    const used = new Set(files.flatMap(outside));
+    expect(Object.keys(fences).filter((name) => !used.has(name))).toEqual([]);
+  });
+
+  it('has no circle, of places or of files', () => {
+    const insideOf = new Map(files.map(({ path, inside }) => [path, inside]));
+    const over = new Set<string>();
+    const circles: string[] = [];
+    const visit = (path: string, way: readonly string[]) => {
+      if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' → '));
+      if (way.includes(path) || over.has(path)) return;
+      for (const next of insideOf.get(path) ?? []) visit(next, [...way, path]);
+      over.add(path);
+    };
+    for (const { path } of files) visit(path, []);
+    expect(circles).toEqual([]);
+    const below = (place: string, way: readonly string[]): readonly string[] =>
+      way.includes(place)
+        ? [[...way, place].join(' → ')]
+        : (arrows[place] ?? []).flatMap((next) => below(next, [...way, place]));
+    expect(Object.keys(arrows).flatMap((place) => below(place, []))).toEqual([]);
   });
 
   it('exits and reads the arguments in main.ts alone, but for what a container asks with', () => {

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { carryOut } from '../../src/command-line.ts';
+import { carryOut } from '../../src/commands/command-line.ts';
 import { inMarkdown, printJson } from '../../src/commands/output.ts';
 import { fromJson } from '../../src/model/json.ts';
 import { inProcess } from './in-process.ts';

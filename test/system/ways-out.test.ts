@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RunReport } from '../../src/app.ts';
+import type { RunReport } from '../../src/runs/reconcile-team.ts';
 import { absenceDoubts } from '../../src/reconcile/absence.ts';
-import { brakeWords } from '../../src/reconcile/brakes.ts';
-import { type massLimits, planLimits } from '../../src/reconcile/limits.ts';
+import { brakeWords } from '../../src/reconcile/guard/field-limits.ts';
+import { type massLimits, planLimits } from '../../src/reconcile/guard/limits.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Facts, nextStep } from '../../src/commands/explain-user.ts';
+import { type Facts, nextStep } from '../../src/runs/explain-user.ts';
 import type { Presence, UserPlan, UserState } from '../../src/model/change.ts';
-import { readUserName } from '../../src/model/find.ts';
+import { readUserName } from '../../src/model/user-query.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 

@@ -1,0 +1,203 @@
+/** argv → command → exit code; the one place where errors become words for a person, or JSON for a script. */
+import { readFileSync } from 'node:fs';
+import { type Command, CommanderError } from 'commander';
+import type { Action } from './add-commands.ts';
+import { type Context, type ExitCode, exitCode, type Stream } from './context.ts';
+import { errorInJson } from './error-in-json.ts';
+import { printJson, printLine } from './output.ts';
+import { printableLines } from '../model/in-words.ts';
+import { type ErrorCode, MusterdError, ServiceError } from '../errors.ts';
+import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';
+import { createLog } from '../log.ts';
+import { createProgram } from './program.ts';
+import { listenForStop } from '../stop.ts';
+
+/** The exit code of each error. */
+export const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
+  usage: exitCode.usage,
+  configuration: exitCode.configuration,
+  'wrong-team': exitCode.configuration,
+  'lease-held': exitCode.busy,
+  'lease-lost': exitCode.partial,
+  credentials: exitCode.credentials,
+  service: exitCode.partial,
+  mirror: exitCode.partial,
+  stopped: exitCode.partial,
+};
+
+/** What the process has of the world. */
+export interface World {
+  /** The arguments, without the program itself. */
+  readonly args: readonly string[];
+  readonly env: Context['env'];
+  readonly out: Stream;
+  readonly err: Stream;
+  /** What no error may repeat. */
+  readonly secrets?: KnownSecrets;
+  /** Ends the process here and now. */
+  readonly leave: (code: ExitCode) => void;
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return (manifest as { version: string }).version;
+}
+
+/** @param team that it is about, where there are several */
+function explain(err: Stream, error: unknown, team?: string): void {
+  const start = team === undefined ? 'musterd' : `musterd: ${team}`;
+  if (!(error instanceof Error)) {
+    printLine(err, `${start}: ${printableLines(String(error))}`);
+    return;
+  }
+  if (!(error instanceof MusterdError)) {
+    printLine(
+      err,
+      `${start}: something that should not happen did: ${printableLines(error.stack ?? error.message)}`,
+    );
+    return;
+  }
+  printLine(err, `${start}: ${printableLines(error.message)}`);
+  if (error instanceof ServiceError && error.requestId !== undefined)
+    printLine(err, `  X-Request-Id: ${error.requestId}`);
+  if (error.hint !== undefined) printLine(err, `  ${error.hint}`);
+}
+
+function exitCodeOf(error: unknown): ExitCode {
+  return error instanceof MusterdError ? exitCodes[error.code] : exitCode.partial;
+}
+
+/** Under `--json` stdout holds one document: what the command found, or the error that ended it. */
+interface Output {
+  readonly json: boolean;
+  readonly out: Stream;
+  /** What was written is the answer. */
+  done(): void;
+  /** What was written is dropped: the error is the answer. */
+  failed(error: unknown): void;
+}
+
+function createOutput({ out, secrets }: World, json: boolean): Output {
+  if (!json) return { json, out, done: () => {}, failed: () => {} };
+  let written: string[] = [];
+  return {
+    json,
+    out: { write: (text) => written.push(text) },
+    done: () => {
+      if (written.length > 0) out.write(written.join(''));
+      written = [];
+    },
+    failed: (error) => {
+      const { code, message, hint } = errorInJson(error);
+      const blot = (text: string) => secrets?.blot(text) ?? text;
+      printJson({ out }, { error: { code, message: blot(message), hint: hint && blot(hint) } });
+    },
+  };
+}
+
+function createContext(
+  { env, err, secrets: known }: World,
+  program: Command,
+  { json, out }: Output,
+  signal: AbortSignal,
+): Context {
+  const global = program.opts<{ config?: string; team?: string }>();
+  return {
+    env,
+    version: version(),
+    out,
+    err,
+    signal,
+    configFile: global.config,
+    team: global.team,
+    json,
+    explain: (team, error) => {
+      explain(err, error, team);
+      return exitCodeOf(error);
+    },
+    createLog: (level, fallback, secrets) => {
+      known?.add(secrets);
+      return createLog({ level: level ?? fallback, secrets });
+    },
+  };
+}
+
+/** Carries out one command, whatever becomes of it. */
+export async function carryOut(
+  world: World,
+  json: boolean,
+  work: (output: Output, signal: AbortSignal) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const output = createOutput(world, json);
+  const stopped = new MusterdError('stopped', 'Asked to stop');
+  const crashes: unknown[] = [];
+  const stop = listenForStop({
+    reason: stopped,
+    leaveAtOnce: () => {
+      output.failed(crashes[0] ?? stopped);
+      world.leave(exitCode.partial);
+    },
+    onCrash: (error) => {
+      crashes.push(error);
+      explain(world.err, error);
+    },
+  });
+  try {
+    const code = await work(output, stop.signal);
+    if (crashes.length === 0) {
+      output.done();
+      return code;
+    }
+    output.failed(crashes[0]);
+    return exitCode.partial;
+  } catch (error) {
+    explain(world.err, error);
+    output.failed(crashes[0] ?? error);
+    return exitCodeOf(error);
+  } finally {
+    stop.close();
+  }
+}
+
+function usageError({ code, message }: CommanderError): MusterdError {
+  const said = code === 'commander.help' ? 'a command is missing' : message.replace(/^error: /, '');
+  return new MusterdError('usage', said.replaceAll('\n', ' '), {
+    hint: 'musterd --help lists what there is.',
+  });
+}
+
+/** The same world, of which stderr shows no secret. */
+function withoutSecrets(world: World): World {
+  const { env, err } = world;
+  const secrets = createKnownSecrets(env);
+  const write = (text: string) => err.write(secrets.blot(text));
+  return { ...world, secrets, err: { ...(err.isTTY === true ? { isTTY: true } : {}), write } };
+}
+
+/** @returns the exit code; nothing is thrown */
+export async function runCommandLine(given: World): Promise<ExitCode> {
+  const world = withoutSecrets(given);
+  const { args, out, err } = world;
+  let code: ExitCode = exitCode.ok;
+  const wire = (command: Command, action: Action) => {
+    command.action(async (...passed: unknown[]) => {
+      const options = command.opts();
+      const words = passed.slice(0, -2).flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
+      code = await carryOut(world, options['json'] === true, (output, signal) =>
+        action(createContext(world, program, output, signal), options, words),
+      );
+    });
+  };
+  const program = createProgram({ version: version(), out, err, wire });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCode.ok;
+    // The parser has said on stderr what it does not understand.
+    const known = error instanceof CommanderError ? usageError(error) : error;
+    if (known === error) explain(err, error);
+    createOutput(world, args.includes('--json')).failed(known);
+    return exitCodeOf(known);
+  }
+}

@@ -1,0 +1,147 @@
+/** The commands, their arguments and their options. What happens when one is called is handed in. */
+import { Command } from 'commander';
+import type { Action, Adding } from './add-commands.ts';
+import type { Stream } from './context.ts';
+import { addHoldingCommands } from './holding-commands.ts';
+import { addReadingCommands } from './reading-commands.ts';
+import { describeMatches } from '../emulator/faults.ts';
+
+const collect = (value: string, all: readonly string[] = []) => [...all, value];
+
+function addEmulatorOptions(command: Command): Command {
+  return command
+    .option('--users <n>', 'users of the team', '200')
+    .option('--tags <n>', 'tags', '1200')
+    .option('--fields <n>', 'contact fields', '60')
+    .option('--contacts <n>', 'contacts', '312456')
+    .option('--surveys <n>', 'surveys', '3')
+    .option('--team <id>', 'id of the team', '41')
+    .option('--secret <id:key>', 'an API Secret; at most two', collect)
+    .option('--api-key <key>', 'the legacy team API key')
+    .option('--port <n>', 'port; 0: any free one', '0')
+    .option('--host <address>', 'where it listens; anything but loopback is for HTTPS alone', '127.0.0.1')
+    .option('--name <name>', 'by what name clients call it: in the certificate, and in what is printed')
+    .option('--http', 'plain HTTP, on loopback only')
+    .option('--seed <n>', 'what the content follows from', '1')
+    .option('--rate <n>', 'requests a minute; 0: no limit', '500')
+    .option('--state <file>', 'read the teams from this file if it is there, and keep them in it')
+    .option('--authority <file>', 'write the certificate authority to this file')
+    .option(
+      '--control-token <token>',
+      'what the control endpoint asks for; without it, it answers loopback alone',
+    )
+    .option(
+      '--variant <name=value>',
+      'how a deployment differs where the interface is silent; repeatable',
+      collect,
+    )
+    .option('--fault <kind,name=value,…>', 'what goes wrong, and when; repeatable', collect)
+    .option('--list', 'list the variants and faults')
+    .addHelpText('after', `\n${describeMatches()}`);
+}
+
+/** The commands that look at the service itself. */
+function addServiceCommands({ add, json }: Adding<Command>): void {
+  const api = add(
+    'api <method> <path>',
+    'one call of any endpoint, authenticated and within the rate; JSON out',
+    async (context, options, args) => (await import('./api.ts')).apiCommand(context, options, args),
+  );
+  api
+    .option(
+      '--field <key=value>',
+      'a field of the JSON body: a=1, a[b]=x, a[]=x, a=@file; repeatable',
+      collect,
+    )
+    .option('--input <file>', 'the JSON body; - for stdin')
+    .option('--paginate', 'all pages of a listing, as one list')
+    .option('-i, --include', 'status and headers first');
+  const check = json(
+    add(
+      'check',
+      'the doctor: settings, database, credentials, clock, and what the interface leaves open',
+      async (context, options) => (await import('./check.ts')).checkCommand(context, options),
+    ),
+  );
+  check.option(
+    '--write-probe <user>',
+    'also test what an update does, on this user (id, email or phone); restores it',
+  );
+}
+
+export interface ProgramOptions {
+  /** Of musterd. */
+  readonly version: string;
+  /** Where help and words about wrong usage go. */
+  readonly out: Stream;
+  readonly err: Stream;
+  /** Lets a command do what it is for when it is called. */
+  readonly wire: (command: Command, action: Action) => void;
+}
+
+export function createProgram({ version, out, err, wire }: ProgramOptions): Command {
+  const program = new Command('musterd')
+    .configureOutput({ writeOut: (text) => void out.write(text), writeErr: (text) => void err.write(text) })
+    .description(
+      "Keeps a messaging team's users, tags, contact fields and contact counts equal to a Postgres mirror, both ways.",
+    )
+    .version(version)
+    .option('--config <file>', 'settings, YAML (or MUSTERD_CONFIG)')
+    .option('--team <name>', 'one team of several (or MUSTERD_TEAM)')
+    .showHelpAfterError('(musterd --help lists what there is)')
+    .exitOverride();
+  const json = (command: Command) => command.option('--json', 'JSON instead of words');
+  const add = (name: string, description: string, action: Action) => {
+    const command = program.command(name).description(description);
+    wire(command, action);
+    return command;
+  };
+  json(
+    add('reconcile', 'one complete run, both ways', async (context, options) =>
+      (await import('./reconcile.ts')).reconcileCommand(context, options),
+    ),
+  ).option('--wait <seconds>', 'how long to wait for another run to end; else exit 75 at once');
+  json(
+    add('plan', 'what a run would do; writes nothing on either side', async (context, options) =>
+      (await import('./plan.ts')).planCommand(context, options),
+    ),
+  )
+    .option('--exit-code', 'exit 2 if there are changes')
+    .option('--markdown', 'as Markdown, a section per user');
+  add('daemon', 'reconcile now and on a schedule', async (context) =>
+    (await import('./daemon.ts')).daemonCommand(context),
+  );
+  json(
+    add('status', 'how the mirror stands', async (context) =>
+      (await import('./status.ts')).statusCommand(context),
+    ),
+  );
+  json(
+    add('migrate', 'bring the schema up to date', async (context) =>
+      (await import('./migrate.ts')).migrateCommand(context),
+    ),
+  );
+  const lookups = program.command('lookups').description('addresses to look users up by');
+  const addLookups = json(
+    lookups.command('add <file>').description('add them from a file, one per line; - for stdin'),
+  );
+  wire(addLookups, async (context, _, [file = '-']) =>
+    (await import('./lookups.ts')).addLookupsCommand(context, file),
+  );
+  addReadingCommands<Command>({ add, json });
+  addServiceCommands({ add, json });
+  addHoldingCommands<Command>({ add, json });
+  addEmulatorOptions(
+    add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
+      // Its --team is the id of a team; the option of that name for all commands takes it away.
+      (await import('./emulator.ts')).emulatorCommand(context, {
+        ...options,
+        team: context.team ?? options['team'],
+      }),
+    ),
+  );
+  add('demo', 'the whole story on a service and a mirror of its own', async (context, options) =>
+    (await import('./demo.ts')).demoCommand(context, options),
+  ).option('--serve', 'keep everything running at the end');
+  return program;
+}

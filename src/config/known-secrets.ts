@@ -1,0 +1,43 @@
+/** The last line of defence: what is configured as secret stands in no error, whoever made its words. */
+import type { Environment } from './raw-settings.ts';
+import { blotOut, type Secret } from '../secret.ts';
+
+export interface KnownSecrets {
+  /** The list is looked at anew each time: there may be more by then. */
+  add(secrets: readonly Pick<Secret, 'reveal'>[]): void;
+  /** Hides them, whole or in parts of 8 characters and more. */
+  blot(text: string): string;
+}
+
+const names =
+  /^(?:DATABASE_URL|PGPASSWORD|MUSTERD_(?:NEXT_)?SECRET_KEY|MUSTERD_API_KEY|MUSTERD__.*(?:secretKey|nextSecretKey|apiKey|token|url))$/;
+
+/** What of an address is secret: the password, also where a `/` in it makes it no address, or else the path. */
+function secretsInAddress(text: string): readonly string[] {
+  const [, password] =
+    /^\w+:\/\/[^@/?#:]*:([^/?#]*)@/.exec(text) ?? /^\w+:\/\/[^@/?#:]*:(.*)@/s.exec(text) ?? [];
+  const [, asked] = /[?&]password=([^&]*)/.exec(text) ?? [];
+  const [, path] = /^https?:\/\/[^/?#]*(.*)$/s.exec(text) ?? [];
+  return [password, asked, path].filter((part) => part !== undefined);
+}
+
+const decoded = (text: string) =>
+  text.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString());
+
+export function createKnownSecrets(env: Environment): KnownSecrets {
+  const fromEnvironment = Object.entries(env).flatMap(([name, value]) => (names.test(name) && value) || []);
+  const lists: (readonly Pick<Secret, 'reveal'>[])[] = [];
+  return {
+    add: (secrets) => {
+      lists.push(secrets);
+    },
+    blot: (text) => {
+      const values = [...fromEnvironment, ...lists.flat().map((secret) => secret.reveal())];
+      const parts = values.flatMap((value) => (/^\w+:\/\//.test(value) ? secretsInAddress(value) : [value]));
+      return blotOut(
+        text,
+        parts.flatMap((part) => [part, decoded(part)]),
+      );
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** What is wrong with values of the right kind: no command goes on with a schedule or an address that is no good. */
+import type { Mistake } from '../config/load.ts';
+import type { Path } from '../config/raw-settings.ts';
+import { instead } from '../config/values.ts';
+import type { Config } from '../config/config.ts';
+import { readPingUrl } from './ping.ts';
+import { isTimeZone, validateSchedule } from './schedule.ts';
+import { MusterdError } from '../errors.ts';
+import { readConnectionUrl } from '../mirror/database-url.ts';
+import { scheduledGroups } from '../model/run-group.ts';
+import { checkBaseUrl } from '../service/base-url.ts';
+
+/** What reading a value says against it. */
+function refusalOf(
+  path: Path,
+  value: string | undefined,
+  read: (value: string) => unknown,
+): readonly Mistake[] {
+  if (value === undefined) return [];
+  try {
+    read(value);
+    return [];
+  } catch (error) {
+    if (!(error instanceof MusterdError)) throw error;
+    const { message, hint } = error;
+    return [{ path, message: hint === undefined ? message : `${message.replace(/\.$/, '')}. ${hint}` }];
+  }
+}
+
+function mistakesInSchedule({ schedule }: Config): readonly Mistake[] {
+  const zone = isTimeZone(schedule.timezone)
+    ? []
+    : [
+        {
+          path: ['schedule', 'timezone'],
+          message: instead('a time zone such as Europe/Berlin', schedule.timezone),
+        },
+      ];
+  const times = scheduledGroups.flatMap((group) => {
+    const message = validateSchedule(schedule[group]);
+    return message === undefined ? [] : [{ path: ['schedule', group], message }];
+  });
+  return [...zone, ...times];
+}
+
+export function mistakesIn(config: Config): readonly Mistake[] {
+  const { database, service, ping } = config;
+  return [
+    ...mistakesInSchedule(config),
+    ...refusalOf(['database', 'url'], database.url, readConnectionUrl),
+    ...refusalOf(['service', 'baseUrl'], service.baseUrl, checkBaseUrl),
+    ...refusalOf(['ping', 'url'], ping.url, readPingUrl),
+  ];
+}

@@ -1,0 +1,141 @@
+/** What tells the outside how the daemon stands: status server, metrics, systemd, dead-man switch. */
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import { createMetrics } from './metrics.ts';
+import { createNotify } from './notify.ts';
+import { createPing } from './ping.ts';
+import { createReadiness } from './readiness.ts';
+import { longestGapMs } from './schedule.ts';
+import { createStandings } from './group-status.ts';
+import type { Log } from '../log.ts';
+import { ping } from '../mirror/database.ts';
+import { readStandings } from '../mirror/due.ts';
+import { pendingMigrations } from '../mirror/migrate.ts';
+import { readHeldByReason, readRefusedPlanSizes, readTokensLeft } from '../mirror/metrics-read.ts';
+import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts';
+import { type Standing, scheduledGroups } from '../model/run-group.ts';
+import { type Mirror, sharedPaceSettings } from '../runs/open.ts';
+import type { RunWatch } from './serve.ts';
+import { nameOperation, operations } from '../service/operation.ts';
+import { createHookTokens } from '../status/hook-tokens.ts';
+import { createStatusServer } from '../status/server.ts';
+
+export interface OutlookOptions {
+  readonly mirror: Pick<Mirror, 'db'>;
+  readonly configs: readonly Config[];
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+}
+
+const tokensOf = (configs: readonly Config[]) =>
+  new Map(configs.flatMap(({ team, hooks }) => (hooks.token === undefined ? [] : [[team, hooks.token]])));
+const urlsOf = (configs: readonly Config[]) =>
+  new Map(configs.flatMap(({ team, ping }) => (ping.url === undefined ? [] : [[team, ping.url]])));
+const intervalsOf = (configs: readonly Config[]): Intervals =>
+  new Map(
+    configs.map(({ team, schedule }) => [
+      team,
+      Object.fromEntries(
+        scheduledGroups.map((group) => [group, longestGapMs(schedule[group], schedule.timezone)]),
+      ),
+    ]),
+  );
+
+/** @throws MusterdError `configuration` (a ping.url) */
+function settingsOf(configs: readonly Config[], log: Log) {
+  return {
+    teams: configs.map(({ team }) => team),
+    intervals: intervalsOf(configs),
+    paces: new Map(configs.map((config) => [config.team, sharedPaceSettings(config)])),
+    teamsOf: createHookTokens(tokensOf(configs)),
+    ping: createPing({ urls: urlsOf(configs), log }),
+  };
+}
+
+const { team, users, updateUsers, tags, tag, contactFields, contactCount } = operations;
+const operationsOfRuns = [team, users, updateUsers, tags, tag, contactFields, contactCount];
+
+export type Outlook = Awaited<ReturnType<typeof createOutlook>>;
+
+export async function createOutlook({ mirror: { db }, configs, log, env, version }: OutlookOptions) {
+  const startedMs = systemClock.monotonicMs();
+  let now = settingsOf(configs, log);
+  const upForMs = () => systemClock.monotonicMs() - startedMs;
+  const judge = (all: readonly Standing[]) => judgeFreshness(all, now.intervals, upForMs());
+  const read = () => readStandings(db.kysely, now.teams);
+  const standings = createStandings(read, systemClock);
+  const freshness = async () => judge((await standings.read()).standings);
+  const metrics = createMetrics({
+    readStandings: read,
+    judge,
+    readHeld: () => readHeldByReason(db.kysely, now.teams),
+    readRefused: () => readRefusedPlanSizes(db.kysely, now.teams),
+    readRate: () => readTokensLeft(db.kysely, now.paces),
+    operations: operationsOfRuns.map(nameOperation),
+    version,
+  });
+  await metrics.keepTeams(now.teams);
+  const readiness = createReadiness({
+    ask: () => ping(db),
+    countPending: async () => (await pendingMigrations(db)).length,
+  });
+  const notify = createNotify({ env, log, isFresh: async () => isAtWork(await freshness(), upForMs()) });
+  let hint: (team: string) => Promise<void> = () => Promise.resolve();
+  const status = configs[0]?.status;
+  const server =
+    status === undefined || status.port === 0
+      ? undefined
+      : await createStatusServer({
+          ...status,
+          ready: () => readiness.check(),
+          freshness,
+          metrics: () => metrics.render(),
+          hook: async (token) => {
+            const teams = now.teamsOf(token);
+            for (const team of teams) await hint(team);
+            return teams.length > 0;
+          },
+          log,
+        });
+  const watch: RunWatch = {
+    onServiceEvent: (team, event) => {
+      metrics.onServiceEvent(team, event);
+      readiness.onServiceEvent(team, event);
+    },
+    onEvent: (team, event) => metrics.onRunEvent(team, event),
+    onRun: ({ team }, report) => {
+      // A run that goes on beside a plan that people are to be told of is complete, and an alarm all the same.
+      metrics.onRun(team, report.refusal?.isNews === true ? { ...report, outcome: 'refused' } : report);
+      void now.ping.onRun(team, report);
+    },
+    onFailure: ({ team }, groups) => metrics.onRun(team, { groups, outcome: 'failed' }),
+  };
+  return {
+    watch,
+    port: server?.port ?? null,
+    onQuery: (ms: number) => metrics.onQuery(ms),
+    /** The loop is up. */
+    ready: async (ofLoop: (team: string) => Promise<void>) => {
+      hint = ofLoop;
+      await notify.ready();
+    },
+    /** @returns what takes the new settings @throws MusterdError `configuration`, and everything is as it was */
+    prepare: (next: readonly Config[]) => {
+      const prepared = settingsOf(next, log);
+      return async () => {
+        const before = now;
+        now = prepared;
+        readiness.keepTeams(now.teams);
+        await metrics.keepTeams(now.teams);
+        await before.ping.close();
+      };
+    },
+    notify,
+    close: async () => {
+      await server?.close();
+      await now.ping.close();
+      await notify.close();
+    },
+  };
+}

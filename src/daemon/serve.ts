@@ -1,0 +1,238 @@
+/** What `musterd daemon` is made of: the loop, its store and queue, and the ear for edits. */
+import { isFinal, type RunReport, runReconcile } from '../runs/reconcile-team.ts';
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import { createLoop, type Loop } from './loop.ts';
+import { createProcessQueue, type TeamQueue, type Work } from './queue.ts';
+import type { LoopStore, LoopTeam, RunEnd } from './run-due.ts';
+import { MusterdError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../mirror/database.ts';
+import { connectionOptions, readConnectionUrl } from '../mirror/database-url.ts';
+import {
+  hasten,
+  makeKnown,
+  noteEdits,
+  postpone,
+  readDue,
+  readFreshEdits,
+  readNextDueMs,
+  readStandings,
+  readTeamNames,
+} from '../mirror/due.ts';
+import { createListener } from '../mirror/listen.ts';
+import type { RunGroup } from '../model/run-group.ts';
+import { type Mirror, requireService } from '../runs/open.ts';
+import type { RunEvent } from '../reconcile/run-notes.ts';
+import type { ServiceEvent } from '../service/event.ts';
+
+/** What runs tell while they go, for metrics and progress. */
+export interface RunWatch {
+  readonly onServiceEvent?: (team: string, event: ServiceEvent) => void;
+  readonly onEvent?: (team: string, event: RunEvent) => void;
+  readonly onRun?: (config: Config, report: RunReport) => void;
+  /** A run that came to no report. */
+  readonly onFailure?: (config: Config, groups: readonly RunGroup[], error: unknown) => void;
+}
+
+export interface ServeOptions {
+  readonly mirror: Pick<Mirror, 'db' | 'url'>;
+  /** One or more; global settings are the same in all. */
+  readonly configs: readonly Config[];
+  readonly log: Log;
+  /** A request to stop: runs under way see it, too. */
+  readonly signal: AbortSignal;
+  readonly watch?: RunWatch;
+}
+
+export interface Serving extends Pick<Loop, 'hint'> {
+  /**
+   * Makes ready for other teams and settings of teams. @returns what takes them; what is under way goes on
+   * @throws MusterdError `configuration`, or what the database says, and everything is as it was
+   */
+  prepare(configs: readonly Config[]): Promise<() => void>;
+  /** Resolves when the signal has been given and what was under way is over. @throws what no repetition mends */
+  readonly ended: Promise<void>;
+}
+
+/** How soon a hint from outside is followed, and how often at most. */
+const hintPace = { debounceMs: 2_000, everyMs: 60_000 };
+
+/** What can be known to be wrong before anything runs. @throws MusterdError `configuration` */
+export async function checkTeams(configs: readonly Config[], log: Log): Promise<void> {
+  for (const config of configs) {
+    const { team } = config;
+    try {
+      await requireService(config, log);
+    } catch (error) {
+      if (!(error instanceof MusterdError) || configs.length === 1) throw error;
+      const hint = error.hint === undefined ? {} : { hint: error.hint };
+      throw new MusterdError(error.code, `team "${team}": ${error.message}`, { ...hint, cause: error });
+    }
+  }
+}
+
+const loopTeamOf = ({ team, schedule, edits }: Config): LoopTeam => ({ name: team, schedule, edits });
+
+function createStore(db: Database<unknown>): LoopStore {
+  return {
+    makeKnown: (all, now) => makeKnown(db, all, now),
+    readDue: (teams) => readDue(db.kysely, teams),
+    readNextDueMs: (teams) => readNextDueMs(db.kysely, teams),
+    readFailures: async (team) =>
+      new Map((await readStandings(db.kysely, [team])).map(({ group, failures }) => [group, failures])),
+    postpone: (team, next) => postpone(db, team, next),
+    hasten: (team) => hasten(db, team, hintPace),
+    readFreshEdits: (teams) => readFreshEdits(db.kysely, teams),
+    noteEdits: (team, mark) => noteEdits(db, team, mark),
+  };
+}
+
+/** While the database is away the queue complains several times a second. */
+const troubleEveryMs = 30_000;
+
+async function createQueue(
+  { mirror, log }: ServeOptions,
+  { daemon, database }: Config,
+  work: Work,
+): Promise<TeamQueue> {
+  const { concurrency } = daemon;
+  if (daemon.queue === 'process') return createProcessQueue(concurrency, work);
+  // Loaded where it is used: it brings much along.
+  const { createSharedQueue } = await import('./shared-queue.ts');
+  const connection = connectionOptions(readConnectionUrl(mirror.url));
+  let toldMs = Number.NEGATIVE_INFINITY;
+  const onError = (error: Error) => {
+    const now = systemClock.monotonicMs();
+    if (now - toldMs < troubleEveryMs) return;
+    toldMs = now;
+    log.warn({ err: error }, 'the shared queue is in trouble');
+  };
+  return createSharedQueue({ connection, migrate: database.migrate, concurrency, work, onError });
+}
+
+/** Outcomes of runs that somebody else goes on with. */
+const ends: Readonly<Record<string, RunEnd>> = {
+  'lease-held': 'busy',
+  'lease-lost': 'busy',
+  stopped: 'stopped',
+};
+
+/** Runs of the loop: a failure is logged, and the next one tries again. */
+function createRun(
+  options: ServeOptions,
+  configOf: (team: string) => Config | undefined,
+  end: (error: unknown) => void,
+) {
+  const { mirror, log, signal, watch = {} } = options;
+  let first = options.configs.length === 1;
+  return async (team: string, groups: readonly RunGroup[]): Promise<RunEnd> => {
+    const config = configOf(team);
+    if (config === undefined) return 'failed';
+    let begun = false;
+    try {
+      const report = await runReconcile(mirror.db, config, 'daemon', {
+        log,
+        signal,
+        groups,
+        onBegun: () => {
+          begun = true;
+        },
+        onEvent: (event) => watch.onEvent?.(team, event),
+        onServiceEvent: (event) => watch.onServiceEvent?.(team, event),
+      });
+      watch.onRun?.(config, report);
+      first = false;
+      const { outcome, counts } = report;
+      return outcome === 'complete' && counts.postponed !== undefined ? 'postponed' : outcome;
+    } catch (error) {
+      const known = error instanceof MusterdError ? ends[error.code] : undefined;
+      if (known !== undefined) return known;
+      // The database was away: nothing of it is on record, and nothing was done.
+      if (!begun) return 'busy';
+      watch.onFailure?.(config, groups, error);
+      // Only where a person is still looking, and where no other team would suffer.
+      if (first && isFinal(error)) end(error);
+      // What nobody foresaw ends a run, not the daemon: the next run may well go through.
+      else if (!(error instanceof MusterdError)) log.error({ err: error }, 'run failed unexpectedly');
+    }
+    first = false;
+    return 'failed';
+  };
+}
+
+/** How often unknown keys of teams are looked up at most: anybody who may connect can send a notification. */
+const lookUpEveryMs = 5_000;
+
+/** What is done with a key that was notified. Teams that are not known yet are found by the poll. */
+function followEdits(db: Database<unknown>, edited: (team: string) => void): (editKey: string) => void {
+  let names: ReadonlyMap<string, string> = new Map();
+  let lookedUpMs = Number.NEGATIVE_INFINITY;
+  return (editKey) => {
+    const name = names.get(editKey);
+    const now = systemClock.monotonicMs();
+    if (name !== undefined) edited(name);
+    else if (now - lookedUpMs >= lookUpEveryMs) {
+      lookedUpMs = now;
+      readTeamNames(db.kysely).then(
+        (read) => {
+          names = read;
+          const found = read.get(editKey);
+          if (found !== undefined) edited(found);
+        },
+        // The database is away: what was edited is found when it is back.
+        () => undefined,
+      );
+    }
+  };
+}
+
+/** Begins to serve these teams, which were checked. @throws MusterdError `configuration`, or what the database says */
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const { mirror, log, signal } = options;
+  const [anyTeam] = options.configs;
+  if (anyTeam === undefined) throw new MusterdError('configuration', 'There is no team to serve');
+  let configs = new Map(options.configs.map((config) => [config.team, config]));
+  const fatal = Promise.withResolvers<never>();
+  const loop = await createLoop({
+    teams: options.configs.map(loopTeamOf),
+    store: createStore(mirror.db),
+    createQueue: (work) => createQueue(options, anyTeam, work),
+    run: createRun(options, (team) => configs.get(team), fatal.reject),
+    firstRunNow: anyTeam.daemon.queue === 'process',
+    monotonicMs: () => systemClock.monotonicMs(),
+    onTrouble: (error, what) => log.warn({ err: error }, `${what}: trying again`),
+  });
+  const listener = createListener({
+    url: mirror.url,
+    onEdit: followEdits(mirror.db, (team) => loop.edited(team)),
+    onListening: () => loop.edited(),
+    onLost: (error) =>
+      log.warn({ err: error }, 'edits are not heard of at once until the connection is back'),
+  });
+  const asked = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const untilEnd = async () => {
+    try {
+      await Promise.race([asked, fatal.promise]);
+    } finally {
+      await Promise.all([listener.close(), loop.close()]);
+    }
+  };
+  const over = untilEnd();
+  // Whoever waits for it hears of it; until somebody does, it is no error of nobody's.
+  over.catch(() => {});
+  return {
+    hint: (team) => loop.hint(team),
+    ended: over,
+    prepare: async (next) => {
+      const take = await loop.prepare(next.map(loopTeamOf));
+      return () => {
+        configs = new Map(next.map((config) => [config.team, config]));
+        take();
+      };
+    },
+  };
+}

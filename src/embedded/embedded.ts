@@ -1,0 +1,170 @@
+import { mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MusterdError } from '../errors.ts';
+import { type Account, asAccount, dataFolder, giveFolder } from './account.ts';
+import { findBinaries } from './binaries.ts';
+import { type Cluster, OWNER, openCluster } from './cluster.ts';
+import { isPostmaster } from './postmaster.ts';
+import { enter, type Presence } from './attachment.ts';
+import { type Server, type ServerOptions, startServer } from './postgres-server.ts';
+
+export interface EmbeddedOptions {
+  /** Where the mirror lives; without it MUSTERD_DATA_DIR or the usual place (`dataFolder`). */
+  readonly dataDir?: string | undefined;
+  /** In a folder that goes away with `close` or with the process, and without a care for power loss. */
+  readonly ephemeral?: boolean | undefined;
+  /** The programs of an installed Postgres instead of those from npm. */
+  readonly bindir?: string | undefined;
+  /** How long `close` waits for other musterd processes that use the server. */
+  readonly closePatienceMs?: number | undefined;
+  /** Told of steps that take a while, such as "unpacking Postgres 18.4". */
+  readonly onProgress?: ((step: string) => void) | undefined;
+}
+
+export interface Embedded {
+  /** For `createDatabase`; holds the password. */
+  readonly url: string;
+  readonly dataDir: string;
+  /** Whether another process started the server. */
+  readonly attached: boolean;
+  /** What a person types to get at the mirror; takes the password from a file that they may read. */
+  readonly psqlCommand: string;
+  /**
+   * Close your own databases first. The process that started the server waits until no other musterd uses
+   * it, or its patience ends, and stops it. One that attached only leaves, unless it is the last.
+   */
+  close(): Promise<void>;
+}
+
+interface Found {
+  readonly server: Server;
+  readonly presence: Presence;
+  readonly started: boolean;
+}
+
+/**
+ * A real Postgres server beside this process, on loopback: starts it, or attaches to the one that another
+ * musterd process runs on the same data folder. The first use unpacks the server and creates the
+ * database. Rejects with `MusterdError('mirror')`, whose hint is often: set DATABASE_URL.
+ */
+export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embedded> {
+  try {
+    return await open(options);
+  } catch (error) {
+    if (error instanceof MusterdError) throw error;
+    const words = error instanceof Error ? error.message : String(error);
+    throw new MusterdError('mirror', `The embedded Postgres could not be opened: ${words}`, {
+      hint: 'Check who owns that folder, or set MUSTERD_DATA_DIR to another, or DATABASE_URL.',
+      cause: error,
+    });
+  }
+}
+
+async function open(options: EmbeddedOptions): Promise<Embedded> {
+  const onProgress = options.onProgress ?? (() => undefined);
+  const ephemeral = options.ephemeral === true;
+  const binaries = findBinaries(options.bindir, onProgress);
+  const { folder, account } = prepareFolder(options);
+  try {
+    const cluster = await openCluster(folder, binaries, { account, ephemeral, onProgress });
+    const found = await startAndEnter({ folder, cluster, binaries, account, ephemeral });
+    return describe(options, { folder, account }, cluster, found);
+  } catch (error) {
+    if (ephemeral) remove(folder, account);
+    throw error;
+  }
+}
+
+/** A data folder, and whom the server in it runs as; `undefined`: as ourselves. */
+interface Place {
+  readonly folder: string;
+  readonly account: Account | undefined;
+}
+
+/** What is in the folder may be the account's, what the folder is in may be root's alone. */
+function remove(folder: string, account: Account | undefined): void {
+  asAccount(account, () => {
+    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+  });
+  rmdirSync(folder);
+}
+
+function prepareFolder(options: EmbeddedOptions): Place {
+  if (options.ephemeral !== true) {
+    const folder = options.dataDir === undefined ? dataFolder() : resolve(options.dataDir);
+    return { folder, account: giveFolder(folder) };
+  }
+  const bases = [...new Set([tmpdir(), '/tmp'])];
+  for (const [index, base] of bases.entries()) {
+    const folder = mkdtempSync(join(base, 'musterd-ephemeral-'));
+    try {
+      return { folder, account: giveFolder(folder) };
+    } catch (error) {
+      rmdirSync(folder);
+      // root's own TMPDIR is often out of the server's reach.
+      if (index === bases.length - 1) throw error;
+    }
+  }
+  throw new MusterdError('mirror', 'There is no folder for temporary files.');
+}
+
+const TRIES = 20;
+
+/** A server that is found can be about to stop, or stop between the finding and the entering. */
+async function startAndEnter(options: ServerOptions): Promise<Found> {
+  const { data } = options.cluster;
+  let ownPid: number | undefined;
+  for (let tries = 1; ; tries += 1) {
+    const { server, started } = await startServer(options);
+    if (started) ownPid = server.pid;
+    try {
+      const presence = await enter(options.cluster, server.port, () => isPostmaster(server.pid, data));
+      return { server, presence, started: server.pid === ownPid };
+    } catch (error) {
+      if (tries < TRIES) {
+        await delay(20 * tries);
+        continue;
+      }
+      if (server.pid === ownPid) await server.stop();
+      const words = error instanceof Error ? error.message : String(error);
+      throw new MusterdError('mirror', `The embedded Postgres does not let us in: ${words}`, {
+        hint: `See ${join(options.folder, 'server.log')}.`,
+        cause: error,
+      });
+    }
+  }
+}
+
+function describe(
+  options: EmbeddedOptions,
+  { folder, account }: Place,
+  cluster: Cluster,
+  found: Found,
+): Embedded {
+  const { server, presence, started } = found;
+  const close = async () => {
+    const alone = await presence.waitAlone(started ? (options.closePatienceMs ?? 30_000) : 0);
+    // Stopped before it is left: in between, somebody could attach.
+    if (started || alone) await server.stop();
+    await presence.end();
+    if (options.ephemeral === true) remove(folder, account);
+  };
+  let closing: Promise<void> | undefined;
+  return {
+    url: `postgres://${OWNER}:${cluster.password}@127.0.0.1:${server.port}/${OWNER}?sslmode=disable`,
+    dataDir: folder,
+    attached: !started,
+    psqlCommand: `PGPASSFILE=${quote(cluster.passwordFile)} psql -h 127.0.0.1 -p ${server.port} -U ${OWNER} ${OWNER}`,
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/** For a shell. */
+function quote(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,200 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { createServer, Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MusterdError } from '../errors.ts';
+import { type Account, asAccount, CHILD_ENVIRONMENT } from './account.ts';
+import type { Binaries } from './binaries.ts';
+import { type Cluster, identity } from './cluster.ts';
+import { disownLockFile, findPostmaster, isPostmaster } from './postmaster.ts';
+
+export interface ServerOptions {
+  /** The data folder; the server's log is in it. */
+  readonly folder: string;
+  readonly cluster: Cluster;
+  readonly binaries: Binaries;
+  readonly account: Account | undefined;
+  /** Faster and not safe from power loss; the folder goes away with the process. */
+  readonly ephemeral: boolean;
+}
+
+export interface Server {
+  readonly pid: number;
+  readonly port: number;
+  /** Stops the server: waits for writes, not for clients. */
+  stop(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+const POLL_MS = 15;
+
+/**
+ * Starts the server of a cluster, or finds it running. Of several processes that try at once Postgres lets
+ * one win; the others find that one's server.
+ */
+export async function startServer(options: ServerOptions): Promise<{ server: Server; started: boolean }> {
+  const { account } = options;
+  const { data } = options.cluster;
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  let words = '';
+  while (performance.now() < deadline) {
+    const running = asAccount(account, () => findPostmaster(data));
+    if (running?.status === 'ready') {
+      return { server: { ...running, stop: () => stopPostmaster(running.pid, data) }, started: false };
+    }
+    if (running !== undefined) {
+      // Starting, recovering or stopping: it will be ready or gone.
+      await delay(POLL_MS);
+      continue;
+    }
+    asAccount(account, () => disownLockFile(data));
+    const attempt = await launch(options, deadline);
+    if ('server' in attempt) return { server: attempt.server, started: true };
+    words = attempt.words;
+    // Another start was faster, a dead server's last children still write, or the port was taken meanwhile.
+    if (!/lock file|shared memory block|could not bind|could not create any TCP/.test(words)) break;
+    await delay(POLL_MS);
+  }
+  throw new MusterdError('mirror', `The embedded Postgres did not start: ${words || 'it never got ready'}`, {
+    hint: `Its log is ${join(options.folder, 'server.log')}. Or set DATABASE_URL to a Postgres of yours.`,
+  });
+}
+
+/** One start: a server that takes connections, or what it said when it gave up. */
+async function launch(
+  options: ServerOptions,
+  deadline: number,
+): Promise<{ server: Server } | { words: string }> {
+  const { folder, cluster, account } = options;
+  const port = await freePort();
+  const logFile = join(folder, 'server.log');
+  const logged = asAccount(account, () => openLog(logFile));
+  const child = spawnServer(options, port, logged.fd);
+  closeSync(logged.fd);
+  let failure: Error | undefined;
+  child.once('error', (error) => {
+    failure = error;
+  });
+  while (failure === undefined && child.exitCode === null && child.signalCode === null) {
+    const running = asAccount(account, () => findPostmaster(cluster.data));
+    if (running?.status === 'ready' && running.pid === child.pid) {
+      const { pid } = running;
+      const guard = guardServer(options, pid);
+      child.once('exit', () => guard.kill('SIGKILL'));
+      child.unref();
+      return { server: { pid, port, stop: () => stopPostmaster(pid, cluster.data) } };
+    }
+    if (performance.now() > deadline) {
+      child.kill('SIGKILL');
+      return { words: 'it never got ready' };
+    }
+    await delay(POLL_MS);
+  }
+  return { words: failure?.message ?? asAccount(account, () => lastWords(logFile, logged.from)) };
+}
+
+/**
+ * `setpriv` lets the kernel stop the server when this process dies, however it dies; the guard below does
+ * so elsewhere. A process group of its own keeps Ctrl-C from reaching the server before we are done with it.
+ */
+function spawnServer(options: ServerOptions, port: number, log: number): ChildProcess {
+  const { cluster, binaries, account, ephemeral } = options;
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    ...(ephemeral ? ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'] : []),
+  ];
+  const args = ['-D', cluster.data, ...settings.flatMap((setting) => ['-c', setting])];
+  const postgres = join(binaries.bindir, 'postgres');
+  const common = { cwd: '/', env: CHILD_ENVIRONMENT, detached: true } as const;
+  const setpriv = '/usr/bin/setpriv';
+  const probe = ['--pdeathsig', 'INT', 'true'];
+  if (
+    !existsSync(setpriv) ||
+    spawnSync(setpriv, probe, { env: CHILD_ENVIRONMENT, stdio: 'ignore' }).status !== 0
+  ) {
+    return spawn(postgres, args, { ...common, ...identity(account), stdio: ['ignore', log, log] });
+  }
+  const drop =
+    account === undefined ? [] : [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups'];
+  const signal = ephemeral ? 'QUIT' : 'INT';
+  return spawn(setpriv, ['--pdeathsig', signal, ...drop, '--', postgres, ...args], {
+    ...common,
+    stdio: ['ignore', log, log],
+  });
+}
+
+/**
+ * A shell that waits for the end of this process (the end of its input), then stops the server and removes
+ * an ephemeral folder: what a process that was killed can not do itself.
+ */
+function guardServer(options: ServerOptions, pid: number): ChildProcess {
+  const { account, ephemeral, folder } = options;
+  const script = ephemeral
+    ? 'read -r _; kill -QUIT "$1"; n=0; while kill -0 "$1" && [ $n -lt 300 ]; do n=$((n + 1)); sleep 0.1 || sleep 1; done; rm -rf -- "$2"'
+    : 'read -r _; kill -INT "$1"';
+  const guard = spawn('/bin/sh', ['-c', script, 'musterd-guard', String(pid), folder], {
+    ...identity(account),
+    cwd: '/',
+    env: CHILD_ENVIRONMENT,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  guard.on('error', () => undefined);
+  // Neither it nor the pipe to it keeps this process from ending.
+  guard.unref();
+  if (guard.stdin instanceof Socket) guard.stdin.unref();
+  return guard;
+}
+
+/** Fast shutdown, then an immediate one; resolves when the process is gone. */
+async function stopPostmaster(pid: number, data: string): Promise<void> {
+  for (const { signal, patienceMs } of [
+    { signal: 'SIGINT', patienceMs: 30_000 },
+    { signal: 'SIGQUIT', patienceMs: 10_000 },
+  ] as const) {
+    const deadline = performance.now() + patienceMs;
+    if (isPostmaster(pid, data)) sendSignal(pid, signal);
+    while (isPostmaster(pid, data) && performance.now() < deadline) await delay(POLL_MS);
+    if (!isPostmaster(pid, data)) return;
+  }
+  throw new MusterdError('mirror', `The embedded Postgres (process ${pid}) does not stop.`);
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It went by itself meanwhile.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+/** The log of the last start is worth keeping, those before it are not. */
+function openLog(file: string): { fd: number; from: number } {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > 1_000_000) renameSync(file, `${file}.1`);
+  return { fd: openSync(file, 'a', 0o600), from: size > 1_000_000 ? 0 : size };
+}
+
+/** What a server that gave up wrote. */
+function lastWords(file: string, from: number): string {
+  const lines = readFileSync(file).subarray(from).toString('utf8').trim().split('\n');
+  // Without time and pid.
+  return lines
+    .map((line) => line.replace(/^.*?\[\d+\] /, '').trim())
+    .join(' ')
+    .slice(0, 2_000);
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

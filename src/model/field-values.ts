@@ -1,0 +1,23 @@
+/** How a field's value is shown to a person. */
+import type { NamePair } from './name.ts';
+import type { Field } from './user.ts';
+
+/** Two halves are told apart by a bar; no value is a dash, and so is an empty text. */
+export function showValue(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '–';
+  if (typeof value === 'object') {
+    const { first, last } = value as NamePair;
+    return last === '' ? first : `${first} | ${last}`;
+  }
+  return String(value as string | number | bigint | boolean);
+}
+
+/** A moment in UTC, to the second. */
+export function showTime(date: Date | null | undefined): string {
+  return date === null || date === undefined ? '' : date.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** A field under the name that SQL and JSON have for it. */
+export function columnOf(field: Field): string {
+  return field === 'roleId' ? 'role_id' : field;
+}

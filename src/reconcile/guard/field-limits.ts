@@ -1,0 +1,176 @@
+/**
+ * Pushes of single fields that are held on their own, whatever else a person has approved:
+ *
+ * | what                                                  | which fields are held                  |
+ * |-------------------------------------------------------|----------------------------------------|
+ * | more than `maxRoleChanges` role changes               | all of those roles                     |
+ * | an email or phone that another user has, or is to get | that email or phone                    |
+ * | no administrator would be left                        | the roles of those who are one now (†) |
+ *
+ * † unless a promotion of the same run may mend it, or not everybody was read: see `lastAdministrators`.
+ *
+ * A field that a person decided with `musterd resolve` passes, and still counts for the others: what it
+ * brings is on its way. So is what an open push was to bring, which may or may not have arrived.
+ */
+import type { Hold, Intent, UserPlan } from '../../model/change.ts';
+import type { Id } from '../../model/id.ts';
+import type { PresentUser } from '../../model/plan.ts';
+import type { TeamMember } from '../../model/team.ts';
+import { canonicalShown, canonicalValue, type Field, readable, type ServiceUser } from '../../model/user.ts';
+
+/** Who is there, and what is on its way to them. */
+export interface Population {
+  /** Everybody whom the service shows; where not everybody was read, those whom it was asked for. */
+  readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** Whether everybody was read. */
+  readonly isWhole: boolean;
+  /** Everybody whom the team lists. */
+  readonly members: ReadonlyMap<Id, TeamMember>;
+  /** Everybody in the mirror who is not gone. */
+  readonly present: readonly PresentUser[];
+  /** Pushes whose outcome is not known. */
+  readonly open: readonly Pick<Intent, 'userId' | 'sent'>[];
+}
+
+/** A plan that pushes, with the fields that a person let pass all brakes. */
+export interface Braking {
+  readonly plan: UserPlan;
+  readonly resolved: readonly Field[];
+}
+
+export type Brakes = ReadonlyMap<Id, readonly Hold[]>;
+
+/** All holds of several brakes; of two on one field the first. */
+export function joinBrakes(all: readonly Brakes[]): Brakes {
+  const joined = new Map<Id, readonly Hold[]>();
+  for (const [id, holds] of all.flatMap((brakes) => [...brakes])) {
+    const before = joined.get(id) ?? [];
+    const added = holds.filter(({ field }) => before.every((hold) => hold.field !== field));
+    joined.set(id, [...before, ...added]);
+  }
+  return joined;
+}
+
+/** Each brake, and what is said of the fields that it holds. `musterd resolve` is the way out of every one. */
+export const brakeWords = {
+  email: (other: Id) => `user ${other} has or is to get the same email`,
+  phone: (other: Id) => `user ${other} has or is to get the same phone`,
+  roles: (changes: number, max: number) => `${changes} roles would change in one run, more than ${max}`,
+  administrators: () => 'no administrator would be left',
+} as const;
+
+function brake({ plan, resolved }: Braking, field: Field, detail: string): Brakes {
+  const move = plan.moves.find((one) => one.kind === 'push' && one.field === field);
+  if (move === undefined || resolved.includes(field)) return new Map();
+  const { base, mirror, service } = move;
+  return new Map([[plan.id, [{ field, reason: 'brake', base, mirror, service, detail }]]]);
+}
+
+type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
+
+/** Who has each address, as the service says or as was last agreed on, and who is to get it. */
+function ownersOf(
+  field: 'email' | 'phone',
+  pushes: readonly Braking[],
+  { users, members, present, open }: Population,
+): Owners {
+  const owners = new Map<string, Set<Id>>();
+  const own = (value: string | undefined, id: Id) => {
+    if (value) owners.set(value, (owners.get(value) ?? new Set()).add(id));
+  };
+  const ownValue = (id: Id, value: string | null | undefined) => {
+    if (value !== undefined) own(canonicalShown(field, value), id);
+  };
+  for (const { id, [field]: value } of users.values()) ownValue(id, readable(value));
+  for (const { id, [field]: value } of members.values()) ownValue(id, value);
+  for (const { id, [field]: agreed } of present)
+    if (readable(users.get(id)?.[field]) === undefined) ownValue(id, agreed);
+  for (const { userId, sent } of open) ownValue(userId, sent[field]);
+  for (const { plan } of pushes) ownValue(plan.id, plan.patch[field]);
+  return owners;
+}
+
+/** Emails and phones that would be two people's. */
+export function sharedAddresses(pushes: readonly Braking[], population: Population): Brakes {
+  const held = (['email', 'phone'] as const).flatMap((field) => {
+    const owners = ownersOf(field, pushes, population);
+    return pushes.flatMap((push) => {
+      const { id, patch } = push.plan;
+      const value = patch[field];
+      if (value === undefined) return [];
+      const having = owners.get(canonicalValue(field, { email: null, phone: null, [field]: value }));
+      const other = having?.values().find((owner) => owner !== id);
+      return other === undefined ? [] : [brake(push, field, brakeWords[field](other))];
+    });
+  });
+  return joinBrakes(held);
+}
+
+/** Roles, where more than so many would change. What a person decided one by one does not count. */
+export function tooManyRoles(pushes: readonly Braking[], maxRoleChanges: number): Brakes {
+  const changes = pushes.filter(
+    ({ plan, resolved }) => plan.patch.roleId !== undefined && !resolved.includes('roleId'),
+  );
+  if (changes.length <= maxRoleChanges) return new Map();
+  const detail = brakeWords.roles(changes.length, maxRoleChanges);
+  return joinBrakes(changes.map((push) => brake(push, 'roleId', detail)));
+}
+
+/** Which run a demotion waits for: the next one, or the next that reads everybody. */
+export type Until = 'next' | 'whole';
+
+/** What becomes of demotions that would leave nobody in charge. */
+export interface LastAdministrators {
+  readonly brakes: Brakes;
+  /** Left out of this run: neither sent nor held. */
+  readonly postponed: ReadonlyMap<Id, Until>;
+}
+
+/**
+ * Demotions, where no administrator would be left of those whom the service shows and the team lists; of
+ * those whom it shows, where the team lists nobody. One on its way counts as done; a promotion never does,
+ * since it may be refused, deferred or edited again before it leaves.
+ *
+ * | left | a promotion is sent in this run | everybody was read | the demotion                         |
+ * |------|---------------------------------|--------------------|--------------------------------------|
+ * | yes  | ·                               | ·                  | is sent                              |
+ * | no   | yes                             | ·                  | waits for the next run               |
+ * | no   | no                              | no                 | waits for a run that reads everybody |
+ * | no   | no                              | yes                | is held                              |
+ *
+ * One that is not sent in this run anyway (`isSent`) keeps its place in the refused plan instead of waiting
+ * outside of it.
+ */
+export function lastAdministrators(
+  pushes: readonly Braking[],
+  { users, members, present, open, isWhole }: Population,
+  adminRoleIds: readonly Id[],
+  isSent: (plan: UserPlan) => boolean,
+): LastAdministrators {
+  const isAdmin = (roleId: Id | null | undefined) => adminRoleIds.some((admin) => admin === roleId);
+  const agreed = new Map(present.map(({ id, roleId }) => [id, roleId]));
+  const roleOf = (id: Id) => {
+    const said = readable(users.get(id)?.roleId);
+    return said === undefined ? agreed.get(id) : said;
+  };
+  const isListed = (id: Id) => members.size === 0 || members.has(id);
+  const admins = new Set([...users.keys(), ...members.keys()].filter((id) => isAdmin(roleOf(id))));
+  const demoted = pushes.filter(
+    ({ plan: { id, patch } }) => patch.roleId !== undefined && admins.has(id) && !isAdmin(patch.roleId),
+  );
+  const left = new Set([...admins].filter(isListed));
+  for (const { plan } of demoted) left.delete(plan.id);
+  for (const { userId, sent } of open)
+    if (sent.roleId !== undefined && !isAdmin(sent.roleId)) left.delete(userId);
+  if (left.size > 0) return { brakes: new Map(), postponed: new Map() };
+  const promotes = pushes.some(
+    ({ plan }) => isAdmin(plan.patch.roleId) && !admins.has(plan.id) && isListed(plan.id) && isSent(plan),
+  );
+  if (isWhole && !promotes) {
+    const held = demoted.map((push) => brake(push, 'roleId', brakeWords.administrators()));
+    return { brakes: joinBrakes(held), postponed: new Map() };
+  }
+  const waiting = demoted.filter(({ plan, resolved }) => isSent(plan) && !resolved.includes('roleId'));
+  const until = promotes ? 'next' : 'whole';
+  return { brakes: new Map(), postponed: new Map(waiting.map(({ plan }) => [plan.id, until])) };
+}

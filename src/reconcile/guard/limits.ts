@@ -1,0 +1,93 @@
+/** The limits beyond which a whole plan is refused, and why, in words. */
+import type { UserState } from '../../model/change.ts';
+import type { Id } from '../../model/id.ts';
+import type { GuardHistory } from '../../model/plan.ts';
+import { type Field, fields, type ServiceUser } from '../../model/user.ts';
+import { isUnread } from '../unread.ts';
+
+export interface GuardSettings {
+  readonly maxRows: number;
+  /** 0 to 1, of the users present. */
+  readonly maxShare: number;
+  readonly maxSharePerDay: number;
+  readonly minPopulation: number;
+  readonly maxRoleChanges: number;
+  /** Share of the rows that may lack a field that they had before, or show it as something that can not be read. */
+  readonly maxDrift: number;
+  /** The roles of administrators. */
+  readonly adminRoleIds: readonly Id[];
+}
+
+/** So many users may be pushed to in one run. */
+export function massLimit(population: number, { maxRows, maxShare, minPopulation }: GuardSettings): number {
+  return population >= minPopulation ? Math.max(maxRows, Math.floor(population * maxShare)) : maxRows;
+}
+
+/** A team of one or two is edited whole all the time. */
+const wholeTeam = 3;
+export const isWholeTeam = (count: number, population: number) =>
+  population >= wholeTeam && count >= population;
+
+interface MassChange {
+  readonly count: number;
+  readonly population: number;
+  readonly limit: number;
+  /** Pushed within a day, those of this run among them. */
+  readonly today: number;
+  readonly settings: GuardSettings;
+}
+
+/** The limits on how many users one plan may push to: why it is refused, or `undefined`. */
+export const massLimits = {
+  rows: ({ count, population, limit }) =>
+    count > limit
+      ? `${count} of ${population} users would be pushed, more than the limit of ${limit}`
+      : undefined,
+  everybody: ({ count, population }) =>
+    isWholeTeam(count, population) ? `every one of the ${population} users would be pushed` : undefined,
+  day: ({ count, population, today, settings: { maxSharePerDay, minPopulation } }) =>
+    population >= minPopulation && count > 0 && today > population * maxSharePerDay
+      ? `${today} of ${population} users would have been pushed within a day, more than ${Math.round(maxSharePerDay * 100)} %`
+      : undefined,
+} as const satisfies Readonly<Record<string, (change: MassChange) => string | undefined>>;
+
+/** Every limit that can refuse a plan. `musterd approve` is the way out of each. */
+export const planLimits: readonly string[] = [...Object.keys(massLimits), 'drift'];
+
+export function massChange(
+  pushed: readonly Id[],
+  {
+    population,
+    history,
+  }: { readonly population: number; readonly history: Pick<GuardHistory, 'pushedToday'> },
+  settings: GuardSettings,
+): readonly string[] {
+  const limit = massLimit(population, settings);
+  const today = new Set([...history.pushedToday, ...pushed]).size;
+  const change = { count: pushed.length, population, limit, today, settings };
+  return Object.values(massLimits)
+    .map((why) => why(change))
+    .filter((reason) => reason !== undefined);
+}
+
+/** How many rows had a field and no longer have it. */
+export interface Drift {
+  readonly field: Field;
+  readonly count: number;
+}
+
+/** Fields that many rows had and no longer show: the service has changed its answers, not its users. */
+export function schemaDrift(
+  { states, users }: { readonly states: readonly UserState[]; readonly users: ReadonlyMap<Id, ServiceUser> },
+  { maxDrift, minPopulation }: GuardSettings,
+): readonly Drift[] {
+  if (users.size < minPopulation) return [];
+  return fields
+    .map((field) => ({ field, count: states.filter((state) => isUnread(field, state)).length }))
+    .filter(({ count }) => count > users.size * maxDrift);
+}
+
+export function sayDrift({ field, count }: Drift, users: number): string {
+  const column = field === 'roleId' ? 'role_id' : field;
+  return `${count} of ${users} users no longer have a ${column} in the service's answers; approve it if that is so for good`;
+}

@@ -1,0 +1,78 @@
+/**
+ * The three-way merge of one field. `edited`: mirror and base differ, byte for byte. `moved`: service and
+ * base differ, in canonical form. `agree`: mirror and service are equal, in canonical form.
+ *
+ * | edited | moved | agree | verdict  |
+ * |--------|-------|-------|----------|
+ * | no     | no    | –     | nothing  |
+ * | no     | yes   | –     | pull     |
+ * | yes    | no    | –     | push     |
+ * | yes    | yes   | yes   | settle   |
+ * | yes    | yes   | no    | conflict |
+ *
+ * The name is one value of two halves: the mirror's pair against the base's pair, the service's joined
+ * name against the base's. Without a base both sides count as changed.
+ *
+ * What the service does not show has neither moved nor stayed. `empty`: base has no value either.
+ *
+ * | the service says | base    | edited | verdict                            |
+ * |------------------|---------|--------|------------------------------------|
+ * | unreadable       | ·       | ·      | unread                             |
+ * | left out         | none    | ·      | nothing                            |
+ * | left out         | empty   | no     | nothing                            |
+ * | left out         | empty   | yes    | push: some leave out what is empty |
+ * | left out         | a value | ·      | unread                             |
+ *
+ * Of an unread field nothing is pulled, pushed or settled: it waits for a run that can read it.
+ */
+import { canonicalName } from '../../model/name.ts';
+import {
+  type BaseUser,
+  canonicalValue,
+  type Field,
+  type Said,
+  type ServiceUser,
+  saidOf,
+  sameBytes,
+  type UserValues,
+} from '../../model/user.ts';
+
+export type Verdict = 'nothing' | 'pull' | 'push' | 'settle' | 'conflict' | 'unread';
+
+export function decide(edited: boolean, moved: boolean, agree: boolean): Exclude<Verdict, 'unread'> {
+  if (!edited) return moved ? 'pull' : 'nothing';
+  if (!moved) return 'push';
+  return agree ? 'settle' : 'conflict';
+}
+
+/** The canonical form of what base says of a field; for the name, of the service's own joined name. */
+export function canonicalBase(field: Field, base: BaseUser): string {
+  return field === 'name' ? canonicalName(base.joined) : canonicalValue(field, base);
+}
+
+/** Why nobody can tell whether the service has moved a field; `undefined` if it can be told. */
+export function unreadOf(
+  field: Field,
+  base: BaseUser | undefined,
+  service: ServiceUser,
+): Exclude<Said, object> | undefined {
+  const said = saidOf(field, service);
+  if (typeof said === 'object') return undefined;
+  const isKnown = said === 'left out' && (base === undefined || canonicalBase(field, base) === '');
+  return isKnown ? undefined : said;
+}
+
+export function mergeField(
+  field: Field,
+  base: BaseUser | undefined,
+  mirror: UserValues,
+  service: ServiceUser,
+): Verdict {
+  if (unreadOf(field, base, service) !== undefined) return 'unread';
+  const said = saidOf(field, service);
+  if (typeof said !== 'object')
+    return decide(base !== undefined && !sameBytes(field, mirror, base), false, false);
+  const edited = base === undefined || !sameBytes(field, mirror, base);
+  const moved = base === undefined || said.value !== canonicalBase(field, base);
+  return decide(edited, moved, said.value === canonicalValue(field, mirror));
+}

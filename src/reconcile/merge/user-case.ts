@@ -1,0 +1,45 @@
+/**
+ * What becomes of a user as a whole (B base, M mirror, S a row of the service, L listed by the team).
+ *
+ * | B | M | S | L | gone | presence   | what it means |
+ * |---|---|---|---|------|------------|---------------|
+ * | – | – | S | · |      | adopt      | first sight: mirror and base together |
+ * | B | – | S | · |      | adopt      | the row was lost here; the interface cannot delete users |
+ * | · | M | S | · | yes  | return     | back again: adopted anew, pending edits are held |
+ * | – | M | S | · | no   | merge      | without base: equal fields settle, others conflict |
+ * | B | M | S | · | no   | merge      | field by field |
+ * | – | – | – | L |      | adopt      | with what the team listing gives, unresolved |
+ * | · | M | – | L | ·    | unresolved | neither pulled nor pushed; edits stay |
+ * | B | – | – | L |      | adopt      | as above, unresolved |
+ * | B | M | – | – | no   | missing    | a candidate for a tombstone, on proof only |
+ * | · | M | – | – | yes  | waiting    | known to be gone |
+ * | B | – | – | – |      | forget     | nowhere any more |
+ * | – | M | – | – | no   | stranger   | the interface cannot create users: held |
+ * | – | – | – | – |      | waiting    | nothing at all |
+ *
+ * A user with an open intent is `waiting`, whatever the rest says: the verdict comes first. So is one whom
+ * the service shows older than it did before.
+ */
+import type { Presence } from '../../model/change.ts';
+
+export interface Sighting {
+  readonly base: boolean;
+  readonly mirror: boolean;
+  readonly service: boolean;
+  readonly listed: boolean;
+  /** Only a mirror row can be gone. */
+  readonly gone: boolean;
+}
+
+export function decidePresence({ base, mirror, service, listed, gone }: Sighting): Presence {
+  if (service) {
+    if (!mirror) return 'adopt';
+    return gone ? 'return' : 'merge';
+  }
+  if (listed) return mirror ? 'unresolved' : 'adopt';
+  if (mirror) {
+    if (gone) return 'waiting';
+    return base ? 'missing' : 'stranger';
+  }
+  return base ? 'forget' : 'waiting';
+}

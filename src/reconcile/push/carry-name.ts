@@ -1,0 +1,131 @@
+/**
+ * The name that goes along with an update of other fields, on a deployment that clears the name where an
+ * update leaves it out.
+ *
+ * | the name on the service                       | what goes along                        |
+ * |-----------------------------------------------|----------------------------------------|
+ * | empty                                         | nothing: there is nothing to lose      |
+ * | of one or two words, or its split is known    | its two halves                         |
+ * | of more words, and its split is a guess       | nothing is sent, the fields are held   |
+ *
+ * So it is for one user alone where only that user's name was harmed, as it may have been by somebody else.
+ */
+import type { Hold, NameSafety, UserPlan, UserState } from '../../model/change.ts';
+import type { Id } from '../../model/id.ts';
+import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
+import { type BaseUser, readable, type ServiceUser, saidOf, says } from '../../model/user.ts';
+import type { Findings } from '../run-notes.ts';
+import { unreadOf } from '../merge/merge-field.ts';
+import { withoutPushes } from '../guard/planned-push.ts';
+import { patchedFields } from './outcome.ts';
+
+export const isNameless = ({ patch }: Pick<UserPlan, 'patch'>): boolean =>
+  patch.name === undefined && patchedFields(patch).length > 0;
+
+/** Whether updates without a name seem to harm this user's, and nobody knows yet whether they do. */
+export const isSuspect = (safety: NameSafety, id: Id): boolean =>
+  typeof safety === 'object' && safety.suspect === id;
+
+/** Whether the next update without a name is to teach what it does to the name. */
+export const isOpen = (safety: NameSafety): boolean => safety === 'unknown' || typeof safety === 'object';
+
+/**
+ * The halves of the name that the service shows; `undefined` if it is empty, `null` if nobody knows them.
+ * @param known whether the halves last agreed on were set as halves
+ */
+export function halvesOf(shown: string, base: BaseUser, known: boolean): NamePair | null | undefined {
+  const words = countWords(shown);
+  if (words === 0) return undefined;
+  const agreed = joinName(base.name) === canonicalName(shown);
+  if (agreed && (known || words <= 2)) return base.name;
+  return words <= 2 ? splitName(shown) : null;
+}
+
+/** Whether the service shows another name than the one that is to go along, or one that nobody can read. */
+export function isOtherName(along: NamePair | undefined, user: ServiceUser): boolean {
+  const said = saidOf('name', user);
+  return along !== undefined && said !== 'left out' && !says(said, joinName(along));
+}
+
+function holdsOf({ moves, patch }: UserPlan, shown: string, untouched: boolean): readonly Hold[] {
+  const accept = untouched ? ", or name_split = 'known'" : '';
+  const detail = `an update without the name clears it on this service, and the split of "${shown}" is a guess: set first_name and last_name${accept}`;
+  const pushed = moves.filter(({ kind, field }) => kind === 'push' && patch[field] !== undefined);
+  return pushed.map(
+    ({ field, base, mirror, service }): Hold => ({
+      field,
+      reason: 'unsupported',
+      base,
+      mirror,
+      service,
+      detail,
+    }),
+  );
+}
+
+/** One plan without a name, where an update without one is known to clear it. */
+function nameOne(plan: UserPlan, state: UserState): { plan: UserPlan; along?: NamePair } {
+  const base = plan.write?.base ?? state.base;
+  const mirror = plan.write?.mirror ?? state.mirror;
+  if (base === undefined || mirror === undefined) return { plan };
+  const untouched = samePair(mirror.name, base.name);
+  const patched = patchedFields(plan.patch);
+  // A name that nobody can read is neither cleared nor written over.
+  if (state.service !== undefined && unreadOf('name', base, state.service) !== undefined)
+    return { plan: withoutPushes(plan, patched) };
+  const said = readable(state.service?.name);
+  const shown = said === undefined ? base.joined : (said ?? '');
+  const along = halvesOf(shown, base, untouched && mirror.split === 'known');
+  if (along !== null) return along === undefined ? { plan } : { plan, along };
+  return {
+    plan: {
+      ...withoutPushes(plan, patched),
+      holds: [...plan.holds, ...holdsOf(plan, shown, untouched)],
+      releases: plan.releases.filter((field) => !patched.includes(field)),
+    },
+  };
+}
+
+/** Plans of one batch, and the names that go along with them. */
+export interface NamedPlans {
+  readonly plans: readonly UserPlan[];
+  readonly along: ReadonlyMap<Id, NamePair>;
+}
+
+/**
+ * Gives a name to the plans that have none, or holds them, where the name would be cleared. Where nobody knows
+ * whether it would be, only those go without a name that were arranged as such: they were not the first.
+ */
+export function nameAlong(
+  plans: readonly UserPlan[],
+  states: ReadonlyMap<Id, UserState>,
+  wasNameless: (id: Id) => boolean,
+  safety: NameSafety,
+  findings: Findings,
+): NamedPlans {
+  const along = new Map<Id, NamePair>();
+  let waiting = 0;
+  let unseen = 0;
+  const named = plans.map((plan): UserPlan => {
+    const state = states.get(plan.id);
+    if (state === undefined || !isNameless(plan) || safety === 'kept') return plan;
+    if (safety === 'touched' || isSuspect(safety, plan.id)) {
+      const one = nameOne(plan, state);
+      if (one.along !== undefined) along.set(plan.id, one.along);
+      else if (!isNameless(one.plan) && one.plan.holds.length === plan.holds.length) unseen += 1;
+      return one.plan;
+    }
+    if (wasNameless(plan.id)) return plan;
+    waiting += 1;
+    return withoutPushes(plan, patchedFields(plan.patch));
+  });
+  if (waiting > 0)
+    findings.partial(
+      `${waiting} users wait for the next run: nobody knows yet what an update without a name does to the name`,
+    );
+  if (unseen > 0)
+    findings.partial(
+      `${unseen} users wait: an update without the name may clear it, and the service does not show it now`,
+    );
+  return { plans: named, along };
+}

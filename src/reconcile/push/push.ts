@@ -1,0 +1,207 @@
+/**
+ * Carries edits to the service, at most `batchSize` users a request:
+ *
+ * 1. read the users again and merge anew: the interface has no compare-and-set, so the window between
+ *    this read and the answer is all that is left to chance. What differs by now from what the guard let
+ *    pass waits for the next run;
+ * 2. write down what will be sent (an open intent per user), and only then send it;
+ * 3. match the answer by id and field; base moves on confirmation only;
+ * 4. whatever stays unknown keeps its intent open, and the next run reads it back.
+ *
+ * Nothing is ever sent twice blindly, and nothing leaves long after it was prepared (`send-guard.ts`).
+ */
+import type { Hold, Intent, UserPlan } from '../../model/change.ts';
+import { readable } from '../../model/user.ts';
+import { chunks } from '../chunks.ts';
+import { warnOfStale } from '../run-notes.ts';
+import { isPush } from '../guard/guard.ts';
+import { planUser } from '../merge/plan-user.ts';
+import { onlyGuarded } from '../guard/planned-push.ts';
+import { arrangeBatches, type Batch, readLessons } from './batches.ts';
+import { isNameless, nameAlong } from './carry-name.ts';
+import { type PushPlaces, type PushSettings, readBackIntents, record } from './record.ts';
+import { neverLeft, withNewDeadline } from './request.ts';
+import type { Answered } from './result.ts';
+import { sendIntents } from './send.ts';
+import { readBack } from '../read/roster.ts';
+import { isPassing, LateError } from './send-guard.ts';
+import { isUnread } from '../unread.ts';
+import { judgeLate, patchedFields } from './outcome.ts';
+
+/**
+ * Reads the users again, merges anew, and writes down what is still to be sent: nothing but what the guard
+ * has let pass.
+ */
+async function prepare(
+  places: PushPlaces,
+  settings: PushSettings,
+  batch: readonly UserPlan[],
+): Promise<{ readonly intents: readonly Intent[]; readonly users: PushPlaces['users'] }> {
+  const { service, mirror, findings } = places;
+  const ids = batch.map(({ id }) => id);
+  const shown = batch.map(({ id }) => places.users.get(id));
+  const addresses = {
+    emails: shown.map((user) => readable(user?.email) ?? null),
+    phones: shown.map((user) => readable(user?.phone) ?? null),
+  };
+  const seen = await readBack(service, addresses, ids);
+  const users = ids.flatMap((id) => seen.get(id) ?? []);
+  if (users.length < ids.length)
+    findings.partial(`${ids.length - users.length} users could not be read again before a push`);
+  const states = await mirror.readDifferingUsers(users, places.roles);
+  warnOfStale(findings, states.filter(({ stale }) => stale === true).length);
+  const guarded = new Map(batch.map((plan) => [plan.id, plan]));
+  const unread = states.filter((state) =>
+    patchedFields(guarded.get(state.id)?.patch ?? {}).some((field) => isUnread(field, state)),
+  );
+  if (unread.length > 0)
+    findings.partial(`${unread.length} users wait: a field of theirs could not be read again before a push`);
+  const anew = states.flatMap((state): readonly UserPlan[] => {
+    const seenByGuard = guarded.get(state.id);
+    if (seenByGuard === undefined) return [];
+    return [onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard)];
+  });
+  const { plans, along } = nameAlong(
+    anew,
+    new Map(states.map((state) => [state.id, state])),
+    (id) => guarded.get(id)?.patch.name === undefined,
+    anew.some(isNameless) ? await mirror.readNameSafety() : 'kept',
+    findings,
+  );
+  const locked = new Set(await mirror.applyUsers(plans));
+  const holds: readonly Hold[] = plans.flatMap(({ holds: of }) => of);
+  findings.count('held', holds.length);
+  const sent = plans.filter((plan) => isPush(plan) && !locked.has(plan.id));
+  const approved = sent.filter(({ id, patch }) =>
+    patchedFields(patch).every((field) => places.approved.get(id)?.includes(field) === true),
+  );
+  const opened = await mirror.openIntents(sent, new Set(approved.map(({ id }) => id)));
+  const intents = opened.map((intent): Intent => {
+    const name = along.get(intent.userId);
+    return name === undefined ? intent : { ...intent, along: name };
+  });
+  return { intents, users: seen };
+}
+
+async function arrange(
+  { mirror }: PushPlaces,
+  { batchSize }: PushSettings,
+  plans: readonly UserPlan[],
+): Promise<readonly Batch<UserPlan>[]> {
+  return arrangeBatches(plans, batchSize, await readLessons(mirror, plans));
+}
+
+/** How often one batch is prepared and sent while the service, or a wait on the way, keeps putting it off. */
+const maxRounds = 3;
+
+/** `refused`: every user of several. `nothing`: a single one, or none was left to be sent. */
+type Pushed = 'taken' | 'refused' | 'nothing' | 'late';
+
+/**
+ * Prepares one batch and sends it; anew where it was put off before it had any effect (a 429, or it grew
+ * old while it waited). One that is late each time waits for the next run, and costs the others nothing.
+ */
+async function pushBatch(
+  places: PushPlaces,
+  settings: PushSettings,
+  batch: readonly UserPlan[],
+): Promise<Pushed> {
+  const { findings, monotonicMs, breaker } = places;
+  for (let round = 1; ; round += 1) {
+    const readAtMs = monotonicMs();
+    const { intents, users } = await prepare(places, settings, batch);
+    if (intents.length === 0) return 'nothing';
+    try {
+      const sending = withNewDeadline({ ...places, users }, settings);
+      const taken = await sendIntents(sending, settings, intents);
+      const windowMs = Math.round(monotonicMs() - readAtMs);
+      findings.pushWindow(windowMs);
+      findings.event({
+        kind: 'push',
+        users: intents.map(({ userId }) => userId),
+        requestId: findings.requestIds.at(-1) ?? null,
+        windowMs,
+      });
+      if (taken) return 'taken';
+      return intents.length === 1 ? 'nothing' : 'refused';
+    } catch (error) {
+      if (!isPassing(error) || breaker.open) throw error;
+      if (round < maxRounds) continue;
+      if (!(error instanceof LateError)) throw error;
+      findings.partial(error.message);
+      return 'late';
+    }
+  }
+}
+
+/** So many updates without an answer say that the service is down, not that a user is odd. */
+const maxUnanswered = 3;
+
+/**
+ * Who is left after a probe. One that taught nothing is followed by the next: it was refused, nobody answered it,
+ * it had no effect, or there was no name to be seen. After one that could not leave in time nobody goes without
+ * a name.
+ */
+async function afterProbe(
+  places: PushPlaces,
+  settings: PushSettings,
+  pushed: Pushed,
+  batches: readonly Batch<UserPlan>[],
+): Promise<readonly Batch<UserPlan>[]> {
+  const plans = batches.flatMap((batch) => batch.plans);
+  if (pushed !== 'late') return await arrange(places, settings, plans);
+  return await arrange(
+    places,
+    settings,
+    plans.filter((plan) => !isNameless(plan)),
+  );
+}
+
+/** Pushes all edits. Stops at once when the service turns us away; what it refuses is held and costs nobody else. */
+export async function pushEdits(
+  places: PushPlaces,
+  settings: PushSettings,
+  plans: readonly UserPlan[],
+): Promise<void> {
+  const { findings, breaker } = places;
+  let batches = await arrange(places, settings, plans);
+  let done = 0;
+  for (;;) {
+    const [batch, ...rest] = batches;
+    if (batch === undefined || breaker.open) return;
+    if (breaker.unanswered >= maxUnanswered) {
+      findings.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
+      return;
+    }
+    const pushed = await pushBatch(places, settings, batch.plans);
+    if (pushed === 'refused') {
+      findings.partial('the service refused every user of a batch: pushing stopped');
+      return;
+    }
+    batches = batch.isProbe ? await afterProbe(places, settings, pushed, rest) : rest;
+    done += batch.plans.length;
+    findings.event({ kind: 'progress', step: 'push', done, total: plans.length });
+  }
+}
+
+/**
+ * Finds out what became of the pushes whose outcome an earlier run could not learn. Only who holds the lease may
+ * send, and notes it first. The lease is ours now: what was not on its way by then never will be.
+ */
+export async function settleIntents(places: PushPlaces, settings: PushSettings): Promise<void> {
+  const { mirror, findings } = places;
+  const intents = await mirror.readIntents();
+  const unsent = intents.filter(({ hasLeft }) => !hasLeft);
+  await record(places, settings, unsent.map(neverLeft));
+  const left = intents.filter(({ hasLeft }) => hasLeft);
+  for (const batch of chunks(left, 100)) {
+    const seen = await readBackIntents(places, batch);
+    const answers = batch.map((intent): Answered => {
+      const user = seen.get(intent.userId) ?? null;
+      const outcomes = judgeLate(intent.sent, intent.before, user, intent.ageMs >= settings.quietPeriodMs);
+      return { intent, seen: user, outcomes, requestId: null };
+    });
+    findings.event({ kind: 'step', step: 'open pushes' });
+    await record(places, settings, answers);
+  }
+}

@@ -1,0 +1,103 @@
+/** What pushing works on, and how the outcome of a push is read back and written down. */
+import type { Intent } from '../../model/change.ts';
+import type { Id } from '../../model/id.ts';
+import type { TeamMember } from '../../model/team.ts';
+import type { Field, ServiceUser } from '../../model/user.ts';
+import type { Findings } from '../run-notes.ts';
+import type { Policy } from '../merge/policy.ts';
+import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
+import { type Answered, resultOf } from './result.ts';
+import { readBack } from '../read/roster.ts';
+
+export interface PushPlaces {
+  readonly service: ServicePort;
+  readonly mirror: MirrorPort & MirrorWriter;
+  readonly findings: Findings;
+  readonly members: ReadonlyMap<Id, TeamMember>;
+  readonly roles: ReadonlyMap<Id, string>;
+  /** As the service has just shown them, before anything is sent. */
+  readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** What a person let pass, by user. */
+  readonly approved: ReadonlyMap<Id, readonly Field[]>;
+  /** Ms of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+  /** By that clock: what was prepared may not leave later than this. */
+  readonly sendByMs: number;
+  /** Opened when an update did what it must not: no more is pushed in this run. */
+  readonly breaker: {
+    open: boolean;
+    /** Requests without an answer, in this run. */
+    unanswered: number;
+  };
+}
+
+export interface PushSettings {
+  readonly batchSize: number;
+  readonly quietPeriodMs: number;
+  /** How long after it was prepared a request may still leave. */
+  readonly sendDeadlineMs: number;
+  readonly policy: Policy;
+  /** A field pushed this often in a row to no effect is held. */
+  readonly maxTries: number;
+}
+
+/**
+ * Old and new addresses: after a push of a new email, a lookup by the old one finds nothing. What the
+ * service showed may be neither, where the mirror wins a conflict.
+ */
+function addressesOf(intents: readonly Intent[]) {
+  return {
+    emails: intents.flatMap(({ base, before, sent }) => [base.email, before.email, sent.email ?? null]),
+    phones: intents.flatMap(({ base, before, sent }) => [base.phone, before.phone, sent.phone ?? null]),
+  };
+}
+
+export async function readBackIntents(
+  places: PushPlaces,
+  intents: readonly Intent[],
+): Promise<ReadonlyMap<Id, ServiceUser>> {
+  const ids = intents.map(({ userId }) => userId);
+  return readBack(places.service, addressesOf(intents), ids);
+}
+
+/** Something that was not sent has changed: no more is pushed in this run. */
+export function stopPushing({ breaker, findings }: PushPlaces, userId: Id): void {
+  breaker.open = true;
+  findings.partial(`an update of user ${userId} changed a name that was not sent: pushing stopped`);
+}
+
+/** Writes the results down and says what they come to. */
+export async function record(
+  places: PushPlaces,
+  settings: PushSettings,
+  answered: readonly Answered[],
+): Promise<void> {
+  const { mirror, findings } = places;
+  if (answered.length === 0) return;
+  const tries = await mirror.countIneffective(answered.map(({ intent }) => intent));
+  const results = answered.map((answer) =>
+    resultOf({ ...answer, before: places.users.get(answer.intent.userId) }, tries, settings.maxTries),
+  );
+  const locked = new Set(await mirror.applyResults(results));
+  for (const { intent, outcomes, holds, harmed } of results) {
+    if (harmed) stopPushing(places, intent.userId);
+    if (locked.has(intent.userId)) {
+      findings.partial(`user ${intent.userId} is being edited: the push is confirmed later`);
+      continue;
+    }
+    const all = Object.values(outcomes);
+    findings.count('pushed', all.filter((outcome) => outcome === 'confirmed').length);
+    findings.count('ineffective', all.filter((outcome) => outcome === 'ineffective').length);
+    findings.count('held', holds.length);
+    const open = all.filter((outcome) => outcome === 'unknown').length;
+    findings.count('unknown', open);
+    if (open > 0) findings.partial(`the outcome of a push to user ${intent.userId} is unknown`);
+    if (all.includes('missing'))
+      findings.partial(
+        `what was pushed to user ${intent.userId} is not shown: nobody knows whether it had its effect`,
+      );
+    if (all.includes('ineffective') && holds.length === 0) {
+      findings.partial(`a push to user ${intent.userId} had no effect and will be tried again`);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** One update as a request: until when it may leave, and what it is answered with. */
+import { MusterdError, ServiceError } from '../../errors.ts';
+import type { FieldOutcomes, Intent } from '../../model/change.ts';
+import type { Id } from '../../model/id.ts';
+import type { ServiceUser, UserPatch, UserValues } from '../../model/user.ts';
+import type { PushPlaces, PushSettings } from './record.ts';
+import type { Answered } from './result.ts';
+import { isRefusal } from '../read/roster.ts';
+import { guardSend } from './send-guard.ts';
+import { judge, judgeLate, patchedFields } from './outcome.ts';
+
+/** What one request was answered with. */
+export type Sent =
+  | {
+      readonly kind: 'answered';
+      readonly users: ReadonlyMap<Id, ServiceUser>;
+      readonly requestId: string | null;
+    }
+  | { readonly kind: 'refused'; readonly error: ServiceError }
+  | { readonly kind: 'unsent'; readonly error: unknown }
+  | { readonly kind: 'unknown'; readonly error: ServiceError };
+
+export async function sendRequest(places: PushPlaces, patches: ReadonlyMap<Id, UserPatch>): Promise<Sent> {
+  try {
+    const answer = await places.service.updateUsers(patches, guardSend(places, [...patches.keys()]));
+    const users = new Map(answer.users.map((user) => [user.id, user]));
+    return { kind: 'answered', users, requestId: answer.requestId };
+  } catch (error) {
+    if (isRefusal(error) || (error instanceof ServiceError && error.status === 403))
+      return { kind: 'refused', error };
+    if (!(error instanceof ServiceError)) {
+      if (error instanceof MusterdError && error.code === 'stopped') return { kind: 'unsent', error };
+      throw error;
+    }
+    const turnedAway = error.phase === 'not-sent' || [401, 429].includes(error.status ?? 0);
+    return turnedAway ? { kind: 'unsent', error } : { kind: 'unknown', error };
+  }
+}
+
+/** The users were just read and judged again: what is sent to them next has the whole deadline before it. */
+export function withNewDeadline(places: PushPlaces, { sendDeadlineMs }: PushSettings): PushPlaces {
+  return { ...places, sendByMs: places.monotonicMs() + sendDeadlineMs };
+}
+
+/** Says that a request was not answered. */
+export function noteUnanswered({ findings, breaker }: PushPlaces, error: ServiceError): void {
+  findings.partial(`a push was not answered: ${error.message}`);
+  breaker.unanswered += 1;
+}
+
+/** The answer itself is final, but for what it leaves out: that is only ever confirmed by what a lookup shows. */
+export function judgeAnswer(
+  sent: UserPatch,
+  before: UserValues,
+  seen: ServiceUser | null,
+  direct: boolean,
+): FieldOutcomes {
+  if (!direct) return judgeLate(sent, before, seen, false);
+  const outcomes = Object.entries(judge(sent, before, seen));
+  return Object.fromEntries(
+    outcomes.map(([field, outcome]) => [field, outcome === 'missing' ? 'unknown' : outcome]),
+  );
+}
+
+/** The result of an intent that was not sent after all. */
+export function neverLeft(intent: Intent): Answered {
+  const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
+  return { intent, seen: null, outcomes, requestId: null };
+}

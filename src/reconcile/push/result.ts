@@ -1,0 +1,163 @@
+/** What the verdict on a push changes: which values are taken, what is held. */
+import type { ServiceError } from '../../errors.ts';
+import type { FieldOutcomes, Hold, HoldReason, Intent, IntentResult, Tries } from '../../model/change.ts';
+import { canonicalName, joinName, splitName } from '../../model/name.ts';
+import {
+  type BaseUser,
+  canonicalValue,
+  type Field,
+  readable,
+  type ServiceUser,
+  saidOf,
+  serviceValue,
+  type UserValues,
+} from '../../model/user.ts';
+import { takeValue } from '../merge/service-values.ts';
+import { nameWasTouched, patchedFields, patchOf } from './outcome.ts';
+
+/** An intent with what became of it. */
+export interface Answered {
+  readonly intent: Intent;
+  /** The user as the service showed it, or `null` if it did not. */
+  readonly seen: ServiceUser | null;
+  /** The same right before the push; not known of one that an earlier run sent. */
+  readonly before?: ServiceUser | undefined;
+  readonly outcomes: FieldOutcomes;
+  readonly requestId: string | null;
+  /** What the service said when it refused. */
+  readonly refusal?: ServiceError;
+  /** One request of several held no name and cleared it: what it left of it, and what it held. */
+  readonly cleared?: { readonly name: string; readonly by: readonly Field[] };
+}
+
+function takeValues(intent: Intent, seen: ServiceUser | null): UserValues {
+  const sent: UserValues = { ...intent.base, ...intent.sent };
+  if (seen === null) return sent;
+  return {
+    name: takeValue('name', seen, sent),
+    email: takeValue('email', seen, sent),
+    phone: takeValue('phone', seen, sent),
+    roleId: takeValue('roleId', seen, sent),
+  };
+}
+
+/** Why a field is to be held after this outcome, if it is. */
+function holdOf(
+  field: Field,
+  answered: Answered,
+  tries: Tries | undefined,
+  maxTries: number,
+): Hold | undefined {
+  const { intent, seen, outcomes, refusal } = answered;
+  const hold = (reason: HoldReason, detail: string): Hold => ({
+    field,
+    reason,
+    detail,
+    base: intent.base[field],
+    mirror: intent.sent[field],
+    service: seen === null ? valueBefore(field, intent) : serviceValue(seen, field),
+  });
+  switch (outcomes[field]) {
+    case 'changed':
+      return hold('conflict', 'the service shows neither the old nor the pushed value');
+    case 'refused': {
+      const said = refusal?.label === undefined ? '' : `, "${refusal.label}"`;
+      const along = intent.along === undefined ? '' : '; the name went along, which would be cleared';
+      return hold('refused', `the service answered ${refusal?.status ?? 400}${said}${along}`);
+    }
+    case 'ineffective':
+    case 'missing':
+    case 'unanswered': {
+      const count = (tries?.[field] ?? 0) + 1;
+      return count < maxTries
+        ? undefined
+        : hold(
+            'ineffective',
+            `pushed ${count} times to no effect or without an answer${differenceOf(field, answered)}`,
+          );
+    }
+    case 'confirmed':
+    case 'unsent':
+    case 'unknown':
+    case undefined:
+      return undefined;
+    default:
+      return outcomes[field] satisfies never;
+  }
+}
+
+/** Where what was sent and what is shown part, in the form in which they are compared. */
+function differenceOf(field: Field, { intent, seen }: Answered): string {
+  const said = seen === null ? 'left out' : saidOf(field, seen);
+  if (typeof said !== 'object') return '';
+  const shown = said.value;
+  const sent = canonicalValue(field, intent.sent as UserValues);
+  const [one, other] = [Array.from(sent), Array.from(shown)];
+  const at = one.findIndex((character, index) => character !== other[index]);
+  return `: sent "${sent}", shown "${shown}", different from character ${(at < 0 ? one.length : at) + 1} on`;
+}
+
+function valueBefore(field: Field, { before }: Intent) {
+  return field === 'name' ? joinName(before.name) : before[field];
+}
+
+/**
+ * An update without a name that changed the name. What it left is nobody's edit: base takes it, so that the name
+ * in the mirror counts as an edit of it, and no policy gives it up. It is held with both values for people to see.
+ */
+function holdOfTouchedName({ intent, seen, before, outcomes, cleared }: Answered): Hold | undefined {
+  const by = cleared?.by ?? patchedFields(intent.sent);
+  const isTouched =
+    cleared === undefined
+      ? nameWasTouched(patchOf(intent), intent.base, seen, before)
+      : outcomes.name !== 'confirmed' && outcomes.name !== 'unknown';
+  if (!isTouched) return undefined;
+  return {
+    field: 'name',
+    reason: 'conflict',
+    base: intent.base.name,
+    mirror: intent.sent.name ?? intent.base.name,
+    service: readable(seen?.name),
+    detail: `an update of ${by.join(', ')} alone changed the name`,
+  };
+}
+
+/** What the update left of the name; what was agreed on, where somebody has set another since. */
+function nameLeft({ intent, seen, cleared }: Answered): Pick<BaseUser, 'name' | 'joined'> {
+  const joined = readable(seen?.name) ?? '';
+  if (cleared !== undefined && canonicalName(joined) !== cleared.name) return intent.base;
+  return { name: splitName(joined), joined };
+}
+
+/** Without the name: it was in the intent, but not in the request that changed it. */
+function withoutName(intent: Intent): Intent {
+  const { name: _, ...sent } = intent.sent;
+  return { ...intent, sent };
+}
+
+export function resultOf(
+  answered: Answered,
+  tries: ReadonlyMap<Intent['userId'], Tries>,
+  maxTries: number,
+): IntentResult {
+  const { intent, seen, outcomes, requestId } = answered;
+  const holds = patchedFields(intent.sent).map((field) =>
+    holdOf(field, answered, tries.get(intent.userId), maxTries),
+  );
+  const touched = holdOfTouchedName(answered);
+  const taken = takeValues(intent, seen);
+  const left = touched === undefined ? undefined : nameLeft(answered);
+  return {
+    intent: touched === undefined ? intent : withoutName(intent),
+    outcomes,
+    seen,
+    taken: left === undefined ? taken : { ...taken, name: left.name },
+    joined: left?.joined ?? readable(seen?.name) ?? joinName(taken.name),
+    harmed: touched !== undefined,
+    holds: [...holds.filter((hold) => hold?.field !== touched?.field), touched].filter(
+      (hold) => hold !== undefined,
+    ),
+    closed: !Object.values(outcomes).includes('unknown'),
+    requestId,
+  };
+}

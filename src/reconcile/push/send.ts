@@ -1,0 +1,147 @@
+/**
+ * Sends written-down intents in one request and finds out what became of each of them, by user and field.
+ * A request that is refused is read back and cut in two, until the one bad value is found.
+ */
+import type { ServiceError } from '../../errors.ts';
+import type { Intent } from '../../model/change.ts';
+import type { ServiceUser } from '../../model/user.ts';
+import { sendFieldByField } from './send-fields.ts';
+import { isOtherName } from './carry-name.ts';
+import { type PushPlaces, type PushSettings, readBackIntents, record } from './record.ts';
+import { judgeAnswer, neverLeft, noteUnanswered, sendRequest, withNewDeadline } from './request.ts';
+import type { Answered } from './result.ts';
+import { judgeLate, judgeUnsent, patchOf } from './outcome.ts';
+
+/** Applied all the same, changed by somebody else meanwhile, or not to be sent without another look. */
+function isSettled({ outcomes }: Answered): boolean {
+  const all = Object.values(outcomes);
+  return all.every((outcome) => outcome === 'confirmed') || all.includes('changed') || all.includes('unsent');
+}
+
+/** What somebody changed is held; what else was to be sent to the same user is planned anew by the next run. */
+function closeSettled(answer: Answered): Answered {
+  const outcomes = Object.entries(answer.outcomes).map(
+    ([field, outcome]) =>
+      [field, outcome === 'confirmed' || outcome === 'changed' ? outcome : 'unsent'] as const,
+  );
+  return { ...answer, outcomes: Object.fromEntries(outcomes) };
+}
+
+/** Reads refused users back and records those who need no more. @returns those who are to be sent still */
+async function readRefused(
+  places: PushPlaces,
+  settings: PushSettings,
+  intents: readonly Intent[],
+  error: ServiceError,
+): Promise<readonly Intent[]> {
+  const seen = await readBackIntents(places, intents);
+  const unread = intents.filter(({ userId }) => !seen.has(userId)).length;
+  if (unread > 0) places.findings.partial(`${unread} users could not be read again before a push`);
+  const judged = intents.map((intent): Answered => {
+    const user = seen.get(intent.userId);
+    if (user === undefined || isOtherName(intent.along, user)) return neverLeft(intent);
+    const outcomes = judgeUnsent(intent.sent, intent.before, user);
+    return { intent, seen: user, outcomes, requestId: error.requestId ?? null };
+  });
+  const settled = judged.filter(isSettled);
+  await record(places, settings, settled.map(closeSettled));
+  return judged.filter((answer) => !isSettled(answer)).map(({ intent }) => intent);
+}
+
+/**
+ * A refused request is cut in two, by user and then by field, until the one bad value is found. Each part was
+ * read and judged anew when it leaves, so each has the whole deadline before it: a slow service is no reason
+ * to start from the beginning.
+ */
+async function bisect(
+  places: PushPlaces,
+  settings: PushSettings,
+  intents: readonly Intent[],
+  error: ServiceError,
+): Promise<boolean> {
+  const rest = await readRefused(places, settings, intents, error);
+  if (intents.length > 1) {
+    // One that is left over was refused in company only, so it is sent alone before it is held.
+    const half = Math.max(1, Math.ceil(rest.length / 2));
+    let anyTaken = rest.length < intents.length;
+    const waiting = rest.slice(half);
+    const sendHalf = (some: readonly Intent[]) =>
+      sendIntents(withNewDeadline(places, settings), settings, some);
+    try {
+      if (rest.length > 0 && (await sendHalf(rest.slice(0, half)))) anyTaken = true;
+    } catch (stop) {
+      // Turned away in the middle: the other half never left, and need not wait for the quiet period.
+      await record(places, settings, waiting.map(neverLeft));
+      throw stop;
+    }
+    if (waiting.length === 0) return anyTaken;
+    // Trying the first half took its time, and somebody may have edited the second meanwhile.
+    const second = await readRefused(places, settings, waiting, error);
+    if (second.length < waiting.length) anyTaken = true;
+    if (second.length > 0 && (await sendHalf(second))) anyTaken = true;
+    return anyTaken;
+  }
+  const [one] = rest;
+  if (one === undefined) return true;
+  return sendFieldByField(withNewDeadline(places, settings), settings, one, error);
+}
+
+/**
+ * Sends intents and records what became of them.
+ * @returns whether the service took anything; `false` means that it refused every single user
+ */
+export async function sendIntents(
+  places: PushPlaces,
+  settings: PushSettings,
+  intents: readonly Intent[],
+): Promise<boolean> {
+  const sent = await sendRequest(places, new Map(intents.map((intent) => [intent.userId, patchOf(intent)])));
+  switch (sent.kind) {
+    case 'answered': {
+      places.findings.requestId(sent.requestId);
+      const answered = (intent: Intent, user: ServiceUser | null, direct: boolean): Answered => {
+        const outcomes = judgeAnswer(intent.sent, intent.before, user, direct);
+        return { intent, seen: user, outcomes, requestId: sent.requestId };
+      };
+      const present = intents.filter(({ userId }) => sent.users.has(userId));
+      const missing = intents.filter(({ userId }) => !sent.users.has(userId));
+      // What the answer says is written down before anything else can go wrong.
+      await record(
+        places,
+        settings,
+        present.map((one) => answered(one, sent.users.get(one.userId) ?? null, true)),
+      );
+      if (missing.length === 0) return true;
+      const seen = await readBackIntents(places, missing);
+      await record(
+        places,
+        settings,
+        missing.map((one) => answered(one, seen.get(one.userId) ?? null, false)),
+      );
+      return true;
+    }
+    case 'refused':
+      return bisect(places, settings, intents, sent.error);
+    case 'unsent': {
+      await record(places, settings, intents.map(neverLeft));
+      throw sent.error;
+    }
+    case 'unknown': {
+      noteUnanswered(places, sent.error);
+      const seen = await readBackIntents(places, intents);
+      const answers = intents.map((intent): Answered => {
+        const user = seen.get(intent.userId) ?? null;
+        return {
+          intent,
+          seen: user,
+          outcomes: judgeLate(intent.sent, intent.before, user, false),
+          requestId: null,
+        };
+      });
+      await record(places, settings, answers);
+      return true;
+    }
+    default:
+      return sent satisfies never;
+  }
+}

@@ -1,0 +1,57 @@
+/** Users looked up in several steps, for a run that does not read the whole roster. */
+import { canonicalPhone } from '../../model/canonical.ts';
+import type { Id } from '../../model/id.ts';
+import type { RejectedRow } from '../../model/listing.ts';
+import type { ServiceUser } from '../../model/user.ts';
+import { type Asked, askForAll, createTaking, type Lookup, lookUp, someMissing } from './roster.ts';
+
+export interface Sight {
+  /** Whoever was answered so far, also those who were not asked for. */
+  readonly users: ReadonlyMap<Id, ServiceUser>;
+  readonly rejected: readonly RejectedRow[];
+  /** Addresses that the service would not look up. */
+  readonly refusedLookups: number;
+  /** Asks by these addresses until these users are found, and in the end without any. */
+  find(wanted: readonly Id[], addresses: Asked): Promise<void>;
+  /** Asks by all of these addresses: whoever has one is seen. */
+  askAll(addresses: Asked): Promise<void>;
+}
+
+/** No address is asked for twice, but where a request was turned down and is cut in two. */
+export function createSight(service: Lookup, teamId: Id): Sight {
+  const { users, rejected, take } = createTaking(teamId, []);
+  const asked = new Set<string>();
+  let hasAskedForAll = false;
+  let refusedLookups = 0;
+  const onRefused = () => {
+    refusedLookups += 1;
+  };
+  const noting: Lookup = {
+    users: (filter) => {
+      for (const address of [...filter.emails, ...filter.phones]) asked.add(address);
+      return service.users(filter);
+    },
+  };
+  const lookUpNew = async ({ emails, phones }: Asked, wanted: () => boolean) => {
+    const unasked = {
+      emails: emails.filter((email) => !asked.has((email ?? '').trim())),
+      phones: phones.filter((phone) => !asked.has(canonicalPhone(phone))),
+    };
+    await lookUp(noting, wanted, unasked, take, onRefused);
+  };
+  return {
+    users,
+    rejected,
+    get refusedLookups() {
+      return refusedLookups;
+    },
+    find: async (wanted, addresses) => {
+      const someWanted = someMissing(wanted, users);
+      await lookUpNew(addresses, someWanted);
+      if (!someWanted() || hasAskedForAll) return;
+      hasAskedForAll = true;
+      take(await askForAll(service));
+    },
+    askAll: (addresses) => lookUpNew(addresses, () => true),
+  };
+}

@@ -1,0 +1,102 @@
+/** How the service shows one user now. */
+import { reconcileSettings } from './reconcile-team.ts';
+import { ServiceError } from '../errors.ts';
+import { createMirrorReader } from '../mirror/mirror.ts';
+import { checkTeam } from '../mirror/teams.ts';
+import type { UserName } from '../model/user-query.ts';
+import type { Id } from '../model/id.ts';
+import { canonicalName } from '../model/name.ts';
+import type { Team, TeamMember } from '../model/team.ts';
+import { readable, type ServiceUser } from '../model/user.ts';
+import { createService, type Setup, sharePace } from './open.ts';
+import { judgeOverlap } from '../reconcile/overlap.ts';
+import { readBack } from '../reconcile/read/roster.ts';
+import type { Client } from '../service/client.ts';
+import { theOnly } from './the-only-user.ts';
+
+/** What the service shows, or why it could not be asked. */
+export type Sight =
+  | {
+      readonly reached: true;
+      readonly teamId: Id;
+      /** `undefined`: the mirror did not know the user, and the service does not either. */
+      readonly id: Id | undefined;
+      readonly service: ServiceUser | undefined;
+      readonly member: TeamMember | undefined;
+    }
+  | { readonly reached: false; readonly error: ServiceError };
+
+export interface Wanted {
+  readonly who: string;
+  readonly asked: UserName;
+  /** As the mirror knows the user; the service is searched where it does not. */
+  readonly known: Id | undefined;
+}
+
+/** Reads only: the client refuses to write, and nothing is kept of what it learned. */
+export async function lookAtService(setup: Setup, signal: AbortSignal, wanted: Wanted): Promise<Sight> {
+  const { config, log, mirror } = setup;
+  const service = createService(config, 'read-only', {
+    log,
+    signal,
+    pace: await sharePace(mirror.db, config),
+  });
+  try {
+    const team = await service.team();
+    await checkTeam(mirror.db.kysely, config.team, team.id);
+    const reader = createMirrorReader(mirror.db, team.id);
+    await judgeOverlap(reader, team, reconcileSettings(config).scope);
+    const id = wanted.known ?? (await findOnService(service, team, wanted));
+    const member = team.members.find((candidate) => candidate.id === id);
+    const seen = id === undefined ? undefined : await readUser(service, reader, { id, member, wanted });
+    return { reached: true, teamId: team.id, id, service: seen, member };
+  } catch (error) {
+    if (error instanceof ServiceError) return { reached: false, error };
+    throw error;
+  } finally {
+    await service.close();
+  }
+}
+
+/** By every address that is known of the user; all of user_lookups only where those lead nowhere. */
+async function readUser(
+  service: Client,
+  reader: ReturnType<typeof createMirrorReader>,
+  of: { readonly id: Id; readonly member: TeamMember | undefined; readonly wanted: Wanted },
+): Promise<ServiceUser | undefined> {
+  const { id, member, wanted } = of;
+  const [known] = await reader.readAddresses([id]);
+  const typed = wanted.asked.email === null ? null : wanted.who.trim();
+  const addresses = {
+    emails: [...(known?.emails ?? []), typed, member?.email ?? null],
+    phones: [...(known?.phones ?? []), wanted.asked.phone, member?.phone ?? null],
+  };
+  const found = (await readBack(service, addresses, [id])).get(id);
+  if (found !== undefined || member === undefined) return found;
+  return (await readBack(service, await reader.readLookups(), [id])).get(id);
+}
+
+/** A user whom the mirror does not know yet. */
+async function findOnService(service: Client, team: Team, { who, asked }: Wanted): Promise<Id | undefined> {
+  const { id, email, phone, name } = asked;
+  const inAnyCase = (text: string | null) => canonicalName(text ?? '').toLowerCase();
+  const listed = team.members.filter(
+    (member) => member.id === id || (name !== null && inAnyCase(member.name) === inAnyCase(name)),
+  );
+  if (listed.length > 0)
+    return theOnly(
+      who,
+      listed.map((member) => ({ ...member, name: member.name ?? '', gone: false })),
+    )?.id;
+  if (email === null && phone === null) return undefined;
+  const filter = { emails: email === null ? [] : [who.trim()], phones: phone === null ? [] : [phone] };
+  const { users } = await service.users(filter);
+  const named = users.map((user) => ({
+    id: user.id,
+    name: readable(user.name) ?? '',
+    email: readable(user.email) ?? null,
+    phone: readable(user.phone) ?? null,
+    gone: false,
+  }));
+  return theOnly(who, named)?.id;
+}

@@ -1,0 +1,62 @@
+import type { Config } from '../../config/config.ts';
+import { readCredentials, writeCredentials } from '../../mirror/credentials.ts';
+import type { Database } from '../../mirror/database.ts';
+import { checkTeam } from '../../mirror/teams.ts';
+import type { Team } from '../../model/team.ts';
+import { credentialUses, fingerprintsOf } from '../open.ts';
+import type { Client } from '../../service/client.ts';
+import type { Report } from './check-report.ts';
+import { seconds } from '../../model/in-words.ts';
+
+const words = { current: 'API secret', next: 'next API secret', 'api-key': 'legacy API key' } as const;
+
+/** Tries each credential on `GET /v1/inboxes`. @returns whether any of them is accepted */
+export async function checkCredentials(
+  service: Client,
+  config: Config,
+  db: Database<unknown> | undefined,
+  report: Report,
+): Promise<boolean> {
+  const needed = db === undefined ? new Map<string, Date>() : await readCredentials(db, config.team);
+  const prints = fingerprintsOf(config);
+  const checked = await service.checkCredentials();
+  for (const { credential, accepted, inUse } of checked) {
+    const last = needed.get(prints.get(credential) ?? '');
+    const use = inUse ? 'in use' : `last needed ${last === undefined ? 'never' : last.toISOString()}`;
+    const revoke =
+      !inUse && accepted && checked.length > 1 ? '; it can be revoked once no other process needs it' : '';
+    const detail = accepted ? `accepted, ${use}${revoke}` : `refused with 401, ${use}`;
+    const legacy = credential === 'api-key' ? '; planned for deprecation, make an API Secret' : '';
+    const verdict = !accepted ? 'fail' : legacy === '' ? 'ok' : 'note';
+    report.add(words[credential], verdict, detail + legacy);
+  }
+  if (db !== undefined) await writeCredentials(db, config.team, credentialUses(config, service));
+  return checked.some(({ accepted }) => accepted);
+}
+
+export function checkClock(service: Client, { clock }: Config, report: Report): void {
+  const offsetMs = service.clockOffsetMs();
+  if (offsetMs === null) report.add('clock', 'note', 'the service sends no Date header to compare with');
+  else {
+    const direction = offsetMs >= 0 ? 'behind' : 'ahead of';
+    const verdict = Math.abs(offsetMs) > clock.warnAboveMs ? 'note' : 'ok';
+    report.add('clock', verdict, `${seconds(Math.abs(offsetMs))} ${direction} the service's`);
+  }
+}
+
+/** @returns whether the credentials are those of the team that the mirror holds */
+export async function checkTeamOf(
+  team: Team,
+  config: Config,
+  db: Database<unknown> | undefined,
+  report: Report,
+): Promise<boolean> {
+  try {
+    if (db !== undefined) await checkTeam(db.kysely, config.team, team.id);
+    report.add('team', 'ok', `${team.id} "${team.name ?? ''}", ${team.members.length} members`);
+    return true;
+  } catch (error) {
+    report.fail('team', error);
+    return false;
+  }
+}

@@ -1,0 +1,64 @@
+/** Whether the fields of users that can be written are shown, and can be read. */
+import type { Database } from '../../mirror/database.ts';
+import { readKnownAddresses } from '../../mirror/verify-read.ts';
+import type { Team } from '../../model/team.ts';
+import { fields, type Said, type ServiceUser, saidOf } from '../../model/user.ts';
+import { isRefusal } from '../../reconcile/read/roster.ts';
+import type { Client } from '../../service/client.ts';
+import type { Report } from './check-report.ts';
+import { columnOf } from '../../model/field-values.ts';
+import { plural } from '../../model/in-words.ts';
+
+const probe = 'fields of users';
+/** So many addresses are tried where nobody is answered without one. */
+const maxAddresses = 50;
+
+/** Whoever is answered by addresses that the mirror knows. */
+async function lookSomeUp(
+  service: Client,
+  team: Team,
+  db: Database<unknown>,
+): Promise<readonly ServiceUser[]> {
+  const known = await readKnownAddresses(db.kysely, team.id);
+  const emails = known.flatMap(({ email }) => email ?? []).slice(0, maxAddresses);
+  const phones = known.flatMap(({ phone }) => phone ?? []).slice(0, maxAddresses - emails.length);
+  if (emails.length + phones.length === 0) return [];
+  try {
+    return (await service.users({ emails, phones })).users;
+  } catch (error) {
+    if (isRefusal(error)) return [];
+    throw error;
+  }
+}
+
+export async function probeFields(
+  service: Client,
+  team: Team,
+  answered: readonly ServiceUser[],
+  db: Database<unknown> | undefined,
+  report: Report,
+): Promise<void> {
+  const users = answered.length > 0 || db === undefined ? answered : await lookSomeUp(service, team, db);
+  if (users.length === 0) return;
+  const count = (wanted: Said) =>
+    Object.fromEntries(
+      fields
+        .map(
+          (field) =>
+            [columnOf(field), users.filter((user) => saidOf(field, user) === wanted).length] as const,
+        )
+        .filter(([, times]) => times > 0),
+    );
+  const [unreadable, leftOut] = [count('unreadable'), count('left out')];
+  const inWords = (of: Readonly<Record<string, number>>, what: string) =>
+    Object.entries(of).map(([column, times]) => `${column} ${what} of ${times}`);
+  const details = [...inWords(unreadable, 'can not be read'), ...inWords(leftOut, 'is left out')];
+  const verdict = Object.keys(unreadable).length > 0 ? 'fail' : details.length > 0 ? 'note' : 'ok';
+  const detail = details.length === 0 ? 'all are shown' : details.join(', ');
+  report.probe(
+    probe,
+    { users: users.length, unreadable, left_out: leftOut },
+    verdict,
+    `${plural(users.length, 'user')}: ${detail}`,
+  );
+}

@@ -1,0 +1,165 @@
+/** What the interface leaves open, found out by reading alone. */
+import type { Config } from '../../config/config.ts';
+import { ServiceError } from '../../errors.ts';
+import type { Database } from '../../mirror/database.ts';
+import type { Id } from '../../model/id.ts';
+import { type Listing, nothingLearned } from '../../model/listing.ts';
+import type { Team } from '../../model/team.ts';
+import type { ServiceUser } from '../../model/user.ts';
+import { isRefusal } from '../../reconcile/read/roster.ts';
+import type { Client } from '../../service/client.ts';
+import { probeFields } from './check-fields.ts';
+import { inWords, type Report } from './check-report.ts';
+import { plural } from '../../model/in-words.ts';
+
+/** Larger than any page size that a service is likely to allow. */
+const largeLimit = 1000;
+
+export async function probeService(
+  service: Client,
+  team: Team,
+  config: Config,
+  db: Database<unknown> | undefined,
+  report: Report,
+): Promise<void> {
+  const users = await probeUnfilteredUsers(service, team, report);
+  await attempt(report, 'fields of users', () => probeFields(service, team, users, db, report));
+  await probeIds(
+    service,
+    team,
+    users.map(({ id }) => id),
+    report,
+  );
+  const size = config.pages.size;
+  await probeListing(
+    'tags',
+    '/v1/tags',
+    () => service.tags({ memory: nothingLearned, size }),
+    service,
+    report,
+  );
+  const fields = () => service.contactFields({ memory: nothingLearned, size });
+  await probeListing('contact fields', '/v1/contact-fields', fields, service, report);
+}
+
+/** Runs one probe; a service that does not answer it costs the others nothing. */
+async function attempt(report: Report, probe: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === 'credentials') throw error;
+    report.probe(probe, { error: error.message }, 'fail', inWords(error));
+  }
+}
+
+async function probeUnfilteredUsers(
+  service: Client,
+  team: Team,
+  report: Report,
+): Promise<readonly ServiceUser[]> {
+  const probe = 'users/get without a filter';
+  let users: readonly ServiceUser[] = [];
+  await attempt(report, probe, async () => {
+    try {
+      users = (await service.users({ emails: [], phones: [] })).users;
+      const listed = team.members.length;
+      const answer = {
+        answer: users.length === 0 ? 'nobody' : users.length < listed ? 'some' : 'all',
+        users: users.length,
+        members: listed,
+      };
+      const missing = Math.max(0, listed - users.length);
+      const detail = `${plural(users.length, 'user')} for ${plural(listed, 'member')}`;
+      const hint =
+        missing > 0 ? `; the other ${missing} are looked up by address: see mirror.user_lookups` : '';
+      report.probe(probe, answer, missing > 0 ? 'note' : 'ok', detail + hint);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      report.probe(
+        probe,
+        { answer: 'refused', status: error.status },
+        'note',
+        `${error.status}; all users are looked up by address: see mirror.user_lookups`,
+      );
+    }
+  });
+  return users;
+}
+
+/** Do the team, the users and the inboxes call the same person by the same id? */
+async function probeIds(service: Client, team: Team, users: readonly Id[], report: Report): Promise<void> {
+  await attempt(report, 'ids across endpoints', async () => {
+    const members = new Set(team.members.map(({ id }) => id));
+    const { inboxes } = await service.inboxes();
+    const inInboxes = [...new Set(inboxes.flatMap((inbox) => inbox.members ?? []))];
+    const strangers = (ids: readonly Id[]) => ids.filter((id) => !members.has(id)).length;
+    const answer = {
+      users: users.length,
+      users_not_in_team: strangers(users),
+      inbox_members: inInboxes.length,
+      inbox_members_not_in_team: strangers(inInboxes),
+    };
+    const agree = answer.users_not_in_team + answer.inbox_members_not_in_team === 0;
+    const detail = agree
+      ? 'team, users and inboxes agree'
+      : `${answer.users_not_in_team} of ${users.length} users and ${answer.inbox_members_not_in_team} of ${inInboxes.length} inbox members are not in the team listing`;
+    report.probe('ids across endpoints', answer, agree ? 'ok' : 'note', detail);
+  });
+}
+
+async function probeListing(
+  name: string,
+  path: string,
+  list: () => Promise<Listing<{ readonly id: Id }>>,
+  service: Client,
+  report: Report,
+): Promise<void> {
+  await attempt(report, `${name}: pages`, async () => {
+    const listing = await list();
+    const { firstPage, limit, pages, cursor } = listing.memory;
+    const answer = {
+      rows: listing.rows.length,
+      first_page: firstPage,
+      limit,
+      pages,
+      cursor,
+      complete: listing.status === 'complete',
+    };
+    const base = firstPage === null ? 'the numbering does not show' : `numbered from ${firstPage}`;
+    const how = cursor === 'date' ? '"page" is ignored, the date cursor works' : base;
+    if (listing.status === 'complete')
+      report.probe(`${name}: pages`, answer, 'ok', `${plural(listing.rows.length, 'row')}, ${how}`);
+    else report.probe(`${name}: pages`, { ...answer, because: listing.because }, 'fail', listing.because);
+    await probeCap(name, path, listing.rows.length, firstPage ?? 0, service, report);
+  });
+}
+
+/** How many rows a page has at most; it shows only where there are more. */
+async function probeCap(
+  name: string,
+  path: string,
+  rows: number,
+  page: number,
+  service: Client,
+  report: Report,
+): Promise<void> {
+  const probe = `${name}: largest limit`;
+  try {
+    const { value } = await service.request('POST', path, { limit: largeLimit, page });
+    const got = Array.isArray(value) ? value.length : 0;
+    const cap = got < Math.min(rows, largeLimit) ? got : null;
+    const detail =
+      cap === null
+        ? `at least ${Math.min(Math.max(got, rows), largeLimit)}`
+        : `${cap}; a larger one is cut silently`;
+    report.probe(probe, { asked: largeLimit, got, cap }, 'ok', detail);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    report.probe(
+      probe,
+      { asked: largeLimit, status: error.status },
+      'ok',
+      `below ${largeLimit}, which is answered with ${error.status}`,
+    );
+  }
+}

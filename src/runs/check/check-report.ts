@@ -1,0 +1,48 @@
+import { MusterdError } from '../../errors.ts';
+import { describeError } from '../../log.ts';
+import type { Probe } from '../../mirror/probes.ts';
+
+/** One line of the doctor's report. */
+export interface Finding {
+  readonly check: string;
+  readonly verdict: 'ok' | 'note' | 'fail';
+  readonly detail: string;
+}
+
+/** What a check may add to: findings for the table, probes for the database. */
+export interface Report {
+  add(check: string, verdict: Finding['verdict'], detail: string): void;
+  /** A check that came to no end. */
+  fail(check: string, error: unknown): void;
+  probe(probe: string, answer: unknown, verdict: Finding['verdict'], detail: string): void;
+  readonly findings: readonly Finding[];
+  readonly probes: readonly Probe[];
+  /** What kept it from looking further. */
+  readonly errors: readonly unknown[];
+}
+
+export function createReport(): Report {
+  const findings: Finding[] = [];
+  const probes: Probe[] = [];
+  const errors: unknown[] = [];
+  return {
+    add: (check, verdict, detail) => void findings.push({ check, verdict, detail }),
+    fail: (check, error) => {
+      findings.push({ check, verdict: 'fail', detail: inWords(error) });
+      errors.push(error);
+    },
+    probe: (probe, answer, verdict, detail) => {
+      findings.push({ check: probe, verdict, detail });
+      probes.push({ probe, answer });
+    },
+    findings,
+    probes,
+    errors,
+  };
+}
+
+export function inWords(error: unknown): string {
+  if (error instanceof MusterdError && error.hint !== undefined)
+    return `${error.message.replace(/\.$/, '')}. ${error.hint}`;
+  return String(describeError(error)['message']);
+}

@@ -1,0 +1,152 @@
+/** What an update does besides what it says, tried on one user whom the operator named, and undone. */
+import type { Config } from '../../config/config.ts';
+import { MusterdError } from '../../errors.ts';
+import { readAddresses } from '../../mirror/addresses.ts';
+import type { Database } from '../../mirror/database.ts';
+import { takeLease } from '../../mirror/lease.ts';
+import { endSuspicion, keepsNameProbe } from '../../mirror/name-safety.ts';
+import { readName } from '../../mirror/users-read.ts';
+import type { Id } from '../../model/id.ts';
+import { canonicalName, joinName, type NamePair, splitName } from '../../model/name.ts';
+import type { Team } from '../../model/team.ts';
+import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
+import type { Client } from '../../service/client.ts';
+import type { SendOptions } from '../../service/roster-endpoints.ts';
+import type { Report } from './check-report.ts';
+
+/** Somebody to try updates on, and where to find them again. */
+interface Subject {
+  readonly user: ServiceUser & { readonly email: string };
+  /** The halves of the name, in case an update clears it. */
+  readonly name: NamePair;
+  /** Of the team's lease, where there is a mirror. */
+  readonly guard: SendOptions;
+}
+
+/** Holds the team's lease where there is a mirror: no run may see the values that are tried. */
+export async function probeWrites(
+  service: Client,
+  team: Team,
+  db: Database<unknown> | undefined,
+  config: Config,
+  who: string,
+  report: Report,
+): Promise<void> {
+  const lease =
+    db === undefined ? undefined : await takeLease(db, config.team, { ttlMs: config.lease.ttlMs });
+  try {
+    const guard =
+      lease === undefined ? {} : { beforeSend: () => lease.check(), atStart: () => lease.require() };
+    const subject = { ...(await findSubject(service, team, db, who)), guard };
+    try {
+      const kept = await probeEmail(service, subject, report);
+      await db?.transaction((tx) => endSuspicion(tx, team.id, kept));
+      await probePhone(service, subject, report);
+    } finally {
+      await restore(service, subject, report);
+    }
+  } finally {
+    await lease?.release();
+  }
+}
+
+async function findSubject(
+  service: Client,
+  team: Team,
+  db: Database<unknown> | undefined,
+  who: string,
+): Promise<Omit<Subject, 'guard'>> {
+  const user = await findUser(service, team, db, who);
+  if (user === undefined) {
+    throw new MusterdError('usage', `--write-probe: no user answers to "${who}"`, {
+      hint: 'Give an email, a phone number or an id.',
+    });
+  }
+  const { email } = user;
+  if (typeof email !== 'string' || email === '') {
+    throw new MusterdError('usage', `--write-probe: user ${user.id} has no email to try an update on`);
+  }
+  const joined = canonicalName(readable(user.name) ?? '');
+  const known = db === undefined ? null : await readName(db.kysely, team.id, user.id);
+  return {
+    user: { ...user, email },
+    name: known !== null && joinName(known) === joined ? known : splitName(joined),
+  };
+}
+
+async function findUser(
+  service: Client,
+  team: Team,
+  db: Database<unknown> | undefined,
+  who: string,
+): Promise<ServiceUser | undefined> {
+  if (who.includes('@')) return (await service.users({ emails: [who], phones: [] })).users[0];
+  const digits = who.replace(/^\+/, '');
+  if (!/^\d+$/.test(digits)) return undefined;
+  const id: Id = BigInt(digits);
+  const [known] = db === undefined ? [] : await readAddresses(db.kysely, team.id, [id]);
+  const byId = async (emails: readonly string[], phones: readonly string[]) =>
+    (await service.users({ emails, phones })).users.find((user) => user.id === id);
+  if (known !== undefined) return byId(known.emails, known.phones);
+  if (team.members.some((member) => member.id === id)) return byId([], []);
+  return (await service.users({ emails: [], phones: [digits] })).users[0];
+}
+
+/** Sends one update and gives the user as the service shows it then, in the answer or by a lookup. */
+async function update(service: Client, { user, guard }: Subject, patch: UserPatch): Promise<ServiceUser> {
+  const answer = await service.updateUsers(new Map([[user.id, patch]]), guard);
+  const direct = answer.users.find(({ id }) => id === user.id);
+  if (direct !== undefined) return direct;
+  const emails = [user.email, ...(patch.email == null ? [] : [patch.email])];
+  const seen = (await service.users({ emails, phones: [] })).users.find(({ id }) => id === user.id);
+  if (seen === undefined) {
+    throw new MusterdError(
+      'service',
+      `user ${user.id} is not to be seen after the update; look at the user in the web app`,
+    );
+  }
+  return seen;
+}
+
+const keepsName = (user: ServiceUser, seen: ServiceUser) =>
+  canonicalName(readable(seen.name) ?? '') === canonicalName(readable(user.name) ?? '');
+
+/** The email alone, in another case: does the name stay, and what is stored? */
+async function probeEmail(service: Client, subject: Subject, report: Report): Promise<boolean> {
+  const { user } = subject;
+  const [local = '', domain = ''] = user.email.split('@');
+  const upper = local.toUpperCase() === local ? local.toLowerCase() : local.toUpperCase();
+  const tried = `${upper}@${domain}`;
+  const seen = await update(service, subject, { email: tried });
+  const kept = keepsName(user, seen);
+  const stored = seen.email === tried ? 'as sent' : seen.email === user.email ? 'not changed' : 'normalised';
+  const detail = kept ? 'yes' : 'no: the name goes along with pushes of other fields';
+  report.probe(keepsNameProbe, { keeps_name: kept }, kept ? 'ok' : 'fail', detail);
+  report.probe('case of a written email', { stored }, 'ok', stored);
+  return kept;
+}
+
+/** The phone as it is, in digits: how does it come back? */
+async function probePhone(service: Client, subject: Subject, report: Report): Promise<void> {
+  const { phone } = subject.user;
+  if (typeof phone !== 'string' || !/\d/.test(phone)) return;
+  const seen = await update(service, subject, { phone });
+  const form = readable(seen.phone)?.startsWith('+') === true ? 'with a plus sign' : 'as digits';
+  report.probe('form of a written phone', { form }, 'ok', form);
+}
+
+/**
+ * Email and name as they were; the name is sent only if it was touched. Also without the lease: what was tried
+ * must not stay.
+ */
+async function restore(service: Client, tried: Subject, report: Report): Promise<void> {
+  const { user, name } = tried;
+  const subject = { ...tried, guard: {} };
+  const seen = await update(service, subject, { email: user.email });
+  const restored = keepsName(user, seen) ? seen : await update(service, subject, { email: user.email, name });
+  const same = restored.email === user.email && keepsName(user, restored);
+  const detail = same
+    ? `user ${user.id} is as before`
+    : `user ${user.id} is not as before: look at the user in the web app`;
+  report.add('write probe', same ? 'ok' : 'fail', detail);
+}

@@ -1,0 +1,37 @@
+/** The user and the field that a command is about. */
+import { MusterdError } from '../errors.ts';
+import { type FoundUser, findUsers } from '../mirror/find-user.ts';
+import { readTeamId } from '../mirror/teams.ts';
+import { readUserName } from '../model/user-query.ts';
+import type { Id } from '../model/id.ts';
+import { type Field, fields } from '../model/user.ts';
+import { columnOf } from '../model/field-values.ts';
+import { requireSchema, type Setup } from './open.ts';
+import { nobodyAnswers, theOnly } from './the-only-user.ts';
+import { printable } from '../model/in-words.ts';
+
+/** @throws MusterdError `usage` before the first run of the team */
+export async function requireTeamId({ config, mirror }: Setup): Promise<Id> {
+  await requireSchema(mirror.db);
+  const teamId = await readTeamId(mirror.db.kysely, config.team);
+  if (teamId !== null) return teamId;
+  throw new MusterdError('usage', `Nothing is known of team "${config.team}" yet`, {
+    hint: 'Run "musterd reconcile" first.',
+  });
+}
+
+/** @throws MusterdError `usage` if nobody, or more than one, answers to it */
+export async function requireUser({ mirror }: Setup, teamId: Id, who: string): Promise<FoundUser> {
+  const found = theOnly(who, await findUsers(mirror.db.kysely, teamId, readUserName(who)));
+  if (found === undefined) throw nobodyAnswers(who);
+  return found;
+}
+
+/** @throws MusterdError `usage` */
+export function readField(text: string): Field {
+  const field = fields.find((one) => columnOf(one) === text);
+  if (field !== undefined) return field;
+  throw new MusterdError('usage', `"${printable(text)}" is no field that can be written`, {
+    hint: `Give one of ${fields.map(columnOf).join(', ')}.`,
+  });
+}

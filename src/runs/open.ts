@@ -1,0 +1,239 @@
+/** Opens the two places with what the settings say. */
+import { createHash } from 'node:crypto';
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import { MusterdError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { logServiceEvent } from './log-events.ts';
+import type { CredentialUse } from '../mirror/credentials.ts';
+import { checkServer, createDatabase, type Database, type DatabaseOptions } from '../mirror/database.ts';
+import { openEmbedded } from '../embedded/embedded.ts';
+import { migrate, pendingMigrations } from '../mirror/migrate.ts';
+import { createSharedPace, readLesson, type SharedPaceSettings } from '../mirror/rate-limits.ts';
+import { createSecret, type Secret } from '../secret.ts';
+import { type Client, createClient } from '../service/client.ts';
+import type { ServiceEvent } from '../service/event.ts';
+import type { RateSettings } from '../service/rate-limiter.ts';
+import type { CredentialName } from '../service/token.ts';
+
+export interface Mirror {
+  readonly db: Database<unknown>;
+  /** postgres://…, with the password. */
+  readonly url: string;
+  /** Of an embedded server that stays up without us; `null` otherwise. */
+  readonly psqlCommand: string | null;
+  close(): Promise<void>;
+}
+
+/** What is done for one team begins with these. */
+export interface Setup {
+  readonly config: Config;
+  readonly log: Log;
+  readonly mirror: Mirror;
+}
+
+export type MirrorOptions = Pick<DatabaseOptions, 'onQuery'>;
+
+/** A run uses at most so many connections at once: a transaction, and a renewal or a place in the shared pace. */
+const connectionsOfRun = 2;
+/** What uses one besides: the schedule, the status, a person's command. */
+const otherConnections = 4;
+
+/** Connects to the mirror, or starts the embedded one. Nothing is migrated. */
+export async function openMirror(
+  { database, daemon }: Pick<Config, 'database' | 'daemon'>,
+  onProgress: (step: string) => void,
+  { onQuery }: MirrorOptions = {},
+): Promise<Mirror> {
+  const embedded =
+    database.url === undefined ? await openEmbedded({ dataDir: database.dataDir, onProgress }) : undefined;
+  const url = embedded?.url ?? database.url ?? '';
+  const db = createDatabase<unknown>({
+    url,
+    applicationName: 'musterd',
+    maxConnections: connectionsOfRun * daemon.concurrency + otherConnections,
+    onQuery,
+  });
+  const close = async () => {
+    await db.close();
+    await embedded?.close();
+  };
+  try {
+    await checkServer(db);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { db, url, psqlCommand: embedded?.attached === true ? embedded.psqlCommand : null, close };
+}
+
+/** Brings the schema up to date, or, where that is switched off, insists that it is. */
+export async function prepareSchema(db: Database<unknown>, config: Config): Promise<readonly string[]> {
+  if (config.database.migrate) return (await migrate(db)).applied;
+  await requireSchema(db);
+  return [];
+}
+
+/** @throws MusterdError `mirror` if migrations are missing */
+export async function requireSchema(db: Database<unknown>): Promise<void> {
+  const pending = await pendingMigrations(db);
+  if (pending.length === 0) return;
+  throw new MusterdError('mirror', `The database lacks ${pending.length} migrations: ${pending.join(', ')}`, {
+    hint: 'Run "musterd migrate" first.',
+  });
+}
+
+/** What may stand in no log. */
+export function secretsOf({ service, hooks, ping, database }: Config): readonly Secret[] {
+  const values = [
+    service.secretKey,
+    service.nextSecretKey,
+    service.apiKey,
+    hooks.token,
+    ping.url,
+    database.url,
+  ];
+  return values.flatMap((value) => (value === undefined ? [] : [createSecret(value)]));
+}
+
+/** An id without its key, or a key without its id, is a mistake that must not go unnoticed. */
+function requireWhole(
+  idName: string,
+  id: string | undefined,
+  keyName: string,
+  key: string | undefined,
+): void {
+  if ((id === undefined) === (key === undefined)) return;
+  const [set, missing] = id === undefined ? [keyName, idName] : [idName, keyName];
+  throw new MusterdError('configuration', `${set} is set, and ${missing} is not`, {
+    hint: 'An API Secret is the two together.',
+  });
+}
+
+function credentialsOf({ service }: Config) {
+  const { secretId, secretKey, nextSecretId, nextSecretKey, apiKey } = service;
+  requireWhole(
+    'service.secretId (MUSTERD_SECRET_ID)',
+    secretId,
+    'service.secretKey (MUSTERD_SECRET_KEY)',
+    secretKey,
+  );
+  requireWhole(
+    'service.nextSecretId (MUSTERD_NEXT_SECRET_ID)',
+    nextSecretId,
+    'service.nextSecretKey (MUSTERD_NEXT_SECRET_KEY)',
+    nextSecretKey,
+  );
+  if (secretId !== undefined && secretKey !== undefined) {
+    const next =
+      nextSecretId !== undefined && nextSecretKey !== undefined
+        ? { next: { secretId: nextSecretId, secretKey: createSecret(nextSecretKey) } }
+        : {};
+    return { secretId, secretKey: createSecret(secretKey), ...next };
+  }
+  if (apiKey !== undefined) return { apiKey: createSecret(apiKey) };
+  throw new MusterdError(
+    'configuration',
+    'No credentials: service.secretId and service.secretKey (MUSTERD_SECRET_ID, MUSTERD_SECRET_KEY) are not set',
+    {
+      hint: 'An API Secret is made in the web app under Settings > Integrations > API.',
+    },
+  );
+}
+
+/** A name for a credential under which it can be told from others, and not be guessed. */
+export function fingerprint(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** The fingerprint of each configured credential. */
+export function fingerprintsOf({ service }: Config): ReadonlyMap<CredentialName, string> {
+  const { secretId, nextSecretId, apiKey } = service;
+  const named = [
+    ['current', secretId],
+    ['next', nextSecretId],
+    ['api-key', secretId === undefined ? apiKey : undefined],
+  ] as const;
+  return new Map(
+    named.flatMap(([name, value]) => (value === undefined ? [] : [[name, fingerprint(value)] as const])),
+  );
+}
+
+/** Which credentials a client has needed so far. */
+export function credentialUses(config: Config, service: Client): readonly CredentialUse[] {
+  const prints = fingerprintsOf(config);
+  return service.credentials().flatMap(({ credential, lastNeededMs }) => {
+    const print = prints.get(credential);
+    return print === undefined || lastNeededMs === null
+      ? []
+      : [{ fingerprint: print, acceptedAtMs: lastNeededMs }];
+  });
+}
+
+type SharedPace = Pick<RateSettings, 'reserve' | 'announcePause' | 'learned'>;
+
+export interface ServiceOptions {
+  /** Asked for at each event: it may get to know more of the run. */
+  readonly log: Log;
+  /** A request to stop. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told of each request, retry and pause. */
+  readonly onServiceEvent?: ((event: ServiceEvent) => void) | undefined;
+  /** What other processes on this database have to say about the pace; `null`: there is no database. */
+  readonly pace: SharedPace | null;
+}
+
+/** @throws MusterdError `configuration` */
+export function createService(
+  config: Config,
+  mode: 'read-only' | 'read-write',
+  options: ServiceOptions,
+): Client {
+  const { signal, pace } = options;
+  const { baseUrl, caFile } = config.service;
+  if (baseUrl === undefined) {
+    throw new MusterdError('configuration', 'No service: service.baseUrl (MUSTERD_BASE_URL) is not set', {
+      hint: 'Set it to the address of the service, or try "musterd demo" first.',
+    });
+  }
+  const onEvent = (event: ServiceEvent) => {
+    options.onServiceEvent?.(event);
+    logServiceEvent(options.log, event);
+  };
+  return createClient({
+    baseUrl,
+    credentials: credentialsOf(config),
+    mode,
+    http: { ...config.http, caFile },
+    rate: { ...config.rate, ...pace },
+    clockSkew: config.clock,
+    maxPages: config.pages.max,
+    clock: systemClock,
+    signal,
+    onEvent,
+  });
+}
+
+/** That there is a service to speak to, and something to speak to it with. @throws MusterdError `configuration` */
+export async function requireService(config: Config, log: Log): Promise<void> {
+  await createService(config, 'read-only', { log, pace: null }).close();
+}
+
+/** The part of the limit that all processes on a database use together; the rest is margin for the network. */
+const sharedMargin = 0.99;
+/** A burst counts against what refills: a larger one would leave less of the limit for the long run. */
+const largestSharedBurst = 12;
+
+/** What all processes on a database together may send for a team. */
+export function sharedPaceSettings({ rate }: Config): SharedPaceSettings {
+  return {
+    perMinute: rate.perMinute * rate.share * sharedMargin,
+    burst: Math.min(rate.burst, largestSharedBurst),
+  };
+}
+
+/** The team's pace, shared through the database by all that call the service, also by those who only read. */
+export async function sharePace(db: Database<unknown>, config: Config): Promise<SharedPace> {
+  const pace = createSharedPace(db, config.team, sharedPaceSettings(config));
+  return { ...pace, learned: await readLesson(db, config.team) };
+}

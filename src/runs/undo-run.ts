@@ -1,0 +1,148 @@
+/** Turns one run around: the inverse of what it moved, as edits that the next run pushes through all guards. */
+import { MusterdError } from '../errors.ts';
+import type { Database } from '../mirror/database.ts';
+import { editUsers, type UserEdit } from '../mirror/edits.ts';
+import { type LeaseOptions, underLease } from '../mirror/lease.ts';
+import { readTeamId } from '../mirror/teams.ts';
+import { hasRun, type MovedField, readMovedFields } from '../mirror/moved-fields.ts';
+import type { FieldValue } from '../model/change.ts';
+import type { Id } from '../model/id.ts';
+import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
+import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';
+
+export interface Inverse {
+  readonly userId: Id;
+  readonly name: string;
+  readonly field: Field;
+  readonly from: FieldValue;
+  readonly to: FieldValue;
+}
+
+/** A field that the run moved and that stays as it is. */
+export interface LeftAlone {
+  readonly userId: Id;
+  readonly name: string;
+  readonly field: Field;
+  readonly reason: string;
+}
+
+export interface UndoPlan {
+  readonly runId: bigint;
+  readonly changes: readonly Inverse[];
+  readonly left: readonly LeftAlone[];
+}
+
+/** Whether two values of a field are the same to the service; of a name, half by half. */
+function same(field: Field, a: FieldValue, b: FieldValue): boolean {
+  if (field === 'name') {
+    const [one, two] = [a as NamePair, b as NamePair];
+    return (['first', 'last'] as const).every(
+      (half) => canonicalName(one[half]) === canonicalName(two[half]),
+    );
+  }
+  const form = (value: FieldValue) =>
+    canonicalValue(field, { email: null, phone: null, roleId: null, [field]: value } as Omit<
+      UserValues,
+      'name'
+    >);
+  return form(a) === form(b);
+}
+
+/** Why the old value can not be written back, in words. The trigger on the mirror has the last word. */
+function unwritable(field: Field, value: FieldValue): string | undefined {
+  switch (field) {
+    case 'name':
+      return value === null || joinName(value as NamePair) === '' ? 'there was no name before' : undefined;
+    case 'email':
+      return typeof value === 'string' && /^\S+@\S+$/.test(value)
+        ? undefined
+        : 'unsupported: there was no email before, and the service gives no way to remove one';
+    case 'phone':
+      return value === null || (typeof value === 'string' && /^\+?[1-9][0-9]{1,14}$/.test(value))
+        ? undefined
+        : 'unsupported: the old phone number is not in E.164 form';
+    case 'roleId':
+      return value === null
+        ? 'unsupported: there was no role before, and the service gives no way to remove one'
+        : undefined;
+    default:
+      return field satisfies never;
+  }
+}
+
+/** Whether the halves of the old name are where musterd cut a longer one in two, and nobody ever wrote them. */
+function isGuess({ field, old, oldWasWritten }: MovedField): boolean {
+  if (field !== 'name' || old === null || oldWasWritten) return false;
+  const joined = joinName(old as NamePair);
+  return countWords(joined) > 2 && samePair(old as NamePair, splitName(joined));
+}
+
+/** Why what the run wrote is left as it is; `undefined`: it still stands, and can be turned around. */
+export function reasonToLeave(moved: MovedField): string | undefined {
+  const { field, kind, now, heldBecause, hasOpenIntent, movedLater } = moved;
+  if (now === undefined) return 'the user has gone';
+  if (kind === 'settle') return 'both sides had moved there by themselves';
+  if (heldBecause !== null) return `held: ${heldBecause}`;
+  if (hasOpenIntent) return 'the outcome of a push is not known yet';
+  if (!sameBytes(field, now.mirror, now.base)) return 'edited since';
+  const isService = movedLater === 'pull' || movedLater === 'adopt';
+  if (!same(field, now.base[field], moved.new))
+    return isService ? 'changed on the service since' : 'edited since';
+  // The same value, and somebody else's: whoever set it again meant it to stay.
+  if (movedLater !== null) return isService ? 'set again on the service since' : 'set again since';
+  if (isGuess(moved)) return 'where its first name ends is a guess: set first_name and last_name by hand';
+  return unwritable(field, moved.old);
+}
+
+/** What turning this run around would do. Reads the mirror alone. @throws MusterdError `usage` for no run of the team */
+export async function planUndo(
+  db: Pick<Database<unknown>, 'kysely'>,
+  { team }: { readonly team: string },
+  runId: bigint,
+): Promise<UndoPlan & { readonly edits: readonly UserEdit[]; readonly teamId: Id }> {
+  const teamId = await readTeamId(db.kysely, team);
+  if (teamId === null || !(await hasRun(db.kysely, team, runId))) {
+    throw new MusterdError('usage', `There is no run ${runId} of team "${team}"`, {
+      hint: 'report.runs lists them; "musterd changes" shows what each one moved.',
+    });
+  }
+  const changes: Inverse[] = [];
+  const left: LeftAlone[] = [];
+  const edits = new Map<Id, UserEdit>();
+  for (const moved of await readMovedFields(db.kysely, teamId, runId)) {
+    const { userId, name, field, now, old } = moved;
+    const reason = reasonToLeave(moved);
+    if (reason !== undefined || now === undefined) {
+      left.push({ userId, name, field, reason: reason ?? '' });
+      continue;
+    }
+    changes.push({ userId, name, field, from: now.mirror[field], to: old });
+    const values = { ...edits.get(userId)?.values, [field]: old };
+    edits.set(userId, { id: userId, expected: now.mirror, values });
+  }
+  return { runId, changes, left, edits: [...edits.values()], teamId };
+}
+
+/**
+ * Writes the inverse into the mirror, under the lease and in one transaction, as an edit of whoever asks.
+ * @returns what was done; who was edited in between is among those left alone
+ */
+export async function applyUndo(
+  db: Database<unknown>,
+  of: { readonly team: string; readonly lease: LeaseOptions },
+  runId: bigint,
+): Promise<UndoPlan> {
+  return underLease(db, of, async (tx) => {
+    const { edits, teamId, ...plan } = await planUndo({ kysely: tx }, of, runId);
+    const edited = await editUsers(tx, teamId, edits);
+    const missed = plan.changes.filter(({ userId }) => !edited.has(userId));
+    return {
+      runId,
+      changes: plan.changes.filter(({ userId }) => edited.has(userId)),
+      left: [
+        ...plan.left,
+        ...missed.map(({ userId, name, field }) => ({ userId, name, field, reason: 'being edited' })),
+      ],
+    };
+  });
+}

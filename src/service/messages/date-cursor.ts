@@ -1,0 +1,139 @@
+/**
+ * Reads a listing by its `date` cursor, where `page` turned out to be ignored: rows with `updated` before
+ * `date`, newest first (seen in deployments; the interface names `date` in the shared pagination body and says
+ * no more of it).
+ *
+ * Rows that share one `updated` can lie on both sides of a page's edge, and "before" would pass over them.
+ * So the next `date` is not the last row's `updated` but the next newer one on the page: the rows with the
+ * last `updated` come a second time, and their fellows with them. When that brings nothing new, the last
+ * `updated` itself is asked for, and the listing ends if that page is empty. Where one `updated` fills a
+ * whole page, as after an import, larger pages are asked for.
+ */
+import type { Id } from '../../model/id.ts';
+import { type Collector, createCollector } from '../collector.ts';
+import { countRows, type Fetched, type FetchPage, fetchOrRefused, type Page } from '../page.ts';
+
+/** Beyond this no page is made larger. */
+const largestLimit = 5_000;
+
+/** A row's `updated`, as the service wrote it; `null` where it has none. */
+export type DateRow<Row> = (row: Row) => string | null;
+
+export interface DateWalk<Row> {
+  readonly collector: Collector<Row>;
+  readonly flaws: readonly string[];
+}
+
+export interface DateWalkOptions<Row> {
+  readonly fetchPage: FetchPage<Row>;
+  readonly limit: number;
+  readonly updatedOf: DateRow<Row>;
+  readonly maxPages: number;
+  /** The page without a `date`, where it is known already. */
+  readonly first: Page<Row> | null;
+}
+
+interface Edge {
+  /** The oldest `updated` of a page. */
+  readonly last: string;
+  /** The one next to it; `null` where all rows of the page share one. */
+  readonly newer: string | null;
+}
+
+function isUndated(date: string | null): boolean {
+  return Number.isNaN(Date.parse(date ?? ''));
+}
+
+/**
+ * Whether a page's rows are sorted by `updated`, newest first, as far as they have one. In any other order
+ * "before the last one" would pass over rows without a trace.
+ */
+function isNewestFirst<Row>(page: Page<Row>, updatedOf: DateRow<Row>): boolean {
+  const dates = page.rows.map(updatedOf).filter((date) => !isUndated(date));
+  const times = dates.map((date) => Date.parse(date ?? ''));
+  return times.every((time, i) => i === 0 || time <= (times[i - 1] ?? time));
+}
+
+/** Where a page ends, verbatim; `null` where that can not be told. */
+function findEdge<Row>(page: Page<Row>, updatedOf: DateRow<Row>): Edge | null {
+  const dates = page.rows.map(updatedOf).filter((date) => date !== null);
+  const last = dates.at(-1);
+  return last === undefined ? null : { last, newer: dates.findLast((date) => date !== last) ?? null };
+}
+
+/** Where the walk is: what is asked for next, and what the pages so far have shown. */
+interface Position {
+  readonly date: string | undefined;
+  readonly limit: number;
+  /** Nothing before `date` was left out: if nothing comes now, nothing is left. */
+  readonly strict: boolean;
+  /** Rows of the page that this query asks for once more, with a larger `limit`. */
+  readonly again: number | null;
+  /** A larger `limit` brings no more rows. */
+  readonly capped: boolean;
+  /** Rows of the fullest page so far. */
+  readonly largest: number;
+  readonly edge: Edge | null;
+}
+
+type Next = { readonly to: Position; readonly flaw?: string } | { readonly end: string | null };
+
+/** What follows from a page. Pure. */
+function move<Row>(from: Position, page: Page<Row>, fresh: number, updatedOf: DateRow<Row>): Next {
+  const rows = countRows(page);
+  if (rows === 0) {
+    return {
+      end: from.date === undefined || from.strict ? null : 'a page that should repeat rows was empty',
+    };
+  }
+  if (!isNewestFirst(page, updatedOf)) return { end: 'the rows are not sorted by `updated`' };
+  if (from.strict && fresh === 0 && from.again === null) return { end: 'the `date` cursor does not go on' };
+  const edge = fresh > 0 ? findEdge(page, updatedOf) : from.edge;
+  if (edge === null) return { end: 'no row of a page has an `updated`' };
+  const largest = Math.max(from.largest, rows);
+  const capped = from.capped || (from.again !== null && rows <= from.again);
+  const crowded = edge.newer === null && page.rows.length > 1 && rows === largest;
+  if (crowded && !capped && from.limit < largestLimit) {
+    return { to: { ...from, limit: from.limit * 2, again: rows, largest, edge } };
+  }
+  // Nothing new among those that share the edge's date, or no way to ask for them: go past it.
+  const strict = fresh === 0 || edge.newer === null;
+  const date = strict ? edge.last : (edge.newer ?? edge.last);
+  const to = { date, limit: from.limit, strict, again: null, capped, largest, edge };
+  const flaw = 'a whole page shares one `updated`; rows that share it as well may be missing';
+  return crowded ? { to, flaw } : { to };
+}
+
+/** @throws ServiceError when a page can not be had; 400s are part of the result */
+export async function walkDates<Row extends { readonly id: Id }>(
+  options: DateWalkOptions<Row>,
+): Promise<DateWalk<Row>> {
+  const { fetchPage, updatedOf, maxPages } = options;
+  const collector = createCollector<Row>();
+  const flaws = new Set<string>();
+  const start = { date: undefined, strict: false, again: null, capped: false, largest: 0, edge: null };
+  let at: Position = { ...start, limit: options.limit };
+  let known = options.first;
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const { limit, date } = at;
+    const fetched: Fetched<Row> =
+      known === null
+        ? await fetchOrRefused(fetchPage, date === undefined ? { limit } : { limit, date })
+        : { page: known };
+    known = null;
+    if ('refused' in fetched) {
+      if (at.again === null) return { collector, flaws: [...flaws, 'the `date` cursor was refused (400)'] };
+      at = { ...at, limit: limit / 2, capped: true };
+      continue;
+    }
+    const { page } = fetched;
+    if (page.rows.some((row) => isUndated(updatedOf(row)))) {
+      flaws.add('some rows have no `updated`; others without one may be missing');
+    }
+    const next = move(at, page, collector.add(page), updatedOf);
+    if ('end' in next) return { collector, flaws: next.end === null ? [...flaws] : [...flaws, next.end] };
+    if (next.flaw !== undefined) flaws.add(next.flaw);
+    at = next.to;
+  }
+  return { collector, flaws: [...flaws, `there are more than ${maxPages} pages`] };
+}

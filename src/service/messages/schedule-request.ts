@@ -1,0 +1,124 @@
+/**
+ * What is sent to schedule a message, checked before it leaves. "Which ScheduleRequest fields are required:
+ * not shown" (interface.md, Endpoints, note 3); the rules here are those that deployments enforce.
+ */
+import { canonicalPhone } from '../../model/canonical.ts';
+import type { Id } from '../../model/id.ts';
+import { momentMs } from '../../model/moment.ts';
+import type { JsonObject } from '../json.ts';
+
+export interface GalleryEntry {
+  readonly annotationPosition?: string;
+  readonly annotationText?: string;
+  readonly originalUrl?: string;
+  readonly url: string;
+}
+
+/** interface.md, ScheduleContent. */
+export interface ScheduleContent {
+  readonly text?: string;
+  /** A template's id. */
+  readonly template?: Id;
+  readonly attachments?: readonly { readonly name: string; readonly type: string; readonly url: string }[];
+  readonly gallery?: readonly GalleryEntry[];
+  /** "the formats and units of … `local_time`, `local_day` and `offset`: not shown": sent as given. */
+  readonly localDay?: number;
+  readonly localTime?: string;
+  readonly offset?: number;
+  readonly to?: string;
+}
+
+/** interface.md, Endpoints, note 3. Exactly one of `phoneNumber`, `conversationId`, `listId`, `targets`. */
+export interface ScheduleRequest {
+  readonly inboxId: Id;
+  /** RFC 3339, on a quarter of an hour, at least 15 minutes ahead. */
+  readonly executeAt: string;
+  readonly content: ScheduleContent;
+  readonly phoneNumber?: string;
+  readonly conversationId?: Id;
+  readonly listId?: Id;
+  readonly targets?: readonly string[];
+  /** Ours; where a deployment knows it again, a repeated request makes no second message. */
+  readonly localId?: string;
+  readonly userId?: Id;
+  readonly superId?: Id;
+  readonly isEmail?: boolean;
+  /** "Meaning of `_`: not shown": sent as given. */
+  readonly _?: number;
+}
+
+const quarterMs = 900_000;
+const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+
+function findTimeFlaw(executeAt: string, serviceNowMs: number): string | null {
+  const at = rfc3339.test(executeAt) ? momentMs(executeAt) : Number.NaN;
+  if (Number.isNaN(at)) return 'execute_at is no RFC 3339 time, such as 2030-01-31T09:15:00Z';
+  if (at % quarterMs !== 0 || /\.\d*[1-9]/.test(executeAt))
+    return 'execute_at is not on a quarter of an hour (:00, :15, :30 or :45)';
+  if (at - serviceNowMs < quarterMs) return 'execute_at is less than 15 minutes ahead';
+  return null;
+}
+
+/**
+ * What would be refused, in words; `null` if nothing is known to be wrong.
+ *
+ * @param serviceNowMs the service's clock, in ms since 1970
+ */
+export function findScheduleFlaw(request: ScheduleRequest, serviceNowMs: number): string | null {
+  const { content } = request;
+  const families = {
+    phone_number: request.phoneNumber,
+    conversation_id: request.conversationId,
+    list_id: request.listId,
+    targets: request.targets,
+  };
+  const given = Object.entries(families).filter(([, value]) => value !== undefined);
+  if (given.length !== 1) {
+    return `exactly one of ${Object.keys(families).join(', ')} must be given, and ${given.length} are`;
+  }
+  if (request.targets?.length === 0) return 'targets is empty';
+  if (request.phoneNumber !== undefined && canonicalPhone(request.phoneNumber) === '') {
+    return 'phone_number holds no digits';
+  }
+  const says = [content.text, content.template, content.attachments?.[0], content.gallery?.[0]];
+  if (says.every((part) => part === undefined || part === '')) {
+    return 'content has no text, no template, no attachment and no gallery';
+  }
+  return findTimeFlaw(request.executeAt, serviceNowMs);
+}
+
+function encodeContent(content: ScheduleContent): JsonObject {
+  return {
+    text: content.text,
+    template: content.template,
+    attachments: content.attachments,
+    gallery: content.gallery?.map((entry) => ({
+      annotation_position: entry.annotationPosition,
+      annotation_text: entry.annotationText,
+      original_url: entry.originalUrl,
+      url: entry.url,
+    })),
+    local_day: content.localDay,
+    local_time: content.localTime,
+    offset: content.offset,
+    to: content.to,
+  };
+}
+
+/** As the interface spells it; what is `undefined` is left out when it becomes JSON. */
+export function encodeSchedule(request: ScheduleRequest): JsonObject {
+  return {
+    _: request._,
+    content: encodeContent(request.content),
+    conversation_id: request.conversationId,
+    execute_at: request.executeAt,
+    inbox_id: request.inboxId,
+    is_email: request.isEmail,
+    list_id: request.listId,
+    local_id: request.localId,
+    phone_number: request.phoneNumber,
+    super_id: request.superId,
+    targets: request.targets,
+    user_id: request.userId,
+  };
+}
