@@ -8,6 +8,7 @@ import { toJson } from '../model/json.ts';
 import { type ListingMemory, nothingLearned, type RejectedRow } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import { absenceByKey, byKey } from './by-key.ts';
+import { readLearned, writeLearned } from './learned.ts';
 import type { RunOf } from './users-write.ts';
 
 /** How many rows one statement publishes. */
@@ -137,33 +138,25 @@ export async function publishListing<T, Row extends Ided>(
   return { added, changed, absent, population: present };
 }
 
+const memoryTopic = (resource: ListedResource) => `listing ${resource}`;
+
 export async function readListingMemory<T>(
   db: Kysely<T>,
   teamId: Id,
-  resource: string,
+  resource: ListedResource,
 ): Promise<ListingMemory> {
-  const { rows } = await sql<ListingMemory>`
-    select first_page as "firstPage", row_limit as "limit", pages, cursor from sync.listings
-    where team_id = ${teamId} and resource = ${resource}`.execute(db);
-  return rows[0] ?? nothingLearned;
+  const learned = await readLearned(db, teamId, memoryTopic(resource));
+  return (learned?.value as ListingMemory | undefined) ?? nothingLearned;
 }
 
 export async function writeListingMemory<T>(
   tx: Transaction<T>,
   { teamId }: RunOf,
-  resource: string,
-  memory: ListingMemory,
+  resource: ListedResource,
+  { firstPage, limit, pages, cursor }: ListingMemory,
 ): Promise<void> {
-  const { firstPage, limit, pages, cursor } = memory;
-  await sql`
-    insert into sync.listings as l (team_id, resource, first_page, row_limit, pages, cursor)
-    select ${teamId}::bigint, ${resource}::text, s.* from (values (${firstPage}::int, ${limit}::int, ${pages}::int, ${cursor}::text)) s
-    where not exists (
-      select from sync.listings l where l.team_id = ${teamId} and l.resource = ${resource}
-        and (l.first_page, l.row_limit, l.pages, l.cursor) is not distinct from (${firstPage}::int, ${limit}::int, ${pages}::int, ${cursor}::text)
-    )
-    on conflict (team_id, resource) do update set first_page = excluded.first_page, row_limit = excluded.row_limit,
-      pages = excluded.pages, cursor = excluded.cursor, learned_at = clock_timestamp()`.execute(tx);
+  const value: ListingMemory = { firstPage, limit, pages, cursor };
+  await writeLearned(tx, teamId, [{ topic: memoryTopic(resource), value }], true);
 }
 
 export async function writeContactCounts<T>(

@@ -4,6 +4,7 @@ import type { IntentResult, NameSafety } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import { readable } from '../model/user.ts';
+import { readLearned, writeLearned } from './learned.ts';
 
 /** What `musterd check --write-probe` asks, and what a push without a name answers as well. */
 export const keepsNameProbe = 'an email alone keeps the name';
@@ -24,27 +25,22 @@ export async function noteKeptName<T>(
   changeIds: readonly bigint[],
 ): Promise<boolean> {
   const { rows } = await sql`
-    insert into sync.probes as p (team, probe, answer)
+    insert into sync.learned as l (team, topic, value)
     select team, ${keepsNameProbe}, '{"keeps_name": true}' from sync.teams where team_id = ${teamId}
       and exists (
         select from sync.changes c where c.change_id = any (${changeIds}::bigint[]) and not c.new ? 'name'
           and c.state = 'closed' and c.outcome::text like '%"confirmed"%'
       )
-    on conflict (team, probe) do update set answer = excluded.answer, probed_at = clock_timestamp()
-      where p.answer ? 'suspect'
+    on conflict (team, topic) do update set value = excluded.value, learned_at = clock_timestamp()
+      where l.value ? 'suspect'
     returning team`.execute(tx);
   return rows.length > 0;
 }
 
 /** Kept for good where no single user is suspected: a name is set right again some day, the deployment stays as it is. */
 async function noteHarm<T>(tx: Transaction<T>, teamId: Id, suspect: Id | null): Promise<void> {
-  await sql`
-    insert into sync.probes (team, probe, answer)
-    select team, ${keepsNameProbe}, jsonb_strip_nulls(jsonb_build_object('keeps_name', false, 'suspect', ${suspect}::bigint))
-    from sync.teams where team_id = ${teamId}
-    on conflict (team, probe) do update set answer = excluded.answer, probed_at = clock_timestamp()`.execute(
-    tx,
-  );
+  const value = { keeps_name: false, ...(suspect === null ? {} : { suspect }) };
+  await writeLearned(tx, teamId, [{ topic: keepsNameProbe, value }]);
 }
 
 /**
@@ -127,15 +123,8 @@ export async function withoutWaitingNames<T>(
 }
 
 export async function readNameSafety<T>(db: Kysely<T>, teamId: Id): Promise<NameSafety> {
-  const { rows } = await sql<{ safety: 'kept' | 'touched' | 'unknown'; suspect: Id | null }>`
-    select (p.answer -> 'suspect')::bigint as suspect, case
-      when p.answer = '{"keeps_name": false}' then 'touched'
-      when p.answer = '{"keeps_name": true}' then 'kept'
-      else 'unknown' end as safety
-    from sync.teams t
-    left join sync.probes p on p.team = t.team and p.probe = ${keepsNameProbe}
-    where t.team_id = ${teamId}`.execute(db);
-  const [row] = rows;
-  if (row === undefined) return 'unknown';
-  return row.suspect === null ? row.safety : { suspect: row.suspect };
+  const learned = await readLearned(db, teamId, keepsNameProbe);
+  const { keeps_name: keeps, suspect } = (learned?.value ?? {}) as { keeps_name?: boolean; suspect?: Id };
+  if (suspect !== undefined) return { suspect: BigInt(suspect) };
+  return keeps === undefined ? 'unknown' : keeps ? 'kept' : 'touched';
 }

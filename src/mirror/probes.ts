@@ -1,7 +1,7 @@
 /** What `musterd check` found out about the service, kept from check to check. */
 import { sql } from 'kysely';
-import { toJson } from '../model/json.ts';
 import type { Database } from './database.ts';
+import { writeLearned } from './learned.ts';
 
 export interface Probe {
   /** Such as `users/get without a filter`. */
@@ -11,12 +11,8 @@ export interface Probe {
 }
 
 export async function writeProbes<T>(db: Database<T>, team: string, probes: readonly Probe[]): Promise<void> {
-  if (probes.length === 0) return;
-  const write = sql`
-    insert into sync.probes (team, probe, answer)
-    select ${team}, s.probe, s.answer from jsonb_to_recordset(${toJson(probes)}::jsonb) as s (probe text, answer jsonb)
-    on conflict (team, probe) do update set answer = excluded.answer, probed_at = clock_timestamp()`;
-  await db.transaction((tx) => write.execute(tx));
+  const learned = probes.map(({ probe, answer }) => ({ topic: probe, value: answer }));
+  if (learned.length > 0) await db.transaction((tx) => writeLearned(tx, team, learned));
 }
 
 /** What the role of this connection may not do, of what a run has to. */

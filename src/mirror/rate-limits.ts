@@ -5,6 +5,7 @@
  */
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
+import { readLearned, writeLearned } from './learned.ts';
 
 export interface SharedPaceSettings {
   /** Requests a minute that all processes together may send. */
@@ -57,28 +58,24 @@ export function createSharedPace<T>(db: Database<T>, team: string, settings: Sha
   };
 }
 
+export interface RateLesson {
+  readonly burst: number;
+  readonly perMinute: number;
+}
+
+const lessonTopic = 'rate';
+const dayMs = 86_400_000;
+
 /** What an earlier process learned of the pace that the service stands; `undefined` if nothing, or a day ago. */
-export async function readLesson<T>(
-  { kysely }: Database<T>,
-  team: string,
-): Promise<{ readonly burst: number; readonly perMinute: number } | undefined> {
-  const { rows } = await sql<{ burst: number; per_minute: number }>`
-    select burst, per_minute from sync.rate_limits
-    where team = ${team} and burst is not null and learned_at > clock_timestamp() - interval '1 day'`.execute(
-    kysely,
-  );
-  const [row] = rows;
-  return row === undefined ? undefined : { burst: row.burst, perMinute: row.per_minute };
+export async function readLesson<T>({ kysely }: Database<T>, team: string): Promise<RateLesson | undefined> {
+  const learned = await readLearned(kysely, team, lessonTopic);
+  return learned !== undefined && learned.ageMs < dayMs ? (learned.value as RateLesson) : undefined;
 }
 
 /** Written only when it differs from what is there. */
-export async function writeLesson<T>(
-  db: Database<T>,
-  team: string,
-  lesson: { readonly burst: number; readonly perMinute: number },
-): Promise<void> {
-  const write = sql`
-    update sync.rate_limits set burst = ${lesson.burst}, per_minute = ${lesson.perMinute}, learned_at = clock_timestamp()
-    where team = ${team} and (burst, per_minute) is distinct from (${lesson.burst}::float8, ${lesson.perMinute}::float8)`;
-  await db.transaction((tx) => write.execute(tx));
+export async function writeLesson<T>(db: Database<T>, team: string, lesson: RateLesson): Promise<void> {
+  const { burst, perMinute } = lesson;
+  await db.transaction((tx) =>
+    writeLearned(tx, team, [{ topic: lessonTopic, value: { burst, perMinute } }], true),
+  );
 }

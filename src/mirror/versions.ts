@@ -7,17 +7,17 @@ import type { IntentResult, Outcome } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalValue, type Field, fields, saidOf, says, type UserValues } from '../model/user.ts';
 
-const probe = 'a version moves though no value does';
+const topic = 'a version moves though no value does';
 
-/** Users seen so, each counting half as much with every day since. Of `sync.probes` p. */
-const seenLately = sql`(p.answer ->> 'users')::float8
-  * power(0.5, greatest(0, extract(epoch from clock_timestamp() - p.probed_at)) / 86400)`;
+/** Users seen so, each counting half as much with every day since. Of `sync.learned` l. */
+const seenLately = sql`(l.value ->> 'users')::float8
+  * power(0.5, greatest(0, extract(epoch from clock_timestamp() - l.learned_at)) / 86400)`;
 
-const many = sql`greatest(3, (p.answer ->> 'shown')::float8 * 0.05)`;
+const many = sql`greatest(3, (l.value ->> 'shown')::float8 * 0.05)`;
 
 export const isTelling = (teamId: Id): RawBuilder<boolean> => sql`not exists (
-  select from sync.probes p join sync.teams t on t.team = p.team
-  where t.team_id = ${teamId} and p.probe = ${probe} and ${seenLately} >= ${many})`;
+  select from sync.learned l join sync.teams t on t.team = l.team
+  where t.team_id = ${teamId} and l.topic = ${topic} and ${seenLately} >= ${many})`;
 
 /** Whether the row staged as s is newer than the row u of `mirror.users` in one of its versions. */
 export const isNewer = sql`(coalesce(s.updated_at > u.updated_at, false)
@@ -49,11 +49,11 @@ export async function noteMovedAlone<T>(
   shown: number,
 ): Promise<void> {
   await sql`
-    insert into sync.probes as p (team, probe, answer)
-    select team, ${probe}, jsonb_build_object('users', ${users}::float8, 'shown', ${shown}::float8)
+    insert into sync.learned as l (team, topic, value)
+    select team, ${topic}, jsonb_build_object('users', ${users}::float8, 'shown', ${shown}::float8)
     from sync.teams where team_id = ${teamId}
-    on conflict (team, probe) do update set probed_at = clock_timestamp(),
-      answer = excluded.answer || jsonb_build_object('users', least(10 * ${many}, ${seenLately} + ${users}::float8))`.execute(
+    on conflict (team, topic) do update set learned_at = clock_timestamp(),
+      value = excluded.value || jsonb_build_object('users', least(10 * ${many}, ${seenLately} + ${users}::float8))`.execute(
     tx,
   );
 }

@@ -11,7 +11,7 @@ export interface RejectedRow {
   readonly excerpt: string;
 }
 
-/** What was learned about a listing's pages; kept from run to run (`sync.listings`). */
+/** What was learned about a listing's pages; kept from run to run (`sync.learned`). */
 export interface ListingMemory {
   /** The number of the first page; `null` until learned. */
   readonly firstPage: 0 | 1 | null;

@@ -56,7 +56,7 @@ describe('a name that an update of something else harms', () => {
   afterEach(() =>
     sql(`
       begin; select set_config('musterd.writing', 'on', true); delete from mirror.users; commit;
-      delete from sync.user_base; delete from sync.held_fields; delete from sync.changes; delete from sync.probes`),
+      delete from sync.user_base; delete from sync.held_fields; delete from sync.changes; delete from sync.learned`),
   );
 
   /** Opens a push of this edit. */

@@ -19,7 +19,7 @@ beforeAll(async () => {
      insert into sync.runs (team, team_id, command) values ('main', 41, 'daemon')`,
   );
 });
-afterEach(() => runSqlText(database.db, 'truncate sync.changes, sync.plans, sync.probes'));
+afterEach(() => runSqlText(database.db, 'truncate sync.changes, sync.plans, sync.learned'));
 afterAll(() => database.close());
 
 interface Row {

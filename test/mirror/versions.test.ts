@@ -30,7 +30,7 @@ beforeEach(async () => {
     'sync.user_base',
     'sync.held_fields',
     'sync.changes',
-    'sync.probes',
+    'sync.learned',
     'sync.teams',
   ])
     await as(`delete from ${table}`);
@@ -159,7 +159,7 @@ describe('versions that move alone', () => {
     await note(30, 30);
     await note(30, 30);
     const age = (days: number) =>
-      sql(`update sync.probes set probed_at = probed_at - interval '${days} days'`);
+      sql(`update sync.learned set learned_at = learned_at - interval '${days} days'`);
     await age(3);
     expect(await isTelling()).toBe(false);
     await age(1);

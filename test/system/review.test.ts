@@ -122,7 +122,8 @@ describe('what a hostile review found', () => {
   });
 
   const clearing: StageOptions = { emulator: { variants: { 'email-update': 'clears-name' } } };
-  const keepsName = () => stage.sql(`select answer ->> 'keeps_name' from sync.probes`);
+  const keepsName = () =>
+    stage.sql(`select value ->> 'keeps_name' from sync.learned where value ? 'keeps_name'`);
 
   it('a deployment that clears names is known by the second, and both are put back', async () => {
     stage = await createStage(clearing);

@@ -1,0 +1,52 @@
+/** What was learned of a team's deployment and is kept from run to run: `sync.learned`, a row a topic. */
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+
+export interface Learned {
+  readonly topic: string;
+  readonly value: unknown;
+  /** Ms since 1970; left out: now. */
+  readonly atMs?: number;
+}
+
+/** A team's name in the configuration, or the service's id of it. */
+type Team = string | Id;
+
+const named = (team: Team): RawBuilder<string> =>
+  typeof team === 'string'
+    ? sql`${team}::text`
+    : sql`(select t.team from sync.teams t where t.team_id = ${team})`;
+
+/** Written only where something else, or nothing, was known. */
+const isNews = sql`not exists (
+  select from sync.learned o where o.team = k.team and o.topic = s.topic and o.value = s.value)`;
+
+/** Writes down what was found out; nothing of a team that no run has met yet. */
+export async function writeLearned<T>(
+  tx: Transaction<T>,
+  team: Team,
+  learned: readonly Learned[],
+  onlyNews = false,
+): Promise<void> {
+  await sql`
+    insert into sync.learned as l (team, topic, value, learned_at)
+    select k.team, s.topic, s.value, coalesce(to_timestamp(s."atMs" / 1000.0), clock_timestamp())
+    from (select ${named(team)}) k (team)
+    cross join jsonb_to_recordset(${toJson(learned)}::jsonb) s (topic text, value jsonb, "atMs" float8)
+    where k.team is not null and (${!onlyNews} or ${isNews})
+    on conflict (team, topic) do update
+      set value = excluded.value, learned_at = greatest(l.learned_at, excluded.learned_at)`.execute(tx);
+}
+
+/** The value of a topic, and how long ago it was written, by the database's clock. */
+export async function readLearned<T>(
+  db: Kysely<T>,
+  team: Team,
+  topic: string,
+): Promise<{ readonly value: unknown; readonly ageMs: number } | undefined> {
+  const { rows } = await sql<{ value: unknown; ageMs: number }>`
+    select value, (extract(epoch from clock_timestamp() - learned_at) * 1000)::float8 as "ageMs"
+    from sync.learned where team = ${named(team)} and topic = ${topic}`.execute(db);
+  return rows[0];
+}
