@@ -1,7 +1,7 @@
 /** What a command is given of the world: settings, streams, a request to stop. Only `commands/command-line.ts` makes one. */
 import type { Log } from '../log.ts';
 
-/** Exit codes that scripts depend on (README.md, Exit codes). */
+/** Exit codes that scripts depend on (docs/guide.md, Exit codes). */
 export const exitCode = {
   ok: 0,
   partial: 1,

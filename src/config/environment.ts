@@ -6,7 +6,7 @@ import { type Environment, isSection, type Path } from './raw-settings.ts';
 import { judgeMode } from './secret-files.ts';
 
 /** Environment variables with a name of their own. Each can also end in `_FILE`. */
-const named: Readonly<Record<string, Path>> = {
+export const ownVariables: Readonly<Record<string, Path>> = {
   DATABASE_URL: ['database', 'url'],
   MUSTERD_DATA_DIR: ['database', 'dataDir'],
   MUSTERD_BASE_URL: ['service', 'baseUrl'],
@@ -24,8 +24,8 @@ const prefix = 'MUSTERD__';
 const others = ['MUSTERD_CONFIG', 'MUSTERD_TEAM', 'MUSTERD_IMAGE', 'MUSTERD_PASSWORD_FILE'];
 
 const ownNames: readonly string[] = [
-  ...Object.keys(named),
-  ...Object.keys(named).map((name) => `${name}_FILE`),
+  ...Object.keys(ownVariables),
+  ...Object.keys(ownVariables).map((name) => `${name}_FILE`),
   ...others,
 ];
 
@@ -105,7 +105,7 @@ export function readEnvironment(env: Environment): readonly Assignment[] {
     const path = name.slice(prefix.length).split('__');
     return bySection({ path, value: parseValue(name, text), name });
   });
-  const own = Object.entries(named).flatMap(([name, path]) => {
+  const own = Object.entries(ownVariables).flatMap(([name, path]) => {
     const file = env[`${name}_FILE`];
     if (file) return [{ path, value: readText(file, `${name}_FILE`).trim(), name: `${name}_FILE` }];
     const value = env[name];

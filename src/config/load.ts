@@ -231,7 +231,7 @@ export function loadConfiguration(
   ];
   const [first, ...others] = settled.flatMap(({ config }) => (config === undefined ? [] : [config]));
   if (complaints.length > 0 || first === undefined)
-    throw invalid(inWords(complaints).join('\n'), 'README.md lists all settings.');
+    throw invalid(inWords(complaints).join('\n'), 'docs/settings.md lists all settings.');
   return {
     teams: [first, ...others],
     file: path,

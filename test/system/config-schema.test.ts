@@ -8,9 +8,11 @@ import { exitCode } from '../../src/commands/context.ts';
 import { configSchema, fileSchema, teamSections } from '../../src/config/config.ts';
 import { loadConfig, loadConfiguration } from '../support/load-config.ts';
 import { runMusterd } from './run-musterd.ts';
+import { settingsTable } from './settings-table.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const schemaFile = join(root, 'config/musterd.schema.json');
+const settingsFile = join(root, 'docs/settings.md');
 const exampleFile = join(root, 'config/musterd.example.yaml');
 
 interface JsonSchema {
@@ -64,10 +66,9 @@ const settings = settingsOf(jsonSchema);
 const secretFiles = settings.filter((path) => settings.includes(`${path}File`));
 const defaults = configSchema.parse({});
 
-/** The cells of the first table below a heading of the README, without its head and without backticks. */
-function tableBelow(heading: string): readonly (readonly string[])[] {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const [, section = ''] = readme.split(`\n## ${heading}\n`);
+/** The cells of the first table below a heading of a document, without its head and without backticks. */
+function tableBelow(document: string, heading: string): readonly (readonly string[])[] {
+  const [, section = ''] = readFileSync(join(root, document), 'utf8').split(`\n## ${heading}\n`);
   const [table = ''] = /(?:^\|.*\n)+/m.exec(section.split('\n## ')[0] ?? '') ?? [];
   const rows = table.trimEnd().split('\n').slice(2);
   return rows.map((row) =>
@@ -165,11 +166,41 @@ describe('config/musterd.example.yaml', () => {
   });
 });
 
-describe('README.md', () => {
+describe('docs/settings.md', () => {
+  const heading = '\n## All settings\n\n';
+  const [before = ''] = readFileSync(settingsFile, 'utf8').split(heading);
+  if (process.env['UPDATE_SCHEMA']) writeFileSync(settingsFile, before + heading + settingsTable);
+
+  it('ends with what the schema in the code says (UPDATE_SCHEMA=1 writes it)', () => {
+    expect(readFileSync(settingsFile, 'utf8')).toBe(before + heading + settingsTable);
+  });
+
+  const rows = tableBelow('docs/settings.md', 'All settings');
+
+  it('has every setting, and no other', () => {
+    expect(rows.map(([setting]) => setting)).toEqual(settings);
+  });
+
+  it.each(rows)('tells the variable of %s', (setting = '', variable = '') => {
+    if (variable === `MUSTERD__${setting.replaceAll('.', '__')}`) return;
+    // A name of its own: only settings that are text have one, and some of it has to be an address.
+    const probes: Readonly<Record<string, string>> = {
+      DATABASE_URL: 'postgres://a-probe',
+      MUSTERD_BASE_URL: 'https://a-probe.example',
+    };
+    const probe = probes[variable] ?? 'a-probe';
+    expect(valueAt(loadConfig(undefined, { [variable]: probe }), setting)).toBe(probe);
+  });
+
+  it.each(rows)('tells the default of %s', (setting = '', ...[, , shown]) => {
+    const value = valueAt(defaults, setting);
+    expect(shown).toBe(value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value));
+  });
+
   it('has an example of several teams that can be loaded', () => {
-    const readme = readFileSync(join(root, 'README.md'), 'utf8');
-    const [, yaml = ''] = /### Several teams\n\n```yaml\n([^`]*)```/.exec(readme) ?? [];
-    const folder = mkdtempSync(join(tmpdir(), 'musterd-readme-'));
+    const [, yaml = ''] =
+      /## Several teams\n\n```yaml\n([^`]*)```/.exec(readFileSync(settingsFile, 'utf8')) ?? [];
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-teams-'));
     try {
       writeFileSync(join(folder, 'teams.yaml'), yaml);
       writeFileSync(join(folder, 'database-url'), 'postgres://musterd@db.example.net/musterd\n');
@@ -183,24 +214,19 @@ describe('README.md', () => {
       rmSync(folder, { recursive: true });
     }
   });
+});
 
-  const rows = tableBelow('Configuration');
-
-  it('has every setting in its table, and no other', () => {
-    expect(rows.map(([setting]) => setting)).toEqual(settings);
+describe('README.md', () => {
+  it('has at most 200 lines', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8').split('\n').length).toBeLessThanOrEqual(201);
   });
 
-  it.each(rows)('tells the variable and the default of %s', (setting = '', variable = '', shown = '') => {
-    const value = valueAt(defaults, setting);
-    expect(shown).toBe(value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value));
-    if (variable === `MUSTERD__${setting.replaceAll('.', '__')}`) return;
-    // A name of its own: only settings that are text have one, and some of it has to be an address.
-    const probes: Readonly<Record<string, string>> = {
-      DATABASE_URL: 'postgres://a-probe',
-      MUSTERD_BASE_URL: 'https://a-probe.example',
-    };
-    const probe = probes[variable] ?? 'a-probe';
-    expect(valueAt(loadConfig(undefined, { [variable]: probe }), setting)).toBe(probe);
+  it('tells of its settings what docs/settings.md tells', () => {
+    const all = new Map(tableBelow('docs/settings.md', 'All settings').map((row) => [row[0], row]));
+    const rows = tableBelow('README.md', 'Settings');
+    expect(rows.length).toBeGreaterThan(0);
+    for (const [setting, variable, shown] of rows)
+      expect([setting, variable, shown]).toEqual([0, 1, 3].map((column) => all.get(setting)?.[column]));
   });
 
   it('has every command in its table, and no other', async () => {
@@ -212,11 +238,17 @@ describe('README.md', () => {
       if (found.length === 0) return [path.join(' ')];
       return (await Promise.all(found.map((name) => commandsOf(...path, name)))).flat();
     };
-    const shown = tableBelow('Commands').map(([command = '']) => command.replace(/ <.*$/, ''));
+    const shown = tableBelow('README.md', 'Commands').map(([command = '']) =>
+      command.replace(/ [<[].*$/, ''),
+    );
     expect(shown.toSorted()).toEqual([...(await commandsOf())].toSorted());
   });
+});
 
+describe('docs/guide.md', () => {
   it('has every exit code in its table, and no other', () => {
-    expect(tableBelow('Exit codes').map(([code]) => Number(code))).toEqual(Object.values(exitCode));
+    expect(tableBelow('docs/guide.md', 'Exit codes').map(([code]) => Number(code))).toEqual(
+      Object.values(exitCode),
+    );
   });
 });

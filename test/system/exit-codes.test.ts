@@ -100,7 +100,7 @@ const situations: Readonly<Record<string, Situation>> = {
   },
 };
 
-/** README.md, Exit codes: one rule for all commands that look at both sides. */
+/** docs/guide.md, Exit codes: one rule for all commands that look at both sides. */
 describe('the exit code when', () => {
   let stage: Stage;
   afterEach(() => stage.close());
