@@ -10,7 +10,7 @@ export type Log = Logger;
 
 export interface LogOptions {
   readonly level: string;
-  /** Looked at anew for each line: there may be more by then. */
+  /** Looked at again for each line: there may be more by then. */
   readonly secrets?: readonly Pick<Secret, 'reveal'>[];
   /** stderr by default. */
   readonly stream?: DestinationStream;
@@ -38,7 +38,7 @@ export function createLog({ level, secrets = [], stream }: LogOptions): Log {
   );
 }
 
-/** A log that can not be written ends no run. What a full disk did not take is written once there is room. */
+/** A log that cannot be written ends no run. What a full disk did not take is written once there is room. */
 function createStderr(): DestinationStream {
   const stderr = destination({ fd: 2, sync: true });
   stderr.on('error', () => undefined);

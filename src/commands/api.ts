@@ -112,7 +112,7 @@ function readText(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
-    throw new MusterdError('usage', `${file} can not be read (${(error as NodeJS.ErrnoException).code})`);
+    throw new MusterdError('usage', `${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
 }
 

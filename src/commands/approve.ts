@@ -58,7 +58,7 @@ function parseIds(text: string | undefined, option: string): ReadonlySet<Id> | n
  * A field has one hold, and the one that was asked for stands to its end; what waits on is not sent after it.
  * @throws MusterdError `usage` for users whom the plan does not hold, or who are both approved and rejected
  */
-export function decide(
+export function decidePlan(
   pushes: readonly PlannedPush[],
   options: ApproveOptions,
   asked: ReadonlyMap<Id, readonly Field[]> = new Map(),
@@ -69,7 +69,7 @@ export function decide(
   const stranger = [...(only ?? []), ...reject].find((id) => !known.has(id));
   if (stranger !== undefined) throw new MusterdError('usage', `user ${stranger} is not in this plan`);
   const both = [...reject].find((id) => only?.has(id) === true);
-  if (both !== undefined) throw new MusterdError('usage', `user ${both} can not be approved and rejected`);
+  if (both !== undefined) throw new MusterdError('usage', `user ${both} cannot be approved and rejected`);
   const isApproved = ({ userId }: PlannedPush) => !reject.has(userId) && (only === null || only.has(userId));
   const isAsked = ({ userId }: PlannedPush, field: Field) => asked.get(userId)?.includes(field) === true;
   const part = (push: PlannedPush, is: (field: Field) => boolean) =>
@@ -134,7 +134,7 @@ async function approvePlan(place: Place, plan: StoredPlan, options: ApproveOptio
   const { approved, rejected, rest, asked } = await underLease(db, leaseWait(context, config), async (tx) => {
     const now = await readRefusedPlan(tx, teamId);
     if (now?.plan_id !== plan.plan_id) throw changedMeanwhile(hash);
-    const decision = decide(plan.pushes, options, await readAskedFields(tx, teamId, ids));
+    const decision = decidePlan(plan.pushes, options, await readAskedFields(tx, teamId, ids));
     const { approved, rejected, rest } = decision;
     const isDone = rest.length === 0 && open.length === 0;
     const remaining = isDone ? null : { hash: hashOf(rest, open), reasons, pushes: rest, lacking: open };

@@ -2,14 +2,14 @@ import { MusterdError } from '../errors.ts';
 import { findUsers } from '../mirror/find-user.ts';
 import {
   changeFields,
-  changeKinds,
+  ledgerKinds,
   type LedgerFilter,
   type LedgerRow,
   readLedger,
 } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/teams.ts';
-import type { Outcome } from '../model/change.ts';
-import { readUserName } from '../model/user-query.ts';
+import type { PushOutcome } from '../model/change.ts';
+import { readUserQuery } from '../model/user-query.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { momentMs } from '../model/moment.ts';
 import { requireSchema } from '../runs/open.ts';
@@ -32,7 +32,7 @@ export interface ChangesOptions {
   readonly limit?: string;
 }
 
-const outcomes: Readonly<Record<Outcome, true>> = {
+const outcomes: Readonly<Record<PushOutcome, true>> = {
   confirmed: true,
   ineffective: true,
   changed: true,
@@ -75,7 +75,7 @@ async function readUserId(
   who: string | undefined,
 ): Promise<Id | null> {
   if (who === undefined) return null;
-  const found = teamId === null ? [] : await findUsers(db.kysely, teamId, readUserName(who));
+  const found = teamId === null ? [] : await findUsers(db.kysely, teamId, readUserQuery(who));
   const user = theOnly(who, found);
   if (user === undefined) throw nobodyAnswers(who);
   return user.id;
@@ -87,8 +87,9 @@ export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'
   return {
     runId: run === undefined ? null : wholeNumber('--run', run, maxId),
     field: field === undefined ? null : oneOf('--field', field, changeFields),
-    kind: kind === undefined ? null : oneOf('--kind', kind, changeKinds),
-    outcome: outcome === undefined ? null : oneOf('--outcome', outcome, Object.keys(outcomes) as Outcome[]),
+    kind: kind === undefined ? null : oneOf('--kind', kind, ledgerKinds),
+    outcome:
+      outcome === undefined ? null : oneOf('--outcome', outcome, Object.keys(outcomes) as PushOutcome[]),
     since: since === undefined ? null : readSince(since),
     limit: limit === undefined ? 100 : Number(wholeNumber('--limit', limit, 1_000_000n)),
   };

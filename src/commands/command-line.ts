@@ -26,7 +26,7 @@ export const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
 };
 
 /** What the process has of the world. */
-export interface World {
+export interface ProcessWorld {
   /** The arguments, without the program itself. */
   readonly args: readonly string[];
   readonly env: Context['env'];
@@ -77,7 +77,7 @@ interface Output {
   failed(error: unknown): void;
 }
 
-function createOutput({ out, secrets }: World, json: boolean): Output {
+function createOutput({ out, secrets }: ProcessWorld, json: boolean): Output {
   if (!json) return { json, out, done: () => {}, failed: () => {} };
   let written: string[] = [];
   return {
@@ -96,7 +96,7 @@ function createOutput({ out, secrets }: World, json: boolean): Output {
 }
 
 function createContext(
-  { env, err, secrets: known }: World,
+  { env, err, secrets: known }: ProcessWorld,
   program: Command,
   { json, out }: Output,
   signal: AbortSignal,
@@ -124,7 +124,7 @@ function createContext(
 
 /** Carries out one command, whatever becomes of it. */
 export async function carryOut(
-  world: World,
+  world: ProcessWorld,
   json: boolean,
   work: (output: Output, signal: AbortSignal) => Promise<ExitCode>,
 ): Promise<ExitCode> {
@@ -167,7 +167,7 @@ function usageError({ code, message }: CommanderError): MusterdError {
 }
 
 /** The same world, of which stderr shows no secret. */
-function withoutSecrets(world: World): World {
+function withoutSecrets(world: ProcessWorld): ProcessWorld {
   const { env, err } = world;
   const secrets = createKnownSecrets(env);
   const write = (text: string) => err.write(secrets.blot(text));
@@ -175,7 +175,7 @@ function withoutSecrets(world: World): World {
 }
 
 /** @returns the exit code; nothing is thrown */
-export async function runCommandLine(given: World): Promise<ExitCode> {
+export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
   const world = withoutSecrets(given);
   const { args, out, err } = world;
   let code: ExitCode = exitCode.ok;

@@ -1,6 +1,6 @@
 import { compareConfigurations } from '../config/compare.ts';
 import type { Configuration } from '../config/load.ts';
-import { createOutlook, type Outlook } from '../daemon/monitoring.ts';
+import { createMonitoring, type Monitoring } from '../daemon/monitoring.ts';
 import { prepareSchema } from '../runs/open.ts';
 import { checkTeams, type Serving, serve } from '../daemon/serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -9,7 +9,7 @@ import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 /**
  * Reconciles now and at each time of the schedule, until somebody asks it to stop. A run that fails is
  * logged, and the next one tries again; only what no repetition will mend ends the daemon, and only at the
- * first run of its only team, where a person is still looking. SIGHUP reads the settings anew.
+ * first run of its only team, where a person is still looking. SIGHUP reads the settings again.
  */
 export async function daemonCommand(context: Context): Promise<ExitCode> {
   const hangUps = listenForHangUps();
@@ -38,7 +38,7 @@ async function runDaemon(
   const { teams } = configuration;
   const applied = await prepareSchema(mirror.db, teams[0]);
   const { env, signal, version } = context;
-  const outlook = await createOutlook({ mirror, configs: teams, log, env, version });
+  const outlook = await createMonitoring({ mirror, configs: teams, log, env, version });
   measureQueries(outlook.onQuery);
   try {
     const { watch, port } = outlook;
@@ -79,10 +79,10 @@ function listenForHangUps(): HangUps {
   return { follow: listening.resolve, close: () => process.off('SIGHUP', onHangUp) };
 }
 
-/** Settings that are no good, or that can not be taken now, change nothing. */
+/** Settings that are no good, or that cannot be taken now, change nothing. */
 function createReload(
   { configuration, reread, log }: SetupOfTeams,
-  outlook: Outlook,
+  outlook: Monitoring,
   serving: Serving,
 ): () => Promise<void> {
   let now: Configuration = configuration;
@@ -97,7 +97,7 @@ function createReload(
       takeTeams();
       await takeOutlook();
       now = next;
-      log.info(change, 'settings read anew');
+      log.info(change, 'settings read again');
       if (needsRestart.length > 0)
         log.warn({ settings: needsRestart }, 'these settings count from the next start on');
     } catch (error) {

@@ -5,7 +5,7 @@ import { errorInJson } from './error-in-json.ts';
 import { printJson, printLine } from './output.ts';
 
 /** The gravest first. What was not done at all comes before what was done and waits for a person. */
-const gravity: readonly ExitCode[] = [
+const severity: readonly ExitCode[] = [
   exitCode.configuration,
   exitCode.credentials,
   exitCode.usage,
@@ -17,11 +17,11 @@ const gravity: readonly ExitCode[] = [
   exitCode.ok,
 ];
 
-export function gravest(codes: readonly ExitCode[]): ExitCode {
-  return gravity.find((code) => codes.includes(code)) ?? exitCode.ok;
+export function worstExitCode(codes: readonly ExitCode[]): ExitCode {
+  return severity.find((code) => codes.includes(code)) ?? exitCode.ok;
 }
 
-export interface TeamWork<R> {
+export interface WorkOnTeam<R> {
   readonly work: (config: Config) => Promise<R>;
   readonly print: (result: R) => void;
   readonly inJson: (result: R) => object;
@@ -36,7 +36,7 @@ export interface TeamWork<R> {
 export async function eachTeam<R>(
   context: Context,
   teams: readonly Config[],
-  { work, print, inJson, codeOf }: TeamWork<R>,
+  { work, print, inJson, codeOf }: WorkOnTeam<R>,
 ): Promise<ExitCode> {
   const ends: { readonly code: ExitCode; readonly json: object }[] = [];
   for (const config of teams) {
@@ -64,5 +64,5 @@ export async function eachTeam<R>(
       context,
       ends.map(({ json }) => json),
     );
-  return gravest(ends.map(({ code }) => code));
+  return worstExitCode(ends.map(({ code }) => code));
 }

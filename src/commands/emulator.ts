@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { createEmulator } from '../emulator/emulator.ts';
 import { describeMatches, faultKinds, faultSettings, faultTable, parseFaults } from '../emulator/faults.ts';
-import type { ApiSecret, EmulatorOptions } from '../emulator/options.ts';
+import type { TeamSecret, EmulatorOptions } from '../emulator/options.ts';
 import { parseVariants, variantNames, variantTable, variantValues } from '../emulator/variants.ts';
 import { MusterdError } from '../errors.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -24,7 +24,7 @@ function strings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-function parseSecret(text: string): ApiSecret {
+function parseSecret(text: string): TeamSecret {
   const colon = text.indexOf(':');
   if (colon < 1 || colon === text.length - 1) throw usage(`--secret: "${text}" is not of the form id:key`);
   return { id: text.slice(0, colon), key: text.slice(colon + 1) };

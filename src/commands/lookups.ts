@@ -43,7 +43,7 @@ function readLookupFile(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
-    throw new MusterdError('usage', `${file} can not be read (${(error as NodeJS.ErrnoException).code})`);
+    throw new MusterdError('usage', `${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
 }
 

@@ -48,7 +48,7 @@ export async function planCommand(
       if (context.json) printJson(context, planInJson(report, changes));
       else if (options.markdown === true) printMarkdown(context, report, changes);
       else printPlan(context, report, changes);
-      if (report.findings.reasons.length > 0) return exitCode.partial;
+      if (report.notes.reasons.length > 0) return exitCode.partial;
       if (refusedBy(report).length > 0) return exitCode.refused;
       const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
       return options.exitCode === true && differs ? exitCode.changes : exitCode.ok;
@@ -136,12 +136,12 @@ export function plannedChanges(
 }
 
 function planInJson(report: PlanReport, changes: readonly PlannedChange[]): object {
-  const { team, users, listings, findings, cost } = report;
+  const { team, users, listings, notes, cost } = report;
   return {
     team: { id: team.id, name: team.name },
-    complete: findings.reasons.length === 0,
-    reasons: findings.reasons,
-    warnings: findings.warnings,
+    complete: notes.reasons.length === 0,
+    reasons: notes.reasons,
+    warnings: notes.warnings,
     users: { read: users.roster.users.size, unresolved: users.roster.unresolved.length },
     refused: refusedBy(report),
     hash: hashOfWaiting(report),
@@ -174,7 +174,7 @@ export function printPlan(
   report: PlanReport,
   changes: readonly PlannedChange[],
 ): void {
-  const { team, users, listings, findings } = report;
+  const { team, users, listings, notes } = report;
   const name = team.name === null ? '' : ` "${printable(team.name)}"`;
   printLine(
     context.out,
@@ -199,8 +199,8 @@ export function printPlan(
       `${resource.replace('_', ' ')}: ${added} to add, ${changed} to change, ${absent} missing`,
     );
   }
-  for (const reason of findings.reasons) printLine(context.out, `not complete: ${printable(reason)}`);
-  for (const warning of findings.warnings) printLine(context.out, `note: ${printable(warning)}`);
+  for (const reason of notes.reasons) printLine(context.out, `not complete: ${printable(reason)}`);
+  for (const warning of notes.warnings) printLine(context.out, `note: ${printable(warning)}`);
 }
 
 function printRefusal(context: Pick<Context, 'out'>, report: PlanReport): void {

@@ -98,7 +98,7 @@ function requireHeld({ id, held, mirror, base }: UserState, field: Field): Held 
   const unsaid: ServiceUser = { id, raw: {} };
   if (!holdStands(hold, mirror, unsaid)) {
     throw new MusterdError('usage', `The ${column} of user ${id} was edited since it was held`, {
-      hint: 'The next run looks at it anew; "musterd held" shows what it makes of it.',
+      hint: 'The next run looks at it again; "musterd held" shows what it makes of it.',
     });
   }
   return { hold, mirror, base };

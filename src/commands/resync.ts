@@ -46,10 +46,10 @@ export async function resyncCommand(
       const changes = report.plans.flatMap((plan) => takenOf(plan, report));
       if (context.json) printJson(context, inJson(report, changes));
       else print(context, report, changes);
-      const complete = report.findings.reasons.length === 0;
+      const complete = report.notes.reasons.length === 0;
       if (report.run === null) return complete ? exitCode.ok : exitCode.partial;
-      const { refusal } = report.findings;
-      return exitCodeOf({ outcome: outcomeOf(report.findings), waiting: report.run.waiting, refusal });
+      const { refusal } = report.notes;
+      return exitCodeOf({ outcome: outcomeOf(report.notes), waiting: report.run.waiting, refusal });
     },
     needsService,
   );
@@ -82,18 +82,15 @@ function takenOf({ id, presence, moves, holds, write }: UserPlan, report: Resync
   return [...whole, ...moved, ...held];
 }
 
-function inJson(
-  { team, roster, findings, openPushes, run }: ResyncReport,
-  changes: readonly Taken[],
-): object {
+function inJson({ team, roster, notes, openPushes, run }: ResyncReport, changes: readonly Taken[]): object {
   return {
     team: { id: team.id, name: team.name },
     run_id: run?.runId ?? null,
-    applied: run !== null && findings.refusal === null,
-    complete: findings.reasons.length === 0,
-    reasons: findings.reasons,
-    refused: findings.refusal?.reasons ?? [],
-    warnings: findings.warnings,
+    applied: run !== null && notes.refusal === null,
+    complete: notes.reasons.length === 0,
+    reasons: notes.reasons,
+    refused: notes.refusal?.reasons ?? [],
+    warnings: notes.warnings,
     users: { read: roster.users.size, unresolved: roster.unresolved.length },
     open_pushes: openPushes,
     waiting: run?.waiting ?? null,
@@ -102,10 +99,10 @@ function inJson(
 }
 
 function print(context: Context, report: ResyncReport, changes: readonly Taken[]): void {
-  const { roster, findings, openPushes, run } = report;
-  for (const reason of findings.refusal?.reasons ?? [])
+  const { roster, notes, openPushes, run } = report;
+  for (const reason of notes.refusal?.reasons ?? [])
     printLine(context.err, `${paint(context, 'yellow', 'refused by the guard:')} ${printable(reason)}`);
-  if (findings.refusal !== null) return;
+  if (notes.refusal !== null) return;
   const read = `${plural(roster.users.size, 'user')} read, ${plural(changes.length, 'change')}`;
   const done = run === null ? 'nothing is written yet: --apply does this' : `run ${run.runId}`;
   printLine(context.err, `Taking everything from the service: ${read}; ${done}`);
@@ -114,9 +111,9 @@ function print(context: Context, report: ResyncReport, changes: readonly Taken[]
       context.err,
       `${plural(openPushes, 'push', 'pushes')} without a known outcome: read back first, never sent again by this`,
     );
-  for (const reason of findings.reasons)
+  for (const reason of notes.reasons)
     printLine(context.err, `${paint(context, 'yellow', 'not complete:')} ${printable(reason)}`);
-  for (const warning of findings.warnings)
+  for (const warning of notes.warnings)
     printLine(context.err, `${paint(context, 'yellow', 'note:')} ${printable(warning)}`);
   if (changes.length === 0) return;
   printTable(

@@ -18,7 +18,7 @@ interface Read {
   /** All teams, or the one that was asked for. */
   readonly configuration: Configuration;
   readonly log: Log;
-  /** Reads the settings anew, and lets the log know of new secrets. @throws MusterdError `configuration` */
+  /** Reads the settings again, and lets the log know of new secrets. @throws MusterdError `configuration` */
   readonly reread: () => Configuration;
 }
 
@@ -61,7 +61,7 @@ export function readSettings(context: Context): { readonly config: Config; reado
 /** What can be said before a mirror is opened, or made. */
 type Before = (read: Read) => Promise<void>;
 
-/** For what can not be done without the service. */
+/** For what cannot be done without the service. */
 export const needsService: Before = async ({ configuration: { teams }, log }) => {
   const errors = await Promise.all(
     teams.map((config) =>

@@ -1,7 +1,7 @@
 /** How `musterd why` shows what it found out. */
 import type { LedgerRow } from '../mirror/ledger.ts';
 import type { HeldSince, LastEdit, OpenPush, WaitingPlan } from '../mirror/explain-read.ts';
-import type { FieldOutcomes, Presence, UserState } from '../model/change.ts';
+import type { FieldOutcomes, UserCase, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { joinName } from '../model/name.ts';
 import { type Field, fields, readable } from '../model/user.ts';
@@ -12,7 +12,7 @@ import { columnOf, showTime, showValue } from '../model/field-values.ts';
 import { ledgerCells, ledgerHead } from './ledger-rows.ts';
 import { paint, printJson, printLine, printTable } from './output.ts';
 import { printable } from '../model/in-words.ts';
-import type { Sight } from '../runs/ask-service.ts';
+import type { ServiceAnswer } from '../runs/ask-service.ts';
 
 /** All that is known of one user, and what it comes to. */
 export interface Explanation {
@@ -20,8 +20,8 @@ export interface Explanation {
   readonly state: UserState;
   /** `null`: nobody has edited the row here. */
   readonly edit: LastEdit | null;
-  readonly sight: Sight;
-  readonly presence: Presence | null;
+  readonly answer: ServiceAnswer;
+  readonly presence: UserCase | null;
   readonly fields: readonly FieldExplanation[];
   readonly held: readonly HeldSince[];
   readonly openPush: OpenPush | null;
@@ -47,7 +47,7 @@ export function showExplanation(context: Context, explanation: Explanation): voi
 }
 
 function inJson(explanation: Explanation): object {
-  const { id, state, edit, sight, presence, held, openPush, openOutcomes, refusedPlan, moves, next } =
+  const { id, state, edit, answer, presence, held, openPush, openOutcomes, refusedPlan, moves, next } =
     explanation;
   const outcomes = Object.entries(openOutcomes ?? {});
   return {
@@ -60,15 +60,15 @@ function inJson(explanation: Explanation): object {
       edited_at: edit?.at ?? null,
       edited_by: edit?.by ?? null,
     },
-    service: sight.reached
+    service: answer.reached
       ? {
           reached: true,
-          seen: sight.service !== undefined,
-          listed: sight.member !== undefined,
+          seen: answer.service !== undefined,
+          listed: answer.member !== undefined,
           older: state.stale === true,
           problem: null,
         }
-      : { reached: false, seen: null, listed: null, older: null, problem: sight.error.message },
+      : { reached: false, seen: null, listed: null, older: null, problem: answer.error.message },
     presence,
     fields: explanation.fields.map(({ field, base, mirror, service, rule, decision, because }) => ({
       field: columnOf(field),
@@ -128,20 +128,20 @@ function heldInJson(held: Explanation['held'][number] | undefined): object | nul
 }
 
 function print(context: Context, explanation: Explanation): void {
-  const { id, state, edit, sight, held, openPush, refusedPlan, moves, next } = explanation;
+  const { id, state, edit, answer, held, openPush, refusedPlan, moves, next } = explanation;
   const line = (text: string) => printLine(context.out, printable(text));
   const marks = [
     ...(state.mirror === undefined ? ['not in the mirror'] : []),
     ...(state.mirror?.gone === true ? ['gone'] : []),
     ...(state.mirror?.resolved === false ? ['unresolved'] : []),
     ...(state.mirror?.split === 'guessed' ? ['the halves of the name are a guess'] : []),
-    ...(sight.reached && sight.service === undefined ? ['not answered by the service'] : []),
-    ...(sight.reached && sight.member === undefined ? ['not listed by the team'] : []),
+    ...(answer.reached && answer.service === undefined ? ['not answered by the service'] : []),
+    ...(answer.reached && answer.member === undefined ? ['not listed by the team'] : []),
     ...(state.stale === true ? ['shown older than before'] : []),
   ];
   line(`User ${id} "${nameOf(state)}"${marks.length === 0 ? '' : `: ${marks.join(', ')}`}`);
   if (edit !== null) line(`Last edited here at ${showTime(edit.at)} by ${edit.by}`);
-  if (!sight.reached) line(`The service could not be read: ${sight.error.message}`);
+  if (!answer.reached) line(`The service could not be read: ${answer.error.message}`);
   printTable(
     context,
     ['field', 'base', 'mirror', 'service', 'rule', 'decision', 'because', 'held since', 'until'],

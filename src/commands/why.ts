@@ -5,7 +5,7 @@ import { readTeamId } from '../mirror/teams.ts';
 import { readDifferingUsers, readUserState } from '../mirror/users-read.ts';
 import { readHeldSince, readLastEdit, readOpenPush, readWaitingPlan } from '../mirror/explain-read.ts';
 import type { FieldOutcomes, Intent, UserPlan, UserState } from '../model/change.ts';
-import { readUserName } from '../model/user-query.ts';
+import { readUserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
 import type { PlannedPush } from '../model/plan.ts';
 import type { Field, ServiceUser } from '../model/user.ts';
@@ -16,14 +16,14 @@ import { plannedPush } from '../reconcile/guard/planned-push.ts';
 import { neverLeft } from '../reconcile/push/request.ts';
 import { judgeLate, patchedFields } from '../reconcile/push/outcome.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { explainFields, nextStep } from '../runs/explain-user.ts';
+import { explainFields, adviceFor } from '../runs/explain-user.ts';
 import { showTime } from '../model/field-values.ts';
 import { nobodyAnswers, theOnly } from '../runs/the-only-user.ts';
 import { seconds } from '../model/in-words.ts';
 import type { Setup } from '../runs/open.ts';
 import { needsService, withMirror } from './setup.ts';
 import { type Explanation, showExplanation } from './show-explanation.ts';
-import { lookAtService, type Sight } from '../runs/ask-service.ts';
+import { askService, type ServiceAnswer } from '../runs/ask-service.ts';
 
 /** Moves of the ledger that are shown. */
 const shownMoves = 10;
@@ -35,29 +35,29 @@ export async function whyCommand(context: Context, who: string): Promise<ExitCod
     async (setup) => {
       const { db } = setup.mirror;
       await requireSchema(db);
-      const asked = readUserName(who);
+      const asked = readUserQuery(who);
       const pinned = await readTeamId(db.kysely, setup.config.team);
       const found = pinned === null ? [] : await findUsers(db.kysely, pinned, asked);
       const known = theOnly(who, found)?.id;
-      const sight = await lookAtService(setup, context.signal, { who, asked, known });
-      if (!sight.reached && (known === undefined || pinned === null)) throw sight.error;
-      const id = known ?? (sight.reached ? sight.id : undefined);
-      const teamId = sight.reached ? sight.teamId : pinned;
+      const answer = await askService(setup, context.signal, { who, asked, known });
+      if (!answer.reached && (known === undefined || pinned === null)) throw answer.error;
+      const id = known ?? (answer.reached ? answer.id : undefined);
+      const teamId = answer.reached ? answer.teamId : pinned;
       if (id === undefined || teamId === null) throw nobodyAnswers(who);
-      showExplanation(context, await explain(setup, teamId, id, sight));
-      if (sight.reached) return exitCode.ok;
-      return sight.error.code === 'credentials' ? exitCode.credentials : exitCode.partial;
+      showExplanation(context, await explain(setup, teamId, id, answer));
+      if (answer.reached) return exitCode.ok;
+      return answer.error.code === 'credentials' ? exitCode.credentials : exitCode.partial;
     },
     needsService,
   );
 }
 
 /** One user as all three sides have it; whether the service shows it older than before is told by both rows. */
-async function readState({ mirror }: Setup, teamId: Id, id: Id, sight: Sight): Promise<UserState> {
+async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceAnswer): Promise<UserState> {
   const { kysely } = mirror.db;
   const state = await readUserState(kysely, teamId, id);
-  if (!sight.reached || sight.service === undefined) return state;
-  const { service, member } = sight;
+  if (!answer.reached || answer.service === undefined) return state;
+  const { service, member } = answer;
   const role = member?.role ?? null;
   const roles = new Map(role === null ? [] : [[id, role]]);
   const [differing] = await readDifferingUsers(kysely, teamId, [service], roles);
@@ -77,11 +77,11 @@ function outcomesOf(intent: Intent, service: ServiceUser | null, quietPeriodMs: 
   return judgeLate(intent.sent, intent.before, service, intent.ageMs >= quietPeriodMs);
 }
 
-async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<Explanation> {
+async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer): Promise<Explanation> {
   const { config, mirror } = setup;
   const { kysely } = mirror.db;
-  const state = await readState(setup, teamId, id, sight);
-  const plan = sight.reached ? planUser(state, sight.member, config.policy) : undefined;
+  const state = await readState(setup, teamId, id, answer);
+  const plan = answer.reached ? planUser(state, answer.member, config.policy) : undefined;
   const held = await readHeldSince(kysely, teamId, id);
   const openPush = await readOpenPush(kysely, teamId, id);
   const waiting = await readWaitingPlan(kysely, teamId, id);
@@ -91,10 +91,10 @@ async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<
   const moves = await readLedger(kysely, teamId, { ...all, limit: shownMoves });
   const { quietPeriodMs } = config.push;
   const openOutcomes =
-    openPush === null || !sight.reached
+    openPush === null || !answer.reached
       ? null
-      : outcomesOf(openPush.intent, sight.service ?? null, quietPeriodMs);
-  const next = nextStep({
+      : outcomesOf(openPush.intent, answer.service ?? null, quietPeriodMs);
+  const next = adviceFor({
     plan,
     state,
     open: openOutcomes,
@@ -111,5 +111,18 @@ async function explain(setup: Setup, teamId: Id, id: Id, sight: Sight): Promise<
   const fields = explainFields(state, plan, config.policy);
   const presence = plan?.presence ?? null;
   const edit = await readLastEdit(kysely, teamId, id);
-  return { id, state, edit, sight, presence, fields, held, openPush, openOutcomes, refusedPlan, moves, next };
+  return {
+    id,
+    state,
+    edit,
+    answer,
+    presence,
+    fields,
+    held,
+    openPush,
+    openOutcomes,
+    refusedPlan,
+    moves,
+    next,
+  };
 }

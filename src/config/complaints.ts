@@ -108,7 +108,7 @@ export function complaintsOf(
 }
 
 /** A line for each; what several teams inherit from one place is said once. */
-export function inWords(complaints: readonly Complaint[]): readonly string[] {
+export function complaintsInWords(complaints: readonly Complaint[]): readonly string[] {
   const groups = Map.groupBy(complaints, ({ where, setting, message }) =>
     JSON.stringify([where, setting, message]),
   );

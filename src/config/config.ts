@@ -119,7 +119,7 @@ export const configSchema = z.strictObject({
         .describe("Difference to the service's clock that is warned about."),
       correctUpToMs: milliseconds
         .default(900_000)
-        .describe('Largest difference by which tokens are dated anew.'),
+        .describe('Largest difference by which tokens are dated again.'),
     })
     .prefault({}),
   pages: z
@@ -165,7 +165,7 @@ export const configSchema = z.strictObject({
       maxDrift: share
         .default(0.2)
         .describe(
-          'Share of the users that may lack a field that they had, or show it as something that can not be read.',
+          'Share of the users that may lack a field that they had, or show it as something that cannot be read.',
         ),
     })
     .prefault({}),

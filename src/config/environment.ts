@@ -62,7 +62,7 @@ export function readText(path: string, what: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw invalid(`${what}: ${path} can not be read (${(error as NodeJS.ErrnoException).code})`);
+    throw invalid(`${what}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
 }
 

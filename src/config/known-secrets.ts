@@ -3,7 +3,7 @@ import type { Environment } from './raw-settings.ts';
 import { blotOut, type Secret } from '../secret.ts';
 
 export interface KnownSecrets {
-  /** The list is looked at anew each time: there may be more by then. */
+  /** The list is looked at again each time: there may be more by then. */
   add(secrets: readonly Pick<Secret, 'reveal'>[]): void;
   /** Hides them, whole or in parts of 8 characters and more. */
   blot(text: string): string;

@@ -7,7 +7,7 @@ import {
   complain,
   complaintsOf,
   invalid,
-  inWords,
+  complaintsInWords,
   type Origins,
   wordsFor,
 } from './complaints.ts';
@@ -130,7 +130,7 @@ function readConfigFile(file: string, env: Environment): FromFile {
       setting: path.map(String).join('.'),
       message: `a reference (*) to what is not there; a value with special characters is written in quotes`,
     });
-  if (complaints.length > 0) throw invalid(inWords(complaints).join('\n'));
+  if (complaints.length > 0) throw invalid(complaintsInWords(complaints).join('\n'));
   const settings = toSettings(document, file);
   if (!isSection(settings)) throw invalid(`${file}: a mapping of settings is expected`);
   const { value: teams } = childAt(document.contents, 'teams');
@@ -231,11 +231,11 @@ export function loadConfiguration(
   ];
   const [first, ...others] = settled.flatMap(({ config }) => (config === undefined ? [] : [config]));
   if (complaints.length > 0 || first === undefined)
-    throw invalid(inWords(complaints).join('\n'), 'docs/settings.md lists all settings.');
+    throw invalid(complaintsInWords(complaints).join('\n'), 'docs/settings.md lists all settings.');
   return {
     teams: [first, ...others],
     file: path,
-    warnings: inWords([...open, ...settled.flatMap((one) => one.warnings)]),
+    warnings: complaintsInWords([...open, ...settled.flatMap((one) => one.warnings)]),
   };
 }
 

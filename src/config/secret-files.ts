@@ -122,7 +122,7 @@ export function readSecretFiles(settings: RawSettings, origins: Origins, places:
         (open.refused ? complaints : warnings).push(complain(origins, file, open.message));
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      complaints.push(complain(origins, file, `${path} can not be read (${code})`));
+      complaints.push(complain(origins, file, `${path} cannot be read (${code})`));
     }
   }
   return { settings: complete, complaints, warnings };

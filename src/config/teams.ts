@@ -86,13 +86,13 @@ export function complaintsAboutTeams(
   ];
 }
 
-/** What is set for one team, and can not differ from team to team. Other strangers are unknown altogether. */
+/** What is set for one team, and cannot differ from team to team. Other strangers are unknown altogether. */
 export function strangersIn(origins: Origins): readonly Complaint[] {
   const { own, assigned } = origins;
   const special = assigned.flatMap(({ team, path: [first] }) => (team === undefined ? [] : [String(first)]));
   return [...new Set([...Object.keys(own), ...special])]
     .filter((key) => Object.hasOwn(configSchema.shape, key) && !teamSections.has(key))
-    .map((key) => complain(origins, [key], 'can not differ from team to team'));
+    .map((key) => complain(origins, [key], 'cannot differ from team to team'));
 }
 
 interface Claim {

@@ -30,7 +30,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         .map(({ edits }) => edits.pollMs),
     );
 
-  /** Those whose time has come, taken out: whoever is edited while the question is answered counts anew. */
+  /** Those whose time has come, taken out: whoever is edited while the question is answered counts again. */
   const takeReady = (now: number) => {
     const ready = [...atMs].flatMap(([name, at]) => (at <= now ? [name] : []));
     for (const name of ready) atMs.delete(name);

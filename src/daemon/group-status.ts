@@ -1,8 +1,8 @@
 /** How the groups stand, also while the database is away: what was read last, older by the time since. */
 import type { Clock } from '../clock.ts';
 import { ageStandings } from '../model/freshness.ts';
-import type { Standing } from '../model/run-group.ts';
-import { within } from './with-timeout.ts';
+import type { GroupStatus } from '../model/run-group.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export interface Standings {
   /** Never rejects. Several at once share one question to the database. */
@@ -10,23 +10,23 @@ export interface Standings {
 }
 
 export interface StandingsNow {
-  readonly standings: readonly Standing[];
+  readonly standings: readonly GroupStatus[];
   /** As the database says now; `false`: it did not answer, and they are what it said last. */
   readonly current: boolean;
 }
 
 /** @param read asks the database */
 export function createStandings(
-  read: () => Promise<readonly Standing[]>,
+  read: () => Promise<readonly GroupStatus[]>,
   clock: Pick<Clock, 'monotonicMs'>,
   patienceMs = 3_000,
 ): Standings {
-  let last: readonly Standing[] = [];
+  let last: readonly GroupStatus[] = [];
   let lastAtMs = 0;
   let underWay: Promise<StandingsNow> | undefined;
   const ask = async (): Promise<StandingsNow> => {
     try {
-      last = await within(patienceMs, read());
+      last = await withTimeout(patienceMs, read());
       lastAtMs = clock.monotonicMs();
       return { standings: last, current: true };
     } catch {

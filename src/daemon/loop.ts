@@ -5,14 +5,14 @@
  */
 import { clearTimeout, setTimeout } from 'node:timers';
 import { createEditedTeams } from './edited-teams.ts';
-import type { TeamQueue, Work } from './queue.ts';
+import type { TeamQueue, TeamWork } from './queue.ts';
 import { createTimetable } from './timetable.ts';
 import { type LoopStore, type LoopTeam, plannedOf, type Run, workOn } from './run-due.ts';
 
 export interface LoopOptions {
   readonly teams: readonly LoopTeam[];
   readonly store: LoopStore;
-  readonly createQueue: (work: Work) => Promise<TeamQueue>;
+  readonly createQueue: (work: TeamWork) => Promise<TeamQueue>;
   readonly run: Run;
   /** Whether everything is due at the start, whatever was done before. */
   readonly firstRunNow: boolean;
@@ -95,7 +95,7 @@ export async function createLoop(options: LoopOptions): Promise<Loop> {
   const notBeforeMs = new Map<string, number>();
   let closing = false;
 
-  const work: Work = async (name) => {
+  const work: TeamWork = async (name) => {
     const team = teams.get(name);
     if (team === undefined || closing) return;
     let againMs = busyMs;

@@ -6,10 +6,10 @@
 import { type Clock, systemClock } from '../clock.ts';
 import type { HoldReason } from '../model/change.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
-import type { RunGroup, RunOutcome, Standing } from '../model/run-group.ts';
+import type { RunGroup, RunOutcome, GroupStatus } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
 import { createStandings } from './group-status.ts';
-import { within } from './with-timeout.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** What is needed of the client's events. */
 export type MeteredServiceEvent =
@@ -40,9 +40,9 @@ export interface MeteredRun {
 }
 
 export interface MetricsOptions {
-  readonly readStandings: () => Promise<readonly Standing[]>;
+  readonly readStandings: () => Promise<readonly GroupStatus[]>;
   /** Judges what was read: `fresh` is left out without it. */
-  readonly judge?: (standings: readonly Standing[]) => readonly TeamFreshness[];
+  readonly judge?: (standings: readonly GroupStatus[]) => readonly TeamFreshness[];
   readonly readHeld?: () => Promise<
     readonly { readonly team: string; readonly reason: string; readonly count: number }[]
   >;
@@ -73,7 +73,7 @@ export interface Metrics {
 }
 
 /** What of a run's counts is a change; the others say how much was read. */
-export const changeKinds = [
+export const countedKinds = [
   'adopted',
   'returned',
   'pulled',
@@ -150,7 +150,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const label = { team, groups: groupsLabel(groups), outcome: oneOf(outcomes, outcome) };
       meters.runs.inc(label);
       if (durationMs !== undefined) meters.runDuration.observe({ team }, durationMs / 1_000);
-      for (const kind of changeKinds) {
+      for (const kind of countedKinds) {
         const count = counts[kind] ?? 0;
         if (count > 0) meters.changes.inc({ team, kind }, count);
       }
@@ -173,7 +173,7 @@ function beginWithZero(meters: Meters, team: string, operations: readonly string
   const { runs, runDuration, changes, requests, throttled } = meters;
   throttled.inc({ team }, 0);
   runDuration.zero({ team });
-  for (const kind of changeKinds) changes.inc({ team, kind }, 0);
+  for (const kind of countedKinds) changes.inc({ team, kind }, 0);
   for (const groups of runGroups.map(groupsLabel)) {
     for (const outcome of outcomes) runs.inc({ team, groups, outcome }, 0);
   }
@@ -195,7 +195,7 @@ function createRefresh(
   const { clock = systemClock, patienceMs = 3_000 } = options;
   const memory = createStandings(readStandings, clock, patienceMs);
   const ask = async <T>(read: (() => Promise<readonly T[]>) | undefined): Promise<readonly T[] | null> =>
-    read === undefined ? [] : await within(patienceMs, read()).catch(() => null);
+    read === undefined ? [] : await withTimeout(patienceMs, read()).catch(() => null);
   return async () => {
     const [{ standings, current }, ...others] = await Promise.all([
       memory.read(),
@@ -233,7 +233,7 @@ function showWaiting(
   for (const { team, users } of refused ?? []) ofRefused.set({ team }, users);
 }
 
-function showStandings(meters: Meters, standings: readonly Standing[]): void {
+function showStandings(meters: Meters, standings: readonly GroupStatus[]): void {
   const { lastAttempt, lastSuccess, failures } = meters;
   for (const gauge of [lastAttempt, lastSuccess, failures]) gauge.reset();
   for (const { team, group, startedAt, completeAt, failures: inARow } of standings) {

@@ -13,14 +13,14 @@ import { readStandings } from '../mirror/due.ts';
 import { pendingMigrations } from '../mirror/migrate.ts';
 import { readHeldByReason, readRefusedPlanSizes, readTokensLeft } from '../mirror/metrics-read.ts';
 import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts';
-import { type Standing, scheduledGroups } from '../model/run-group.ts';
+import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';
 import { type Mirror, sharedPaceSettings } from '../runs/open.ts';
 import type { RunWatch } from './serve.ts';
 import { nameOperation, operations } from '../service/operation.ts';
 import { createHookTokens } from '../status/hook-tokens.ts';
 import { createStatusServer } from '../status/server.ts';
 
-export interface OutlookOptions {
+export interface MonitoringOptions {
   readonly mirror: Pick<Mirror, 'db'>;
   readonly configs: readonly Config[];
   readonly log: Log;
@@ -56,13 +56,13 @@ function settingsOf(configs: readonly Config[], log: Log) {
 const { team, users, updateUsers, tags, tag, contactFields, contactCount } = operations;
 const operationsOfRuns = [team, users, updateUsers, tags, tag, contactFields, contactCount];
 
-export type Outlook = Awaited<ReturnType<typeof createOutlook>>;
+export type Monitoring = Awaited<ReturnType<typeof createMonitoring>>;
 
-export async function createOutlook({ mirror: { db }, configs, log, env, version }: OutlookOptions) {
+export async function createMonitoring({ mirror: { db }, configs, log, env, version }: MonitoringOptions) {
   const startedMs = systemClock.monotonicMs();
   let now = settingsOf(configs, log);
   const upForMs = () => systemClock.monotonicMs() - startedMs;
-  const judge = (all: readonly Standing[]) => judgeFreshness(all, now.intervals, upForMs());
+  const judge = (all: readonly GroupStatus[]) => judgeFreshness(all, now.intervals, upForMs());
   const read = () => readStandings(db.kysely, now.teams);
   const standings = createStandings(read, systemClock);
   const freshness = async () => judge((await standings.read()).standings);

@@ -12,7 +12,7 @@ export interface WarningLog {
 
 export interface NotifyOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Asked before each sign of life: without one, systemd starts the process anew. */
+  /** Asked before each sign of life: without one, systemd starts the process again. */
   readonly isFresh: () => boolean | Promise<boolean>;
   readonly log: WarningLog;
   readonly program?: string;
@@ -65,7 +65,7 @@ export function createNotify(options: NotifyOptions): Notify {
     if (error === null) return;
     const { code } = error as NodeJS.ErrnoException;
     isMissing = code === 'ENOENT' || code === 'EACCES';
-    complain(isMissing ? 'it can not be run' : `it ended with ${String(code)}`);
+    complain(isMissing ? 'it cannot be run' : `it ended with ${String(code)}`);
   };
   /** One after the other: what is said twice at once could arrive in any order. */
   const say = (...variables: readonly string[]): Promise<void> => {

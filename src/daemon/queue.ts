@@ -1,11 +1,11 @@
 /**
  * Which team is worked on next. One process alone keeps the order in its memory; several processes share
  * theirs through the database (`shared-queue.ts`). Either way a team stands in it once, waiting or being
- * worked on, and whoever asked first is served first: a busy team can not keep the others waiting.
+ * worked on, and whoever asked first is served first: a busy team cannot keep the others waiting.
  */
 
 /** Does whatever is to be done for a team now. Must not reject. */
-export type Work = (team: string) => Promise<void>;
+export type TeamWork = (team: string) => Promise<void>;
 
 export interface TeamQueue {
   /** Asks for the team to be worked on. `false`: it waits or is worked on already. */
@@ -15,7 +15,7 @@ export interface TeamQueue {
 }
 
 /** @param concurrency how many teams are worked on at once */
-export function createProcessQueue(concurrency: number, work: Work): TeamQueue {
+export function createProcessQueue(concurrency: number, work: TeamWork): TeamQueue {
   const waiting: string[] = [];
   const active = new Map<string, Promise<void>>();
   let closing = false;

@@ -1,7 +1,7 @@
 /** Whether the daemon has what it needs: the database and its schema as of now, the credentials as of last. */
 import type { CheckState, ReadyChecks } from '../model/readiness.ts';
 import type { MeteredServiceEvent } from './metrics.ts';
-import { within } from './with-timeout.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export interface Readiness {
   onServiceEvent(team: string, event: MeteredServiceEvent): void;
@@ -35,11 +35,11 @@ export function createReadiness({ ask, countPending, patienceMs = 3_000 }: Readi
     },
     check: async () => {
       try {
-        await within(patienceMs, ask());
+        await withTimeout(patienceMs, ask());
       } catch {
         return { database: 'failing', migrations: 'unknown', credentials: credentials() };
       }
-      const pending = await within(patienceMs, countPending()).catch(() => null);
+      const pending = await withTimeout(patienceMs, countPending()).catch(() => null);
       const migrations = pending === 0 ? 'ok' : 'failing';
       return { database: 'ok', migrations, credentials: credentials() };
     },

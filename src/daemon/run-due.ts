@@ -82,7 +82,7 @@ export function editsWaitMs({ triedForMs, failures }: FreshEdits, everyMs: numbe
 
 const isScheduled = (group: RunGroup): group is ScheduledGroup => group !== 'edits';
 
-export interface WorkPlaces {
+export interface LoopContext {
   readonly store: LoopStore;
   readonly timetable: Timetable;
   readonly run: Run;
@@ -91,7 +91,7 @@ export interface WorkPlaces {
 
 /** One run of what is due for this team, if anything is, and then its next times. */
 export async function workOn(
-  { store, timetable, run, monotonicMs }: WorkPlaces,
+  { store, timetable, run, monotonicMs }: LoopContext,
   { name, everyMs }: { readonly name: string; readonly everyMs: number },
 ): Promise<WorkEnd> {
   const due = ((await store.readDue([name])).get(name) ?? []).flatMap(({ group, dueAt }) =>

@@ -3,17 +3,17 @@ import { isFinal, type RunReport, runReconcile } from '../runs/reconcile-team.ts
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createLoop, type Loop } from './loop.ts';
-import { createProcessQueue, type TeamQueue, type Work } from './queue.ts';
+import { createProcessQueue, type TeamQueue, type TeamWork } from './queue.ts';
 import type { LoopStore, LoopTeam, RunEnd } from './run-due.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/database.ts';
 import { connectionOptions, readConnectionUrl } from '../mirror/database-url.ts';
 import {
-  hasten,
-  makeKnown,
+  runSooner,
+  registerGroups,
   noteEdits,
-  postpone,
+  setNextTime,
   readDue,
   readFreshEdits,
   readNextDueMs,
@@ -76,13 +76,13 @@ const loopTeamOf = ({ team, schedule, edits }: Config): LoopTeam => ({ name: tea
 
 function createStore(db: Database<unknown>): LoopStore {
   return {
-    makeKnown: (all, now) => makeKnown(db, all, now),
+    makeKnown: (all, now) => registerGroups(db, all, now),
     readDue: (teams) => readDue(db.kysely, teams),
     readNextDueMs: (teams) => readNextDueMs(db.kysely, teams),
     readFailures: async (team) =>
       new Map((await readStandings(db.kysely, [team])).map(({ group, failures }) => [group, failures])),
-    postpone: (team, next) => postpone(db, team, next),
-    hasten: (team) => hasten(db, team, hintPace),
+    postpone: (team, next) => setNextTime(db, team, next),
+    hasten: (team) => runSooner(db, team, hintPace),
     readFreshEdits: (teams) => readFreshEdits(db.kysely, teams),
     noteEdits: (team, mark) => noteEdits(db, team, mark),
   };
@@ -94,7 +94,7 @@ const troubleEveryMs = 30_000;
 async function createQueue(
   { mirror, log }: ServeOptions,
   { daemon, database }: Config,
-  work: Work,
+  work: TeamWork,
 ): Promise<TeamQueue> {
   const { concurrency } = daemon;
   if (daemon.queue === 'process') return createProcessQueue(concurrency, work);

@@ -1,7 +1,7 @@
 /** The queue that several daemons on one database share: pg-boss, whose only home this is. */
 import { PgBoss } from 'pg-boss';
 import { MusterdError } from '../errors.ts';
-import type { TeamQueue, Work } from './queue.ts';
+import type { TeamQueue, TeamWork } from './queue.ts';
 
 /** The schema of pg-boss's tables. */
 const schema = 'musterd_queue';
@@ -23,7 +23,7 @@ export interface SharedQueueOptions {
   readonly migrate: boolean;
   /** Teams worked on at once by this process. */
   readonly concurrency: number;
-  readonly work: Work;
+  readonly work: TeamWork;
   /** Told of what went wrong behind the scenes; the queue goes on by itself. */
   readonly onError: (error: Error) => void;
 }
@@ -65,7 +65,7 @@ export async function createSharedQueue(options: SharedQueueOptions): Promise<Te
   } catch (error) {
     await boss.stop({ graceful: false, close: true }).catch(() => {});
     const words = error instanceof Error ? error.message : String(error);
-    throw new MusterdError('mirror', `The shared queue can not be used: ${words}`, {
+    throw new MusterdError('mirror', `The shared queue cannot be used: ${words}`, {
       hint: migrate
         ? `The role in DATABASE_URL has to own the schema ${schema}, or be allowed to create it: grant create on database … to …`
         : `Start one daemon with database.migrate and a role that may create the schema ${schema}, once after each update.`,

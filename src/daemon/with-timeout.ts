@@ -1,5 +1,5 @@
 /** The same promise, but it rejects when nothing came of it after `ms`. What it stands for goes on. */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+export async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer after ${ms} ms`)), ms);
   try {

@@ -158,7 +158,7 @@ export function giveFolder(folder: string): Account | undefined {
   const probe = ['-c', 'cd -- "$1" && test -w . && test -x .', 'sh', folder];
   const asThem = { uid, gid, cwd: '/', env: CHILD_ENVIRONMENT, stdio: 'ignore' } as const;
   if (spawnSync('/bin/sh', probe, asThem).status === 0) return account;
-  throw new MusterdError('mirror', `The account ${account.name} can not use the folder ${folder}.`, {
+  throw new MusterdError('mirror', `The account ${account.name} cannot use the folder ${folder}.`, {
     hint: 'As root, the embedded Postgres runs as that account: choose an empty MUSTERD_DATA_DIR that it can reach (not below /root).',
   });
 }

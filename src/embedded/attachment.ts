@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type Cluster, OWNER } from './cluster.ts';
 
 /** What a process holds while it uses a server, so that nobody stops it under its feet. */
-export interface Presence {
+export interface Attachment {
   /**
    * Gives it up and waits, at most so long, until no other musterd uses the server. When it says so (true),
    * none can attach any more until `end`.
@@ -22,7 +22,7 @@ const RETURN_MS = 500;
  * that is about to stop. Rejects while it is about to. After a crash of the server, which restarts by
  * itself, the connection is made again as long as `isRunning`.
  */
-export async function enter(cluster: Cluster, port: number, isRunning: () => boolean): Promise<Presence> {
+export async function enter(cluster: Cluster, port: number, isRunning: () => boolean): Promise<Attachment> {
   let ended = false;
   let client = await connect();
 

@@ -129,7 +129,7 @@ async function initialise(
   } catch (error) {
     const words = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
     throw new MusterdError('mirror', `The embedded Postgres could not be set up: ${words || String(error)}`, {
-      hint: 'Set DATABASE_URL to a Postgres of yours, if this machine can not run the embedded one.',
+      hint: 'Set DATABASE_URL to a Postgres of yours, if this machine cannot run the embedded one.',
       cause: error,
     });
   }

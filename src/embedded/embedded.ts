@@ -7,8 +7,8 @@ import { type Account, asAccount, dataFolder, giveFolder } from './account.ts';
 import { findBinaries } from './binaries.ts';
 import { type Cluster, OWNER, openCluster } from './cluster.ts';
 import { isPostmaster } from './postmaster.ts';
-import { enter, type Presence } from './attachment.ts';
-import { type Server, type ServerOptions, startServer } from './postgres-server.ts';
+import { enter, type Attachment } from './attachment.ts';
+import { type PostgresServer, type ServerOptions, startServer } from './postgres-server.ts';
 
 export interface EmbeddedOptions {
   /** Where the mirror lives; without it MUSTERD_DATA_DIR or the usual place (`dataFolder`). */
@@ -39,8 +39,8 @@ export interface Embedded {
 }
 
 interface Found {
-  readonly server: Server;
-  readonly presence: Presence;
+  readonly server: PostgresServer;
+  readonly presence: Attachment;
   readonly started: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface ServerOptions {
   readonly ephemeral: boolean;
 }
 
-export interface Server {
+export interface PostgresServer {
   readonly pid: number;
   readonly port: number;
   /** Stops the server: waits for writes, not for clients. */
@@ -33,7 +33,9 @@ const POLL_MS = 15;
  * Starts the server of a cluster, or finds it running. Of several processes that try at once Postgres lets
  * one win; the others find that one's server.
  */
-export async function startServer(options: ServerOptions): Promise<{ server: Server; started: boolean }> {
+export async function startServer(
+  options: ServerOptions,
+): Promise<{ server: PostgresServer; started: boolean }> {
   const { account } = options;
   const { data } = options.cluster;
   const deadline = performance.now() + READY_TIMEOUT_MS;
@@ -65,7 +67,7 @@ export async function startServer(options: ServerOptions): Promise<{ server: Ser
 async function launch(
   options: ServerOptions,
   deadline: number,
-): Promise<{ server: Server } | { words: string }> {
+): Promise<{ server: PostgresServer } | { words: string }> {
   const { folder, cluster, account } = options;
   const port = await freePort();
   const logFile = join(folder, 'server.log');
@@ -128,7 +130,7 @@ function spawnServer(options: ServerOptions, port: number, log: number): ChildPr
 
 /**
  * A shell that waits for the end of this process (the end of its input), then stops the server and removes
- * an ephemeral folder: what a process that was killed can not do itself.
+ * an ephemeral folder: what a process that was killed cannot do itself.
  */
 function guardServer(options: ServerOptions, pid: number): ChildProcess {
   const { account, ephemeral, folder } = options;

@@ -1,19 +1,23 @@
 import { encodeUser } from './encode.ts';
-import type { Answer, Call, Endpoint } from './endpoint.ts';
+import type { EndpointAnswer, EndpointCall, Endpoint } from './endpoint.ts';
 import { faultOf } from './fault-box.ts';
 import { type Fault, parameter } from './faults.ts';
-import { hashOf } from './random.ts';
+import { seedOf } from './random.ts';
 import type { UserUpdate } from './request-schemas.ts';
-import type { Team } from './team.ts';
+import type { PlayedTeam } from './team.ts';
 
 /** The call as the faults let the endpoint see it; `stranger` is another team. */
-export function alterCall(faults: readonly Fault[], call: Call, stranger: () => Team): Call {
+export function alterCall(
+  faults: readonly Fault[],
+  call: EndpointCall,
+  stranger: () => PlayedTeam,
+): EndpointCall {
   const team = faultOf(faults, 'wrong-team') === undefined ? call.team : stranger();
   const shrink = faultOf(faults, 'shrink');
   if (faultOf(faults, 'empty') !== undefined) return { ...call, team, shown: () => false };
   if (shrink === undefined) return { ...call, team };
   const keep = parameter(shrink, 'keep');
-  return { ...call, team, shown: (id) => hashOf(`shrink ${id}`) % 100 < keep };
+  return { ...call, team, shown: (id) => seedOf(`shrink ${id}`) % 100 < keep };
 }
 
 /** The updates that are carried out of those that were asked for. */
@@ -35,10 +39,10 @@ export function alterBody(faults: readonly Fault[], endpoint: Endpoint, body: un
 export function alterAnswer(
   faults: readonly Fault[],
   endpoint: Endpoint,
-  call: Call,
+  call: EndpointCall,
   body: unknown,
-  answer: Answer,
-): Answer {
+  answer: EndpointAnswer,
+): EndpointAnswer {
   if (answer.status !== 200) return answer;
   let altered = answer.body;
   const partial = faultOf(faults, 'partial-answer');

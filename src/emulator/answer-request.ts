@@ -1,17 +1,17 @@
 import { alterAnswer, alterBody, alterCall } from './alter-answer.ts';
 import { authenticate } from './authenticate.ts';
 import { withEmptyObjects } from './empty-objects.ts';
-import { type Answer, type Call, type Endpoint, notFound, refused } from './endpoint.ts';
+import { type EndpointAnswer, type EndpointCall, type Endpoint, notFound, refused } from './endpoint.ts';
 import { faultOf } from './fault-box.ts';
 import { type Fault, type FaultOf, parameter } from './faults.ts';
 import { rehearse } from './late-writes.ts';
 import { playAfter, playBefore } from './play-edits.ts';
 import { preventsEffect, replaceAnswer } from './replace-answer.ts';
 import type { LoggedRequest } from './request-log.ts';
-import type { Team } from './team.ts';
+import type { PlayedTeam } from './team.ts';
 import type { Variants } from './variants.ts';
 import { type Outgoing, type Wire, wireOf } from './wire.ts';
-import type { World } from './world.ts';
+import type { EmulatorWorld } from './world.ts';
 
 /** A request as it came over the wire, and the entry of the log that it has already. */
 export interface Incoming {
@@ -31,27 +31,27 @@ export interface Served {
 
 /** One request on its way: what is known of it, and the faults that it meets. */
 interface Passage {
-  readonly world: World;
+  readonly world: EmulatorWorld;
   readonly incoming: Incoming;
   /** Undefined where the interface has no such path. */
   readonly endpoint: Endpoint | undefined;
   readonly body: unknown;
   /** The team of the credentials, or why there is none. */
-  readonly team: Team | undefined;
+  readonly team: PlayedTeam | undefined;
   readonly unauthorized: string | undefined;
   readonly faults: readonly Fault[];
 }
 
 interface Outcome {
-  readonly answer: Answer;
+  readonly answer: EndpointAnswer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 const unparsable = Symbol('a body that is not JSON');
 
 /** Answers one request; `endpoint` is undefined where the interface has none. */
-export async function serve(
-  world: World,
+export async function answerRequest(
+  world: EmulatorWorld,
   endpoint: Endpoint | undefined,
   incoming: Incoming,
 ): Promise<Served> {
@@ -77,7 +77,7 @@ export async function serve(
 }
 
 /** Reads the credentials and the body, and counts the request at the faults. */
-function enter(world: World, endpoint: Endpoint | undefined, incoming: Incoming): Passage {
+function enter(world: EmulatorWorld, endpoint: Endpoint | undefined, incoming: Incoming): Passage {
   const { logged, text, authorization } = incoming;
   const body = parseBody(text);
   logged.body = body === unparsable ? text : body;
@@ -113,12 +113,12 @@ async function admit(passage: Passage): Promise<Outcome> {
 }
 
 /** Lets the request have its effect, now or (by a fault) later. */
-function perform(passage: Passage, team: Team): Answer {
+function perform(passage: Passage, team: PlayedTeam): EndpointAnswer {
   const { world, incoming, endpoint, faults } = passage;
   if (endpoint === undefined) return notFound('the interface shows no such path');
   if (passage.body === unparsable) return refused('the body is not JSON', endpoint.label);
   const body = bodyFor(endpoint, passage.body, world.variants);
-  const asked: Call = {
+  const asked: EndpointCall = {
     team,
     variants: world.variants,
     clock: world.clock,
@@ -126,7 +126,7 @@ function perform(passage: Passage, team: Team): Answer {
     shown: () => true,
   };
   const call = alterCall(faults, asked, () => world.stranger(team));
-  const write = (): Answer => endpoint.answer(call, alterBody(faults, endpoint, body));
+  const write = (): EndpointAnswer => endpoint.answer(call, alterBody(faults, endpoint, body));
   const late = endpoint.writes ? faultOf(faults, 'late') : undefined;
   const answer = late === undefined ? write() : postpone(passage, late, endpoint, call.team, write);
   return alterAnswer(faults, endpoint, call, body, answer);
@@ -137,9 +137,9 @@ function postpone(
   passage: Passage,
   late: FaultOf<'late'>,
   endpoint: Endpoint,
-  team: Team,
-  write: () => Answer,
-): Answer {
+  team: PlayedTeam,
+  write: () => EndpointAnswer,
+): EndpointAnswer {
   const { world, incoming } = passage;
   const answered = parameter(late, 'answer') === 'ok';
   if (answered && endpoint.path !== '/v1/users/update') return write();
@@ -158,13 +158,13 @@ function bodyFor({ request, bodyRequired }: Endpoint, body: unknown, variants: V
   return withEmptyObjects(request, body);
 }
 
-function limitOf(world: World, team: Team): number {
+function limitOf(world: EmulatorWorld, team: PlayedTeam): number {
   const limit = world.rateLimits.get(team.id);
   return limit?.take(world.clock.now(), team.ratePerMinute, world.variants['rate-window']) ?? 0;
 }
 
 /** The header of a 429; the interface documents none. */
-function retryAfter(world: World, waitMs: number): Record<string, string> {
+function retryAfter(world: EmulatorWorld, waitMs: number): Record<string, string> {
   switch (world.variants['retry-after']) {
     case 'absent':
       return {};

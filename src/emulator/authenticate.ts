@@ -1,11 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { ApiSecret } from './options.ts';
-import type { Team } from './team.ts';
+import type { TeamSecret } from './options.ts';
+import type { PlayedTeam } from './team.ts';
 import type { Variants } from './variants.ts';
 
 /** Either the team that the credentials belong to, or the reason for a 401, in words without a secret. */
 export type Authentication =
-  | { readonly team: Team; readonly credential: string }
+  | { readonly team: PlayedTeam; readonly credential: string }
   | { readonly refused: string };
 
 const lifetimeMs = 5 * 60_000;
@@ -22,7 +22,7 @@ const leewayMs = {
  */
 export function authenticate(
   header: string | undefined,
-  teams: Iterable<Team>,
+  teams: Iterable<PlayedTeam>,
   nowMs: number,
   variants: Variants,
 ): Authentication {
@@ -66,9 +66,9 @@ function ageProblem(iat: unknown, nowMs: number, aheadMs: number): string | unde
 }
 
 function findSecret(
-  teams: Iterable<Team>,
+  teams: Iterable<PlayedTeam>,
   iss: unknown,
-): { readonly team: Team; readonly secret: ApiSecret } | undefined {
+): { readonly team: PlayedTeam; readonly secret: TeamSecret } | undefined {
   for (const team of teams) {
     const secret = team.secrets.find((candidate) => candidate.id === iss);
     if (secret !== undefined) return { team, secret };
@@ -77,7 +77,7 @@ function findSecret(
 }
 
 /** The signing secret is the Secret ID, the two characters `||`, and the Secret Key. */
-function signedWith(secret: ApiSecret, signed: string, signature64: string): boolean {
+function signedWith(secret: TeamSecret, signed: string, signature64: string): boolean {
   const expected = createHmac('sha256', `${secret.id}||${secret.key}`).update(signed).digest('base64url');
   return sameText(expected, signature64);
 }

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { checkFault, parseFaults } from './faults.ts';
 import type { NewUser, TeamControl } from './team-control.ts';
 import { parseVariants } from './variants.ts';
-import type { World } from './world.ts';
+import type { EmulatorWorld } from './world.ts';
 
 /** What the control endpoint needs besides the world. */
 export interface Control {
-  readonly world: World;
+  readonly world: EmulatorWorld;
   readonly teams: readonly TeamControl[];
   /** Asked for as a Bearer token; without one only loopback is answered. */
   readonly token: string | undefined;

@@ -1,15 +1,15 @@
-import { hashOf } from './random.ts';
+import { seedOf } from './random.ts';
 import type { PageRequest } from './request-schemas.ts';
-import type { Team } from './team.ts';
+import type { PlayedTeam } from './team.ts';
 
 const narrowing = ['archived', 'assigned', 'date', 'filter', 'filters', 'id', 'parent_id'] as const;
 
 /** The contacts that a pagination body selects: all, or a share that follows from what narrows them. */
-export function countContacts(team: Team, request: PageRequest): number {
+export function countMatching(team: PlayedTeam, request: PageRequest): number {
   const segment = segmentOf(request);
   const set = team.segments.get(segment);
   if (set !== undefined) return set;
-  return segment === '' ? team.contacts : Math.floor((team.contacts * (hashOf(segment) % 900)) / 1000);
+  return segment === '' ? team.contacts : Math.floor((team.contacts * (seedOf(segment) % 900)) / 1000);
 }
 
 /** What narrows a pagination body, as one text; empty when nothing does. Paging and order count nothing. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { generateTeam } from './generate-team.ts';
-import type { ApiSecret, EmulatorOptions, TeamOptions } from './options.ts';
-import type { Team } from './team.ts';
+import type { TeamSecret, EmulatorOptions, TeamOptions } from './options.ts';
+import type { PlayedTeam } from './team.ts';
 
 const standard = {
   name: 'Harbour Street Clinic',
@@ -16,7 +16,7 @@ const standard = {
 } as const;
 
 /** The teams of the options, the first one first. Throws when two have one id or one secret. */
-export function createTeams(options: EmulatorOptions): readonly Team[] {
+export function createTeams(options: EmulatorOptions): readonly PlayedTeam[] {
   const {
     teamId: firstId = 41,
     name = standard.name,
@@ -49,11 +49,11 @@ export function createTeams(options: EmulatorOptions): readonly Team[] {
 }
 
 /** A team that nobody has credentials for, whose ids are all others than the given team's. */
-export function createStranger(team: Team): Team {
+export function createStranger(team: PlayedTeam): PlayedTeam {
   return generateTeam({ ...standard, teamId: team.id + 500_000, name: 'Another team', users: 20, tags: 20 });
 }
 
-function teamOf(options: TeamOptions & { readonly teamId: number; readonly name: string }): Team {
+function teamOf(options: TeamOptions & { readonly teamId: number; readonly name: string }): PlayedTeam {
   const team = generateTeam({ ...standard, ...options });
   const secrets = options.secrets ?? [secretOf(team.id, options.seed ?? standard.seed)];
   if (secrets.length > 2) throw new Error('A team has at most two API Secrets.');
@@ -63,7 +63,7 @@ function teamOf(options: TeamOptions & { readonly teamId: number; readonly name:
 }
 
 /** The secret of a team for which none was given: the same at each start, so that it can be pasted. */
-function secretOf(teamId: number, seed: number): ApiSecret {
+function secretOf(teamId: number, seed: number): TeamSecret {
   const key = createHash('sha256').update(`emulator ${teamId} ${seed}`).digest('hex').slice(0, 40);
   return { id: `emulated-${teamId}`, key };
 }

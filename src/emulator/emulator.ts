@@ -5,17 +5,17 @@ import { createFaultBox } from './fault-box.ts';
 import type { Fault } from './faults.ts';
 import { createHooks, type Hooks } from './hooks.ts';
 import { createLateWrites } from './late-writes.ts';
-import { createServer, type Server } from './listen.ts';
+import { createServer, type Listener } from './listen.ts';
 import { addOpenApiRoute, openApiPath } from './open-api.ts';
 import type { EmulatorOptions } from './options.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createRequestLog, type LoggedRequest } from './request-log.ts';
 import { addServiceRoutes } from './service-routes.ts';
 import { createStateFile, readTeams } from './state-file.ts';
-import type { Team } from './team.ts';
+import type { PlayedTeam } from './team.ts';
 import { createTeamControl, type TeamControl } from './team-control.ts';
 import { defaultVariants, type Variants } from './variants.ts';
-import type { World } from './world.ts';
+import type { EmulatorWorld } from './world.ts';
 
 /** A service that runs in this process, and everything that a test may do to it. */
 export interface Emulator extends Hooks {
@@ -94,9 +94,9 @@ function withName(address: string, name: string | undefined): string {
   return url.origin;
 }
 
-function createWorld(teams: readonly Team[], options: EmulatorOptions): World {
-  const strangers = new Map<Team, Team>();
-  function stranger(team: Team): Team {
+function createWorld(teams: readonly PlayedTeam[], options: EmulatorOptions): EmulatorWorld {
+  const strangers = new Map<PlayedTeam, PlayedTeam>();
+  function stranger(team: PlayedTeam): PlayedTeam {
     const known = teams.find((other) => other !== team) ?? strangers.get(team) ?? createStranger(team);
     strangers.set(team, known);
     return known;
@@ -115,7 +115,7 @@ function createWorld(teams: readonly Team[], options: EmulatorOptions): World {
 }
 
 function controlOf(
-  world: World,
+  world: EmulatorWorld,
 ): Omit<Emulator, 'url' | 'environment' | 'authority' | 'team' | 'teams' | 'close'> {
   return {
     clock: world.clock,
@@ -134,7 +134,7 @@ function controlOf(
   };
 }
 
-function environmentOf(team: Team, url: string, server: Server): Record<string, string> {
+function environmentOf(team: PlayedTeam, url: string, server: Listener): Record<string, string> {
   const [secret] = team.secrets;
   const { authorityFile } = server;
   return {

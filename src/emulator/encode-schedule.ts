@@ -6,7 +6,7 @@ import type { Variants } from './variants.ts';
 const metaKeys = ['content', 'conversation_id', 'list_id'] as const;
 
 /** interface.md, Scheduled message. The fields of campaigns are those of messages that a campaign made. */
-export function encodeSchedule(schedule: ScheduleRecord, variants: Variants): Row {
+export function showSchedule(schedule: ScheduleRecord, variants: Variants): Row {
   const { request } = schedule;
   const execute = parseMoment(String(request['execute_at']));
   return {

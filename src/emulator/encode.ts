@@ -1,5 +1,5 @@
-import { hashOf } from './random.ts';
-import type { FieldRecord, InboxRecord, SurveyRecord, TagRecord, Team, UserRecord } from './team.ts';
+import { seedOf } from './random.ts';
+import type { FieldRecord, InboxRecord, SurveyRecord, TagRecord, PlayedTeam, UserRecord } from './team.ts';
 import { formatMoment } from './timestamp.ts';
 import type { Variants } from './variants.ts';
 
@@ -21,10 +21,10 @@ function bend(row: Row, id: number, variants: Variants, bending: Bending): Row {
   const { missing, nulls, extra } = bending;
   const bent: Record<string, unknown> = { ...row };
   if (variants['nulls'] === 'some') {
-    for (const key of nulls) if (hashOf(`null:${key}:${id}`) % 3 === 0) bent[key] = null;
+    for (const key of nulls) if (seedOf(`null:${key}:${id}`) % 3 === 0) bent[key] = null;
   }
   if (variants['missing-fields'] === 'some') {
-    for (const key of missing) if (hashOf(`missing:${key}:${id}`) % 3 === 0) delete bent[key];
+    for (const key of missing) if (seedOf(`missing:${key}:${id}`) % 3 === 0) delete bent[key];
   }
   return variants['extra-fields'] === 'some' ? { ...bent, ...extra } : bent;
 }
@@ -34,7 +34,7 @@ function revision(rev: number, op: string | undefined, variants: Variants): Row 
 }
 
 function phoneText(phone: string, id: number, variants: Variants): string {
-  const plus = variants.phones === 'plus' || (variants.phones === 'mixed' && hashOf(`plus:${id}`) % 2 === 0);
+  const plus = variants.phones === 'plus' || (variants.phones === 'mixed' && seedOf(`plus:${id}`) % 2 === 0);
   return plus && phone !== '' ? `+${phone.replace(/^\+/, '')}` : phone;
 }
 
@@ -88,7 +88,7 @@ export function encodeUser(user: UserRecord, teamId: number, variants: Variants)
 }
 
 /** interface.md, Team. Its `role` is the role's name. */
-export function encodeTeam(team: Team, members: readonly UserRecord[], variants: Variants): Row {
+export function encodeTeam(team: PlayedTeam, members: readonly UserRecord[], variants: Variants): Row {
   const row = {
     id: team.id,
     name: team.name,

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { EmulatorClock } from './emulator-clock.ts';
-import type { Team } from './team.ts';
+import type { PlayedTeam } from './team.ts';
 import type { Variants } from './variants.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type EndpointMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** A status and the value that is written as its JSON body. */
-export interface Answer {
+export interface EndpointAnswer {
   readonly status: number;
   readonly body: unknown;
   /** Why it is not a 200, for the request log and for people; never sent. */
@@ -14,8 +14,8 @@ export interface Answer {
 }
 
 /** An authenticated request on its way to an endpoint. */
-export interface Call {
-  readonly team: Team;
+export interface EndpointCall {
+  readonly team: PlayedTeam;
   readonly variants: Variants;
   readonly clock: EmulatorClock;
   /** The integer in the path; NaN where it is something else, or where the path has none. */
@@ -26,7 +26,7 @@ export interface Call {
 
 /** One line of the interface's endpoint table. */
 export interface Endpoint {
-  readonly method: Method;
+  readonly method: EndpointMethod;
   /** As the interface writes it, `/v1/tag/{id}`. */
   readonly path: string;
   readonly summary: string;
@@ -38,23 +38,23 @@ export interface Endpoint {
   readonly response: z.ZodType;
   /** The label of its 400 (interface.md, Errors). */
   readonly label: 'bad_data' | 'error';
-  readonly answer: (call: Call, body: unknown) => Answer;
+  readonly answer: (call: EndpointCall, body: unknown) => EndpointAnswer;
 }
 
-export function ok(body: unknown): Answer {
+export function ok(body: unknown): EndpointAnswer {
   return { status: 200, body };
 }
 
-export function refused(why: string, label: Endpoint['label'] = 'error'): Answer {
+export function refused(why: string, label: Endpoint['label'] = 'error'): EndpointAnswer {
   return { status: 400, body: label, why };
 }
 
-export function notFound(why: string): Answer {
+export function notFound(why: string): EndpointAnswer {
   return { status: 404, body: 'not found', why };
 }
 
 interface Described {
-  readonly method: Method;
+  readonly method: EndpointMethod;
   readonly path: string;
   readonly summary: string;
   readonly response: z.ZodType;
@@ -63,7 +63,10 @@ interface Described {
 }
 
 /** An endpoint that reads no body. */
-export function plainEndpoint(described: Described, answer: (call: Call) => Answer): Endpoint {
+export function plainEndpoint(
+  described: Described,
+  answer: (call: EndpointCall) => EndpointAnswer,
+): Endpoint {
   return { label: 'error', bodyRequired: false, writes: false, ...described, answer };
 }
 
@@ -75,7 +78,7 @@ export function bodyEndpoint<S extends z.ZodType>(
     /** Whether a null says as little as leaving the key out. */
     readonly dropsNulls?: boolean;
   },
-  answer: (call: Call, body: z.infer<S>) => Answer,
+  answer: (call: EndpointCall, body: z.infer<S>) => EndpointAnswer,
 ): Endpoint {
   const { dropsNulls = false, ...rest } = described;
   return {

@@ -1,7 +1,7 @@
 import { generateUsers } from './generate-users.ts';
 import type { TeamOptions } from './options.ts';
 import { createRandom, type Random } from './random.ts';
-import { createTeam, type Team, takeId } from './team.ts';
+import { createTeam, type PlayedTeam, nextId } from './team.ts';
 import { type Moment, momentOf } from './timestamp.ts';
 
 const firstDayMs = Date.UTC(2020, 0, 6);
@@ -30,7 +30,7 @@ const fieldTitles = [
 const surveyTypes = ['nps', 'csat', 'yes_no'] as const;
 
 /** A realistic team, the same for the same options on every machine. */
-export function generateTeam(options: Required<Omit<TeamOptions, 'apiKey' | 'secrets'>>): Team {
+export function generateTeam(options: Required<Omit<TeamOptions, 'apiKey' | 'secrets'>>): PlayedTeam {
   const team = createTeam(options.teamId, options.name);
   // Each kind has its own source, so that more of one leaves the others as they are.
   const source = (kind: number): Random => createRandom(options.seed * 31 + options.teamId * 7 + kind);
@@ -45,11 +45,11 @@ export function generateTeam(options: Required<Omit<TeamOptions, 'apiKey' | 'sec
 }
 
 /** Tags come one by one and in imports, whose rows share one `updated` to the nanosecond. */
-function generateTags(team: Team, count: number, random: Random): void {
+function generateTags(team: PlayedTeam, count: number, random: Random): void {
   let left = 0;
   let together: Moment = momentOf(firstDayMs, 0, true);
   for (let at = 0; at < count; at += 1) {
-    const id = takeId(team);
+    const id = nextId(team);
     if (left === 0) {
       left = random.fraction() < 0.15 ? random.between(2, 40) : 1;
       together = momentOf(random.between(firstDayMs, lastDayMs), id, true);
@@ -66,10 +66,10 @@ function generateTags(team: Team, count: number, random: Random): void {
   }
 }
 
-function generateFields(team: Team, count: number, random: Random): void {
+function generateFields(team: PlayedTeam, count: number, random: Random): void {
   const users = [...team.users.keys()];
   for (let at = 0; at < count; at += 1) {
-    const id = takeId(team);
+    const id = nextId(team);
     const title = fieldTitles[at % fieldTitles.length] ?? 'Field';
     team.fields.set(id, {
       id,
@@ -81,9 +81,9 @@ function generateFields(team: Team, count: number, random: Random): void {
   }
 }
 
-function generateSurveys(team: Team, count: number, random: Random): void {
+function generateSurveys(team: PlayedTeam, count: number, random: Random): void {
   for (let at = 0; at < count; at += 1) {
-    const id = takeId(team);
+    const id = nextId(team);
     const created = random.between(firstDayMs, lastDayMs);
     team.surveys.set(id, {
       id,
@@ -100,10 +100,10 @@ function generateSurveys(team: Team, count: number, random: Random): void {
   }
 }
 
-function generateInboxes(team: Team, count: number, random: Random): void {
+function generateInboxes(team: PlayedTeam, count: number, random: Random): void {
   const users = [...team.users.keys()];
   for (let at = 0; at < count; at += 1) {
-    const id = takeId(team);
+    const id = nextId(team);
     const phone = `1${random.between(200, 989)}555${String(team.id % 100).padStart(2, '0')}${String(at).padStart(2, '0')}`;
     team.inboxes.set(id, {
       id,

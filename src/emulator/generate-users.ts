@@ -1,6 +1,6 @@
 import { nameOf } from './person-names.ts';
 import type { Random } from './random.ts';
-import { putUser, type Team, takeId } from './team.ts';
+import { putUser, type PlayedTeam, nextId } from './team.ts';
 import { momentOf } from './timestamp.ts';
 
 const firstDayMs = Date.UTC(2019, 2, 1);
@@ -17,10 +17,10 @@ export const roleNames: readonly (readonly [id: number, name: string])[] = [
 ];
 
 /** Adds `count` users; the first is the owner. Names, emails and phones of the kinds that teams have. */
-export function generateUsers(team: Team, count: number, random: Random): void {
+export function generateUsers(team: PlayedTeam, count: number, random: Random): void {
   for (const [id, name] of roleNames) team.roles.set(id, name);
   for (let at = 0; at < count; at += 1) {
-    const id = takeId(team);
+    const id = nextId(team);
     const name = nameOf(random, at);
     const created = random.between(firstDayMs, lastDayMs);
     const updated = random.between(created, lastDayMs);
@@ -50,7 +50,7 @@ function roleOf(random: Random): number {
 }
 
 /** Different for each user of a team; a few have capitals, a plus or a long domain. */
-function emailOf(first: string, last: string, team: Team, at: number, random: Random): string {
+function emailOf(first: string, last: string, team: PlayedTeam, at: number, random: Random): string {
   const name = `${asciiOf(first)}.${asciiOf(last)}`.replace(/^\.+|\.+$/g, '') || 'user';
   const drawn = random.fraction();
   const address = `${name}.${team.id}.${at}`;
@@ -72,7 +72,7 @@ function capitalised(text: string): string {
 }
 
 /** E.164 digits without the plus (interface.md, User), different for each user of a team. */
-function phoneOf(team: Team, at: number, random: Random): string {
+function phoneOf(team: PlayedTeam, at: number, random: Random): string {
   const serial = String((team.id * 7_919 + at) % 10_000_000).padStart(7, '0');
   return `${random.pick(['1415', '1212', '4179', '4420', '4930', '8190', '9198', '5411'])}${serial}`;
 }

@@ -1,5 +1,5 @@
-import type { Answer } from './endpoint.ts';
-import { putUser, type Team } from './team.ts';
+import type { EndpointAnswer } from './endpoint.ts';
+import { putUser, type PlayedTeam } from './team.ts';
 
 /** Writes that were taken in, and have their effect later. */
 export interface LateWrites {
@@ -24,7 +24,7 @@ export function createLateWrites(): LateWrites {
 }
 
 /** What the write would answer; the users are as before when this returns. */
-export function rehearse(team: Team, write: () => Answer): Answer {
+export function rehearse(team: PlayedTeam, write: () => EndpointAnswer): EndpointAnswer {
   const before = new Map(team.users);
   const answer = write();
   for (const [id, user] of before) {

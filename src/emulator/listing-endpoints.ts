@@ -1,10 +1,10 @@
 import { contactCount, contactField, survey, tag } from './answer-schemas.ts';
-import { countContacts } from './count-contacts.ts';
+import { countMatching } from './count-contacts.ts';
 import { encodeField, encodeSurvey, encodeTag, type Row } from './encode.ts';
 import {
-  type Answer,
+  type EndpointAnswer,
   bodyEndpoint,
-  type Call,
+  type EndpointCall,
   type Endpoint,
   notFound,
   ok,
@@ -56,7 +56,7 @@ export const listingEndpoints: readonly Endpoint[] = [
       response: contactCount,
     },
     (call, body) => {
-      const count = countContacts(call.team, body);
+      const count = countMatching(call.team, body);
       return ok(call.variants['count-body'] === 'integer' ? count : String(count));
     },
   ),
@@ -91,12 +91,12 @@ const times = {
 };
 
 function answerPage<R extends { readonly id: number }>(
-  call: Call,
+  call: EndpointCall,
   request: PageRequest,
   numbering: 'pages' | 'field-pages' | 'survey-pages',
   listed: Omit<Listed<R>, 'version' | 'shown'>,
   encode: (row: R) => Row,
-): Answer {
+): EndpointAnswer {
   const own = call.variants[numbering];
   const mode: PageMode = own === 'same' ? call.variants.pages : own;
   const { version } = call.team;

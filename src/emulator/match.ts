@@ -1,4 +1,4 @@
-import { hashOf } from './random.ts';
+import { seedOf } from './random.ts';
 import type { LoggedRequest } from './request-log.ts';
 
 /** Which requests are meant: those that fit, from the `at`-th of them on, `times` of them. */
@@ -25,7 +25,7 @@ export function createTrigger(match: Match): Trigger {
   return (request) => {
     if (!fits(match, request)) return false;
     seen += 1;
-    return seen >= at && seen <= last && hashOf(`lot ${request.path} ${seen}`) % 100 < percent;
+    return seen >= at && seen <= last && seedOf(`lot ${request.path} ${seen}`) % 100 < percent;
   };
 }
 

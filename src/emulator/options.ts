@@ -2,7 +2,7 @@ import type { Fault } from './faults.ts';
 import type { Variants } from './variants.ts';
 
 /** An API Secret (interface.md, Authentication). */
-export interface ApiSecret {
+export interface TeamSecret {
   readonly id: string;
   readonly key: string;
 }
@@ -20,7 +20,7 @@ export interface TeamOptions {
   /** The number of contacts; the interface shows no way to see one of them. */
   readonly contacts?: number;
   /** At most two. */
-  readonly secrets?: readonly ApiSecret[];
+  readonly secrets?: readonly TeamSecret[];
   /** The legacy team API key; `undefined`: the team has none. */
   readonly apiKey?: string | undefined;
   /** Requests a minute; 0: no limit. */

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EmulatorClock } from './emulator-clock.ts';
 import { type Fault, type FaultOf, parameter } from './faults.ts';
-import type { Team } from './team.ts';
+import type { PlayedTeam } from './team.ts';
 import { createTeamControl, type TeamControl } from './team-control.ts';
-import type { UserEdit } from './update-user.ts';
+import type { UserChange } from './update-user.ts';
 
 /** What happens before the request is looked at: the wait, the clock, edits of the web app, drift. */
 export async function playBefore(
   faults: readonly Fault[],
-  team: Team | undefined,
+  team: PlayedTeam | undefined,
   path: string,
   clock: EmulatorClock,
 ): Promise<void> {
@@ -22,13 +22,13 @@ export async function playBefore(
 }
 
 /** What happens once the request has had its effect. */
-export function playAfter(faults: readonly Fault[], team: Team, clock: EmulatorClock): void {
+export function playAfter(faults: readonly Fault[], team: PlayedTeam, clock: EmulatorClock): void {
   for (const fault of faults) {
     if (fault.kind === 'edit' && parameter(fault, 'when') === 'after') edit(fault, team, clock);
   }
 }
 
-function edit(fault: FaultOf<'edit'>, team: Team, clock: EmulatorClock): void {
+function edit(fault: FaultOf<'edit'>, team: PlayedTeam, clock: EmulatorClock): void {
   const control = createTeamControl(team, clock, {});
   const meant = parameter(fault, 'user');
   const user = team.users.get(meant) ?? control.users()[meant - 1];
@@ -36,7 +36,7 @@ function edit(fault: FaultOf<'edit'>, team: Team, clock: EmulatorClock): void {
   const field = parameter(fault, 'field');
   const value = parameter(fault, 'value');
   const blank = value === '' ? null : value;
-  const edits: Readonly<Record<string, UserEdit>> = {
+  const edits: Readonly<Record<string, UserChange>> = {
     first: { first: value },
     last: { last: value },
     email: { email: blank },

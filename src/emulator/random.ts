@@ -28,7 +28,7 @@ export function createRandom(seed: number): Random {
 }
 
 /** A whole number from 0 to 2^32 − 1 that depends on the text alone (FNV-1a). */
-export function hashOf(text: string): number {
+export function seedOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) {
     hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -18,7 +18,7 @@ export interface Listed<R> {
 export type PageMode = Variants['pages'];
 
 /** One page, or the reason for a 400. */
-export type Page<R> = { readonly rows: readonly R[] } | { readonly refused: string };
+export type ShownPage<R> = { readonly rows: readonly R[] } | { readonly refused: string };
 
 type Timed = 'created' | 'updated';
 
@@ -28,7 +28,7 @@ export function readPage<R extends { readonly id: number }>(
   request: PageRequest,
   mode: PageMode,
   variants: Variants,
-): Page<R> {
+): ShownPage<R> {
   const limit = pageLimit(request.limit ?? 0, variants);
   if (limit === undefined) return { refused: 'limit is above the cap' };
   const by = orderBy(request.order ?? '', variants);

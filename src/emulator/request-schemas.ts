@@ -33,7 +33,7 @@ export const userFilter = z.looseObject({
   phone: z.array(z.string().nullable()).nullish().describe('E.164 without the plus sign.'),
   email: z.array(z.string().nullable()).nullish(),
 });
-export type UserFilter = z.infer<typeof userFilter>;
+export type UserFilterBody = z.infer<typeof userFilter>;
 
 export const userUpdate = z
   .looseObject({
@@ -104,4 +104,4 @@ export const scheduleRequest = z.looseObject({
   targets: z.array(z.string()).optional(),
   user_id: z.int().optional(),
 });
-export type ScheduleRequest = z.infer<typeof scheduleRequest>;
+export type ScheduleBody = z.infer<typeof scheduleRequest>;

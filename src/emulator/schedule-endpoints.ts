@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { cancelled, scheduledMessage, writeResult } from './answer-schemas.ts';
-import { encodeSchedule } from './encode-schedule.ts';
+import { showSchedule } from './encode-schedule.ts';
 import {
-  type Answer,
+  type EndpointAnswer,
   bodyEndpoint,
-  type Call,
+  type EndpointCall,
   type Endpoint,
   notFound,
   ok,
   plainEndpoint,
   refused,
 } from './endpoint.ts';
-import { type ScheduleRequest, scheduleRequest } from './request-schemas.ts';
+import { type ScheduleBody, scheduleRequest } from './request-schemas.ts';
 import { scheduleProblem } from './schedule-rules.ts';
-import { type ScheduleRecord, takeId } from './team.ts';
+import { type ScheduleRecord, nextId } from './team.ts';
 import { momentOf, parseMoment } from './timestamp.ts';
 import { laterThan } from './update-user.ts';
 
@@ -36,7 +36,7 @@ export const scheduleEndpoints: readonly Endpoint[] = [
       summary: 'One scheduled message.',
       response: scheduledMessage,
     },
-    (call) => withSchedule(call, (schedule) => ok(encodeSchedule(schedule, call.variants))),
+    (call) => withSchedule(call, (schedule) => ok(showSchedule(schedule, call.variants))),
   ),
   bodyEndpoint(
     {
@@ -67,14 +67,17 @@ export const scheduleEndpoints: readonly Endpoint[] = [
   ),
 ];
 
-function withSchedule(call: Call, answer: (schedule: ScheduleRecord) => Answer): Answer {
+function withSchedule(
+  call: EndpointCall,
+  answer: (schedule: ScheduleRecord) => EndpointAnswer,
+): EndpointAnswer {
   if (Number.isNaN(call.id)) return refused('the id is not an integer');
   const schedule = call.team.schedules.get(call.id);
   return schedule === undefined ? notFound(`no schedule ${call.id}`) : answer(schedule);
 }
 
 /** A `local_id` that was sent before makes no second message. */
-function createSchedule(call: Call, request: ScheduleRequest): Answer {
+function createSchedule(call: EndpointCall, request: ScheduleBody): EndpointAnswer {
   const { team, variants, clock } = call;
   const problem = scheduleProblem(request, call);
   if (problem !== undefined) return refused(problem);
@@ -84,7 +87,7 @@ function createSchedule(call: Call, request: ScheduleRequest): Answer {
       ? undefined
       : [...team.schedules.values()].find((there) => there.request['local_id'] === localId);
   if (same !== undefined) return ok(created(same, call));
-  const id = takeId(team);
+  const id = nextId(team);
   const now = momentOf(clock.now(), id);
   const schedule = { id, uuid: randomUUID(), rev: 1, op: 'create', created: now, updated: now, request };
   team.schedules.set(id, schedule);
@@ -92,12 +95,16 @@ function createSchedule(call: Call, request: ScheduleRequest): Answer {
   return ok(created(schedule, call));
 }
 
-function created(schedule: ScheduleRecord, call: Call): object {
+function created(schedule: ScheduleRecord, call: EndpointCall): object {
   const { id, rev, uuid } = schedule;
   return call.variants['schedule-answer'] === 'id-only' ? { id } : { id, rev, uuid };
 }
 
-function replaceSchedule(call: Call, schedule: ScheduleRecord, request: ScheduleRequest): Answer {
+function replaceSchedule(
+  call: EndpointCall,
+  schedule: ScheduleRecord,
+  request: ScheduleBody,
+): EndpointAnswer {
   if (isSent(call, schedule)) return refused('it has been sent');
   const problem = scheduleProblem(request, call);
   if (problem !== undefined) return refused(problem);
@@ -108,7 +115,7 @@ function replaceSchedule(call: Call, schedule: ScheduleRecord, request: Schedule
   return ok({ id: schedule.id, rev, uuid: schedule.uuid });
 }
 
-function isSent(call: Call, schedule: ScheduleRecord): boolean {
+function isSent(call: EndpointCall, schedule: ScheduleRecord): boolean {
   const at = parseMoment(String(schedule.request['execute_at']));
   return at !== undefined && at.ms <= call.clock.now();
 }

@@ -1,11 +1,11 @@
-import type { Call } from './endpoint.ts';
-import type { ScheduleRequest } from './request-schemas.ts';
+import type { EndpointCall } from './endpoint.ts';
+import type { ScheduleBody } from './request-schemas.ts';
 import { parseMoment } from './timestamp.ts';
 
 const quarterHourMs = 15 * 60_000;
 
 /** What a ScheduleRequest lacks, or undefined when it may be stored. */
-export function scheduleProblem(request: ScheduleRequest, call: Call): string | undefined {
+export function scheduleProblem(request: ScheduleBody, call: EndpointCall): string | undefined {
   const { inbox_id: inboxId, execute_at: executeAt, content } = request;
   if (inboxId === undefined) return 'inbox_id is missing';
   if (!call.team.inboxes.has(inboxId)) return `no inbox ${inboxId}`;
@@ -21,7 +21,7 @@ export function scheduleProblem(request: ScheduleRequest, call: Call): string | 
   return undefined;
 }
 
-function targetFamilies(request: ScheduleRequest): readonly string[] {
+function targetFamilies(request: ScheduleBody): readonly string[] {
   return [
     ...(request.phone_number ? ['phone_number'] : []),
     ...(request.conversation_id ? ['conversation_id'] : []),

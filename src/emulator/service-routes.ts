@@ -4,9 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints.ts';
 import type { LoggedRequest } from './request-log.ts';
-import { serve } from './answer-request.ts';
+import { answerRequest } from './answer-request.ts';
 import { send } from './wire.ts';
-import type { World } from './world.ts';
+import type { EmulatorWorld } from './world.ts';
 
 /**
  * Puts the interface's endpoints on a Fastify server. `GET /v1/users/get` reads a JSON body, so GET is
@@ -16,7 +16,7 @@ import type { World } from './world.ts';
  */
 export function addServiceRoutes(
   app: FastifyInstance,
-  world: World,
+  world: EmulatorWorld,
   isBeside: (url: string) => boolean,
 ): void {
   const entries = new WeakMap<FastifyRequest, LoggedRequest>();
@@ -39,7 +39,7 @@ export function addServiceRoutes(
     const { id } = (request.params ?? {}) as { readonly id?: string };
     const text = typeof request.body === 'string' ? request.body : '';
     const { authorization } = request.headers;
-    const { outgoing, wire } = await serve(world, endpoint, { logged, authorization, text, id });
+    const { outgoing, wire } = await answerRequest(world, endpoint, { logged, authorization, text, id });
     const whole = wire.kind === 'whole' || wire.kind === 'drip' || wire.kind === 'padded';
     logged.status = whole ? outgoing.status : undefined;
     return send(reply, outgoing, wire, () => reset(request));
@@ -64,7 +64,7 @@ export function addServiceRoutes(
   });
 }
 
-function logArrival(world: World, request: FastifyRequest, requestId: string): LoggedRequest {
+function logArrival(world: EmulatorWorld, request: FastifyRequest, requestId: string): LoggedRequest {
   const [path = '', query = ''] = request.url.split('?', 2);
   return world.log.add({
     requestId,

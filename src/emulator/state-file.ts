@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { createTeam, putUser, type Team, type UserRecord } from './team.ts';
+import { createTeam, putUser, type PlayedTeam, type UserRecord } from './team.ts';
 
 /** Keeps the teams in a file. */
 export interface StateFile {
@@ -17,7 +17,7 @@ const rowKeys = ['tags', 'fields', 'surveys', 'inboxes', 'schedules'] as const;
  * The teams that the file holds, or undefined when there is none yet. Throws an Error in words when the
  * file is something else.
  */
-export function readTeams(path: string): readonly Team[] | undefined {
+export function readTeams(path: string): readonly PlayedTeam[] | undefined {
   if (!existsSync(path)) return undefined;
   const stored = JSON.parse(readFileSync(path, 'utf8')) as {
     readonly format?: string;
@@ -29,7 +29,7 @@ export function readTeams(path: string): readonly Team[] | undefined {
 }
 
 /** Saves now, and from then on every second in which something changed; the file is never half written. */
-export function createStateFile(path: string, teams: readonly Team[]): StateFile {
+export function createStateFile(path: string, teams: readonly PlayedTeam[]): StateFile {
   let saved = -1;
   function save(): void {
     const version = teams.reduce((sum, team) => sum + team.version, 0);
@@ -62,15 +62,17 @@ type Plain =
   | 'version'
   | 'apiKey'
   | 'secrets';
-type Rows = { readonly [Key in RowKey]: readonly (Team[Key] extends Map<number, infer R> ? R : never)[] };
-type StoredTeam = Pick<Team, Plain | 'conversationsRead'> &
+type Rows = {
+  readonly [Key in RowKey]: readonly (PlayedTeam[Key] extends Map<number, infer R> ? R : never)[];
+};
+type StoredTeam = Pick<PlayedTeam, Plain | 'conversationsRead'> &
   Rows & {
     readonly users: readonly UserRecord[];
     readonly roles: readonly (readonly [number, string])[];
     readonly segments: readonly (readonly [string, number])[];
   };
 
-function store(team: Team): StoredTeam {
+function store(team: PlayedTeam): StoredTeam {
   const { usersByEmail: _emails, usersByPhone: _phones, ...kept } = team;
   return {
     ...kept,
@@ -85,7 +87,7 @@ function store(team: Team): StoredTeam {
   };
 }
 
-function restore(stored: StoredTeam): Team {
+function restore(stored: StoredTeam): PlayedTeam {
   const team = createTeam(stored.id, stored.name);
   for (const [id, name] of stored.roles) team.roles.set(id, name);
   for (const [segment, count] of stored.segments) team.segments.set(segment, count);

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { tag, writeResult } from './answer-schemas.ts';
 import { encodeTag } from './encode.ts';
 import {
-  type Answer,
+  type EndpointAnswer,
   bodyEndpoint,
-  type Call,
+  type EndpointCall,
   type Endpoint,
   notFound,
   ok,
@@ -12,7 +12,7 @@ import {
   refused,
 } from './endpoint.ts';
 import { newTag } from './request-schemas.ts';
-import { takeId } from './team.ts';
+import { nextId } from './team.ts';
 import { momentOf } from './timestamp.ts';
 
 export const tagEndpoints: readonly Endpoint[] = [
@@ -35,13 +35,13 @@ export const tagEndpoints: readonly Endpoint[] = [
   }),
 ];
 
-function createTag(call: Call, name: string): Answer {
+function createTag(call: EndpointCall, name: string): EndpointAnswer {
   const { team, variants, clock } = call;
   const same = [...team.tags.values()].find((there) => there.tag === name);
   if (same !== undefined && variants['same-tag'] === 'existing') {
     return ok({ id: same.id, rev: same.rev, uuid: randomUUID() });
   }
-  const id = takeId(team);
+  const id = nextId(team);
   const now = momentOf(clock.now(), id);
   team.tags.set(id, { id, tag: name, color: '#808080', rev: 1, created: now, updated: now });
   team.version += 1;

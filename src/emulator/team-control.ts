@@ -1,6 +1,6 @@
 import { segmentOf } from './count-contacts.ts';
 import type { EmulatorClock } from './emulator-clock.ts';
-import type { ApiSecret } from './options.ts';
+import type { TeamSecret } from './options.ts';
 import type { PageRequest } from './request-schemas.ts';
 import {
   dropUser,
@@ -10,15 +10,15 @@ import {
   type ScheduleRecord,
   type SurveyRecord,
   type TagRecord,
-  type Team,
-  takeId,
+  type PlayedTeam,
+  nextId,
   type UserRecord,
 } from './team.ts';
 import { momentOf } from './timestamp.ts';
-import { laterThan, type UserEdit, writeUser } from './update-user.ts';
+import { laterThan, type UserChange, writeUser } from './update-user.ts';
 
 /** A new user; what is left out is empty, and both listings show the user. */
-export type NewUser = Partial<Pick<UserRecord, 'id' | 'listed' | 'answered'>> & UserEdit;
+export type NewUser = Partial<Pick<UserRecord, 'id' | 'listed' | 'answered'>> & UserChange;
 
 /** One team from the inside: what is there, exactly, and edits as if "by someone in the web app". */
 export interface TeamControl {
@@ -35,7 +35,7 @@ export interface TeamControl {
   /** Throws when there is none. */
   user(id: number): UserRecord;
   addUser(user: NewUser): UserRecord;
-  editUser(id: number, edit: UserEdit): UserRecord;
+  editUser(id: number, edit: UserChange): UserRecord;
   /** Takes the user out of one of the two listings, or back in, without touching anything else. */
   showUser(id: number, where: Partial<Pick<UserRecord, 'listed' | 'answered'>>): UserRecord;
   removeUser(id: number): void;
@@ -56,7 +56,7 @@ export interface TeamControl {
   /** Sets the count of all contacts, or of those that a pagination body selects. */
   setContacts(count: number, body?: PageRequest): void;
   /** Throws when there are two already (interface.md, Rotation). */
-  addSecret(secret: ApiSecret): void;
+  addSecret(secret: TeamSecret): void;
   revokeSecret(id: string): void;
   setApiKey(apiKey: string | undefined): void;
   /** Requests a minute; 0: no limit. */
@@ -64,7 +64,7 @@ export interface TeamControl {
 }
 
 export function createTeamControl(
-  team: Team,
+  team: PlayedTeam,
   clock: EmulatorClock,
   environment: Readonly<Record<string, string>>,
 ): TeamControl {
@@ -96,13 +96,13 @@ export function createTeamControl(
 }
 
 function userControl(
-  team: Team,
+  team: PlayedTeam,
   clock: EmulatorClock,
 ): Pick<TeamControl, 'user' | 'addUser' | 'editUser' | 'showUser' | 'removeUser'> {
   return {
     user: (id) => present(team.users, id),
     addUser: (given) => {
-      const id = given.id ?? takeId(team);
+      const id = given.id ?? nextId(team);
       const now = momentOf(clock.now(), id);
       const times = { created: now, updated: now, userCreated: now, userUpdated: now };
       const blank = {
@@ -131,13 +131,13 @@ function userControl(
 }
 
 function tagControl(
-  team: Team,
+  team: PlayedTeam,
   clock: EmulatorClock,
 ): Pick<TeamControl, 'tags' | 'addTag' | 'editTag' | 'removeTag'> {
   return {
     tags: () => sortedById(team.tags),
     addTag: (tag, color = '#808080') => {
-      const id = takeId(team);
+      const id = nextId(team);
       const now = momentOf(clock.now(), id);
       return put(team, team.tags, { id, tag, color, rev: 1, created: now, updated: now });
     },
@@ -150,11 +150,13 @@ function tagControl(
   };
 }
 
-function fieldControl(team: Team): Pick<TeamControl, 'fields' | 'addField' | 'editField' | 'removeField'> {
+function fieldControl(
+  team: PlayedTeam,
+): Pick<TeamControl, 'fields' | 'addField' | 'editField' | 'removeField'> {
   return {
     fields: () => sortedById(team.fields),
     addField: (title) =>
-      put(team, team.fields, { id: takeId(team), title, uid: team.id, op: 'create', rev: 1 }),
+      put(team, team.fields, { id: nextId(team), title, uid: team.id, op: 'create', rev: 1 }),
     editField: (id, title) => {
       const field = present(team.fields, id);
       return put(team, team.fields, { ...field, title, op: 'update', rev: field.rev + 1 });
@@ -164,7 +166,7 @@ function fieldControl(team: Team): Pick<TeamControl, 'fields' | 'addField' | 'ed
 }
 
 function accessControl(
-  team: Team,
+  team: PlayedTeam,
 ): Pick<TeamControl, 'addSecret' | 'revokeSecret' | 'setApiKey' | 'setRate'> {
   return {
     addSecret: (secret) => {
@@ -199,13 +201,13 @@ function present<R>(rows: ReadonlyMap<number, R>, id: number): R {
   return row;
 }
 
-function put<R extends { readonly id: number }>(team: Team, rows: Map<number, R>, row: R): R {
+function put<R extends { readonly id: number }>(team: PlayedTeam, rows: Map<number, R>, row: R): R {
   rows.set(row.id, row);
   team.version += 1;
   return row;
 }
 
-function drop<R>(team: Team, rows: Map<number, R>, id: number): void {
+function drop<R>(team: PlayedTeam, rows: Map<number, R>, id: number): void {
   present(rows, id);
   rows.delete(id);
   team.version += 1;

@@ -1,4 +1,4 @@
-import type { ApiSecret } from './options.ts';
+import type { TeamSecret } from './options.ts';
 import type { Moment } from './timestamp.ts';
 
 /** A user as the service keeps it: both halves of the name, of which a read shows the joined form alone. */
@@ -66,7 +66,7 @@ export interface ScheduleRecord {
 }
 
 /** All that the service knows of one team, as plain values. */
-export interface Team {
+export interface PlayedTeam {
   readonly id: number;
   name: string;
   listSize: number;
@@ -85,7 +85,7 @@ export interface Team {
   contacts: number;
   /** Counts that were set for one pagination body, keyed by `segmentOf`. */
   readonly segments: Map<string, number>;
-  readonly secrets: ApiSecret[];
+  readonly secrets: TeamSecret[];
   apiKey: string | undefined;
   ratePerMinute: number;
   /** The id that the next row of any kind gets. */
@@ -94,7 +94,7 @@ export interface Team {
   version: number;
 }
 
-export function createTeam(id: number, name: string): Team {
+export function createTeam(id: number, name: string): PlayedTeam {
   return {
     id,
     name,
@@ -120,7 +120,7 @@ export function createTeam(id: number, name: string): Team {
 }
 
 /** Stores the user, new or changed, and keeps the look-ups by email and phone right. */
-export function putUser(team: Team, user: UserRecord): void {
+export function putUser(team: PlayedTeam, user: UserRecord): void {
   const before = team.users.get(user.id);
   if (before !== undefined) forgetKeys(team, before);
   team.users.set(user.id, user);
@@ -129,7 +129,7 @@ export function putUser(team: Team, user: UserRecord): void {
   team.version += 1;
 }
 
-export function dropUser(team: Team, id: number): boolean {
+export function dropUser(team: PlayedTeam, id: number): boolean {
   const before = team.users.get(id);
   if (before === undefined) return false;
   forgetKeys(team, before);
@@ -143,13 +143,13 @@ export function emailKey(email: string): string {
   return email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-export function takeId(team: Team): number {
+export function nextId(team: PlayedTeam): number {
   const id = team.nextId;
   team.nextId += 1;
   return id;
 }
 
-function forgetKeys(team: Team, user: UserRecord): void {
+function forgetKeys(team: PlayedTeam, user: UserRecord): void {
   if (user.email !== null) team.usersByEmail.get(emailKey(user.email))?.delete(user.id);
   if (user.phone !== null) team.usersByPhone.get(user.phone)?.delete(user.id);
 }

@@ -1,4 +1,4 @@
-import { hashOf } from './random.ts';
+import { seedOf } from './random.ts';
 
 /** How many digits stand after the seconds; `mixed` leaves trailing zeros out, so 0 to 9 of them. */
 export type FractionDigits = '0' | '3' | '6' | '9' | 'mixed';
@@ -14,7 +14,7 @@ export interface Moment {
  * row has its own digits below them; rows that were changed together (`shared`) have the same.
  */
 export function momentOf(ms: number, id: number, shared = false): Moment {
-  return { ms, nanos: shared ? hashOf(String(ms)) % 1_000_000 : hashOf(`${ms}:${id}`) % 1_000_000 };
+  return { ms, nanos: shared ? seedOf(String(ms)) % 1_000_000 : seedOf(`${ms}:${id}`) % 1_000_000 };
 }
 
 /** RFC 3339 in UTC with `Z`, cut (not rounded) to the digits. */

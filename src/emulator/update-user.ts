@@ -1,18 +1,18 @@
 import type { EmulatorClock } from './emulator-clock.ts';
 import type { UserUpdate } from './request-schemas.ts';
-import { putUser, type Team, type UserRecord } from './team.ts';
+import { putUser, type PlayedTeam, type UserRecord } from './team.ts';
 import { type Moment, momentOf } from './timestamp.ts';
 import type { Variants } from './variants.ts';
 
 /** What an edit sets; the halves of the name are independent here, as they are in the web app. */
-export type UserEdit = Partial<Pick<UserRecord, 'first' | 'last' | 'email' | 'phone' | 'roleId'>>;
+export type UserChange = Partial<Pick<UserRecord, 'first' | 'last' | 'email' | 'phone' | 'roleId'>>;
 
 /** The edit that an UpdateUser asks for, as the service stores it, or the reason for a 400. */
 export function editOf(
   update: UserUpdate,
-  team: Team,
+  team: PlayedTeam,
   variants: Variants,
-): { readonly edit: UserEdit } | { readonly refused: string } {
+): { readonly edit: UserChange } | { readonly refused: string } {
   const { email, phone, role_id: roleId } = update;
   if (email !== undefined && variants['email-writes'] === 'checked' && !/^$|^[^\s@]+@[^\s@]+$/.test(email)) {
     return { refused: `user ${update.id}: not an email` };
@@ -34,7 +34,7 @@ export function editOf(
 }
 
 /** interface.md, note 2: first_name and last_name are linked; one sent alone overwrites the other. */
-function nameEdit(update: UserUpdate, variants: Variants): UserEdit {
+function nameEdit(update: UserUpdate, variants: Variants): UserChange {
   const { first_name: first, last_name: last } = update;
   if (first !== undefined || last !== undefined) {
     return { first: storedName(first ?? '', variants), last: storedName(last ?? '', variants) };
@@ -60,9 +60,9 @@ function storedPhone(phone: string, variants: Variants): string | null {
 
 /** Writes the edit and moves `updated_at`, always on, so that each write is seen. */
 export function writeUser(
-  team: Team,
+  team: PlayedTeam,
   user: UserRecord,
-  edit: UserEdit,
+  edit: UserChange,
   clock: EmulatorClock,
   moves = true,
 ): UserRecord {

@@ -1,7 +1,14 @@
 import { memberships } from './answer-schemas.ts';
 import { encodeUser } from './encode.ts';
-import { type Answer, bodyEndpoint, type Call, type Endpoint, ok, refused } from './endpoint.ts';
-import { type UserFilter, type UserUpdate, userFilter, userUpdates } from './request-schemas.ts';
+import {
+  type EndpointAnswer,
+  bodyEndpoint,
+  type EndpointCall,
+  type Endpoint,
+  ok,
+  refused,
+} from './endpoint.ts';
+import { type UserFilterBody, type UserUpdate, userFilter, userUpdates } from './request-schemas.ts';
 import { emailKey, type UserRecord } from './team.ts';
 import { editOf, writeUser } from './update-user.ts';
 
@@ -29,7 +36,7 @@ export const userEndpoints: readonly Endpoint[] = [
   ),
 ];
 
-function getUsers(call: Call, filter: UserFilter): Answer {
+function getUsers(call: EndpointCall, filter: UserFilterBody): EndpointAnswer {
   const { team, variants } = call;
   const emails = filter.email ?? [];
   const phones = filter.phone ?? [];
@@ -49,7 +56,7 @@ function getUsers(call: Call, filter: UserFilter): Answer {
   );
 }
 
-function getUnfilteredUsers(call: Call): Answer {
+function getUnfilteredUsers(call: EndpointCall): EndpointAnswer {
   const played = call.variants['unfiltered-users'];
   if (played === 'refuse') return refused('a filter is needed');
   if (played === 'none') return answerUsers(call, []);
@@ -57,7 +64,7 @@ function getUnfilteredUsers(call: Call): Answer {
   return answerUsers(call, played === 'all' ? all : all.slice(0, played));
 }
 
-function answerUsers(call: Call, users: readonly (UserRecord | undefined)[]): Answer {
+function answerUsers(call: EndpointCall, users: readonly (UserRecord | undefined)[]): EndpointAnswer {
   const { team, variants, shown } = call;
   const answered = users.filter((user) => user?.answered === true && shown(user.id));
   return ok({
@@ -65,7 +72,7 @@ function answerUsers(call: Call, users: readonly (UserRecord | undefined)[]): An
   });
 }
 
-function updateUsers(call: Call, updates: readonly UserUpdate[]): Answer {
+function updateUsers(call: EndpointCall, updates: readonly UserUpdate[]): EndpointAnswer {
   const { team, variants } = call;
   const edits = updates.map((update) => ({ id: update.id, ...checkUpdate(update, call) }));
   const bad = edits.findIndex((edit) => 'refused' in edit);
@@ -83,7 +90,10 @@ function updateUsers(call: Call, updates: readonly UserUpdate[]): Answer {
   return ok({ memberships: users.map((user) => encodeUser(user, team.id, variants)) });
 }
 
-function checkUpdate(update: UserUpdate, call: Call): ReturnType<typeof editOf> | { readonly skipped: true } {
+function checkUpdate(
+  update: UserUpdate,
+  call: EndpointCall,
+): ReturnType<typeof editOf> | { readonly skipped: true } {
   if (call.team.users.has(update.id)) return editOf(update, call.team, call.variants);
   return call.variants['unknown-user'] === 'skip' ? { skipped: true } : { refused: `no user ${update.id}` };
 }

@@ -4,12 +4,12 @@ import type { HookRunner } from './hooks.ts';
 import type { LateWrites } from './late-writes.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { RequestLog } from './request-log.ts';
-import type { Team } from './team.ts';
+import type { PlayedTeam } from './team.ts';
 import type { Variants } from './variants.ts';
 
 /** Everything that the serving side works on. */
-export interface World {
-  readonly teams: readonly Team[];
+export interface EmulatorWorld {
+  readonly teams: readonly PlayedTeam[];
   readonly rateLimits: ReadonlyMap<number, RateLimit>;
   readonly clock: EmulatorClock;
   readonly log: RequestLog;
@@ -17,6 +17,6 @@ export interface World {
   readonly faults: FaultBox;
   readonly late: LateWrites;
   /** Another team than this one, for answers that are not the caller's. */
-  readonly stranger: (team: Team) => Team;
+  readonly stranger: (team: PlayedTeam) => PlayedTeam;
   variants: Variants;
 }

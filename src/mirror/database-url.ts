@@ -133,7 +133,7 @@ function hostIn({ hostname }: URL): string | undefined {
   try {
     return decodeURIComponent(hostname) || undefined;
   } catch {
-    return refuse('DATABASE_URL has a host that can not be read.', form);
+    return refuse('DATABASE_URL has a host that cannot be read.', form);
   }
 }
 

@@ -1,13 +1,13 @@
 /** When each group of each team is to be done, and how it stands: `sync.due`, by the database's clock. */
 import { type Kysely, sql } from 'kysely';
-import type { RunGroup, RunOutcome, Standing } from '../model/run-group.ts';
+import type { RunGroup, RunOutcome, GroupStatus } from '../model/run-group.ts';
 import type { Database } from './database.ts';
 
 /** A group of a team with its schedule. */
 export interface Planned {
   readonly team: string;
   readonly group: RunGroup;
-  /** The schedule as text: when it changes, the next time is found anew. */
+  /** The schedule as text: when it changes, the next time is found again. */
   readonly schedule: string;
   /** Ms from now to the next time of the schedule. */
   readonly delayMs: number;
@@ -27,7 +27,11 @@ export interface DueGroup {
  * Makes these groups known. One that is new is due at once, and so is every one with `now`; one whose
  * schedule has changed follows the new one.
  */
-export async function makeKnown<T>(db: Database<T>, all: readonly Planned[], now: boolean): Promise<void> {
+export async function registerGroups<T>(
+  db: Database<T>,
+  all: readonly Planned[],
+  now: boolean,
+): Promise<void> {
   const make = sql`
     insert into sync.due as d (team, run_group, schedule, due_at)
     select p.team, p."group", p.schedule, clock_timestamp()
@@ -70,7 +74,11 @@ export interface NextTime extends DueGroup {
 }
 
 /** Sets the next times of groups, unless somebody has set another one since the run took them up. */
-export async function postpone<T>(db: Database<T>, team: string, next: readonly NextTime[]): Promise<void> {
+export async function setNextTime<T>(
+  db: Database<T>,
+  team: string,
+  next: readonly NextTime[],
+): Promise<void> {
   const set = sql`
     update sync.due d set due_at = clock_timestamp() + n."delayMs" * interval '1 ms'
     from jsonb_to_recordset(${JSON.stringify(next)}::jsonb) n ("group" text, "dueAt" text, "delayMs" float8)
@@ -82,7 +90,7 @@ export async function postpone<T>(db: Database<T>, team: string, next: readonly 
  * Somebody says that the users of this team may have changed: they are due soon, within reason. A run that
  * is under way may have read them before that: then they are due once more after it.
  */
-export async function hasten<T>(
+export async function runSooner<T>(
   db: Database<T>,
   team: string,
   { debounceMs, everyMs }: { readonly debounceMs: number; readonly everyMs: number },
@@ -101,8 +109,8 @@ export async function hasten<T>(
 export async function readStandings<T>(
   db: Kysely<T>,
   teams: readonly string[],
-): Promise<readonly Standing[]> {
-  const { rows } = await sql<Standing>`
+): Promise<readonly GroupStatus[]> {
+  const { rows } = await sql<GroupStatus>`
     select team, run_group as "group", extract(epoch from clock_timestamp() - since)::float8 * 1000 as "knownForMs",
       started_at as "startedAt", outcome, failures, complete_at as "completeAt",
       extract(epoch from clock_timestamp() - complete_at)::float8 * 1000 as "completeForMs"
@@ -182,7 +190,7 @@ export async function readFreshEdits<T>(
   return rows;
 }
 
-/** Keeps what a push sets out with, so that edits that can not be sent do not ask for one again and again. */
+/** Keeps what a push sets out with, so that edits that cannot be sent do not ask for one again and again. */
 export async function noteEdits<T>(db: Database<T>, team: string, mark: string): Promise<void> {
   const note = sql`
     insert into sync.due (team, run_group, mark) values (${team}, 'edits', ${mark})

@@ -1,6 +1,6 @@
 /** Finds users by what a person knows of them. */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { UserName } from '../model/user-query.ts';
+import type { UserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
 
 /** One user who answers to it, with enough to tell them from another. */
@@ -20,7 +20,7 @@ export interface FoundUser {
 export async function findUsers<T>(
   db: Kysely<T>,
   teamId: Id,
-  { id, email, phone, name }: UserName,
+  { id, email, phone, name }: UserQuery,
 ): Promise<readonly FoundUser[]> {
   const { rows } = await sql<FoundUser>`
     with asked as (

@@ -240,7 +240,7 @@ async function extend<T>(
 }
 
 /** What is done in one transaction, by a caller that knows nothing of the database. */
-export type Work<R> = (tx: Transaction<unknown>) => Promise<R>;
+export type LeasedWork<R> = (tx: Transaction<unknown>) => Promise<R>;
 
 /**
  * One transaction under a lease of its own, for which it waits: no run is under way meanwhile.
@@ -249,7 +249,7 @@ export type Work<R> = (tx: Transaction<unknown>) => Promise<R>;
 export async function underLease<R>(
   db: Database<unknown>,
   { team, lease: options }: { readonly team: string; readonly lease: LeaseOptions },
-  work: Work<R>,
+  work: LeasedWork<R>,
 ): Promise<R> {
   const lease = await takeLease(db, team, options);
   try {

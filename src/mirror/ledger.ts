@@ -1,10 +1,10 @@
 /** Reads of the ledger: every field moved, in either direction. */
 import { type Kysely, sql } from 'kysely';
-import type { Outcome } from '../model/change.ts';
+import type { PushOutcome } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 
-export const changeKinds = ['adopt', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget'] as const;
-export type ChangeKind = (typeof changeKinds)[number];
+export const ledgerKinds = ['adopt', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget'] as const;
+export type ChangeKind = (typeof ledgerKinds)[number];
 
 /** Columns of `mirror.users` as the ledger names them. */
 export const changeFields = ['name', 'email', 'phone', 'role_id'] as const;
@@ -16,7 +16,7 @@ export interface LedgerFilter {
   readonly runId: bigint | null;
   readonly field: ChangeField | null;
   readonly kind: ChangeKind | null;
-  readonly outcome: Outcome | null;
+  readonly outcome: PushOutcome | null;
   /** What was written down or closed since: a moment, or seconds before now by the database's clock. */
   readonly since: { readonly moment: string } | { readonly seconds: number } | null;
   /** Rows at most: the newest. */
@@ -37,7 +37,7 @@ export interface LedgerRow {
   readonly old_value: unknown;
   /** Of a hold, the service's value. */
   readonly new_value: unknown;
-  readonly outcome: Outcome | null;
+  readonly outcome: PushOutcome | null;
   readonly request_id: string | null;
   readonly opened_at: Date;
   readonly closed_at: Date | null;

@@ -264,7 +264,7 @@ export async function writeApproval<T>(
   );
 }
 
-/** Fields that the users have again are asked about anew when many lack them once more. */
+/** Fields that the users have again are asked about again when many lack them once more. */
 export async function endAccepted<T>(
   tx: Transaction<T>,
   { teamId }: Pick<RunOf, 'teamId'>,

@@ -37,7 +37,7 @@ export function thisProcess(): ProcessIdentity {
   };
 }
 
-/** Only for a process of this host. A zombie has ended; a process id that was given anew is another process. */
+/** Only for a process of this host. A zombie has ended; a process id that was given again is another process. */
 export function isRunning({ pid, process: started }: Omit<ProcessIdentity, 'host'>): boolean {
   try {
     process.kill(Number(pid), 0);

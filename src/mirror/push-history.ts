@@ -1,6 +1,6 @@
 /** What the ledger teaches about pushing: what had no effect, and whom nobody answered for. */
 import { type Kysely, sql } from 'kysely';
-import type { Intent, Tries } from '../model/change.ts';
+import type { Intent, PushTries } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Field } from '../model/user.ts';
@@ -15,7 +15,7 @@ export async function countIneffective<T>(
   db: Kysely<T>,
   teamId: Id,
   intents: readonly Intent[],
-): Promise<ReadonlyMap<Id, Tries>> {
+): Promise<ReadonlyMap<Id, PushTries>> {
   const asked = intents.map(({ userId, changeId, sent }) => ({
     id: userId,
     change_id: changeId,

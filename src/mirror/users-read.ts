@@ -153,7 +153,7 @@ const userJoins = (teamId: Id) => sql`
   ) h on true`;
 
 /**
- * One user as the statement below stages it; an empty text of the service counts as none, and so does what can not
+ * One user as the statement below stages it; an empty text of the service counts as none, and so does what cannot
  * be read: whoever has such a field is never equal everywhere.
  */
 function stage(user: ServiceUser, role: string | undefined) {

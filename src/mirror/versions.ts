@@ -3,7 +3,7 @@
  * deployments count a login as a change, or show another version in every answer.
  */
 import { type RawBuilder, sql, type Transaction } from 'kysely';
-import type { IntentResult, Outcome } from '../model/change.ts';
+import type { IntentResult, PushOutcome } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalValue, type Field, fields, saidOf, says, type UserValues } from '../model/user.ts';
 
@@ -32,7 +32,7 @@ export const isEditedSince = sql`coalesce(
  * it ever did, so somebody may have taken it back.
  */
 export function isInDoubt({ intent: { sent }, outcomes, seen }: IntentResult): boolean {
-  const doubts: readonly (Outcome | undefined)[] = ['unanswered', 'unknown', 'missing'];
+  const doubts: readonly (PushOutcome | undefined)[] = ['unanswered', 'unknown', 'missing'];
   const shows = (field: Field) =>
     seen !== null && says(saidOf(field, seen), canonicalValue(field, sent as UserValues));
   return (

@@ -57,7 +57,7 @@ export interface Hold {
  * What is to become of one user as a whole. The table stands in `reconcile/merge/user-case.ts`.
  * `missing`: in no listing, not yet proven gone.
  */
-export type Presence =
+export type UserCase =
   | 'adopt'
   | 'return'
   | 'merge'
@@ -88,7 +88,7 @@ export interface UserDetails {
 /** What one run makes of one user; nothing in it has been done yet. */
 export interface UserPlan {
   readonly id: Id;
-  readonly presence: Presence;
+  readonly presence: UserCase;
   readonly moves: readonly Move[];
   readonly holds: readonly Hold[];
   /** Fields whose hold has ended. */
@@ -116,7 +116,7 @@ export interface UserWrite {
 }
 
 /** What became of one field of a push. */
-export type Outcome =
+export type PushOutcome =
   /** The service shows what was sent. */
   | 'confirmed'
   /** The service still shows the old value. */
@@ -134,7 +134,7 @@ export type Outcome =
   /** Nobody knows. */
   | 'unknown';
 
-export type FieldOutcomes = Readonly<Partial<Record<Field, Outcome>>>;
+export type FieldOutcomes = Readonly<Partial<Record<Field, PushOutcome>>>;
 
 /**
  * What an update without a name does to the name on this deployment, as far as it was seen. `suspect`: one user lost
@@ -177,7 +177,7 @@ export interface IntentResult {
 }
 
 /** Earlier tries to no effect, by field. */
-export type Tries = Readonly<Partial<Record<Field, number>>>;
+export type PushTries = Readonly<Partial<Record<Field, number>>>;
 
 /** What the versions tell by which the service counts the changes of a user. The table stands in `overtaken.ts`. */
 export interface Versions {

@@ -2,7 +2,7 @@
  * Whether the mirror is as new as its schedule promises. Only complete runs count: one that failed, was
  * partial or refused, never began, or had no database to begin in leaves the age as it was.
  */
-import { type ScheduledGroup, type Standing, scheduledGroups } from './run-group.ts';
+import { type ScheduledGroup, type GroupStatus, scheduledGroups } from './run-group.ts';
 
 /** Longest time between two runs of each group, by team: the teams and groups that are judged. */
 export type Intervals = ReadonlyMap<string, Readonly<Partial<Record<ScheduledGroup, number>>>>;
@@ -40,7 +40,7 @@ const patience = 3;
  * no schedule and are not judged.
  */
 export function judgeFreshness(
-  standings: readonly Standing[],
+  standings: readonly GroupStatus[],
   intervals: Intervals,
   upForMs: number,
 ): readonly TeamFreshness[] {
@@ -61,7 +61,7 @@ const futureMs = 60_000;
 
 function judgeGroup(
   group: ScheduledGroup,
-  standing: Standing | undefined,
+  standing: GroupStatus | undefined,
   limitMs: number,
   upForMs: number,
 ): GroupFreshness {
@@ -73,7 +73,7 @@ function judgeGroup(
 }
 
 /** What was read a while ago, as it stands now if nothing has happened since. */
-export function ageStandings(standings: readonly Standing[], byMs: number): readonly Standing[] {
+export function ageStandings(standings: readonly GroupStatus[], byMs: number): readonly GroupStatus[] {
   return standings.map((standing) => ({
     ...standing,
     knownForMs: standing.knownForMs + byMs,
@@ -82,7 +82,7 @@ export function ageStandings(standings: readonly Standing[], byMs: number): read
 }
 
 /**
- * Whether the process is doing its job, for a watchdog that would start it anew. It is not when every team is
+ * Whether the process is doing its job, for a watchdog that would start it again. It is not when every team is
  * stale and has been so for as long as this process had time to mend it. A mirror that was stale at the start
  * gets that time first, or the watchdog would end each process before its first run; and one team that can
  * not be reconciled does not cost the others their daemon.

@@ -12,7 +12,7 @@ export type ScheduledGroup = (typeof scheduledGroups)[number];
 export type RunOutcome = 'complete' | 'partial' | 'failed' | 'refused';
 
 /** How a group of one team stands, by the database's clock. */
-export interface Standing {
+export interface GroupStatus {
   readonly team: string;
   readonly group: RunGroup;
   /** Ms since the group was first to be done. */

@@ -3,8 +3,8 @@ import { canonicalEmail, canonicalPhone } from './canonical.ts';
 import { type Id, maxId } from './id.ts';
 import { canonicalName } from './name.ts';
 
-/** The ways in which a text can be understood, in canonical form; `null` where it can not. */
-export interface UserName {
+/** The ways in which a text can be understood, in canonical form; `null` where it cannot. */
+export interface UserQuery {
   readonly id: Id | null;
   readonly email: string | null;
   /** Digits. */
@@ -13,8 +13,8 @@ export interface UserName {
 }
 
 /** Digits alone may be an id or a phone number; with a plus sign or spaces in between, only a number. */
-export function readUserName(text: string): UserName {
-  const nothing: UserName = { id: null, email: null, phone: null, name: null };
+export function readUserQuery(text: string): UserQuery {
+  const nothing: UserQuery = { id: null, email: null, phone: null, name: null };
   const trimmed = text.trim();
   if (/^\S+@\S+$/.test(trimmed)) return { ...nothing, email: canonicalEmail(trimmed) };
   if (/^\d+$/.test(trimmed)) {

@@ -14,7 +14,7 @@ export type Field = keyof UserValues;
 
 export const fields: readonly Field[] = ['name', 'email', 'phone', 'roleId'];
 
-/** What stood where a value belongs and can not be read as one, as a short piece of JSON. */
+/** What stood where a value belongs and cannot be read as one, as a short piece of JSON. */
 export interface Unreadable {
   readonly unreadable: string;
 }

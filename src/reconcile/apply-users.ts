@@ -4,12 +4,12 @@ import type { Id } from '../model/id.ts';
 import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './absence.ts';
 import type { Until } from './guard/field-limits.ts';
 import { chunks } from './chunks.ts';
-import type { Findings } from './run-notes.ts';
+import type { RunNotes } from './run-notes.ts';
 import type { GuardVerdict } from './guard/guard.ts';
-import type { Places, UsersPlan } from './plan-users.ts';
+import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
 
-export interface WritablePlaces extends Places {
+export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
 }
 
@@ -21,7 +21,7 @@ const usersPerTransaction = 5000;
  * @returns the users who wait
  */
 export async function applyPulls(
-  { mirror, findings }: WritablePlaces,
+  { mirror, notes }: WritingContext,
   plans: readonly UserPlan[],
 ): Promise<ReadonlySet<Id>> {
   const todo = plans.filter(
@@ -37,71 +37,67 @@ export async function applyPulls(
   for (const chunk of chunks(todo, usersPerTransaction)) {
     for (const id of await mirror.applyUsers(chunk)) deferred.add(id);
     done += chunk.length;
-    findings.event({ kind: 'progress', step: 'users', done, total: todo.length });
+    notes.event({ kind: 'progress', step: 'users', done, total: todo.length });
   }
   const forgotten = plans.filter(({ presence }) => presence === 'forget').map(({ id }) => id);
   if (forgotten.length > 0) await mirror.forgetUsers(forgotten);
-  findings.count('deferred', deferred.size);
-  if (deferred.size > 0)
-    findings.partial(`${deferred.size} users were being edited and wait for the next run`);
+  notes.count('deferred', deferred.size);
+  if (deferred.size > 0) notes.partial(`${deferred.size} users were being edited and wait for the next run`);
   countPlans(
     plans.filter(({ id }) => !deferred.has(id)),
-    findings,
+    notes,
   );
   return deferred;
 }
 
-export function countPlans(plans: readonly UserPlan[], findings: Findings): void {
+export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
   for (const { presence, moves, holds, role } of plans) {
-    if (presence === 'adopt') findings.count('adopted');
-    if (presence === 'return') findings.count('returned');
-    findings.count(
-      'pulled',
-      moves.filter(({ kind }) => kind === 'pull').length + (role === undefined ? 0 : 1),
-    );
-    findings.count('settled', moves.filter(({ kind }) => kind === 'settle').length);
-    findings.count('held', holds.length);
+    if (presence === 'adopt') notes.count('adopted');
+    if (presence === 'return') notes.count('returned');
+    notes.count('pulled', moves.filter(({ kind }) => kind === 'pull').length + (role === undefined ? 0 : 1));
+    notes.count('settled', moves.filter(({ kind }) => kind === 'settle').length);
+    notes.count('held', holds.length);
   }
 }
 
 /** Says which demotions are left out of this run, and until when. */
-export function notePostponed(postponed: GuardVerdict['postponed'], findings: Findings): void {
+export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNotes): void {
   const waiting = (until: Until) =>
     postponed
       .values()
       .filter((one) => one === until)
       .toArray().length;
   const [next, whole] = [waiting('next'), waiting('whole')];
-  findings.count('postponed', next);
+  notes.count('postponed', next);
   if (next > 0)
-    findings.warn(
+    notes.warn(
       `${next} demotions wait for the next run: without a promotion of this one, which may fail, no administrator would be left`,
     );
   if (whole > 0)
-    findings.warn(
+    notes.warn(
       `${whole} demotions wait for a run that reads all users: no administrator would be left among those who were looked up`,
     );
 }
 
 /** Users are gone whom the team does not list, and whom no lookup answers: all of them have to be taken. */
 export async function applyUserAbsences(
-  places: WritablePlaces,
+  places: WritingContext,
   plan: UsersPlan,
   settings: AbsenceSettings,
   scope: Scope,
 ): Promise<void> {
-  const { mirror, findings } = places;
+  const { mirror, notes } = places;
   if (plan.roster.rejected.length > 0) return;
   const population = await mirror.countPresentUsers();
   const grounds = { ...(await mirror.readAbsenceGrounds('users')), scopeNow: scopeOf('users', scope) };
   const absent = plan.absent.filter(({ id }) => !plan.roster.unproven.has(id));
   const unproven = plan.absent.length - absent.length;
   if (unproven > 0)
-    findings.warn(
+    notes.warn(
       `${unproven} users are missing, and are not called gone: the service does not take one of their addresses`,
     );
   const { due, withheld, scopeIsUsual } = judgeAbsences('users', { absent, population }, settings, grounds);
-  if (withheld !== null) findings.partial(sayWithheld('users', withheld));
+  if (withheld !== null) notes.partial(sayWithheld('users', withheld));
   const missing = absent.map(({ id }) => id);
   const decision = {
     missing,
@@ -114,7 +110,7 @@ export async function applyUserAbsences(
   };
   const held = await mirror.applyAbsences('users', decision);
   const gone = due.length - held.length;
-  findings.count('missing', missing.length - gone);
-  findings.count('gone', gone);
-  if (held.length > 0) findings.partial(`${held.length} users who left were being edited and wait`);
+  notes.count('missing', missing.length - gone);
+  notes.count('gone', gone);
+  if (held.length > 0) notes.partial(`${held.length} users who left were being edited and wait`);
 }

@@ -15,7 +15,7 @@ import { MusterdError } from '../errors.ts';
 import type { WithheldAbsence } from '../model/absence.ts';
 import type { Team } from '../model/team.ts';
 import { absenceHash, type Scope, scopeOf } from './absence.ts';
-import type { WritablePlaces } from './apply-users.ts';
+import type { WritingContext } from './apply-users.ts';
 import type { MirrorPort } from './ports.ts';
 
 /** A team of one or two is replaced all the time. */
@@ -54,7 +54,7 @@ export function sayReplaced({ reason, hash, ids }: WithheldAbsence): string {
 
 /** @returns whether too few of the people whom the service lists are the mirror's, and nobody has agreed to that yet */
 export async function stopReplaced(
-  { mirror, findings }: Pick<WritablePlaces, 'mirror' | 'findings'>,
+  { mirror, notes }: Pick<WritingContext, 'mirror' | 'notes'>,
   team: Team,
   scope: Scope,
 ): Promise<boolean> {
@@ -62,7 +62,7 @@ export async function stopReplaced(
   if (replaced === null) return false;
   const isNews = await mirror.applyWithheld('users', replaced, scopeOf('users', scope));
   const { hash, ids } = replaced;
-  findings.refuse({
+  notes.refuse({
     hash,
     reasons: [sayReplaced(replaced)],
     users: ids.length,

@@ -8,23 +8,23 @@ import type { UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
-import { type Findings, warnOfStale } from './run-notes.ts';
+import { type RunNotes, warnOfStale } from './run-notes.ts';
 import { isPush } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import { planUser } from './merge/plan-user.ts';
-import { judge, type Places, type UsersPlan } from './plan-users.ts';
+import { reviewPlans, type RunContext, type UsersPlan } from './plan-users.ts';
 import type { Policy } from './merge/policy.ts';
 import type { MirrorPort } from './ports.ts';
 import { noteRefused } from './read/roster.ts';
-import { createSight, type Sight } from './read/lookup.ts';
+import { createUserLookup, type UserLookup } from './read/lookup.ts';
 import { tellOfUnread } from './unread.ts';
 
 /** Looks users up by every address that is known of them. */
-async function find(sight: Sight, mirror: MirrorPort, ids: readonly Id[]): Promise<void> {
-  const unseen = ids.filter((id) => !sight.users.has(id));
+async function find(lookup: UserLookup, mirror: MirrorPort, ids: readonly Id[]): Promise<void> {
+  const unseen = ids.filter((id) => !lookup.users.has(id));
   if (unseen.length === 0) return;
   const addresses = await mirror.readAddresses(unseen);
-  await sight.find(unseen, {
+  await lookup.find(unseen, {
     emails: addresses.flatMap(({ emails }) => emails),
     phones: addresses.flatMap(({ phones }) => phones),
   });
@@ -60,47 +60,47 @@ export function concernedBy(
 
 /** Looks up everybody else on whom a brake depends: who has an address that is to be pushed, who is in charge. */
 async function lookAround(
-  sight: Sight,
+  lookup: UserLookup,
   mirror: MirrorPort,
   plans: readonly UserPlan[],
   adminRoleIds: readonly Id[],
 ): Promise<void> {
   const pushes = plans.filter(isPush);
   if (pushes.length === 0) return;
-  await sight.askAll({
+  await lookup.askAll({
     emails: pushes.map(({ patch }) => patch.email ?? null),
     phones: pushes.map(({ patch }) => patch.phone ?? null),
   });
-  await find(sight, mirror, concernedBy(pushes, await mirror.readPresentUsers(), adminRoleIds));
+  await find(lookup, mirror, concernedBy(pushes, await mirror.readPresentUsers(), adminRoleIds));
 }
 
 /** What this look at the service says of itself: a claim that all edits were seen to is not made lightly. */
-function noteSight(
-  { users, rejected, refusedLookups }: Sight,
+function noteLookup(
+  { users, rejected, refusedLookups }: UserLookup,
   edited: readonly EditedUser[],
-  findings: Findings,
+  notes: RunNotes,
 ) {
-  findings.count('users_read', users.size);
-  if (rejected.length > 0) findings.partial(`users: ${rejected.length} rows could not be taken`);
-  noteRefused(refusedLookups, findings);
+  notes.count('users_read', users.size);
+  if (rejected.length > 0) notes.partial(`users: ${rejected.length} rows could not be taken`);
+  noteRefused(refusedLookups, notes);
   const unanswered = edited.filter(({ id }) => !users.has(id));
   const lost = unanswered.filter(({ resolved }) => resolved).length;
-  if (lost > 0) findings.partial(`${lost} edited users are not answered for any more: their edits wait`);
+  if (lost > 0) notes.partial(`${lost} edited users are not answered for any more: their edits wait`);
   const unknown = unanswered.length - lost;
-  if (unknown > 0) findings.warn(`${unknown} edited users are answered by no lookup: their edits wait`);
+  if (unknown > 0) notes.warn(`${unknown} edited users are answered by no lookup: their edits wait`);
 }
 
 export async function planEdited(
-  { service, mirror, findings }: Places,
+  { service, mirror, notes }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<UsersPlan> {
-  findings.event({ kind: 'step', step: 'edits' });
+  notes.event({ kind: 'step', step: 'edits' });
   const edited = await mirror.readEditedUsers();
   const ids = edited.map(({ id }) => id);
-  const sight = createSight(service, team.id);
-  await find(sight, mirror, ids);
-  const shown = ids.flatMap((id) => sight.users.get(id) ?? []);
+  const lookup = createUserLookup(service, team.id);
+  await find(lookup, mirror, ids);
+  const shown = ids.flatMap((id) => lookup.users.get(id) ?? []);
   const members = new Map(team.members.map((member) => [member.id, member]));
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
@@ -108,18 +108,18 @@ export async function planEdited(
   const states = await mirror.readDifferingUsers(shown, roles);
   const plans = states.map((state) => planUser(state, members.get(state.id), settings.policy));
   const stale = states.filter((state) => state.stale === true).map(({ id }) => id);
-  warnOfStale(findings, stale.length);
+  warnOfStale(notes, stale.length);
   const population = await mirror.countPresentUsers();
   const { maxDrift } = settings.guard;
-  await tellOfUnread(mirror, states, { population, maxDrift }, findings);
-  await lookAround(sight, mirror, plans, settings.guard.adminRoleIds);
-  noteSight(sight, edited, findings);
-  const { users, rejected, refusedLookups } = sight;
+  await tellOfUnread(mirror, states, { population, maxDrift }, notes);
+  await lookAround(lookup, mirror, plans, settings.guard.adminRoleIds);
+  noteLookup(lookup, edited, notes);
+  const { users, rejected, refusedLookups } = lookup;
   const wanted = new Set(ids);
   const others = users.values().filter(({ id }) => !wanted.has(id));
   const around = await mirror.readDifferingUsers([...others], roles);
   const view = { states: [...states, ...around], plans, users, isWhole: false, members, population };
-  const verdict = await judge(mirror, view, settings.guard);
+  const verdict = await reviewPlans(mirror, view, settings.guard);
   const roster = { users, members, rejected, unresolved: [], unproven: new Set<Id>(), refusedLookups };
   return { roster, roles, plans: verdict.plans, absent: [], stale, movedAlone: 0, verdict };
 }

@@ -3,7 +3,7 @@ import type { AbsentRow } from '../model/absence.ts';
 import type { UserPlan, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
-import { type Findings, warnOfStale } from './run-notes.ts';
+import { type RunNotes, warnOfStale } from './run-notes.ts';
 import { type GuardVerdict, type GuardView, guard, isPush } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import { countMovedAlone, tellNothing } from './merge/overtaken.ts';
@@ -13,10 +13,10 @@ import type { MirrorPort, ServicePort } from './ports.ts';
 import { type Roster, readRoster } from './read/roster.ts';
 import { tellOfUnread } from './unread.ts';
 
-export interface Places {
+export interface RunContext {
   readonly service: ServicePort;
   readonly mirror: MirrorPort;
-  readonly findings: Findings;
+  readonly notes: RunNotes;
   readonly monotonicMs: () => number;
 }
 
@@ -36,30 +36,30 @@ export interface UsersPlan {
 }
 
 /** What the roster as a whole says of this pass. */
-export function noteRoster({ users, members, rejected, unresolved }: Roster, findings: Findings): void {
-  findings.count('users_read', users.size);
-  findings.count('users_unresolved', unresolved.length);
-  if (rejected.length > 0) findings.partial(`users: ${rejected.length} rows could not be taken`);
+export function noteRoster({ users, members, rejected, unresolved }: Roster, notes: RunNotes): void {
+  notes.count('users_read', users.size);
+  notes.count('users_unresolved', unresolved.length);
+  if (rejected.length > 0) notes.partial(`users: ${rejected.length} rows could not be taken`);
   const unlisted = [...users.keys()].filter((id) => !members.has(id)).length;
   if (members.size === 0 && unlisted > 0)
-    findings.partial(`users: the team lists nobody, and ${unlisted} users answer`);
-  else if (unlisted > 0) findings.warn(`${unlisted} users answer whom the team does not list`);
+    notes.partial(`users: the team lists nobody, and ${unlisted} users answer`);
+  else if (unlisted > 0) notes.warn(`${unlisted} users answer whom the team does not list`);
   if (unresolved.length > 0) {
-    findings.warn(
+    notes.warn(
       `${unresolved.length} members are answered by no lookup; add addresses with "musterd lookups add" or in mirror.user_lookups`,
     );
   }
 }
 
 export async function planUsers(
-  { service, mirror, findings }: Places,
+  { service, mirror, notes }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<UsersPlan> {
-  findings.event({ kind: 'step', step: 'users' });
-  const roster = await readRoster(service, mirror, team, findings);
+  notes.event({ kind: 'step', step: 'users' });
+  const roster = await readRoster(service, mirror, team, notes);
   const { users, members, unresolved } = roster;
-  noteRoster(roster, findings);
+  noteRoster(roster, notes);
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
@@ -73,17 +73,17 @@ export async function planUsers(
     planUser(state, members.get(state.id), settings.policy),
   );
   const { maxDrift } = settings.guard;
-  await tellOfUnread(mirror, differing, { population: users.size, maxDrift }, findings);
+  await tellOfUnread(mirror, differing, { population: users.size, maxDrift }, notes);
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
-  warnOfStale(findings, stale.length);
+  warnOfStale(notes, stale.length);
   const population = await mirror.countPresentUsers();
-  const plans = keepResolved(planned, states, population, findings);
+  const plans = keepResolved(planned, states, population, notes);
   const missing = new Set(plans.filter(({ presence }) => presence === 'missing').map(({ id }) => id));
   const absent = unseen
     .filter(({ id }) => missing.has(id))
     .map(({ id, missingForMs }) => ({ id, missingForMs }));
   const view = { states, plans, users, isWhole: true, members, population };
-  const verdict = await judge(mirror, view, settings.guard);
+  const verdict = await reviewPlans(mirror, view, settings.guard);
   return { roster, roles, plans: verdict.plans, absent, stale, movedAlone, verdict };
 }
 
@@ -96,7 +96,7 @@ function judgedBy(states: readonly UserState[], movedAlone: number, shown: numbe
 }
 
 /** What the guard says of these plans. */
-export async function judge(
+export async function reviewPlans(
   mirror: MirrorPort,
   view: Omit<GuardView, 'history' | 'present' | 'open'>,
   settings: GuardSettings,
@@ -119,14 +119,14 @@ export function keepResolved(
   plans: readonly UserPlan[],
   states: readonly UserState[],
   population: number,
-  findings: Findings,
+  notes: RunNotes,
 ): readonly UserPlan[] {
   const resolved = new Set(states.filter(({ mirror }) => mirror?.resolved === true).map(({ id }) => id));
   const lost = new Set(
     plans.filter(({ id, presence }) => presence === 'unresolved' && resolved.has(id)).map(({ id }) => id),
   );
   if (lost.size <= Math.max(3, population * 0.1)) return plans;
-  findings.partial(`users: no lookup answers any more for ${lost.size} of ${population} users`);
+  notes.partial(`users: no lookup answers any more for ${lost.size} of ${population} users`);
   return plans.map((plan) => {
     if (!lost.has(plan.id)) return plan;
     const { role: _, ...rest } = plan;

@@ -8,7 +8,7 @@ import type {
   RefreshResult,
   WithheldAbsence,
 } from '../model/absence.ts';
-import type { Intent, IntentResult, NameSafety, Tries, UserPlan, UserState } from '../model/change.ts';
+import type { Intent, IntentResult, NameSafety, PushTries, UserPlan, UserState } from '../model/change.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
@@ -128,7 +128,7 @@ export interface MirrorWriter {
   /** Answers the users whose row was locked; their intent stays open. */
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
   /** How often these very values were pushed before to no effect, by user and field. */
-  countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, Tries>>;
+  countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, PushTries>>;
   applyTags(rows: readonly Tag[]): Promise<RefreshResult>;
   applyContactFields(rows: readonly ContactField[]): Promise<RefreshResult>;
   applyContactCounts(counts: readonly ContactCount[]): Promise<void>;

@@ -21,14 +21,14 @@ import {
   applyUserAbsences,
   countPlans,
   notePostponed,
-  type WritablePlaces,
+  type WritingContext,
 } from './apply-users.ts';
-import type { Findings } from './run-notes.ts';
+import type { RunNotes } from './run-notes.ts';
 import { isPush } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import { judgeOverlap, stopReplaced } from './overlap.ts';
 import { planEdited } from './plan-edited.ts';
-import { type Places, planUsers, type UsersPlan } from './plan-users.ts';
+import { type RunContext, planUsers, type UsersPlan } from './plan-users.ts';
 import { hashOf } from './guard/planned-push.ts';
 import type { Policy } from './merge/policy.ts';
 import { pushEdits, settleIntents } from './push/push.ts';
@@ -59,12 +59,12 @@ export interface ListingsPlan {
 }
 
 /** A part of the run that the others do not need: an answer that never came makes the run partial, not void. */
-async function attempt(findings: Findings, part: string, work: () => Promise<void>): Promise<void> {
+async function attempt(notes: RunNotes, part: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'credentials') throw error;
-    findings.partial(`${part}: ${error.message}`);
+    notes.partial(`${part}: ${error.message}`);
   }
 }
 
@@ -75,7 +75,7 @@ export interface PushCost {
 }
 
 async function costOf(
-  mirror: Places['mirror'],
+  mirror: RunContext['mirror'],
   { plans, verdict, roster }: UsersPlan,
   { batchSize }: ReconcileSettings['push'],
 ): Promise<PushCost> {
@@ -96,37 +96,34 @@ export interface Planned {
 }
 
 /** What would be done to the users and the listings. Reads only. */
-export async function plan(places: Places, team: Team, settings: ReconcileSettings): Promise<Planned> {
-  const { findings, mirror } = places;
+export async function plan(places: RunContext, team: Team, settings: ReconcileSettings): Promise<Planned> {
+  const { notes, mirror } = places;
   const replaced = await judgeOverlap(mirror, team, settings.scope);
   const users = await planUsers(places, team, settings);
-  countPlans(users.plans, findings);
-  notePostponed(users.verdict.postponed, findings);
+  countPlans(users.plans, notes);
+  notePostponed(users.verdict.postponed, notes);
   const { service } = places;
   const listings: ListingsPlan[] = [];
   const add = (resource: string, { added, changed, absent }: Awaited<ReturnType<typeof planRefresh>>) => {
     listings.push({ resource, added, changed, absent: absent.length });
   };
-  await attempt(findings, 'tags', async () =>
-    add('tags', await planRefresh(listedTags(service, mirror), mirror, settings, findings)),
+  await attempt(notes, 'tags', async () =>
+    add('tags', await planRefresh(listedTags(service, mirror), mirror, settings, notes)),
   );
-  await attempt(findings, 'contact_fields', async () =>
-    add(
-      'contact_fields',
-      await planRefresh(listedContactFields(service, mirror), mirror, settings, findings),
-    ),
+  await attempt(notes, 'contact_fields', async () =>
+    add('contact_fields', await planRefresh(listedContactFields(service, mirror), mirror, settings, notes)),
   );
   return { replaced, users, listings, cost: await costOf(mirror, users, settings.push) };
 }
 
 /** Whatever is reconciled with the users of a team, or with those who were edited. @returns whether the guard stopped the run */
 async function reconcileUsers(
-  places: WritablePlaces,
+  places: WritingContext,
   team: Team,
   settings: ReconcileSettings,
   who: 'everybody' | 'edited',
 ): Promise<boolean> {
-  const { mirror, findings } = places;
+  const { mirror, notes } = places;
   const members = new Map(team.members.map((member) => [member.id, member]));
   const pushSettings = { ...settings.push, policy: settings.policy };
   const push = {
@@ -146,7 +143,7 @@ async function reconcileUsers(
   const plan = refused.length === 0 ? null : { hash, reasons: refused, pushes: waiting, lacking };
   await mirror.applyRefusedPlan({ plan, isNews, kept, drifting });
   if (plan !== null)
-    findings.refuse({
+    notes.refuse({
       hash: waiting.length === 0 && lacking.length === 0 ? null : hash,
       reasons: refused,
       users: waiting.length,
@@ -155,7 +152,7 @@ async function reconcileUsers(
       what: 'pushes',
     });
   if (stopped) return true;
-  notePostponed(users.verdict.postponed, findings);
+  notePostponed(users.verdict.postponed, notes);
   await mirror.applyTeam(team);
   if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
@@ -169,42 +166,42 @@ async function reconcileUsers(
 }
 
 async function refreshListings(
-  { service, mirror, findings }: WritablePlaces,
+  { service, mirror, notes }: WritingContext,
   settings: ReconcileSettings,
 ): Promise<void> {
-  await attempt(findings, 'tags', () =>
-    refresh(listedTags(service, mirror), (rows) => mirror.applyTags(rows), mirror, settings, findings),
+  await attempt(notes, 'tags', () =>
+    refresh(listedTags(service, mirror), (rows) => mirror.applyTags(rows), mirror, settings, notes),
   );
-  await attempt(findings, 'contact_fields', () =>
+  await attempt(notes, 'contact_fields', () =>
     refresh(
       listedContactFields(service, mirror),
       (rows) => mirror.applyContactFields(rows),
       mirror,
       settings,
-      findings,
+      notes,
     ),
   );
 }
 
 /**
- * One two-way run for one team; a complete one does all groups. What it found stands in `places.findings`.
+ * One two-way run for one team; a complete one does all groups. What it found stands in `places.notes`.
  * The first refusal of a plan ends it: nobody knows of it yet.
  */
 export async function reconcile(
-  places: WritablePlaces,
+  places: WritingContext,
   team: Team,
   settings: ReconcileSettings,
   groups: readonly RunGroup[] = scheduledGroups,
 ): Promise<void> {
-  const { service, mirror, findings } = places;
+  const { service, mirror, notes } = places;
   let stopped = false;
   if (groups.includes('users') || groups.includes('edits'))
-    await attempt(findings, 'users', async () => {
+    await attempt(notes, 'users', async () => {
       const who = groups.includes('users') ? 'everybody' : 'edited';
       stopped = await reconcileUsers(places, team, settings, who);
     });
   if (stopped) return;
   if (groups.includes('listings')) await refreshListings(places, settings);
   if (groups.includes('counts'))
-    await mirror.applyContactCounts(await countContacts(service, settings.segments, findings));
+    await mirror.applyContactCounts(await countContacts(service, settings.segments, notes));
 }

@@ -10,7 +10,7 @@ import type { Id } from '../model/id.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './absence.ts';
-import type { CountKind, Findings } from './run-notes.ts';
+import type { CountKind, RunNotes } from './run-notes.ts';
 import type { ListingOptions, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
 /** One listed resource: how it is read, compared and checked row by row. */
@@ -50,27 +50,27 @@ async function readListing<Row>(
   of: Refreshable<Row>,
   mirror: MirrorPort,
   settings: RefreshSettings,
-  findings: Findings,
+  notes: RunNotes,
 ): Promise<Listing<Row>> {
   const memory = await mirror.readListingMemory(of.resource);
-  const onPage = (done: number) => findings.event({ kind: 'progress', step: of.resource, done, total: null });
+  const onPage = (done: number) => notes.event({ kind: 'progress', step: of.resource, done, total: null });
   const listing = await of.list({
     memory,
     size: settings.pageSize,
     filter: settings.scope.filters[of.resource] ?? {},
     onPage,
   });
-  findings.count(`${of.resource}_read`, listing.rows.length);
-  if (listing.status === 'incomplete') findings.partial(`${of.resource}: ${listing.because}`);
+  notes.count(`${of.resource}_read`, listing.rows.length);
+  if (listing.status === 'incomplete') notes.partial(`${of.resource}: ${listing.because}`);
   return listing;
 }
 
-function countResult(of: ListedResource, result: RefreshResult, findings: Findings): void {
+function countResult(of: ListedResource, result: RefreshResult, notes: RunNotes): void {
   const counts: readonly [CountKind, number][] = [
     [`${of}_added`, result.added],
     [`${of}_changed`, result.changed],
   ];
-  for (const [kind, by] of counts) findings.count(kind, by);
+  for (const [kind, by] of counts) notes.count(kind, by);
 }
 
 /** What a refresh would change; nothing is written. */
@@ -78,12 +78,12 @@ export async function planRefresh<Row>(
   of: Refreshable<Row>,
   mirror: MirrorPort,
   settings: RefreshSettings,
-  findings: Findings,
+  notes: RunNotes,
 ): Promise<RefreshResult> {
-  findings.event({ kind: 'step', step: of.resource });
-  const listing = await readListing(of, mirror, settings, findings);
+  notes.event({ kind: 'step', step: of.resource });
+  const listing = await readListing(of, mirror, settings, notes);
   const result = await of.compare(listing.rows);
-  countResult(of.resource, result, findings);
+  countResult(of.resource, result, notes);
   return result;
 }
 
@@ -93,26 +93,26 @@ export async function refresh<Row>(
   apply: (rows: readonly Row[]) => Promise<RefreshResult>,
   mirror: MirrorPort & MirrorWriter,
   settings: RefreshSettings,
-  findings: Findings,
+  notes: RunNotes,
 ): Promise<void> {
-  findings.event({ kind: 'step', step: of.resource });
-  const listing = await readListing(of, mirror, settings, findings);
+  notes.event({ kind: 'step', step: of.resource });
+  const listing = await readListing(of, mirror, settings, notes);
   const result = await apply(listing.rows);
-  countResult(of.resource, result, findings);
+  countResult(of.resource, result, notes);
   await mirror.applyRejectedRows(of.resource, listing.rejected);
   if (listing.status === 'incomplete') {
     await mirror.applyListingMemory(of.resource, listing.memory);
     return;
   }
-  const decision = await judgeMissing(of, result, mirror, settings, findings);
+  const decision = await judgeMissing(of, result, mirror, settings, notes);
   const { gone } = decision;
-  // A row that is missing makes the learned numbering of the pages suspect: the next pass learns it anew.
+  // A row that is missing makes the learned numbering of the pages suspect: the next pass learns it again.
   await mirror.applyListingMemory(
     of.resource,
     result.absent.length > gone.length ? nothingLearned : listing.memory,
   );
   const held = await mirror.applyAbsences(of.resource, decision);
-  findings.count(`${of.resource}_gone`, gone.length - held.length);
+  notes.count(`${of.resource}_gone`, gone.length - held.length);
 }
 
 /** How many of the rows that a listing leaves out are asked for again in one pass. */
@@ -134,13 +134,13 @@ async function judgeMissing<Row>(
   result: RefreshResult,
   mirror: MirrorPort,
   { absence, scope }: RefreshSettings,
-  findings: Findings,
+  notes: RunNotes,
 ): Promise<AbsenceDecision> {
   const { resource, exists } = of;
   const scopeNow = scopeOf(resource, scope);
   const grounds = { ...(await mirror.readAbsenceGrounds(resource)), scopeNow };
   const { due, found, withheld, scopeIsUsual } = judgeAbsences(resource, result, absence, grounds);
-  if (withheld !== null) findings.partial(sayWithheld(resource, withheld));
+  if (withheld !== null) notes.partial(sayWithheld(resource, withheld));
   const missing = result.absent.map(({ id }) => id);
   const decision = { missing, withheld, scope: scopeNow, scopeIsUsual };
   if (exists === undefined) return { ...decision, gone: due, found: [], lost: [] };
@@ -149,7 +149,7 @@ async function judgeMissing<Row>(
   const again = await lookUp(found.slice(0, askedAgain), exists);
   const hidden = first.there.length + found.length - again.not.length;
   if (hidden > 0)
-    findings.warn(
+    notes.warn(
       `${resource}: the listing leaves out ${hidden} of the rows that are there, archived or filtered out perhaps; they stay in the mirror`,
     );
   return { ...decision, gone: first.not, found: [...first.there, ...again.there], lost: again.not };
@@ -159,18 +159,18 @@ async function judgeMissing<Row>(
 export async function countContacts(
   service: ServicePort,
   segments: readonly Segment[],
-  findings: Findings,
+  notes: RunNotes,
 ): Promise<readonly ContactCount[]> {
-  findings.event({ kind: 'step', step: 'contact_counts' });
+  notes.event({ kind: 'step', step: 'contact_counts' });
   const counts: ContactCount[] = [];
   for (const { name, body } of segments) {
     try {
       counts.push({ segment: name, count: await service.contactCount(body) });
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'credentials') throw error;
-      findings.partial(`contact count "${name}": ${error.message}`);
+      notes.partial(`contact count "${name}": ${error.message}`);
     }
   }
-  findings.count('contact_counts', counts.length);
+  notes.count('contact_counts', counts.length);
   return counts;
 }

@@ -31,7 +31,7 @@ export type CountKind =
 export type RunEvent =
   | { readonly kind: 'step'; readonly step: string }
   | { readonly kind: 'progress'; readonly step: string; readonly done: number; readonly total: number | null }
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'refused'; readonly refusal: GuardRefusal }
   | { readonly kind: 'partial'; readonly reason: string }
   | { readonly kind: 'warning'; readonly text: string }
   | {
@@ -42,7 +42,7 @@ export type RunEvent =
     };
 
 /** What was refused in this run. */
-export interface Refusal {
+export interface GuardRefusal {
   /** What "musterd approve" is given; `null`: nothing of it is to be approved. */
   readonly hash: string | null;
   readonly reasons: readonly string[];
@@ -56,9 +56,9 @@ export interface Refusal {
   readonly isNews: boolean;
 }
 
-export interface Findings {
-  refuse(refusal: Refusal): void;
-  readonly refusal: Refusal | null;
+export interface RunNotes {
+  refuse(refusal: GuardRefusal): void;
+  readonly refusal: GuardRefusal | null;
   /** Something is missing or unknown: the run is not complete. */
   partial(reason: string): void;
   /** Something that a person may want to know and that costs nothing. */
@@ -76,12 +76,12 @@ export interface Findings {
   readonly requestIds: readonly string[];
 }
 
-export function createFindings(onEvent: (event: RunEvent) => void = () => {}): Findings {
+export function createRunNotes(onEvent: (event: RunEvent) => void = () => {}): RunNotes {
   const reasons = new Set<string>();
   const warnings = new Set<string>();
   const requestIds: string[] = [];
   const counts: Partial<Record<CountKind, number>> = {};
-  let refusal: Refusal | null = null;
+  let refusal: GuardRefusal | null = null;
   let longestPushMs: number | null = null;
   return {
     refuse: (refused) => {
@@ -126,8 +126,8 @@ export function createFindings(onEvent: (event: RunEvent) => void = () => {}): F
 }
 
 /** Users whom the service shows older than before, in one read. */
-export function warnOfStale(findings: Findings, users: number): void {
+export function warnOfStale(notes: RunNotes, users: number): void {
   if (users === 0) return;
-  findings.count('stale', users);
-  findings.warn(`${users} users are shown older than they were before, and are left as they are for now`);
+  notes.count('stale', users);
+  notes.warn(`${users} users are shown older than they were before, and are left as they are for now`);
 }

@@ -13,7 +13,7 @@
 import type { UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { type Field, fields } from '../model/user.ts';
-import type { Findings } from './run-notes.ts';
+import type { RunNotes } from './run-notes.ts';
 import { unreadOf } from './merge/merge-field.ts';
 import type { MirrorPort } from './ports.ts';
 
@@ -47,7 +47,7 @@ function sayUnread(field: Field, states: readonly UserState[]): readonly string[
   const say = (ids: readonly Id[], what: string) =>
     ids.length === 0 ? [] : [`${what}, and stays as it is on both sides: ${nameSome(ids)}`];
   return [
-    ...say(odd, `the ${column} of ${odd.length} users can not be read in the service's answers`),
+    ...say(odd, `the ${column} of ${odd.length} users cannot be read in the service's answers`),
     ...say(
       leftOut,
       `the ${column} of ${leftOut.length} users, who had one, is left out of the service's answers`,
@@ -60,25 +60,25 @@ export function noteUnread(
   states: readonly UserState[],
   { population, maxDrift }: { readonly population: number; readonly maxDrift: number },
   accepted: readonly Field[],
-  findings: Pick<Findings, 'partial' | 'warn'>,
+  notes: Pick<RunNotes, 'partial' | 'warn'>,
 ): void {
   const open = fields.filter((field) => !accepted.includes(field));
   const users = states.filter((state) => open.some((field) => isUnread(field, state))).length;
   const few = isFew(users, population, maxDrift);
   for (const field of fields) {
-    const note = few || accepted.includes(field) ? findings.warn : findings.partial;
+    const note = few || accepted.includes(field) ? notes.warn : notes.partial;
     for (const text of sayUnread(field, states)) note(text);
   }
 }
 
-/** The same, with what people agreed to: asked for only where something can not be read. */
+/** The same, with what people agreed to: asked for only where something cannot be read. */
 export async function tellOfUnread(
   mirror: Pick<MirrorPort, 'readGuardHistory'>,
   states: readonly UserState[],
   of: { readonly population: number; readonly maxDrift: number },
-  findings: Pick<Findings, 'partial' | 'warn'>,
+  notes: Pick<RunNotes, 'partial' | 'warn'>,
 ): Promise<void> {
   if (!states.some((state) => fields.some((field) => isUnread(field, state)))) return;
   const { accepted } = await mirror.readGuardHistory();
-  noteUnread(states, of, accepted, findings);
+  noteUnread(states, of, accepted, notes);
 }

@@ -3,7 +3,7 @@ import { reconcileSettings } from './reconcile-team.ts';
 import { ServiceError } from '../errors.ts';
 import { createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam } from '../mirror/teams.ts';
-import type { UserName } from '../model/user-query.ts';
+import type { UserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import type { Team, TeamMember } from '../model/team.ts';
@@ -15,7 +15,7 @@ import type { Client } from '../service/client.ts';
 import { theOnly } from './the-only-user.ts';
 
 /** What the service shows, or why it could not be asked. */
-export type Sight =
+export type ServiceAnswer =
   | {
       readonly reached: true;
       readonly teamId: Id;
@@ -28,13 +28,13 @@ export type Sight =
 
 export interface Wanted {
   readonly who: string;
-  readonly asked: UserName;
+  readonly asked: UserQuery;
   /** As the mirror knows the user; the service is searched where it does not. */
   readonly known: Id | undefined;
 }
 
 /** Reads only: the client refuses to write, and nothing is kept of what it learned. */
-export async function lookAtService(setup: Setup, signal: AbortSignal, wanted: Wanted): Promise<Sight> {
+export async function askService(setup: Setup, signal: AbortSignal, wanted: Wanted): Promise<ServiceAnswer> {
   const { config, log, mirror } = setup;
   const service = createService(config, 'read-only', {
     log,

@@ -55,7 +55,7 @@ function becauseOf(
   if (rule === 'unread') {
     const shown = service?.[field];
     return isUnreadable(shown)
-      ? `the service shows what can not be read: ${shown.unreadable}`
+      ? `the service shows what cannot be read: ${shown.unreadable}`
       : 'the service leaves it out, where it had a value before: emptied, or not shown';
   }
   if (rule === 'conflict' && (decision === 'pull' || decision === 'push'))
@@ -87,7 +87,7 @@ export function explainFields(
 }
 
 /** What the sentence below is made of. */
-export interface Facts {
+export interface ExplainedFacts {
   /** `undefined`: the service was not asked. */
   readonly plan: UserPlan | undefined;
   readonly state: UserState;
@@ -109,7 +109,7 @@ function list(words: readonly string[]): string {
 }
 
 /** What happens next, in one sentence. */
-export function nextStep(facts: Facts): string {
+export function adviceFor(facts: ExplainedFacts): string {
   const { plan, open } = facts;
   if (plan === undefined) return 'Nobody can say what happens next before the service answers.';
   if (open !== null) return afterOpenPush(open, facts.quietUntil);
@@ -122,8 +122,8 @@ export function nextStep(facts: Facts): string {
         : 'The next run adopts the user from the service.';
     case 'return':
       return plan.holds.length === 0
-        ? "The user is back: the next run adopts the service's values anew."
-        : `The user is back: the next run adopts the service's values anew and holds the earlier edit of ${list(plan.holds.map(({ field }) => columnOf(field)))}.`;
+        ? "The user is back: the next run adopts the service's values again."
+        : `The user is back: the next run adopts the service's values again and holds the earlier edit of ${list(plan.holds.map(({ field }) => columnOf(field)))}.`;
     case 'unresolved':
       return 'The team lists the member and no lookup answers, so nothing is pulled or pushed until "musterd lookups add" gives an address that does.';
     case 'missing':
@@ -144,7 +144,7 @@ export function nextStep(facts: Facts): string {
 }
 
 /** How long fields stay held that nobody asked to hold. */
-function stayHeld(held: readonly Field[], { state }: Facts): readonly string[] {
+function stayHeld(held: readonly Field[], { state }: ExplainedFacts): readonly string[] {
   const byMirror = held.filter((field) =>
     state.held.some((hold) => hold.field === field && standsByMirror(hold)),
   );
@@ -154,7 +154,7 @@ function stayHeld(held: readonly Field[], { state }: Facts): readonly string[] {
   return [...say(others, 'one of the two values changes'), ...say(byMirror, "the mirror's value changes")];
 }
 
-function afterMerge({ moves, holds, held, releases }: UserPlan, facts: Facts): string {
+function afterMerge({ moves, holds, held, releases }: UserPlan, facts: ExplainedFacts): string {
   const moved = (kind: string) =>
     moves.filter((move) => move.kind === kind).map(({ field }) => columnOf(field));
   const does = (verb: string, names: readonly string[]) =>
@@ -209,7 +209,7 @@ function afterOpenPush(outcomes: FieldOutcomes, quietUntil: string): string {
   const acts = [
     ...does('confirms the push of', of('confirmed')),
     ...does('waits for a sign of', of('unknown'), `, which is given up as not applied after ${quietUntil}`),
-    ...does('gives up the push of', of('unsent', 'unanswered'), ' as not applied and merges anew'),
+    ...does('gives up the push of', of('unsent', 'unanswered'), ' as not applied and merges again'),
     ...does(
       'records that the service does not show what was sent as',
       of('changed', 'missing', 'ineffective'),

@@ -2,7 +2,7 @@
 import { MusterdError } from '../errors.ts';
 import { type FoundUser, findUsers } from '../mirror/find-user.ts';
 import { readTeamId } from '../mirror/teams.ts';
-import { readUserName } from '../model/user-query.ts';
+import { readUserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { type Field, fields } from '../model/user.ts';
 import { columnOf } from '../model/field-values.ts';
@@ -22,7 +22,7 @@ export async function requireTeamId({ config, mirror }: Setup): Promise<Id> {
 
 /** @throws MusterdError `usage` if nobody, or more than one, answers to it */
 export async function requireUser({ mirror }: Setup, teamId: Id, who: string): Promise<FoundUser> {
-  const found = theOnly(who, await findUsers(mirror.db.kysely, teamId, readUserName(who)));
+  const found = theOnly(who, await findUsers(mirror.db.kysely, teamId, readUserQuery(who)));
   if (found === undefined) throw nobodyAnswers(who);
   return found;
 }

@@ -22,7 +22,7 @@ import {
   sharedPaceSettings,
   sharePace,
 } from './open.ts';
-import { createFindings, type Findings, type RunEvent } from '../reconcile/run-notes.ts';
+import { createRunNotes, type RunNotes, type RunEvent } from '../reconcile/run-notes.ts';
 import {
   type Planned,
   type PushCost,
@@ -77,8 +77,8 @@ export interface RunReport {
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
   /** What the guard refused; pushes wait for an approval. */
-  readonly refusal: Findings['refusal'];
-  readonly counts: Findings['counts'];
+  readonly refusal: RunNotes['refusal'];
+  readonly counts: RunNotes['counts'];
   /** Held fields that wait for a person. */
   readonly held: number;
   /** The same, and the users of a refused plan; at least 1 where anything was refused. */
@@ -113,7 +113,7 @@ export async function runReconcile(
   try {
     return await runUnderLease({ db, config, command, lease }, { ...watch, log });
   } finally {
-    // A lease that can not be given back expires, and a dead holder on this host is seen at once.
+    // A lease that cannot be given back expires, and a dead holder on this host is seen at once.
     await lease.release().catch((error: unknown) => log.warn({ err: error }, 'lease not given back'));
   }
 }
@@ -129,14 +129,14 @@ interface Run {
 function createRecord({ db, config }: Run, runId: bigint, groups: readonly RunGroup[], watch: Watch) {
   const startedMs = systemClock.monotonicMs();
   const log = watch.log.child({ run: String(runId) });
-  const findings = createFindings((event) => {
+  const notes = createRunNotes((event) => {
     logRunEvent(log, event);
     watch.onEvent?.(event);
   });
   let requests = 0;
   return {
     log,
-    findings,
+    notes,
     /** Opens the service; what it is asked is counted here. */
     openService: async () =>
       createService(config, 'read-write', {
@@ -149,9 +149,9 @@ function createRecord({ db, config }: Run, runId: bigint, groups: readonly RunGr
         log,
       }),
     end: async (outcome: RunOutcome, reasons: readonly string[], waiting: number) => {
-      const { requestIds, longestPushMs, warnings, refusal } = findings;
+      const { requestIds, longestPushMs, warnings, refusal } = notes;
       const counts = {
-        ...findings.counts,
+        ...notes.counts,
         ...(longestPushMs === null ? {} : { push_window_ms: longestPushMs }),
       };
       await finishRun(db, runId, { outcome, reasons, counts, waiting, requests, requestIds });
@@ -167,7 +167,7 @@ async function runUnderLease(run: Run, watch: Watch): Promise<RunReport> {
   const { groups = scheduledGroups } = watch;
   const runId = await beginRun(db, lease, command, groups);
   watch.onBegun?.();
-  const { log, findings, openService, end } = createRecord(run, runId, groups, watch);
+  const { log, notes, openService, end } = createRecord(run, runId, groups, watch);
   let service: Client | undefined;
   try {
     service = await openService();
@@ -176,9 +176,9 @@ async function runUnderLease(run: Run, watch: Watch): Promise<RunReport> {
     await pinTeam(db, config.team, team.id);
     await noteTeam(db, runId, team.id);
     const mirror = createMirror(db, lease, team.id, runId);
-    const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
+    const places = { service, mirror, notes, monotonicMs: () => systemClock.monotonicMs() };
     await reconcile(places, team, reconcileSettings(config), groups);
-    const { refusal, reasons } = findings;
+    const { refusal, reasons } = notes;
     const outcome = refusal?.stopped === true ? 'refused' : reasons.length === 0 ? 'complete' : 'partial';
     const held = await mirror.countHeldFields();
     const waiting = refusal === null ? held : Math.max(1, held + refusal.users);
@@ -188,7 +188,7 @@ async function runUnderLease(run: Run, watch: Watch): Promise<RunReport> {
     log.error({ err: error }, 'run failed');
     const stopped = error instanceof MusterdError && error.code === 'stopped';
     const reason = error instanceof Error ? error.message : String(error);
-    await end(stopped ? 'partial' : 'failed', [...findings.reasons, reason], 0).catch((lost: unknown) => {
+    await end(stopped ? 'partial' : 'failed', [...notes.reasons, reason], 0).catch((lost: unknown) => {
       log.error({ err: lost }, 'run not recorded');
     });
     throw error;
@@ -204,7 +204,7 @@ async function runUnderLease(run: Run, watch: Watch): Promise<RunReport> {
 
 export interface PlanReport extends Planned {
   readonly team: Team;
-  readonly findings: Findings;
+  readonly notes: RunNotes;
   /** What pushing takes: at this pace it takes that long, and longer where the service is slow. */
   readonly cost: PushCost & { readonly seconds: number; readonly perMinute: number };
 }
@@ -217,26 +217,26 @@ export async function runPlan(db: Database<unknown>, config: Config, watch: Watc
   await requireSchema(db);
   const service = createService(config, 'read-only', { ...watch, pace: await sharePace(db, config) });
   try {
-    const findings = createFindings((event) => {
+    const notes = createRunNotes((event) => {
       logRunEvent(watch.log, event);
       watch.onEvent?.(event);
     });
     const team = await service.team();
     await checkTeam(db.kysely, config.team, team.id);
     const mirror = createMirrorReader(db, team.id);
-    const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
+    const places = { service, mirror, notes, monotonicMs: () => systemClock.monotonicMs() };
     const planned = await plan(places, team, reconcileSettings(config));
     const { rate } = config;
     const { periodMs } = bucketOf(sharedPaceSettings(config));
     const seconds = Math.ceil((planned.cost.requests * periodMs) / 1_000);
     const cost = { ...planned.cost, seconds, perMinute: rate.perMinute * rate.share };
-    return { team, ...planned, findings, cost };
+    return { team, ...planned, notes, cost };
   } finally {
     await service.close();
   }
 }
 
-/** Whether repeating the run as it is configured can not help. */
+/** Whether repeating the run as it is configured cannot help. */
 export function isFinal(error: unknown): boolean {
   return error instanceof MusterdError && ['configuration', 'wrong-team', 'credentials'].includes(error.code);
 }

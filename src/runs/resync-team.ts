@@ -14,7 +14,7 @@ import type { RunOutcome } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import { createService, requireSchema, sharePace } from './open.ts';
 import { applyPulls } from '../reconcile/apply-users.ts';
-import { createFindings, type Findings } from '../reconcile/run-notes.ts';
+import { createRunNotes, type RunNotes } from '../reconcile/run-notes.ts';
 import { judgeOverlap, sayReplaced, stopReplaced } from '../reconcile/overlap.ts';
 import { keepResolved, noteRoster } from '../reconcile/plan-users.ts';
 import type { MirrorPort } from '../reconcile/ports.ts';
@@ -28,15 +28,15 @@ export interface ResyncReport {
   readonly team: Team;
   readonly roster: Roster;
   readonly plans: readonly UserPlan[];
-  readonly findings: Findings;
+  readonly notes: RunNotes;
   /** Pushes whose outcome is not known. */
   readonly openPushes: number;
   /** `null`: only planned. */
   readonly run: { readonly runId: bigint; readonly waiting: number } | null;
 }
 
-function createLoggedFindings({ log, onEvent }: Watch): Findings {
-  return createFindings((event) => {
+function createLoggedFindings({ log, onEvent }: Watch): RunNotes {
+  return createRunNotes((event) => {
     logRunEvent(log, event);
     onEvent?.(event);
   });
@@ -52,7 +52,7 @@ const noRoster: Roster = {
   unproven: new Set(),
 };
 
-export function outcomeOf({ refusal, reasons }: Findings, error?: Error): RunOutcome {
+export function outcomeOf({ refusal, reasons }: RunNotes, error?: Error): RunOutcome {
   if (error !== undefined) return 'failed';
   if (refusal !== null) return 'refused';
   return reasons.length > 0 ? 'partial' : 'complete';
@@ -63,12 +63,12 @@ async function planTeam(
   mirror: MirrorPort,
   team: Team,
   config: Config,
-  findings: Findings,
+  notes: RunNotes,
 ): Promise<Omit<ResyncReport, 'run'>> {
-  findings.event({ kind: 'step', step: 'users' });
-  const roster = await readRoster(service, mirror, team, findings);
+  notes.event({ kind: 'step', step: 'users' });
+  const roster = await readRoster(service, mirror, team, notes);
   const { users, members } = roster;
-  noteRoster(roster, findings);
+  noteRoster(roster, notes);
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
@@ -76,11 +76,11 @@ async function planTeam(
   const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
   const states = [...differing, ...unseen].toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const { maxDrift } = config.guard;
-  await tellOfUnread(mirror, differing, { population: users.size, maxDrift }, findings);
+  await tellOfUnread(mirror, differing, { population: users.size, maxDrift }, notes);
   const planned = states.map((state) => planResyncOf(state, members.get(state.id), config.policy));
-  const plans = keepResolved(planned, states, await mirror.countPresentUsers(), findings);
+  const plans = keepResolved(planned, states, await mirror.countPresentUsers(), notes);
   const openPushes = (await mirror.readIntents()).length;
-  return { team, roster, plans, findings, openPushes };
+  return { team, roster, plans, notes, openPushes };
 }
 
 /** What it would do. Writes nothing on either side. */
@@ -91,10 +91,10 @@ export async function planResync(db: Database<unknown>, config: Config, watch: W
     const team = await service.team();
     await checkTeam(db.kysely, config.team, team.id);
     const mirror = createMirrorReader(db, team.id);
-    const findings = createLoggedFindings(watch);
+    const notes = createLoggedFindings(watch);
     const replaced = await judgeOverlap(mirror, team, reconcileSettings(config).scope);
-    if (replaced !== null) findings.warn(sayReplaced(replaced));
-    return { ...(await planTeam(service, mirror, team, config, findings)), run: null };
+    if (replaced !== null) notes.warn(sayReplaced(replaced));
+    return { ...(await planTeam(service, mirror, team, config, notes)), run: null };
   } finally {
     await service.close();
   }
@@ -116,12 +116,12 @@ async function runUnderLease(
     },
   });
   const runId = await beginRun(db, lease, 'resync', []);
-  const findings = createLoggedFindings({ ...watch, log: watch.log.child({ run: String(runId) }) });
+  const notes = createLoggedFindings({ ...watch, log: watch.log.child({ run: String(runId) }) });
   const end = async (error: Error | undefined, waiting: number) => {
-    const { counts, requestIds, refusal } = findings;
+    const { counts, requestIds, refusal } = notes;
     const ended = error === undefined ? (refusal?.reasons ?? []) : [error.message];
-    const reasons = [...findings.reasons, ...ended];
-    const outcome = outcomeOf(findings, error);
+    const reasons = [...notes.reasons, ...ended];
+    const outcome = outcomeOf(notes, error);
     await finishRun(db, runId, { outcome, reasons, counts, waiting, requests, requestIds });
   };
   try {
@@ -130,13 +130,13 @@ async function runUnderLease(
     await noteTeam(db, runId, team.id);
     const mirror = createMirror(db, lease, team.id, runId);
     const settings = reconcileSettings(config);
-    if (await stopReplaced({ mirror, findings }, team, settings.scope)) {
-      const waiting = (await mirror.countHeldFields()) + (findings.refusal?.users ?? 0);
+    if (await stopReplaced({ mirror, notes }, team, settings.scope)) {
+      const waiting = (await mirror.countHeldFields()) + (notes.refusal?.users ?? 0);
       await end(undefined, waiting);
       const nothing = { roster: noRoster, plans: [], openPushes: 0 };
-      return { team, ...nothing, findings, run: { runId, waiting } };
+      return { team, ...nothing, notes, run: { runId, waiting } };
     }
-    const places = { service, mirror, findings, monotonicMs: () => systemClock.monotonicMs() };
+    const places = { service, mirror, notes, monotonicMs: () => systemClock.monotonicMs() };
     const nothing = { users: new Map(), roles: new Map(), approved: new Map(), sendByMs: 0 };
     const members = new Map(team.members.map((member) => [member.id, member]));
     const breaker = { open: false, unanswered: 0 };
@@ -144,7 +144,7 @@ async function runUnderLease(
       { ...places, ...nothing, members, breaker },
       { ...settings.push, policy: settings.policy, sendDeadlineMs: 0 },
     );
-    const report = await planTeam(service, mirror, team, config, findings);
+    const report = await planTeam(service, mirror, team, config, notes);
     await mirror.applyTeam(team);
     await applyPulls(places, report.plans);
     const waiting = await mirror.countHeldFields();

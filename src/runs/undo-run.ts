@@ -48,7 +48,7 @@ function same(field: Field, a: FieldValue, b: FieldValue): boolean {
   return form(a) === form(b);
 }
 
-/** Why the old value can not be written back, in words. The trigger on the mirror has the last word. */
+/** Why the old value cannot be written back, in words. The trigger on the mirror has the last word. */
 function unwritable(field: Field, value: FieldValue): string | undefined {
   switch (field) {
     case 'name':

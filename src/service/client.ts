@@ -10,7 +10,7 @@ import { createHttp, defaultHttpSettings, type HttpSettings } from './http.ts';
 import { createListingEndpoints, type ListingEndpoints } from './listing-endpoints.ts';
 import { createMessageEndpoints, type MessageEndpoints } from './messages/message-endpoints.ts';
 import { createRate, defaultRateSettings, type RateSettings } from './rate-limiter.ts';
-import type { Lesson } from './learned-rate.ts';
+import type { LearnedRate } from './learned-rate.ts';
 import { createRawRequest, type RawRequest } from './raw-request.ts';
 import { defaultRetrySettings, type RetrySettings } from './retry.ts';
 import { createRosterEndpoints, type RosterEndpoints } from './roster-endpoints.ts';
@@ -49,7 +49,7 @@ export interface Client
     RawRequest,
     CredentialCheck {
   /** The rate now in force, to be given to the next client as `rate.learned`. */
-  rateLesson(): Lesson;
+  rateLesson(): LearnedRate;
   /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
   clockOffsetMs(): number | null;
   /** Waits for what is in flight and closes the connections. */

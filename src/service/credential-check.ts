@@ -24,7 +24,7 @@ export interface CredentialCheck {
    * Tries each configured credential on `GET /v1/inboxes`, "the recommended low-risk credential check"
    * (interface.md, API Secret JWT, 9). An accepted next secret is used from then on.
    *
-   * @throws ServiceError when the service can not be asked; a 401 is a result
+   * @throws ServiceError when the service cannot be asked; a 401 is a result
    */
   checkCredentials(): Promise<readonly CheckedCredential[]>;
 }

@@ -77,7 +77,7 @@ function readAuthorities(caFile: string): string[] {
 export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', settings: HttpSettings): Http {
   const pool = new Pool(base.origin, {
     connections: settings.concurrency,
-    // One request at a time: undici sends those anew that stand behind one that fails.
+    // One request at a time: undici sends those again that stand behind one that fails.
     pipelining: 1,
     allowH2: false,
     headersTimeout: settings.headersTimeoutMs,

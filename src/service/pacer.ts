@@ -3,7 +3,7 @@
  * waits is `rate-limiter.ts`. The pacing is a GCRA: `due` is when the next call would leave had all been evenly
  * spaced, so that a timer that fires late costs no throughput.
  */
-import { type Lesson, learnFrom429, recover } from './learned-rate.ts';
+import { type LearnedRate, learnFrom429, recover } from './learned-rate.ts';
 import { choosePauseMs } from './retry-after.ts';
 
 export interface Pause {
@@ -29,7 +29,7 @@ export interface Refused429 {
   readonly wallMs: number;
 }
 
-export interface Pace {
+export interface Pacer {
   /** How long until the next call may leave; 0 for now. */
   waitMs(now: number): number;
   /** Lets one call go. */
@@ -38,7 +38,7 @@ export interface Pace {
   refused(refused: Refused429, now: number): Pause | null;
   /** Any other answer. */
   accepted(place: Place, now: number): void;
-  lesson(): Lesson;
+  lesson(): LearnedRate;
 }
 
 const minuteMs = 60_000;
@@ -46,7 +46,12 @@ const minuteMs = 60_000;
 const calmMs = 600_000;
 
 /** @param fullRate calls a minute at most; @param start what to begin with, within that */
-export function createPace(fullRate: number, start: Lesson, startMs: number, random: () => number): Pace {
+export function createPacer(
+  fullRate: number,
+  start: LearnedRate,
+  startMs: number,
+  random: () => number,
+): Pacer {
   let lesson = start;
   let lessonAt = startMs;
   let due = startMs;

@@ -29,7 +29,7 @@ function halve(limit: number): number {
   return Math.max(Math.min(leastLimit, limit), Math.floor(limit / 2));
 }
 
-/** The remembered limit, where it is what refusals made of this size; otherwise the size is tried anew. */
+/** The remembered limit, where it is what refusals made of this size; otherwise the size is tried again. */
 function chooseLimit(size: number, remembered: number | null): number {
   for (let limit = size; remembered !== null; limit = halve(limit)) {
     if (limit === remembered) return remembered;
@@ -137,7 +137,7 @@ async function readUnknown<Row extends { readonly id: Id }>(
  * n rows in pages of L cost ceil(n / L) + 1 requests, which all leave at once.
  *
  * @returns `complete` only if every page up to the empty one was read and every row was taken
- * @throws ServiceError when a page can not be had, or every `limit` down to 10 is refused
+ * @throws ServiceError when a page cannot be had, or every `limit` down to 10 is refused
  */
 export async function readListing<Row extends { readonly id: Id }>(
   options: ReadListingOptions<Row>,

@@ -10,9 +10,9 @@
  */
 import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
-import { createPace, type Pause, type Place } from './pacer.ts';
-import type { Lesson } from './learned-rate.ts';
-import { createSlotLog } from './sliding-window.ts';
+import { createPacer, type Pause, type Place } from './pacer.ts';
+import type { LearnedRate } from './learned-rate.ts';
+import { createSlidingWindow } from './sliding-window.ts';
 
 export interface RateSettings {
   /** The service's limit; ours is 99 % of it. */
@@ -22,7 +22,7 @@ export interface RateSettings {
   /** The part of the limit that is ours (0 to 1); the rest is left to other integrations of the team. */
   readonly share: number;
   /** What an earlier run learned; see {@link Rate.learned}. */
-  readonly learned?: Lesson | undefined;
+  readonly learned?: LearnedRate | undefined;
   /** Where several processes share a limit: takes n calls from it and says how long to wait, in ms. */
   readonly reserve?: ((calls: number) => Promise<number>) | undefined;
   /** Tells the other processes of a pause. */
@@ -46,7 +46,7 @@ export interface Rate {
   /** Any other answer. */
   accepted(slot: Slot): void;
   /** The burst and the rate now in force, to be kept for the next run. */
-  learned(): Lesson;
+  learned(): LearnedRate;
   /** Calls that count against the limit at this moment, and how many may. */
   load(): { readonly used: number; readonly capacity: number };
 }
@@ -73,13 +73,13 @@ export function createRate(
   const { signal, random } = options;
   const fullRate = settings.perMinute * settings.share * margin;
   const capacity = Math.max(1, Math.floor(fullRate));
-  const log = createSlotLog(capacity, windowMs);
+  const log = createSlidingWindow(capacity, windowMs);
   const { learned } = settings;
-  const start: Lesson = {
+  const start: LearnedRate = {
     burst: Math.max(1, Math.floor(Math.min(learned?.burst ?? settings.burst, settings.burst, capacity))),
     perMinute: Math.min(learned?.perMinute ?? fullRate, fullRate),
   };
-  const pace = createPace(fullRate, start, clock.monotonicMs(), random);
+  const pace = createPacer(fullRate, start, clock.monotonicMs(), random);
   let turn: Promise<unknown> = Promise.resolve();
 
   const take = (now: number): Slot => {

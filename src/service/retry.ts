@@ -2,7 +2,7 @@
  * Whether a call is tried again, decided on its last outcome. Pure. The rule goes by operation, not by
  * method: listings over POST are reads, and a write is sent again only when it is certain that it had no
  * effect: no byte left, or the service said 401. After a 429 it had no effect either, but the pause may be
- * long, and what the write says grows old meanwhile: whoever made it decides anew.
+ * long, and what the write says grows old meanwhile: whoever made it decides again.
  */
 import type { Effect } from './operation.ts';
 import type { Failure, Outcome, Refusal } from './outcome.ts';
@@ -25,7 +25,7 @@ export const defaultRetrySettings: RetrySettings = {
   maxMs: 30_000,
 };
 
-export interface Tries {
+export interface RequestTries {
   /** Tries so far that count, the last one included. */
   readonly failures: number;
   readonly throttles: number;
@@ -76,7 +76,7 @@ function backoffMs(failures: number, settings: RetrySettings, random: () => numb
 export function nextStep(
   effect: Effect,
   outcome: Outcome,
-  tries: Tries,
+  tries: RequestTries,
   settings: RetrySettings,
   facts: { readonly wallMs: number; readonly random: () => number },
 ): Step {

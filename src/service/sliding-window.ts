@@ -9,7 +9,7 @@ export interface SlotLog {
   used(now: number): number;
 }
 
-export function createSlotLog(capacity: number, windowMs: number): SlotLog {
+export function createSlidingWindow(capacity: number, windowMs: number): SlotLog {
   /** When the answered ones cease to count, in order; those before `head` have. */
   let expiries: number[] = [];
   let head = 0;

@@ -16,7 +16,7 @@ export interface Walk<Row> {
   readonly flaws: readonly string[];
 }
 
-/** What was remembered about the numbers of the pages can not be right (any more). */
+/** What was remembered about the numbers of the pages cannot be right (any more). */
 export interface Contradiction {
   readonly kind: 'contradiction';
 }
@@ -105,7 +105,7 @@ function createTaker<Row extends { readonly id: Id }>(firstPage: number) {
   };
 }
 
-/** @throws ServiceError when a page can not be had; 400s are part of the result */
+/** @throws ServiceError when a page cannot be had; 400s are part of the result */
 export async function walkPages<Row extends { readonly id: Id }>(
   options: WalkOptions<Row>,
 ): Promise<Walk<Row> | Contradiction> {

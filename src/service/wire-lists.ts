@@ -50,7 +50,7 @@ export function decodePage<Row>(reply: Reply, resource: string, decode: DecodeRo
   return decodeRows(resource, rows, reply.body.suspicious, decode);
 }
 
-/** One resource by its id. @throws ServiceError for anything that can not be taken, or has another id */
+/** One resource by its id. @throws ServiceError for anything that cannot be taken, or has another id */
 export function decodeOne<Row extends { readonly id: Id }>(
   reply: Reply,
   resource: string,

@@ -27,7 +27,7 @@ const memberShape: Shape<Omit<TeamMember, 'id'>> = {
   phone: ['phone', takeText],
 };
 
-/** Fields that can not be stored are left out and told of; they cost neither the team nor its members. */
+/** Fields that cannot be stored are left out and told of; they cost neither the team nor its members. */
 function dropFlawed(row: JsonObject, suspicious: boolean): { sound: JsonObject; rejected: RejectedRow[] } {
   const rejected: RejectedRow[] = [];
   const sound = Object.entries(row).filter(([name, value]) => {

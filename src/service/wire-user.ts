@@ -85,8 +85,7 @@ export function encodeUserFilter(filter: {
  */
 export function encodeUserPatch(id: Id, patch: UserPatch): JsonObject {
   const { name, email, phone, roleId } = patch;
-  if (email === null || roleId === null)
-    throw new RangeError(`user ${id}: email and role can not be cleared`);
+  if (email === null || roleId === null) throw new RangeError(`user ${id}: email and role cannot be cleared`);
   return {
     id,
     ...(name === undefined ? {} : { first_name: name.first, last_name: name.last }),

@@ -1,7 +1,7 @@
 /**
  * What all decoders share. They are tolerant: a row needs an
  * id that can be stored and nothing else; a number for a text, or the reverse, is read as what it plainly says;
- * what is absent, null or of another type than documented does not cost the row, and what the typed fields can not say exactly stays in `raw`.
+ * what is absent, null or of another type than documented does not cost the row, and what the typed fields cannot say exactly stays in `raw`.
  */
 import { ServiceError } from '../errors.ts';
 import { type Id, maxId } from '../model/id.ts';
@@ -21,10 +21,10 @@ const excerptLength = 500;
 const mostExcerpts = 1_000;
 
 /** The JavaScript value of a field, if it is of the documented type; `null` otherwise. */
-export type Take<T> = (value: unknown) => T | null;
+export type TakeAs<T> = (value: unknown) => T | null;
 
 /** A number that is exactly an integer of 64 bits. */
-const takeExact: Take<bigint> = (value) => {
+const takeExact: TakeAs<bigint> = (value) => {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : null;
   return typeof value === 'bigint' && value <= maxId && value >= -maxId - 1n ? value : null;
 };
@@ -32,26 +32,26 @@ const takeExact: Take<bigint> = (value) => {
 const integerText = /^(?:0|-?[1-9]\d{0,18})$/;
 
 /** A 64-bit integer; a text that is nothing but one counts as well. */
-export const takeInteger: Take<bigint> = (value) =>
+export const takeInteger: TakeAs<bigint> = (value) =>
   takeExact(typeof value === 'string' && integerText.test(value) ? BigInt(value) : value);
 
 /**
  * "All IDs are integers" (interface.md, Resources): from 1 to the largest that can be stored, exactly. What a row is
  * known by is not guessed from a text.
  */
-export const takeId: Take<Id> = (value) => {
+export const takeId: TakeAs<Id> = (value) => {
   const id = takeExact(value);
   return id !== null && id > 0n ? id : null;
 };
 
 /** A text; a number that is exactly an integer counts as its digits. */
-export const takeText: Take<string> = (value) =>
+export const takeText: TakeAs<string> = (value) =>
   typeof value === 'string' ? value : (takeExact(value)?.toString() ?? null);
 
-export const takeBoolean: Take<boolean> = (value) => (typeof value === 'boolean' ? value : null);
+export const takeBoolean: TakeAs<boolean> = (value) => (typeof value === 'boolean' ? value : null);
 
 /** All of the list's entries, or `null`. */
-export function takeList<T>(take: Take<T>): Take<readonly T[]> {
+export function takeList<T>(take: TakeAs<T>): TakeAs<readonly T[]> {
   return (value) => {
     if (!Array.isArray(value)) return null;
     const taken = value.map(take);
@@ -60,23 +60,23 @@ export function takeList<T>(take: Take<T>): Take<readonly T[]> {
 }
 
 /** An object inside a row, with its documented fields and its own `raw`. */
-export function takeObject<T>(shape: Shape<T>): Take<Nullable<T> & { readonly raw: JsonObject }> {
+export function takeObject<T>(shape: Shape<T>): TakeAs<Nullable<T> & { readonly raw: JsonObject }> {
   return (value) => (isObject(value) ? takeFields(value, shape, false) : null);
 }
 
 /** An object whose fields are not documented, as it is. */
-export const takeJson: Take<JsonObject> = (value) => (isObject(value) ? value : null);
+export const takeJson: TakeAs<JsonObject> = (value) => (isObject(value) ? value : null);
 
 /** The documented fields of a resource: our name, the interface's name, and the type. */
 export type Shape<T> = {
-  readonly [K in keyof T]: readonly [wireName: string, take: Take<NonNullable<T[K]>>];
+  readonly [K in keyof T]: readonly [wireName: string, take: TakeAs<NonNullable<T[K]>>];
 };
 
 export type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
 /** A shape by the interface's names, made once; rows come by the hundred thousand. */
 interface Reader {
-  readonly byWireName: ReadonlyMap<string, { readonly name: string; readonly take: Take<unknown> }>;
+  readonly byWireName: ReadonlyMap<string, { readonly name: string; readonly take: TakeAs<unknown> }>;
   /** Every field of the shape, as absent. */
   readonly blank: JsonObject;
 }
@@ -86,7 +86,7 @@ const readers = new WeakMap<object, Reader>();
 function readerOf<T>(shape: Shape<T>): Reader {
   const known = readers.get(shape);
   if (known !== undefined) return known;
-  const entries = Object.entries(shape) as [string, readonly [string, Take<unknown>]][];
+  const entries = Object.entries(shape) as [string, readonly [string, TakeAs<unknown>]][];
   const reader = {
     byWireName: new Map(entries.map(([name, [wireName, take]]) => [wireName, { name, take }])),
     blank: Object.fromEntries(entries.map(([name]) => [name, null])),

@@ -1,13 +1,13 @@
 /** Rows of the read-only listings, and the team's own row: whatever differs is drift, since nobody edits them. */
 import type { Id } from '../model/id.ts';
-import type { Difference, Findings, OneSided, Resource, Value } from './difference.ts';
+import type { Difference, Differences, OneSided, Resource, Value } from './difference.ts';
 
 export interface ServiceRow {
   readonly id: Id;
   readonly columns: Readonly<Record<string, Value>>;
 }
 
-export interface MirroredRow extends ServiceRow {
+export interface ComparedRow extends ServiceRow {
   readonly gone_at: Date | null;
   readonly missing_since: Date | null;
   /** The service said that it is there, though the listing leaves it out. */
@@ -31,10 +31,10 @@ function compareRow(resource: Resource, mirror: ServiceRow, service: ServiceRow)
 /** @param complete whether the service's rows are all that there are */
 export function compareRows(
   resource: Resource,
-  mirrored: readonly MirroredRow[],
+  mirrored: readonly ComparedRow[],
   rows: readonly ServiceRow[],
   complete: boolean,
-): Findings {
+): Differences {
   const byId = new Map(mirrored.map((row) => [row.id, row]));
   const shown = new Set(rows.map(({ id }) => id));
   const differences: Difference[] = [];

@@ -4,7 +4,7 @@ import type { MirroredUser } from '../model/mirrored-user.ts';
 import { canonicalName, joinName } from '../model/name.ts';
 import type { TeamMember } from '../model/team.ts';
 import { canonicalValue, type Field, readable, type ServiceUser, saidOf, says } from '../model/user.ts';
-import type { Difference, Duplicate, Findings, OneSided, Value } from './difference.ts';
+import type { Difference, Duplicate, Differences, OneSided, Value } from './difference.ts';
 
 /** The service's half: `users` as answered by address or without a filter, `members` as the team lists them. */
 export interface ServiceUsers {
@@ -41,7 +41,7 @@ function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly F
 }
 
 /**
- * The writable fields that nobody can compare: what can not be read, and what the service leaves out where the mirror
+ * The writable fields that nobody can compare: what cannot be read, and what the service leaves out where the mirror
  * has a value that no edit and no hold explains.
  */
 function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['users']): readonly string[] {
@@ -54,7 +54,7 @@ function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['user
       const isExplained = canonicalValue(field, valuesOf(mirror)) === '' || column in mirror.expected;
       if (said === 'left out' && isExplained) return [];
       return [
-        { id: mirror.id, what: said === 'left out' ? `${column} is left out` : `${column} can not be read` },
+        { id: mirror.id, what: said === 'left out' ? `${column} is left out` : `${column} cannot be read` },
       ];
     });
   });
@@ -155,7 +155,7 @@ function onlyInMirror({ id, name, agreed, expected, missing_since }: MirroredUse
 export function compareUsers(
   mirrored: readonly MirroredUser[],
   { users, members, complete }: ServiceUsers,
-): Findings & { readonly unread: readonly string[] } {
+): Differences & { readonly unread: readonly string[] } {
   const listed = new Map(members.map((member) => [member.id, member]));
   const differences: Difference[] = [];
   const oneSided: OneSided[] = [];

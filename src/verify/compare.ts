@@ -5,7 +5,7 @@ import type { MirroredUser } from '../model/mirrored-user.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import { readable } from '../model/user.ts';
-import { compareRows, type MirroredRow, type ServiceRow } from './compare-rows.ts';
+import { compareRows, type ComparedRow, type ServiceRow } from './compare-rows.ts';
 import { compareUsers, findSharedAddresses } from './compare-users.ts';
 import type { Difference, Duplicate, OneSided } from './difference.ts';
 import type { ServiceSnapshot } from './service-side.ts';
@@ -14,8 +14,8 @@ import type { ServiceSnapshot } from './service-side.ts';
 export interface Mirrored {
   readonly team: { readonly name: string | null; readonly list_size: Id | null } | null;
   readonly users: readonly MirroredUser[];
-  readonly tags: readonly MirroredRow[];
-  readonly contactFields: readonly MirroredRow[];
+  readonly tags: readonly ComparedRow[];
+  readonly contactFields: readonly ComparedRow[];
   readonly isRunning: boolean;
 }
 

@@ -39,7 +39,7 @@ export interface Duplicate {
   readonly side: 'mirror' | 'service';
 }
 
-export interface Findings {
+export interface Differences {
   readonly differences: readonly Difference[];
   readonly oneSided: readonly OneSided[];
 }

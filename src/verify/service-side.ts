@@ -1,6 +1,6 @@
 /**
  * The service as `musterd verify` reads it: team members, users without a filter and then by address, and
- * the listings, learned anew each time. Nothing here is shared with a run but the client.
+ * the listings, learned again each time. Nothing here is shared with a run but the client.
  */
 import { ServiceError } from '../errors.ts';
 import type { ContactField } from '../model/contact-field.ts';

@@ -11,7 +11,7 @@ const lag = 'musterd_nodejs_eventloop_lag_max_seconds';
 
 /** What happens, and what fires then and at no other time: its first and last minute. */
 const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
-  'nothing while all is well, a daemon is started anew and a call is refused once': {
+  'nothing while all is well, a daemon is started again and a call is refused once': {
     minutes: 240,
     each: (world) => {
       if (world.minute === 0) world.start('two');

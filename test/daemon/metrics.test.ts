@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { changeKinds, createMetrics, type MetricsOptions } from '../../src/daemon/metrics.ts';
+import { countedKinds, createMetrics, type MetricsOptions } from '../../src/daemon/metrics.ts';
 import { judgeFreshness } from '../../src/model/freshness.ts';
-import type { RunGroup, Standing } from '../../src/model/run-group.ts';
+import type { RunGroup, GroupStatus } from '../../src/model/run-group.ts';
 import type { RunEvent } from '../../src/reconcile/run-notes.ts';
 import type { ServiceEvent } from '../../src/service/event.ts';
 import { ROOT } from '../support/checkout.ts';
@@ -12,7 +12,7 @@ import { measureSlowness } from '../support/slowness.ts';
 
 const minute = 60_000;
 
-function standing(team: string, group: RunGroup, changed: Partial<Standing> = {}): Standing {
+function standing(team: string, group: RunGroup, changed: Partial<GroupStatus> = {}): GroupStatus {
   const unknown = { startedAt: null, outcome: null, failures: 0, completeAt: null, completeForMs: null };
   return { team, group, knownForMs: 60 * minute, ...unknown, ...changed };
 }
@@ -102,7 +102,7 @@ describe('what the database knows', () => {
 
   it('is not asked for twice at once', async () => {
     let asked = 0;
-    const answer = Promise.withResolvers<readonly Standing[]>();
+    const answer = Promise.withResolvers<readonly GroupStatus[]>();
     const metrics = open({
       readStandings: () => {
         asked += 1;
@@ -261,7 +261,7 @@ describe('what happens in the process', () => {
       Object.keys(first).filter((series) => series.startsWith(`${name}{team="harbour"`)).length;
     expect([of('runs_total'), of('changes_total'), of('requests_total'), of('held_fields')]).toEqual([
       11 * 4,
-      changeKinds.length,
+      countedKinds.length,
       2 * 5,
       8,
     ]);
@@ -357,6 +357,6 @@ describe('the text', () => {
   });
 
   it('names each change once', () => {
-    expect(new Set(changeKinds).size).toBe(changeKinds.length);
+    expect(new Set(countedKinds).size).toBe(countedKinds.length);
   });
 });

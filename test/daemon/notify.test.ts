@@ -130,7 +130,7 @@ test('takes a missing program as a reason for one warning', async () => {
   await notify.ready();
   await notify.status('fine');
   await notify.close();
-  expect(warnings).toEqual([{ program: '/nowhere/systemd-notify', problem: 'it can not be run' }]);
+  expect(warnings).toEqual([{ program: '/nowhere/systemd-notify', problem: 'it cannot be run' }]);
 });
 
 test.skipIf(!canListen)(

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { createMetrics, type Metrics } from '../../src/daemon/metrics.ts';
 import { judgeFreshness } from '../../src/model/freshness.ts';
-import { type RunGroup, type RunOutcome, type Standing, scheduledGroups } from '../../src/model/run-group.ts';
+import {
+  type RunGroup,
+  type RunOutcome,
+  type GroupStatus,
+  scheduledGroups,
+} from '../../src/model/run-group.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { compile, durationMs, type Labels, parseScrape, type Series } from '../support/promql.ts';
 import { promtoolTest } from '../support/promtool.ts';
@@ -25,7 +30,7 @@ export const rules = (parse(readFileSync(path, 'utf8')) as { groups: { rules: Ru
 
 /** One team, as its database knows it. */
 interface TeamState {
-  standings: Standing[];
+  standings: GroupStatus[];
   held: Readonly<Record<string, number>>;
   refusedUsers: number;
 }
@@ -49,7 +54,7 @@ export interface World {
   readonly overrides: Map<string, number>;
 }
 
-function noteRun(standing: Standing, outcome: RunOutcome, nowMs: number): Standing {
+function noteRun(standing: GroupStatus, outcome: RunOutcome, nowMs: number): GroupStatus {
   const isComplete = outcome === 'complete';
   return {
     ...standing,

@@ -383,7 +383,7 @@ describe.each(servers())('on $name', (server) => {
       for (const _ of [1, 2]) await sql`select 1`.execute(busy.kysely);
     });
 
-    test('does not lose one to a connection that can not be had', async () => {
+    test('does not lose one to a connection that cannot be had', async () => {
       const { proxy, url } = await openProxy();
       const broken = open({ url, maxConnections: 1, freeTimeoutMs: 1_000 });
       proxy.onClientBytes = () => 'forward-and-cut';
@@ -448,7 +448,7 @@ describe.each(servers())('on $name', (server) => {
     await createDatabase({ url: database.url }).close();
   });
 
-  describe('what can not be connected to', () => {
+  describe('what cannot be connected to', () => {
     const password = 'S3cret-canary';
     const attempt = async (change: (url: URL) => void, options: Partial<DatabaseOptions> = {}) => {
       const url = new URL(database.url);

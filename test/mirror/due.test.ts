@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
-  hasten,
-  makeKnown,
+  runSooner,
+  registerGroups,
   noteBegin,
   noteEnd,
-  postpone,
+  setNextTime,
   readDue,
   readNextDueMs,
   readStandings,
@@ -27,12 +27,12 @@ describe('what is due', () => {
     [...(await readDue(database.db.kysely, teams))].map(
       ([team, groups]) => `${team}: ${groups.map(({ group }) => group).join(' ')}`,
     );
-  /** What a run of the users takes up now, and sets anew when it is over. */
+  /** What a run of the users takes up now, and sets again when it is over. */
   const takeUp = async (team: string) => {
     const groups = (await readDue(database.db.kysely, [team])).get(team) ?? [];
     return async (delayMs = hour) => {
       const users = groups.filter(({ group }) => group === 'users');
-      await postpone(
+      await setNextTime(
         database.db,
         team,
         users.map((one) => ({ ...one, delayMs })),
@@ -48,32 +48,32 @@ describe('what is due', () => {
   const sql = (text: string) => runSqlText(database.db, text);
 
   it('is what is new; what is known stays as it is, also after a restart', async () => {
-    await makeKnown(database.db, [users('a'), users('b'), { ...users('a'), group: 'counts' }], false);
+    await registerGroups(database.db, [users('a'), users('b'), { ...users('a'), group: 'counts' }], false);
     expect((await due('a', 'b', 'stranger')).toSorted()).toEqual(['a: counts users', 'b: users']);
     expect(await due('b')).toEqual(['b: users']);
     const postponeUsers = await takeUp('a');
     await run('a');
     await postponeUsers();
-    await makeKnown(database.db, [users('a'), users('b')], false);
+    await registerGroups(database.db, [users('a'), users('b')], false);
     expect((await due('a', 'b')).toSorted()).toEqual(['a: counts', 'b: users']);
-    await makeKnown(database.db, [users('a')], true);
+    await registerGroups(database.db, [users('a')], true);
     expect(await due('a')).toEqual(['a: counts users']);
   });
 
   it('follows a schedule that has changed, and one that a one-shot run knew nothing of', async () => {
-    await makeKnown(database.db, [users('a')], false);
-    await makeKnown(database.db, [users('a', '0 * * * * UTC')], false);
+    await registerGroups(database.db, [users('a')], false);
+    await registerGroups(database.db, [users('a', '0 * * * * UTC')], false);
     expect(await due('a')).toEqual([]);
     expect(await readNextDueMs(database.db.kysely, ['a'])).toBeGreaterThan(hour - 10_000);
     await run('once');
     expect(await due('once')).toEqual([]);
     expect(await readNextDueMs(database.db.kysely, ['once'])).toBeNull();
-    await makeKnown(database.db, [users('once')], false);
+    await registerGroups(database.db, [users('once')], false);
     expect(await due('once')).toEqual(['once: users']);
   });
 
   it('is served in the order in which it came up', async () => {
-    await makeKnown(database.db, [users('a'), users('b'), users('c')], false);
+    await registerGroups(database.db, [users('a'), users('b'), users('c')], false);
     await sql(`update sync.due set due_at = clock_timestamp() - interval '1 hour' where team = 'c'`);
     await sql(`update sync.due set due_at = clock_timestamp() - interval '1 minute' where team = 'a'`);
     await sql(`update sync.due set due_at = clock_timestamp() - interval '2 minutes' where team = 'b'`);
@@ -81,41 +81,41 @@ describe('what is due', () => {
   });
 
   it('comes up once more where a hint came during the run, and not where it came before', async () => {
-    await makeKnown(database.db, [users('a')], false);
-    await hasten(database.db, 'a', { debounceMs: 0, everyMs: 0 });
+    await registerGroups(database.db, [users('a')], false);
+    await runSooner(database.db, 'a', { debounceMs: 0, everyMs: 0 });
     const first = await takeUp('a');
     await run('a');
     await first();
     expect(await due('a')).toEqual([]);
-    await hasten(database.db, 'a', { debounceMs: 0, everyMs: 0 });
+    await runSooner(database.db, 'a', { debounceMs: 0, everyMs: 0 });
     const second = await takeUp('a');
     await noteBegin(database.db.kysely, 'a', ['users']);
-    await hasten(database.db, 'a', { debounceMs: 0, everyMs: 0 });
+    await runSooner(database.db, 'a', { debounceMs: 0, everyMs: 0 });
     await noteEnd(database.db.kysely, 'a', ['users'], 'complete');
     await second();
     expect(await due('a')).toEqual(['a: users']);
   });
 
-  it('is set anew also where nothing of the run is on record', async () => {
-    await makeKnown(database.db, [users('a')], false);
+  it('is set again also where nothing of the run is on record', async () => {
+    await registerGroups(database.db, [users('a')], false);
     await (await takeUp('a'))();
     expect(await due('a')).toEqual([]);
   });
 
   it('is not hastened by hints more often than it may', async () => {
-    await makeKnown(database.db, [users('a')], false);
+    await registerGroups(database.db, [users('a')], false);
     const postponeUsers = await takeUp('a');
     await run('a');
     await postponeUsers();
-    for (const _ of [1, 2, 3]) await hasten(database.db, 'a', { debounceMs: 100, everyMs: 60_000 });
+    for (const _ of [1, 2, 3]) await runSooner(database.db, 'a', { debounceMs: 100, everyMs: 60_000 });
     expect(await due('a')).toEqual([]);
     const waitMs = await readNextDueMs(database.db.kysely, ['a']);
     expect(waitMs).toBeGreaterThan(50_000);
     expect(waitMs).toBeLessThan(60_001);
   });
 
-  it('is found and set anew when the clock was set back', async () => {
-    await makeKnown(database.db, [users('a')], false);
+  it('is found and set again when the clock was set back', async () => {
+    await registerGroups(database.db, [users('a')], false);
     await run('a');
     await sql(
       `update sync.due set due_at = clock_timestamp() + interval '2 days', started_at = clock_timestamp() + interval '1 day'`,

@@ -443,7 +443,7 @@ describe('after an accident', () => {
   });
 });
 
-describe('what it can not do is said in words', () => {
+describe('what it cannot do is said in words', () => {
   test('a mirror of another Postgres', async () => {
     seed();
     writeFileSync(join(folder, 'cluster', 'data', 'PG_VERSION'), '14\n');
@@ -475,7 +475,7 @@ describe('what it can not do is said in words', () => {
     expect((await failure(openEmbedded({ dataDir: file }))).code).toBe('mirror');
   });
 
-  test.runIf(isRoot)("a folder below root's own, which the server's account can not reach", async () => {
+  test.runIf(isRoot)("a folder below root's own, which the server's account cannot reach", async () => {
     chmodSync(folder, 0o700);
     const below = join(folder, 'mirror');
     const error = await failure(openEmbedded({ dataDir: below }));
@@ -573,7 +573,7 @@ describe('as a plain user', () => {
     );
     return { uid: uid ?? 65_534, gid: gid ?? 65_534 };
   };
-  /** Where that user may write; and, for root, binaries that they can read even if they can not read node_modules. */
+  /** Where that user may write; and, for root, binaries that they can read even if they cannot read node_modules. */
   const prepare = () => {
     const home = join(folder, 'home');
     mkdirSync(home, { mode: 0o700 });

@@ -200,7 +200,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
     expect(await stage.sql('select team_id from mirror.user_lookups')).toEqual([['42']]);
   });
 
-  it('a role sees what is listed for it, and can not list itself', async () => {
+  it('a role sees what is listed for it, and cannot list itself', async () => {
     expect(await as(role('northern_analyst'), 'select role_name from mirror.team_roles')).toEqual([
       role('north'),
     ]);

@@ -36,7 +36,7 @@ const empty = (id: bigint): ServiceUser => ({
 });
 const odd = { unreadable: '[]' };
 
-it('a user with a field that can not be read is never equal everywhere', async () => {
+it('a user with a field that cannot be read is never equal everywhere', async () => {
   const users = [1n, 2n, 3n, 4n, 5n].map(empty);
   const states = await mirror.readDifferingUsers(users, new Map());
   await mirror.applyUsers(states.map((state) => planUser(state, undefined, holdAll)));

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { writeHolds } from '../../src/mirror/holds.ts';
 import { applyUsers, forgetUsers } from '../../src/mirror/users-write.ts';
-import type { Hold, HoldReason, Presence, UserDetails, UserPlan, UserWrite } from '../../src/model/change.ts';
+import type { Hold, HoldReason, UserCase, UserDetails, UserPlan, UserWrite } from '../../src/model/change.ts';
 import type { MirrorUser } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -248,7 +248,7 @@ describe('a row that is not as it was read', () => {
 });
 
 describe('whoever is shown', () => {
-  const presences: Readonly<Record<Presence, { readonly missing: boolean; readonly stale: boolean }>> = {
+  const presences: Readonly<Record<UserCase, { readonly missing: boolean; readonly stale: boolean }>> = {
     adopt: { missing: false, stale: false },
     return: { missing: false, stale: false },
     merge: { missing: false, stale: false },
@@ -270,7 +270,7 @@ describe('whoever is shown', () => {
     await query(`insert into sync.absences (team_id, resource, id, missing_since)
       values (41, 'users', 1, now()), (41, 'users', 2, now()), (41, 'tags', 1, now()), (42, 'users', 1, now())`);
     await query('insert into sync.stale_rows (team_id, id) values (41, 1), (41, 2), (42, 1)');
-    await apply(planOf({ presence: presence as Presence, write: null }));
+    await apply(planOf({ presence: presence as UserCase, write: null }));
     expect(await query('select team_id, resource, id from sync.absences order by 1, 2, 3')).toEqual([
       { team_id: 41n, resource: 'tags', id: 1n },
       ...(left.missing ? [{ team_id: 41n, resource: 'users', id: 1n }] : []),
@@ -342,7 +342,7 @@ describe('a held field', () => {
     expect(left).toEqual([...(stays ? ['41 1 email'] : []), '41 1 phone', '41 2 email', '42 1 email']);
   });
 
-  it('that ends and is held anew is held by the new reason', async () => {
+  it('that ends and is held again is held by the new reason', async () => {
     await heldBefore('conflict', 'null');
     await apply(planOf({ releases: ['email'], holds: [holdOf('brake')], write: null }));
     expect(await held()).toMatchObject([{ reason: 'brake', detail: 'new' }]);

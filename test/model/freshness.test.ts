@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ageStandings, isAtWork, judgeFreshness } from '../../src/model/freshness.ts';
-import type { RunGroup, Standing } from '../../src/model/run-group.ts';
+import type { RunGroup, GroupStatus } from '../../src/model/run-group.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
 
-function standing(group: RunGroup, changed: Partial<Standing> = {}): Standing {
+function standing(group: RunGroup, changed: Partial<GroupStatus> = {}): GroupStatus {
   return {
     team: 'harbour',
     group,

@@ -40,7 +40,7 @@ describe('judgeAbsences', () => {
   const half = 'more than half';
   const all = 'all of them';
   const limit = 'more than the limit';
-  /** What can not be, more missing than were there, is refused too. */
+  /** What cannot be, more missing than were there, is refused too. */
   const small: Record<Population, Record<Missing, Judged>> = {
     0: { 0: 'due', 1: half, 2: half, 3: half, 4: half },
     1: { 0: 'due', 1: all, 2: all, 3: all, 4: all },

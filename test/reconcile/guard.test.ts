@@ -257,7 +257,7 @@ describe('a refused plan', () => {
       0,
     ],
     ['a part of it is taken back', { edits: many(5) }, 4],
-    ['a part of it is edited anew', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 1],
+    ['a part of it is edited again', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 1],
   ])('is not sent when %s', (_, given, fewer) => {
     const { waiting } = judge({ edits: many(9) });
     const later = judge({ ...given, history: { waiting } });
@@ -504,7 +504,7 @@ describe('the demotion of an administrator', () => {
   });
 });
 
-describe('a plan that is made anew before it is sent', () => {
+describe('a plan that is made again before it is sent', () => {
   const edited = { email: 'new@example.com' };
   const plan = (
     edit: Partial<MirrorUser>,
@@ -529,8 +529,8 @@ describe('a plan that is made anew before it is sent', () => {
       plan(edited, { email: readable(shown.email)?.toUpperCase() ?? '' }),
       edited,
     ],
-  ])('%s sends only what the guard saw', (_, anew, sent) => {
-    const kept = onlyGuarded({ ...anew, releases: ['email', 'phone'] }, plan(edited));
+  ])('%s sends only what the guard saw', (_, again, sent) => {
+    const kept = onlyGuarded({ ...again, releases: ['email', 'phone'] }, plan(edited));
     expect(kept.patch).toEqual(sent);
     expect(kept.moves.map(({ field }) => field)).toEqual(Object.keys(sent));
     // What is not sent keeps its hold.

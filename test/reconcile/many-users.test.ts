@@ -3,10 +3,10 @@ import { canonicalPhone } from '../../src/model/canonical.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { judgeAbsences } from '../../src/reconcile/absence.ts';
-import { createFindings } from '../../src/reconcile/run-notes.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { planEdited } from '../../src/reconcile/plan-edited.ts';
-import { type Places, planUsers } from '../../src/reconcile/plan-users.ts';
+import { type RunContext, planUsers } from '../../src/reconcile/plan-users.ts';
 import { holdAll } from '../../src/reconcile/merge/policy.ts';
 import { findSharedAddresses } from '../../src/verify/compare-users.ts';
 import { countVisits } from '../support/count-visits.ts';
@@ -57,7 +57,7 @@ function placesOf(count: number, edited: number, phone: (id: Id) => string) {
     const shown = new Set(seen);
     return Promise.resolve(states.filter(({ id }) => !shown.has(id)));
   };
-  const places: Places = { service, mirror, findings: createFindings(), monotonicMs: () => 0 };
+  const places: RunContext = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
   const team = { id: 1n, name: null, listSize: null, members: ids.map(member), rejected: [], raw: {} };
   return { places, team };
 }
@@ -88,16 +88,16 @@ describe('the work grows with the number of rows, not with its square:', () => {
       },
     ],
     [
-      'findings',
+      'notes',
       (count) => () => {
-        const findings = createFindings();
+        const notes = createRunNotes();
         for (const id of idsUpTo(count)) {
-          findings.partial(`user ${id}`);
-          findings.partial(`user ${id}`);
-          findings.warn(`user ${id}`);
-          findings.warn(`user ${id}`);
+          notes.partial(`user ${id}`);
+          notes.partial(`user ${id}`);
+          notes.warn(`user ${id}`);
+          notes.warn(`user ${id}`);
         }
-        expect([findings.reasons.length, findings.warnings.length]).toEqual([count, count]);
+        expect([notes.reasons.length, notes.warnings.length]).toEqual([count, count]);
       },
     ],
     [

@@ -1,5 +1,12 @@
 /** The mirror port over a map of states: the users' half of it, as `src/mirror` does it in SQL. */
-import type { Intent, IntentResult, NameSafety, Tries, UserPlan, UserState } from '../../src/model/change.ts';
+import type {
+  Intent,
+  IntentResult,
+  NameSafety,
+  PushTries,
+  UserPlan,
+  UserState,
+} from '../../src/model/change.ts';
 import type { Id } from '../../src/model/id.ts';
 import { canonicalName, joinName, splitName } from '../../src/model/name.ts';
 import {
@@ -133,7 +140,7 @@ function applyResults(mirror: MirrorStandIn, results: readonly IntentResult[]): 
   return results.map(({ intent }) => intent.userId).filter((id) => mirror.locked.has(id));
 }
 
-function countIneffective(mirror: MirrorStandIn, { userId, sent }: Intent): Tries {
+function countIneffective(mirror: MirrorStandIn, { userId, sent }: Intent): PushTries {
   const tries: Partial<Record<Field, number>> = {};
   const mine = mirror.results.filter(({ intent }) => intent.userId === userId);
   for (const field of patchedFields(sent)) {

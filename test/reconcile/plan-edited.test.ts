@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { MirrorUser, ServiceUser } from '../../src/model/user.ts';
-import { createFindings } from '../../src/reconcile/run-notes.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll } from '../../src/reconcile/merge/policy.ts';
-import { createSight } from '../../src/reconcile/read/lookup.ts';
+import { createUserLookup } from '../../src/reconcile/read/lookup.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 import { makeState, member } from './states.ts';
@@ -59,19 +59,22 @@ describe('a look at a few users', () => {
   it('asks for no address twice, for everybody once at most, and sets rows of other teams aside', async () => {
     const service = createServiceStandIn([shownAs(3n), shownAs(4n, { teamId: 2n })]);
     service.unfiltered = 'none';
-    const sight = createSight(service, 1n);
+    const lookup = createUserLookup(service, 1n);
     const addresses = { emails: ['user3@example.com', 'nobody@example.com', null], phones: [] };
-    await sight.find([3n, 9n], addresses);
-    await sight.find([9n], addresses);
-    await sight.askAll({ emails: ['user3@example.com', 'user4@example.com'], phones: ['+1 555 0103', null] });
+    await lookup.find([3n, 9n], addresses);
+    await lookup.find([9n], addresses);
+    await lookup.askAll({
+      emails: ['user3@example.com', 'user4@example.com'],
+      phones: ['+1 555 0103', null],
+    });
     expect(service.filters).toEqual([
       { emails: ['user3@example.com', 'nobody@example.com'], phones: [] },
       { emails: [], phones: [] },
       { emails: ['user4@example.com'], phones: [] },
       { emails: [], phones: ['15550103'] },
     ]);
-    expect([...sight.users.keys()]).toEqual([3n]);
-    expect(sight.rejected).toMatchObject([{ id: 4n, reason: 'it is of team 2' }]);
+    expect([...lookup.users.keys()]).toEqual([3n]);
+    expect(lookup.rejected).toMatchObject([{ id: 4n, reason: 'it is of team 2' }]);
   });
 
   it('says when the service does not take an address that is to be pushed', async () => {
@@ -81,7 +84,7 @@ describe('a look at a few users', () => {
     const mirror = Object.assign(createMirrorStandIn([state]), {
       countPresentUsers: () => Promise.resolve(1),
     });
-    const findings = createFindings();
+    const notes = createRunNotes();
     const team: Team = {
       id: 1n,
       name: '',
@@ -99,9 +102,9 @@ describe('a look at a few users', () => {
       maxDrift: 0.2,
       adminRoleIds: [1n],
     };
-    const places = { service, mirror, findings, monotonicMs: () => 0 };
+    const places = { service, mirror, notes, monotonicMs: () => 0 };
     const { plans } = await planEdited(places, team, { policy: holdAll, guard });
     expect(plans.map(({ patch }) => patch)).toEqual([{ phone: '15550999' }]);
-    expect(findings.warnings).toEqual(['the service does not take 1 of the addresses to look users up by']);
+    expect(notes.warnings).toEqual(['the service does not take 1 of the addresses to look users up by']);
   });
 });

@@ -13,7 +13,7 @@ function plan(field: Field, state: UserState, policy: Policy = holdAll): FieldPl
   return planField(field, state, state.mirror, state.service, policy);
 }
 
-describe('a name that can not be sent', () => {
+describe('a name that cannot be sent', () => {
   type Halves = 'neither' | 'first' | 'last' | 'both';
   type Words = 'one word' | 'two words' | 'three words' | 'four words';
   type Fate = 'sent' | 'held';
@@ -95,7 +95,7 @@ describe('a name that can not be sent', () => {
   });
 });
 
-describe('other values that can not be sent', () => {
+describe('other values that cannot be sent', () => {
   type Value = 'a value' | 'null' | 'empty' | 'blank' | 'no digits';
   type Fate = 'sent' | 'held' | 'impossible';
   const table: Record<Exclude<Field, 'name'>, Record<Value, Fate>> = {
@@ -197,11 +197,11 @@ describe('a hold', () => {
         for (const wins of ['hold', 'mirror-wins', 'service-wins'] as const)
           expect(plan(field, moved, { ...holdAll, [field]: wins })).toEqual({ held: true });
       }
-      const anew = {
+      const again = {
         ...makeState({ mirror: { [field]: field === 'name' ? splitName('Eva Berg') : null } }),
         held,
       };
-      expect(plan(field, anew)).not.toHaveProperty('held');
+      expect(plan(field, again)).not.toHaveProperty('held');
       expect(plan(field, { ...makeState({}), held })).toEqual({ release: true });
     },
   );

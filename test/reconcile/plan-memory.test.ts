@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Hold, Presence, UserPlan, UserState } from '../../src/model/change.ts';
+import type { Hold, UserCase, UserPlan, UserState } from '../../src/model/change.ts';
 import type { PlannedPush } from '../../src/model/plan.ts';
-import { type Facts, type Fate, fateOf, joinRows, remember } from '../../src/reconcile/guard/plan-memory.ts';
+import {
+  type PlanFacts,
+  type Fate,
+  fateOf,
+  joinRows,
+  remember,
+} from '../../src/reconcile/guard/plan-memory.ts';
 import { base, id, makeState, shown } from './states.ts';
 import { rowsOf } from './truth.ts';
 
@@ -16,7 +22,7 @@ const hold = (reason: Hold['reason'], endsInMs?: number): Hold => ({
   detail: '',
   endsInMs,
 });
-const planOf = (presence: Presence, more: Partial<UserPlan> = {}): UserPlan => ({
+const planOf = (presence: UserCase, more: Partial<UserPlan> = {}): UserPlan => ({
   id,
   presence,
   moves: [],
@@ -28,7 +34,7 @@ const planOf = (presence: Presence, more: Partial<UserPlan> = {}): UserPlan => (
   ...more,
 });
 const edited = (held: readonly Hold[] = []): UserState => makeState({ mirror: { email }, held });
-const facts = (given: Partial<Facts>): Facts => ({
+const facts = (given: Partial<PlanFacts>): PlanFacts => ({
   state: edited(),
   plan: planOf('merge'),
   isEqual: false,
@@ -38,9 +44,9 @@ const facts = (given: Partial<Facts>): Facts => ({
 });
 
 describe('one field of a row', () => {
-  it.each<readonly [string, Partial<Facts>, Fate]>([
-    ['edited anew', { state: makeState({ mirror: { email: 'other@example.com' } }) }, 'forgotten'],
-    ['edited anew, of a user who left', { state: makeState({}), isGone: true }, 'forgotten'],
+  it.each<readonly [string, Partial<PlanFacts>, Fate]>([
+    ['edited again', { state: makeState({ mirror: { email: 'other@example.com' } }) }, 'forgotten'],
+    ['edited again, of a user who left', { state: makeState({}), isGone: true }, 'forgotten'],
     ['of a user who left', { plan: undefined, state: undefined, isGone: true }, 'kept'],
     ['of a user who left and comes back', { plan: planOf('return'), isGone: true }, 'kept'],
     ['that would be pushed', { plan: planOf('merge', { patch: { email } }) }, 'up to the guard'],
@@ -63,7 +69,7 @@ describe('one field of a row', () => {
       expect(fateOf('email', row, facts({ ...given, was }))).toBe(fate);
   });
 
-  const presences: Record<Exclude<Presence, 'merge' | 'return'>, 'stays' | 'forgotten'> = {
+  const presences: Record<Exclude<UserCase, 'merge' | 'return'>, 'stays' | 'forgotten'> = {
     waiting: 'stays',
     unresolved: 'stays',
     missing: 'stays',

@@ -211,7 +211,7 @@ describe('a field', () => {
         const plan = planUser(state, member, holdAll);
         for (const hold of plan.holds.filter(({ reason }) => reason === 'conflict')) {
           const { field } = hold;
-          // Where the row was lost, it is made anew of what was last agreed on.
+          // Where the row was lost, it is made again of what was last agreed on.
           expect(hold.mirror).toEqual((state.mirror ?? state.base)?.[field]);
           expect(hold.service).toEqual(state.service && serviceValue(state.service, field));
           expect(plan.patch[field]).toBeUndefined();

@@ -194,7 +194,7 @@ describe('a user who is back', () => {
   const back = (given: Parameters<typeof makeState>[0]) =>
     makeState({ ...given, mirror: { gone: true, ...given?.mirror } });
 
-  it('is adopted anew', () => {
+  it('is adopted again', () => {
     const { write, holds, presence } = merge(back({ service: otherShown }));
     expect(presence).toBe('return');
     expect(holds).toEqual([]);
@@ -456,7 +456,7 @@ describe('a member whom no lookup answers', () => {
 describe('a row that only the mirror has', () => {
   const state = makeState({ base: null, service: null });
 
-  it('is held once, since the interface can not create users', () => {
+  it('is held once, since the interface cannot create users', () => {
     const plan = planUser(state, undefined, holdAll);
     expect(plan).toMatchObject({
       presence: 'stranger',

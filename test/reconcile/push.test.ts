@@ -9,7 +9,7 @@ import {
   type UserPatch,
   type UserValues,
 } from '../../src/model/user.ts';
-import { createFindings, type RunEvent } from '../../src/reconcile/run-notes.ts';
+import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
 import { pushEdits, settleIntents } from '../../src/reconcile/push/push.ts';
@@ -50,11 +50,11 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
   const clock = { now: 0 };
   const run = async () => {
     const events: RunEvent[] = [];
-    const findings = createFindings((event) => events.push(event));
+    const notes = createRunNotes((event) => events.push(event));
     const places = {
       service,
       mirror,
-      findings,
+      notes,
       members: new Map(),
       roles: new Map(),
       users: new Map(service.held),
@@ -82,7 +82,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
     } catch (thrown) {
       error = thrown;
     }
-    return { findings, events, error, breaker: places.breaker };
+    return { notes, events, error, breaker: places.breaker };
   };
   const show = (id: Id) => {
     const { mirror: row, base, held } = mirror.state(id);
@@ -108,7 +108,7 @@ describe('an edit that the service takes', () => {
   it.each(fields)('of %s is sent alone; base and mirror take the bytes of the service', async (field) => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { [field]: robin[field] });
-    const { findings } = await run();
+    const { notes } = await run();
     expect(service.updates).toEqual([new Map([[1n, { [field]: robin[field] }]])]);
     const { row, base, held } = show(1n);
     const stored = field === 'name' ? robin.name : taken[field];
@@ -116,17 +116,17 @@ describe('an edit that the service takes', () => {
     expect(base?.[field]).toEqual(stored);
     if (field === 'name') expect(base?.joined).toBe('Robin Doe');
     expect(held).toEqual([]);
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1 }, requestIds: ['update-1'] });
-    expect((await run()).findings.counts).toEqual({});
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 }, requestIds: ['update-1'] });
+    expect((await run()).notes.counts).toEqual({});
     expect(service.updates).toEqual([]);
   });
 
   it('goes with the others, at most so many users a request, and says how long each took', async () => {
     const { service, mirror, run, ids } = createStage({ users: 7, batchSize: 3 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
-    const { findings, events } = await run();
+    const { notes, events } = await run();
     expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n], [4n, 5n, 6n], [7n]]);
-    expect(findings.counts).toEqual({ pushed: 7 });
+    expect(notes.counts).toEqual({ pushed: 7 });
     expect(events.filter(({ kind }) => kind === 'push')).toMatchObject([
       { users: [1n, 2n, 3n], requestId: 'update-1', windowMs: 20 },
       { users: [4n, 5n, 6n], requestId: 'update-2', windowMs: 20 },
@@ -187,24 +187,24 @@ describe('right before an edit is sent', () => {
         return roster(filter);
       },
     });
-    const { findings } = await run();
+    const { notes } = await run();
     expect(service.updates).toEqual([]);
     expect(show(1n)).toMatchObject({
       row: { email: robin.email, roleId: 5n },
       base: { email: 'user1@example.com', roleId: 5n },
       held: [{ field: 'email', reason: 'conflict', service: 'service@example.com' }],
     });
-    expect(findings.counts).toEqual({ held: 1 });
+    expect(notes.counts).toEqual({ held: 1 });
   });
 
-  it('whoever can not be read again is not pushed, and the run is partial', async () => {
+  it('whoever cannot be read again is not pushed, and the run is partial', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     mirror.edit(1n, { roleId: 9n });
     mirror.edit(2n, { roleId: 9n });
     service.hidden = new Set([1n]);
-    const { findings } = await run();
+    const { notes } = await run();
     expect(sentIds(service.updates)).toEqual([[2n]]);
-    expect(findings.reasons).toEqual(['1 users could not be read again before a push']);
+    expect(notes.reasons).toEqual(['1 users could not be read again before a push']);
   });
 
   it('whoever was edited meanwhile is left for the next run', async () => {
@@ -248,7 +248,7 @@ function slow({ service, clock }: ReturnType<typeof createStage>, ms: number) {
 const late = 'POST /v1/users/update was not sent: it had waited for too long since it was prepared';
 
 describe('a batch that waits before it leaves', () => {
-  it('R6 I12 is not sent when it was prepared too long ago, and is read and merged anew', async () => {
+  it('R6 I12 is not sent when it was prepared too long ago, and is read and merged again', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, roleId: 9n });
     let waits = 0;
@@ -265,7 +265,7 @@ describe('a batch that waits before it leaves', () => {
       service.held.set(1n, makeUser(1n, { email: 'later@example.com' }));
       return Promise.resolve();
     };
-    const { findings, error } = await run();
+    const { notes, error } = await run();
     expect(error).toBeUndefined();
     expect(service.updates).toEqual([new Map([[1n, { roleId: 9n }]])]);
     expect(service.held.get(1n)).toMatchObject({ email: 'later@example.com', roleId: 9n });
@@ -274,7 +274,7 @@ describe('a batch that waits before it leaves', () => {
       open: undefined,
       held: [{ field: 'email', reason: 'conflict', service: 'later@example.com' }],
     });
-    expect(findings.counts).toEqual({ pushed: 1, held: 1 });
+    expect(notes.counts).toEqual({ pushed: 1, held: 1 });
     expect(marked).toBe(1);
   });
 
@@ -285,9 +285,9 @@ describe('a batch that waits before it leaves', () => {
       clock.now += 5_001;
       return Promise.resolve();
     };
-    const { findings, error } = await run();
+    const { notes, error } = await run();
     expect(error).toBeUndefined();
-    expect(findings.reasons).toEqual([late]);
+    expect(notes.reasons).toEqual([late]);
     expect(service.updates).toEqual([]);
     expect(show(1n).open).toBeUndefined();
   });
@@ -302,12 +302,12 @@ describe('a batch that waits before it leaves', () => {
       clock.now += 5_001;
       service.held.set(1n, makeUser(1n, { email: 'later@example.com' }));
     };
-    const { findings, error } = await run();
+    const { notes, error } = await run();
     expect(error).toBeUndefined();
     expect(service.updates).toEqual([]);
     expect(mirror.results.map(({ outcomes }) => outcomes)).toEqual([{ email: 'unsent' }]);
     expect(show(1n)).toMatchObject({ open: undefined, held: [{ service: 'later@example.com' }] });
-    expect(findings).toMatchObject({ reasons: [], counts: { held: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { held: 1 } });
   });
 
   it('R6 I12 is not sent when the lease can have run out while the connection came about', async () => {
@@ -333,12 +333,12 @@ describe('a batch that waits before it leaves', () => {
       if (waits <= 3) clock.now += 5_001;
       return Promise.resolve();
     };
-    const { findings, error } = await run();
+    const { notes, error } = await run();
     expect(error).toBeUndefined();
     expect(sentIds(service.updates)).toEqual([[2n], [3n]]);
     expect(show(1n)).toMatchObject({ open: undefined, held: [], base: { roleId: 3n } });
-    expect(findings).toMatchObject({ reasons: [late], counts: { pushed: 2 } });
-    expect((await run()).findings.counts).toEqual({ pushed: 1 });
+    expect(notes).toMatchObject({ reasons: [late], counts: { pushed: 2 } });
+    expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
 
   it('I12 is not sent when the lease was lost meanwhile', async () => {
@@ -354,7 +354,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('I12 is read and merged anew after a 429, and does not fail the run', async () => {
+  it('I12 is read and merged again after a 429, and does not fail the run', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 2 });
     for (const id of ids) mirror.edit(id, { email: `robin${id}@example.com` });
     service.fault = (_, request) => {
@@ -362,12 +362,12 @@ describe('a batch that waits before it leaves', () => {
       service.held.set(1n, makeUser(1n, { email: 'later@example.com' }));
       return { kind: 'status', status: 429 };
     };
-    const { findings, error } = await run();
+    const { notes, error } = await run();
     expect(error).toBeUndefined();
     expect(sentIds(service.updates)).toEqual([[1n, 2n], [2n]]);
     expect(service.held.get(1n)?.email).toBe('later@example.com');
     expect(show(1n).held).toMatchObject([{ field: 'email', reason: 'conflict' }]);
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
   });
 
   it('ends the pushing after three 429s for the same batch; nothing is left open', async () => {
@@ -383,7 +383,7 @@ describe('a batch that waits before it leaves', () => {
     ]);
     expect(ids.map((id) => show(id).open)).toEqual(ids.map(() => undefined));
     service.fault = () => ({ kind: 'nothing' });
-    expect((await run()).findings.counts).toEqual({ pushed: 4 });
+    expect((await run()).notes.counts).toEqual({ pushed: 4 });
   });
 });
 
@@ -395,7 +395,7 @@ describe('a batch that is refused', () => {
     for (const id of ids) mirror.edit(id, { roleId: 5n, phone: String(15559000n + id) });
     mirror.edit(13n, { email: robin.email });
     service.refusesPatch = bad('email');
-    const { findings, error } = await run();
+    const { notes, error } = await run();
     expect(error).toBeUndefined();
     for (const id of ids) {
       const { row, base, open } = show(id);
@@ -421,7 +421,7 @@ describe('a batch that is refused', () => {
         },
       ],
     });
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 50, held: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 50, held: 1 } });
     // 25 users are cut in two at most five times on the way to one, and that one is sent field by field.
     expect(service.updates.length).toBeLessThanOrEqual(1 + 2 * 5 + 3);
     await run();
@@ -434,9 +434,9 @@ describe('a batch that is refused', () => {
     for (const id of ids) mirror.edit(id, { email: `new${id}@example.com`, phone: String(15559000n + id) });
     service.refusesPatch = (patch) => patch.email === 'new2@example.com';
     slow(stage, 700);
-    const { findings, error } = await run();
+    const { notes, error } = await run();
     expect(error).toBeUndefined();
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 49, held: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 49, held: 1 } });
     expect(show(2n)).toMatchObject({ open: undefined, held: [{ field: 'email', reason: 'refused' }] });
     expect(ids.filter((id) => show(id).base?.email !== `new${id}@example.com`)).toEqual([2n]);
     await run();
@@ -449,13 +449,13 @@ describe('a batch that is refused', () => {
     mirror.edit(1n, { name: split, split: 'known' });
     mirror.edit(2n, { email: robin.email });
     service.refusesPatch = bad('email');
-    const { findings } = await run();
+    const { notes } = await run();
     expect(service.updates.slice(1)).toEqual([
       new Map([[1n, { name: split }]]),
       new Map([[2n, { email: robin.email }]]),
     ]);
     expect(show(1n).base).toMatchObject({ name: split });
-    expect(findings.counts).toEqual({ pushed: 1, held: 1 });
+    expect(notes.counts).toEqual({ pushed: 1, held: 1 });
   });
 
   it('is not sent on to a user whom nobody can read again', async () => {
@@ -466,10 +466,10 @@ describe('a batch that is refused', () => {
       service.hidden = new Set([2n]);
       return { kind: 'status', status: 400 };
     };
-    const { findings } = await run();
+    const { notes } = await run();
     expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n], [1n], [3n]]);
     expect(show(2n)).toMatchObject({ open: undefined, held: [], base: { roleId: 3n } });
-    expect(findings.reasons).toEqual(['1 users could not be read again before a push']);
+    expect(notes.reasons).toEqual(['1 users could not be read again before a push']);
   });
 
   it('finds several bad values of several users', async () => {
@@ -478,11 +478,11 @@ describe('a batch that is refused', () => {
     mirror.edit(2n, { email: robin.email });
     mirror.edit(7n, { email: robin.email, name: robin.name });
     service.refusesPatch = (patch) => bad('email')(patch) || bad('name')(patch);
-    const { findings } = await run();
+    const { notes } = await run();
     expect(ids.map((id) => show(id).base?.roleId)).toEqual(ids.map(() => 5n));
     expect(show(2n).held.map(({ field, reason }) => [field, reason])).toEqual([['email', 'refused']]);
     expect(new Set(show(7n).held.map(({ field }) => field))).toEqual(new Set(['name', 'email']));
-    expect(findings.counts).toEqual({ pushed: 8, held: 3 });
+    expect(notes.counts).toEqual({ pushed: 8, held: 3 });
   });
 
   it('is not sent again to those who were taken before the bad one', async () => {
@@ -492,12 +492,12 @@ describe('a batch that is refused', () => {
       if (request === 1) return { kind: 'status', status: 400, applied: [1n, 2n] };
       return patches.has(3n) ? { kind: 'status', status: 400 } : { kind: 'nothing' };
     };
-    const { findings } = await run();
+    const { notes } = await run();
     expect(sentIds(service.updates.slice(1)).flat()).not.toContain(1n);
     expect(sentIds(service.updates.slice(1)).flat()).not.toContain(2n);
     expect(ids.map((id) => show(id).base?.roleId)).toEqual([5n, 5n, 3n, 5n]);
     expect(show(3n).held).toMatchObject([{ field: 'roleId', reason: 'refused' }]);
-    expect(findings.counts).toEqual({ pushed: 3, held: 1 });
+    expect(notes.counts).toEqual({ pushed: 3, held: 1 });
   });
 
   it('does not hold the last one who is left over before it was refused alone', async () => {
@@ -506,30 +506,30 @@ describe('a batch that is refused', () => {
     mirror.edit(2n, { roleId: 5n });
     service.fault = (_, request) =>
       request === 1 ? { kind: 'status', status: 400, applied: [1n] } : { kind: 'nothing' };
-    const { findings } = await run();
+    const { notes } = await run();
     expect(sentIds(service.updates)).toEqual([[1n, 2n], [2n]]);
     expect(show(2n)).toMatchObject({ held: [], base: { roleId: 5n } });
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 2 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 2 } });
   });
 
   it('as a whole and one by one stops the pushing', async () => {
     const { service, mirror, run, ids } = createStage({ users: 4, batchSize: 2 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.refusesPatch = () => true;
-    const { findings } = await run();
+    const { notes } = await run();
     expect(sentIds(service.updates).flat()).not.toContain(3n);
-    expect(findings.reasons).toEqual(['the service refused every user of a batch: pushing stopped']);
+    expect(notes.reasons).toEqual(['the service refused every user of a batch: pushing stopped']);
   });
 
   it('with a 403 for one user holds that one and pushes the others', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.fault = (patches) => (patches.has(3n) ? { kind: 'status', status: 403 } : { kind: 'nothing' });
-    const { findings, error } = await run();
+    const { notes, error } = await run();
     expect(error).toBeUndefined();
     expect(ids.map((id) => show(id).base?.roleId)).toEqual([5n, 5n, 3n, 5n]);
     expect(show(3n).held).toMatchObject([{ field: 'roleId', reason: 'refused' }]);
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
   it('does not overwrite what somebody changed before it is cut in two', async () => {
@@ -540,7 +540,7 @@ describe('a batch that is refused', () => {
       service.held.set(2n, makeUser(2n, { email: 'service@example.com' }));
       return { kind: 'status', status: 400 };
     };
-    const { findings } = await run();
+    const { notes } = await run();
     expect(sentIds(service.updates)).toEqual([[1n, 2n, 3n], [1n], [3n]]);
     expect(show(2n)).toMatchObject({
       open: undefined,
@@ -549,8 +549,8 @@ describe('a batch that is refused', () => {
       service: { email: 'service@example.com', roleId: 3n },
       held: [{ field: 'email', reason: 'conflict', service: 'service@example.com' }],
     });
-    expect(findings.counts).toEqual({ pushed: 4, held: 1 });
-    // What else was to be sent to the same user is planned anew.
+    expect(notes.counts).toEqual({ pushed: 4, held: 1 });
+    // What else was to be sent to the same user is planned again.
     await run();
     expect(service.updates).toEqual([new Map([[2n, { roleId: 5n }]])]);
   });
@@ -559,9 +559,9 @@ describe('a batch that is refused', () => {
     const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
     service.refusesPatch = (_, id) => id === 1n;
-    const { findings } = await run();
+    const { notes } = await run();
     expect(ids.map((id) => show(id).base?.roleId)).toEqual([3n, 5n, 5n]);
-    expect(findings.reasons).toEqual([]);
+    expect(notes.reasons).toEqual([]);
   });
 });
 
@@ -645,14 +645,14 @@ describe('one user whose fields are sent one by one', () => {
       request === 1 || patches.get(1n)?.phone !== undefined
         ? { kind: 'status', status: 403 }
         : { kind: 'nothing' };
-    const { findings, error } = await run();
+    const { notes, error } = await run();
     expect(error).toBeUndefined();
     expect(show(1n)).toMatchObject({
       open: undefined,
       base: { ...taken, name: robin.name, phone: '15550101' },
       held: [{ field: 'phone', reason: 'refused', detail: 'the service answered 403, "error"' }],
     });
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
   it('M5 ends with a field whose answer never came: it stays open, and what is left waits', async () => {
@@ -661,7 +661,7 @@ describe('one user whose fields are sent one by one', () => {
       if (request === 1) return { kind: 'status', status: 400 };
       return patches.get(1n)?.email === undefined ? { kind: 'nothing' } : { kind: 'lost', applied: false };
     };
-    const { findings, breaker } = await run();
+    const { notes, breaker } = await run();
     expect(sentFields(service.updates).slice(1)).toEqual([['roleId'], ['phone'], ['email']]);
     expect(mirror.results.at(-1)?.outcomes).toEqual({
       roleId: 'confirmed',
@@ -674,7 +674,7 @@ describe('one user whose fields are sent one by one', () => {
       base: { ...taken, name: { first: 'Anne', last: 'Berg' }, email: 'user1@example.com' },
     });
     expect(breaker.unanswered).toBe(1);
-    expect(findings.reasons).toEqual([
+    expect(notes.reasons).toEqual([
       'a push was not answered: no answer',
       'the outcome of a push to user 1 is unknown',
     ]);
@@ -701,7 +701,7 @@ describe('one user whose fields are sent one by one', () => {
       if (request === 2 && user !== undefined) service.held.set(1n, { ...user, email: 'web@example.com' });
       return { kind: 'nothing' };
     };
-    const { findings } = await run();
+    const { notes } = await run();
     expect(sentFields(service.updates)).toEqual([['email', 'phone'], ['phone']]);
     expect(show(1n)).toMatchObject({
       service: { email: 'web@example.com', phone: '15550177' },
@@ -709,17 +709,17 @@ describe('one user whose fields are sent one by one', () => {
       base: { email: 'user1@example.com', phone: '15550177' },
       held: [{ field: 'email', reason: 'conflict', service: 'web@example.com' }],
     });
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
   });
 
   it('H1 has the whole deadline for each of them', async () => {
     const made = stage();
     made.service.refusesPatch = (patch) => patch.phone !== undefined;
     slow(made, 2_000);
-    const { findings } = await made.run();
-    // None is prepared anew, which would send the others together again.
+    const { notes } = await made.run();
+    // None is prepared again, which would send the others together again.
     expect(sentFields(made.service.updates).slice(1)).toEqual([['roleId'], ['phone'], ['email'], ['name']]);
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
   it('takes the bytes of the service even if the last answer leaves the user out', async () => {
@@ -766,13 +766,13 @@ describe('H4 one user whose fields are sent one by one, on a service that clears
     async (safety) => {
       const { service, run, show } = stage(safety, { email: robin.email, name: robin.name });
       service.refusesPatch = refusesRobin;
-      const { findings, breaker } = await run();
+      const { notes, breaker } = await run();
       expect(service.updates.slice(1)).toEqual([
         new Map([[1n, { name: robin.name }]]),
         new Map([[1n, { name: anne, email: robin.email }]]),
       ]);
       expect(breaker.open).toBe(false);
-      expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
+      expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
       expect(show(1n)).toMatchObject({
         open: undefined,
         service: { name: 'Anne Berg', email: 'robin@example.com' },
@@ -789,15 +789,15 @@ describe('H4 one user whose fields are sent one by one, on a service that clears
     rename(made, 1n, 'Anne Marie Berg');
     mirror.edit(1n, { email: robin.email, name: robin.name, split: 'known' });
     service.refusesPatch = refusesRobin;
-    const { findings } = await run();
+    const { notes } = await run();
     expect(service.updates.slice(1)).toEqual([new Map([[1n, { name: robin.name }]])]);
     expect(mirror.results.at(-1)?.outcomes).toEqual({ name: 'refused', email: 'unsent' });
-    expect(findings.reasons).toEqual([
+    expect(notes.reasons).toEqual([
       'other edits of user 1 wait for the next run: an update without the name may clear it',
     ]);
     // Once it is known to be cleared, they wait for a person.
     mirror.nameSafety = 'touched';
-    expect((await run()).findings.reasons).toEqual([]);
+    expect((await run()).notes.reasons).toEqual([]);
     expect(service.updates).toEqual([]);
     expect(show(1n)).toMatchObject({
       service: { name: 'Anne Marie Berg' },
@@ -853,12 +853,10 @@ describe('H4 one user whose fields are sent one by one, on a service that clears
   it('opens the breaker, holds the name and learns where names were thought to be kept', async () => {
     const { service, mirror, run, show } = stage('kept', { email: robin.email, name: robin.name });
     service.refusesPatch = refusesRobin;
-    const { findings, breaker } = await run();
+    const { notes, breaker } = await run();
     expect(sentFields(service.updates).slice(1)).toEqual([['email'], ['name']]);
     expect(breaker.open).toBe(true);
-    expect(findings.reasons).toEqual([
-      'an update of user 1 changed a name that was not sent: pushing stopped',
-    ]);
+    expect(notes.reasons).toEqual(['an update of user 1 changed a name that was not sent: pushing stopped']);
     // So it is noted: a result of an update without a name, with a name that is held.
     expect(mirror.results.at(-1)?.intent.sent).toEqual({ email: robin.email });
     expect(show(1n)).toMatchObject({
@@ -904,29 +902,29 @@ describe('a push that nobody answered', () => {
     mirror.edit(1n, { phone: null });
     if (state.base !== undefined)
       mirror.states.set(1n, { ...mirror.state(1n), base: { ...state.base, phone: null } });
-    const { findings } = await run();
+    const { notes } = await run();
     expect(service.updates).toHaveLength(1);
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
-    expect(findings.reasons).toEqual(['a push was not answered: no answer']);
+    expect(notes.reasons).toEqual(['a push was not answered: no answer']);
   });
 
   it('and had no effect stays open, is not sent again before it is quiet, and then is', async () => {
     const { service, mirror, run, show } = lostStage(false);
     const first = await run();
     expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
-    expect(first.findings.counts).toEqual({ unknown: 1 });
-    expect(first.findings.reasons).toContain('the outcome of a push to user 1 is unknown');
+    expect(first.notes.counts).toEqual({ unknown: 1 });
+    expect(first.notes.reasons).toContain('the outcome of a push to user 1 is unknown');
 
     service.fault = () => ({ kind: 'nothing' });
     mirror.age(599_999);
     const second = await run();
     expect(service.updates).toEqual([]);
-    expect(second.findings.reasons).toEqual(['the outcome of a push to user 1 is unknown']);
+    expect(second.notes.reasons).toEqual(['the outcome of a push to user 1 is unknown']);
 
     mirror.age(1);
     const third = await run();
     expect(service.updates).toHaveLength(1);
-    expect(third.findings).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+    expect(third.notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
     expect(show(1n).base?.email).toBe('robin@example.com');
   });
 
@@ -945,10 +943,10 @@ describe('a push that nobody answered', () => {
     const { service, run, show } = lostStage(false);
     await run();
     service.held.set(1n, makeUser(1n, { email: 'robin@example.com' }));
-    const { findings } = await run();
+    const { notes } = await run();
     expect(service.updates).toEqual([]);
     expect(show(1n)).toMatchObject({ open: undefined, row: { email: 'robin@example.com' } });
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
   });
 
   it('and of a user whom nobody shows once it is quiet makes that run partial', async () => {
@@ -956,9 +954,9 @@ describe('a push that nobody answered', () => {
     await run();
     service.held.delete(1n);
     mirror.age(600_000);
-    const { findings } = await run();
+    const { notes } = await run();
     expect(show(1n).open).toBeUndefined();
-    expect(findings.reasons).toEqual([
+    expect(notes.reasons).toEqual([
       'what was pushed to user 1 is not shown: nobody knows whether it had its effect',
     ]);
   });
@@ -1005,7 +1003,7 @@ describe('a push that nobody answered', () => {
       base: { email: 'user1@example.com' },
       held: [{ field: 'email', reason: 'conflict', mirror: robin.email, service: 'third@example.com' }],
     });
-    expect((await run()).findings.counts).toEqual({});
+    expect((await run()).notes.counts).toEqual({});
   });
 });
 
@@ -1051,9 +1049,9 @@ describe('a user for whom nobody ever answers', () => {
     const { service, mirror, run, ids } = createStage({ users: 5, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.fault = () => ({ kind: 'lost', applied: false });
-    const { findings } = await run();
+    const { notes } = await run();
     expect(sentIds(service.updates)).toEqual([[1n], [2n], [3n]]);
-    expect(findings.reasons).toContain('3 updates were not answered: pushing stopped');
+    expect(notes.reasons).toContain('3 updates were not answered: pushing stopped');
   });
 });
 
@@ -1122,7 +1120,7 @@ describe('an update that leaves the name out', () => {
     clearNames(made);
     rename(made, 3n, 'Cher');
     rename(made, 4n, '');
-    const { findings } = await run();
+    const { notes } = await run();
     expect(service.updates).toEqual([
       new Map<Id, UserPatch>([
         [1n, { name: robin.name, email: 'new1@example.com' }],
@@ -1133,13 +1131,13 @@ describe('an update that leaves the name out', () => {
         [4n, { email: 'new4@example.com' }],
       ]),
     ]);
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 5 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 5 } });
     expect(show(2n)).toMatchObject({
       service: { name: 'Anne Berg' },
       base: { joined: 'Anne Berg' },
       held: [],
     });
-    expect((await run()).findings.counts).toEqual({});
+    expect((await run()).notes.counts).toEqual({});
     expect(service.updates).toEqual([]);
   });
 
@@ -1148,9 +1146,9 @@ describe('an update that leaves the name out', () => {
     const { service, mirror, run, show } = made;
     clearNames(made);
     rename(made, 2n, 'Anne Marie Berg');
-    const { findings } = await run();
+    const { notes } = await run();
     expect(sentIds(service.updates)).toEqual([[1n], [3n, 4n]]);
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 4, held: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 4, held: 1 } });
     expect(show(2n)).toMatchObject({
       open: undefined,
       service: { name: 'Anne Marie Berg' },
@@ -1197,9 +1195,9 @@ describe('an update that leaves the name out', () => {
       email: patch.email ?? null,
       name: user.id === 1n ? 'Robin Doe' : (user.name ?? null),
     });
-    const { findings, breaker } = await run();
+    const { notes, breaker } = await run();
     expect(breaker.open).toBe(false);
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 2 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 2 } });
     await run();
     expect(show(1n)).toMatchObject({ row: { name: robin.name }, base: { joined: 'Robin Doe' }, held: [] });
   });
@@ -1218,7 +1216,7 @@ describe('a service that turns us away', () => {
       expect(ids.map((id) => show(id).open)).toEqual(ids.map(() => undefined));
       expect(ids.flatMap((id) => show(id).held)).toEqual([]);
       service.fault = () => ({ kind: 'nothing' });
-      expect((await run()).findings.counts).toEqual({ pushed: 4 });
+      expect((await run()).notes.counts).toEqual({ pushed: 4 });
     },
   );
 
@@ -1232,7 +1230,7 @@ describe('a service that turns us away', () => {
   });
 });
 
-describe('a field that can not be read any more', () => {
+describe('a field that cannot be read any more', () => {
   const odd = { unreadable: '{}' };
   /** From the lookup with this number on, the service does not show the field. */
   const hideFrom = (
@@ -1258,7 +1256,7 @@ describe('a field that can not be read any more', () => {
     made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
     made.mirror.edit(2n, { roleId: 9n });
     hideFrom(made, 1, hide);
-    const { findings } = await made.run();
+    const { notes } = await made.run();
     expect(made.service.updates).toEqual([
       new Map<Id, UserPatch>([
         [1n, { email: robin.email }],
@@ -1266,23 +1264,21 @@ describe('a field that can not be read any more', () => {
       ]),
     ]);
     expect(made.show(1n)).toMatchObject({ row: { phone: robin.phone }, base: { phone: '15550101' } });
-    expect(findings.reasons).toEqual([
-      '1 users wait: a field of theirs could not be read again before a push',
-    ]);
+    expect(notes.reasons).toEqual(['1 users wait: a field of theirs could not be read again before a push']);
   });
 
   it('in the answer is neither confirmed nor changed, and confirmed once a lookup shows it', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.answer = (user) => ({ ...user, phone: odd });
-    const { findings } = await run();
+    const { notes } = await run();
     expect(show(1n)).toMatchObject({
       open: { phone: robin.phone },
       base: { email: 'robin@example.com', phone: '15550101' },
       held: [],
     });
-    expect(findings).toMatchObject({ reasons: [expect.any(String)], counts: { pushed: 1, unknown: 1 } });
-    expect((await run()).findings).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+    expect(notes).toMatchObject({ reasons: [expect.any(String)], counts: { pushed: 1, unknown: 1 } });
+    expect((await run()).notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
   });
 
   it.each(hidden)('after a refusal is sent no more: %s', async (_, hide) => {
@@ -1303,10 +1299,10 @@ describe('a field that can not be read any more', () => {
       request === 1 ? { kind: 'status', status: 400 } : { kind: 'nothing' };
     // The first of the two is sent at once after the second lookup, and the other is looked at again.
     hideFrom(made, 3, (user) => hide({ ...user, email: odd }));
-    const { findings } = await made.run();
+    const { notes } = await made.run();
     expect(sentFields(made.service.updates)).toEqual([['email', 'phone'], ['phone']]);
     expect(made.show(1n)).toMatchObject({ open: undefined, base: { email: 'user1@example.com' }, held: [] });
-    expect(findings.reasons).toEqual([expect.stringContaining('does not show the field now')]);
+    expect(notes.reasons).toEqual([expect.stringContaining('does not show the field now')]);
   });
 
   it.each([
@@ -1317,10 +1313,10 @@ describe('a field that can not be read any more', () => {
     made.mirror.edit(1n, { email: robin.email });
     made.mirror.nameSafety = 'touched';
     hideFrom(made, 1, hide);
-    const { findings } = await made.run();
+    const { notes } = await made.run();
     expect(made.service.updates).toEqual([]);
     expect(made.show(1n)).toMatchObject({ held: [], row: { email: robin.email } });
-    expect(findings.reasons).toEqual([expect.stringContaining('the service does not show it now')]);
+    expect(notes.reasons).toEqual([expect.stringContaining('the service does not show it now')]);
   });
 });
 
@@ -1330,10 +1326,10 @@ describe('an answer that leaves out', () => {
     for (const id of [1n, 2n, 3n]) mirror.edit(id, { roleId: 9n });
     service.answer = (user) => (user.id === 3n ? user : undefined);
     service.take = (user, patch) => (user.id === 2n ? user : { ...user, roleId: patch.roleId ?? null });
-    const { findings } = await run();
+    const { notes } = await run();
     expect([1n, 2n, 3n].map((id) => show(id).base?.roleId)).toEqual([9n, 3n, 9n]);
     expect(show(2n).open).toEqual({ roleId: 9n });
-    expect(findings.counts).toEqual({ pushed: 2, unknown: 1 });
+    expect(notes.counts).toEqual({ pushed: 2, unknown: 1 });
     expect(service.updates).toHaveLength(1);
   });
 
@@ -1341,11 +1337,11 @@ describe('an answer that leaves out', () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.answer = (user) => without('phone', user);
-    const { findings } = await run();
+    const { notes } = await run();
     expect(show(1n)).toMatchObject({ open: { phone: robin.phone }, base: { email: 'robin@example.com' } });
-    expect(findings.counts).toEqual({ pushed: 1, unknown: 1 });
+    expect(notes.counts).toEqual({ pushed: 1, unknown: 1 });
     // The lookup shows it.
-    expect((await run()).findings).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+    expect((await run()).notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
   });
 });
 
@@ -1360,16 +1356,16 @@ describe('a push to no effect', () => {
   it('is tried three times and then held, and sent no more', async () => {
     const { service, run, show } = ignoring();
     for (let tried = 0; tried < 2; tried += 1) {
-      const { findings } = await run();
+      const { notes } = await run();
       expect(service.updates).toHaveLength(1);
-      expect(findings).toMatchObject({
+      expect(notes).toMatchObject({
         counts: { ineffective: 1 },
         reasons: ['a push to user 1 had no effect and will be tried again'],
       });
       expect(show(1n)).toMatchObject({ held: [], base: { email: 'user1@example.com' } });
     }
-    const { findings } = await run();
-    expect(findings).toMatchObject({ counts: { ineffective: 1, held: 1 }, reasons: [] });
+    const { notes } = await run();
+    expect(notes).toMatchObject({ counts: { ineffective: 1, held: 1 }, reasons: [] });
     expect(show(1n)).toMatchObject({
       row: { email: robin.email },
       base: { email: 'user1@example.com' },
@@ -1381,7 +1377,7 @@ describe('a push to no effect', () => {
         },
       ],
     });
-    expect((await run()).findings.counts).toEqual({});
+    expect((await run()).notes.counts).toEqual({});
     expect(service.updates).toEqual([]);
   });
 
@@ -1403,14 +1399,14 @@ describe('a push that shows something else', () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { name: { first: 'Ludwig', last: 'van der Rohe' }, split: 'known' });
     service.take = (user) => ({ ...user, name: 'Ludwig van d' });
-    const { findings } = await run();
+    const { notes } = await run();
     expect(show(1n)).toMatchObject({
       row: { name: { first: 'Ludwig', last: 'van der Rohe' } },
       base: { joined: 'Anne Berg' },
       held: [{ field: 'name', reason: 'conflict', service: 'Ludwig van d' }],
     });
-    expect(findings.counts).toEqual({ held: 1 });
-    expect((await run()).findings.counts).toEqual({});
+    expect(notes.counts).toEqual({ held: 1 });
+    expect((await run()).notes.counts).toEqual({});
     expect(service.updates).toEqual([]);
   });
 });
@@ -1425,12 +1421,10 @@ describe('an update of an email that changes the name as well', () => {
 
   it('opens the breaker: nobody else is pushed, the name is held with both values', async () => {
     const { service, run, show } = clearing(3, 1);
-    const { findings, breaker } = await run();
+    const { notes, breaker } = await run();
     expect(breaker.open).toBe(true);
     expect(sentIds(service.updates)).toEqual([[1n]]);
-    expect(findings.reasons).toEqual([
-      'an update of user 1 changed a name that was not sent: pushing stopped',
-    ]);
+    expect(notes.reasons).toEqual(['an update of user 1 changed a name that was not sent: pushing stopped']);
     expect(show(1n)).toMatchObject({
       row: { name: { first: 'Anne', last: 'Berg' }, email: 'new1@example.com' },
       // What our own update left is nobody's edit: base takes it, and the next run puts the name back.
@@ -1481,9 +1475,9 @@ describe('an update of an email that changes the name as well', () => {
       service.held.set(1n, makeUser(1n, { name: 'Anne' }));
       return read(filter);
     };
-    const { findings, breaker } = await run();
+    const { notes, breaker } = await run();
     expect(breaker.open).toBe(false);
-    expect(findings.reasons).toEqual([]);
+    expect(notes.reasons).toEqual([]);
     expect(show(1n)).toMatchObject({ base: { joined: 'Anne', email: 'robin@example.com' }, held: [] });
   });
 
@@ -1492,15 +1486,15 @@ describe('an update of an email that changes the name as well', () => {
     mirror.edit(1n, { name: robin.name, email: robin.email });
     mirror.edit(2n, { email: 'two@example.com' });
     service.held.set(1n, makeUser(1n, { name: 'Anne' }));
-    const { findings, breaker } = await run();
+    const { notes, breaker } = await run();
     expect(breaker.open).toBe(false);
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 2 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 2 } });
     expect(show(1n)).toMatchObject({
       row: { name: robin.name },
       base: { joined: 'Anne Berg', email: 'robin@example.com' },
       held: [{ field: 'name', reason: 'conflict', mirror: robin.name, service: 'Anne' }],
     });
-    expect((await run()).findings.counts).toEqual({});
+    expect((await run()).notes.counts).toEqual({});
   });
 });
 
@@ -1510,12 +1504,12 @@ describe('a row that an editor holds when the answer comes', () => {
     mirror.edit(1n, { email: robin.email });
     mirror.locked = new Set([1n]);
     const first = await run();
-    expect(first.findings.counts).toEqual({});
-    expect(first.findings.reasons).toEqual(['user 1 is being edited: the push is confirmed later']);
+    expect(first.notes.counts).toEqual({});
+    expect(first.notes.reasons).toEqual(['user 1 is being edited: the push is confirmed later']);
     expect(show(1n).open).toEqual({ email: robin.email });
     mirror.locked = new Set();
     const second = await run();
-    expect(second.findings.counts).toEqual({ pushed: 1 });
+    expect(second.notes.counts).toEqual({ pushed: 1 });
     expect(service.updates).toEqual([]);
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
   });
@@ -1537,7 +1531,7 @@ describe('a conflict that the mirror wins', () => {
     expect(show(1n).held).toMatchObject([
       { field: 'email', reason: 'refused', service: 'service@example.com' },
     ]);
-    expect((await run()).findings.counts).toEqual({});
+    expect((await run()).notes.counts).toEqual({});
     expect(service.updates).toEqual([]);
   });
 
@@ -1578,14 +1572,14 @@ describe('a push that was written down, and never left since its run ended', () 
     }
     mirror.checkLease = isAlive;
     service.filters.length = 0;
-    const { findings } = await run();
+    const { notes } = await run();
     expect(mirror.results.map(({ outcomes }) => outcomes.email)).toEqual([
       'unsent',
       'unsent',
       'unsent',
       'confirmed',
     ]);
-    expect(findings).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
     // Nothing was looked up but what is read right before the push.
     expect(service.filters).toHaveLength(1);
   });

@@ -4,7 +4,7 @@ import type { Id } from '../../src/model/id.ts';
 import type { GuardHistory, PlannedPush } from '../../src/model/plan.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { UserPatch } from '../../src/model/user.ts';
-import { createFindings } from '../../src/reconcile/run-notes.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { holdAll } from '../../src/reconcile/merge/policy.ts';
 import type { ServicePort } from '../../src/reconcile/ports.ts';
 import { type ReconcileSettings, reconcile } from '../../src/reconcile/reconcile.ts';
@@ -63,10 +63,10 @@ function createStage(given: Partial<MirrorStandIn> = {}, says: Partial<ServicePo
     given,
   );
   const run = async (...groups: Parameters<typeof reconcile>[3] & object) => {
-    const findings = createFindings();
+    const notes = createRunNotes();
     service.updates.length = 0;
-    await reconcile({ service, mirror, findings, monotonicMs: () => 0 }, team, settings, groups);
-    return findings;
+    await reconcile({ service, mirror, notes, monotonicMs: () => 0 }, team, settings, groups);
+    return notes;
   };
   return { service, mirror, run };
 }
@@ -167,8 +167,8 @@ describe('what a run pushes', () => {
     const { service, mirror, run } = createStage();
     for (const id of ids.slice(0, 6)) mirror.edit(id, { email: `robin${id}@example.com` });
     mirror.applyUsers = () => Promise.reject(new Error('written'));
-    const findings = await run('users', 'listings', 'counts');
-    expect(findings.refusal).toMatchObject({ users: 6, stopped: true, what: 'pushes' });
+    const notes = await run('users', 'listings', 'counts');
+    expect(notes.refusal).toMatchObject({ users: 6, stopped: true, what: 'pushes' });
     expect(service.updates).toEqual([]);
   });
 });

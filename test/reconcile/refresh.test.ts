@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
 import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
 import { scopeOf } from '../../src/reconcile/absence.ts';
-import { createFindings } from '../../src/reconcile/run-notes.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { countContacts, planRefresh, type Refreshable, refresh } from '../../src/reconcile/refresh.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
@@ -63,9 +63,9 @@ function createStage({ listing, result, exists, decided = new Map() }: StageOpti
       return Promise.resolve();
     },
   });
-  const findings = createFindings();
-  const run = () => refresh(of, () => Promise.resolve(changed), mirror, settings, findings);
-  return { of, mirror, told, findings, run };
+  const notes = createRunNotes();
+  const run = () => refresh(of, () => Promise.resolve(changed), mirror, settings, notes);
+  return { of, mirror, told, notes, run };
 }
 
 const due = { id: 7n, missingForMs: 600_000 };
@@ -73,9 +73,9 @@ const first = { id: 8n, missingForMs: undefined };
 
 describe('refresh', () => {
   it('publishes what is there and remembers what it learned', async () => {
-    const { run, told, findings } = createStage({});
+    const { run, told, notes } = createStage({});
     await run();
-    expect(findings).toMatchObject({ counts: { tags_read: 3, tags_added: 1, tags_changed: 2 }, reasons: [] });
+    expect(notes).toMatchObject({ counts: { tags_read: 3, tags_added: 1, tags_changed: 2 }, reasons: [] });
     expect(told).toMatchObject({
       asked: [memory, 100],
       memory: [learned],
@@ -84,7 +84,7 @@ describe('refresh', () => {
   });
 
   it('proves nothing by a listing that is not complete', async () => {
-    const { run, told, findings } = createStage({
+    const { run, told, notes } = createStage({
       listing: {
         because: 'page 2 was refused',
         rejected: [{ resource: 'tags', id: null, reason: 'no id', excerpt: '' }],
@@ -92,32 +92,32 @@ describe('refresh', () => {
       result: { absent: [due] },
     });
     await run();
-    expect(findings.reasons).toEqual(['tags: page 2 was refused']);
+    expect(notes.reasons).toEqual(['tags: page 2 was refused']);
     expect(told).toMatchObject({ absences: [], memory: [learned], rejected: 1 });
-    expect(findings.counts).toMatchObject({ tags_added: 1 });
-    expect(findings.counts.tags_gone).toBeUndefined();
+    expect(notes.counts).toMatchObject({ tags_added: 1 });
+    expect(notes.counts.tags_gone).toBeUndefined();
   });
 
-  it('calls a row gone that the point lookup does not find, and learns the pages anew while others are missing', async () => {
-    const { run, told, findings } = createStage({
+  it('calls a row gone that the point lookup does not find, and learns the pages again while others are missing', async () => {
+    const { run, told, notes } = createStage({
       result: { absent: [due, first] },
       exists: () => Promise.resolve(false),
     });
     await run();
     expect(told.absences).toMatchObject([{ missing: [7n, 8n], gone: [7n], withheld: null }]);
-    expect(findings).toMatchObject({ counts: { tags_gone: 1 }, reasons: [] });
+    expect(notes).toMatchObject({ counts: { tags_gone: 1 }, reasons: [] });
     expect(told.memory).toEqual([nothingLearned]);
   });
 
   it('does not call a row gone that the point lookup finds', async () => {
-    const { run, told, findings } = createStage({
+    const { run, told, notes } = createStage({
       result: { absent: [due] },
       exists: () => Promise.resolve(true),
     });
     await run();
     expect(told.absences).toMatchObject([{ missing: [7n], gone: [], found: [7n], lost: [], withheld: null }]);
-    expect(findings.reasons).toEqual([]);
-    expect(findings.warnings).toEqual([
+    expect(notes.reasons).toEqual([]);
+    expect(notes.warnings).toEqual([
       'tags: the listing leaves out 1 of the rows that are there, archived or filtered out perhaps; they stay in the mirror',
     ]);
   });
@@ -126,7 +126,7 @@ describe('refresh', () => {
     const scope = scopeOf('tags', settings.scope);
     const ids = Array.from({ length: 50 }, (_, i) => BigInt(100 - i));
     const asked: bigint[] = [];
-    const { run, told, findings } = createStage({
+    const { run, told, notes } = createStage({
       result: { absent: ids.map((id) => ({ id, missingForMs: 600_000 })).toReversed() },
       decided: new Map(ids.map((id) => [id, { verdict: 'found', scope }])),
       exists: (id) => {
@@ -139,7 +139,7 @@ describe('refresh', () => {
     expect(told.absences).toMatchObject([
       { gone: [], found: ids.slice(0, 20).filter((id) => id !== 99n), lost: [99n], withheld: null },
     ]);
-    expect(findings).toMatchObject({ reasons: [], warnings: [expect.stringContaining('leaves out 49 of')] });
+    expect(notes).toMatchObject({ reasons: [], warnings: [expect.stringContaining('leaves out 49 of')] });
   });
 
   it('does without a point lookup where the interface has none', async () => {
@@ -149,22 +149,22 @@ describe('refresh', () => {
   });
 
   it('calls nobody gone when too many are missing, says so, and asks for none of them', async () => {
-    const { run, told, findings } = createStage({
+    const { run, told, notes } = createStage({
       result: { absent: [due, first], population: 3 },
       exists: () => Promise.reject(new Error('asked')),
     });
     await run();
     expect(told).toMatchObject({ absences: [{ missing: [7n, 8n], gone: [] }], memory: [nothingLearned] });
-    expect(findings.reasons).toEqual([
+    expect(notes.reasons).toEqual([
       'tags: 2 of 3 rows are missing, more than half; none of them is called gone before somebody says "musterd approve 16f68f62e497 --reason …"',
     ]);
   });
 
   it('only compares in a plan', async () => {
-    const { of, mirror, told, findings } = createStage({ result: { absent: [due] } });
-    const result = await planRefresh(of, mirror, settings, findings);
+    const { of, mirror, told, notes } = createStage({ result: { absent: [due] } });
+    const result = await planRefresh(of, mirror, settings, notes);
     expect(result.absent).toEqual([due]);
-    expect(findings.counts).toEqual({ tags_read: 3, tags_added: 1, tags_changed: 2 });
+    expect(notes.counts).toEqual({ tags_read: 3, tags_added: 1, tags_changed: 2 });
     expect(told).toMatchObject({ absences: [], memory: [], rejected: 0 });
   });
 });
@@ -180,23 +180,23 @@ describe('countContacts', () => {
     });
 
   it('asks once per segment; one that fails costs the others nothing', async () => {
-    const findings = createFindings();
-    const counts = await countContacts(serviceThat(refusal(500)), segments, findings);
+    const notes = createRunNotes();
+    const counts = await countContacts(serviceThat(refusal(500)), segments, notes);
     expect(counts).toEqual([
       { segment: 'all', count: 12n },
       { segment: 'tagged', count: 12n },
     ]);
-    expect(findings).toMatchObject({
+    expect(notes).toMatchObject({
       counts: { contact_counts: 2 },
       reasons: ['contact count "bad": answered 500'],
     });
   });
 
   it('ends with credentials that are refused, and with any error of our own', async () => {
-    await expect(countContacts(serviceThat(refusal(401)), segments, createFindings())).rejects.toMatchObject({
+    await expect(countContacts(serviceThat(refusal(401)), segments, createRunNotes())).rejects.toMatchObject({
       code: 'credentials',
     });
-    await expect(countContacts(serviceThat(new Error('ours')), segments, createFindings())).rejects.toThrow(
+    await expect(countContacts(serviceThat(new Error('ours')), segments, createRunNotes())).rejects.toThrow(
       'ours',
     );
   });

@@ -4,7 +4,7 @@ import type { UserState } from '../../src/model/change.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
-import { createFindings } from '../../src/reconcile/run-notes.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { isRefusal, readBack, readRoster } from '../../src/reconcile/read/roster.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal, type ServiceStandIn } from './service-stand-in.ts';
@@ -44,9 +44,9 @@ const known = (id: Id, given: { email?: string | null; phone?: string | null } =
 };
 
 async function read(service: ServiceStandIn, mirror: MirrorStandIn = createMirrorStandIn([]), of = team) {
-  const findings = createFindings();
-  const roster = await readRoster(service, mirror, of, findings);
-  return { roster, findings, found: [...roster.users.keys()].toSorted((a, b) => Number(a - b)) };
+  const notes = createRunNotes();
+  const roster = await readRoster(service, mirror, of, notes);
+  return { roster, notes, found: [...roster.users.keys()].toSorted((a, b) => Number(a - b)) };
 }
 
 describe('isRefusal', () => {
@@ -177,10 +177,10 @@ describe('members whom no lookup without a filter shows', () => {
 
   it('stay unresolved where nobody knows an address, and cost nothing', async () => {
     const service = closed();
-    const { roster, findings } = await read(service);
+    const { roster, notes } = await read(service);
     expect(roster.unresolved).toEqual([1n, 2n, 3n, 4n, 5n]);
     expect(service.filters).toHaveLength(1);
-    expect(findings.reasons).toEqual([]);
+    expect(notes.reasons).toEqual([]);
   });
 
   it('are asked for in every spelling, since not every deployment finds another case', async () => {
@@ -269,12 +269,12 @@ describe('an address that the service refuses', () => {
     const service = Object.assign(createServiceStandIn(many), { unfiltered: 'none' as const });
     service.refusesAddress = (address) => address === 'user11@example.com' || address === '155501011';
     const mirror = createMirrorStandIn(many.map(({ id }) => known(id)));
-    const { roster, findings } = await read(service, mirror, teamOf(many.map(({ id }) => id)));
+    const { roster, notes } = await read(service, mirror, teamOf(many.map(({ id }) => id)));
     expect(roster.unresolved).toEqual([11n]);
     // The address itself is nobody's business in a log.
-    expect(findings.warnings).toEqual(['the service does not take 2 of the addresses to look users up by']);
+    expect(notes.warnings).toEqual(['the service does not take 2 of the addresses to look users up by']);
     expect(roster.refusedLookups).toBe(2);
-    expect(findings.reasons).toEqual([]);
+    expect(notes.reasons).toEqual([]);
     // No filter, then 16 addresses of either kind: one of each is found in 1 + 2 * 4 requests.
     expect(service.filters).toHaveLength(1 + 9 + 9);
     expect(service.filters.filter(({ emails, phones }) => emails.length > 0 && phones.length > 0)).toEqual(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Hold } from '../../src/model/change.ts';
 import type { Id } from '../../src/model/id.ts';
 import { type Field, fields, type ServiceUser } from '../../src/model/user.ts';
-import { createFindings } from '../../src/reconcile/run-notes.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { schemaDrift } from '../../src/reconcile/guard/limits.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { type ConflictPolicy, holdAll } from '../../src/reconcile/merge/policy.ts';
@@ -19,7 +19,7 @@ const edits = {
 } as const;
 
 describe('an edit of a field that is not shown', () => {
-  it.each(fields)('waits, and is not held, where %s can not be read', (field) => {
+  it.each(fields)('waits, and is not held, where %s cannot be read', (field) => {
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = makeState({ mirror: edits[field], service: unreadable(field) });
       const plan = planUser(state, member, { ...holdAll, [field]: policy });
@@ -123,33 +123,33 @@ describe('what a run says', () => {
       stateOf(6n, without('email')),
       stateOf(7n, shown),
     ];
-    const findings = createFindings();
-    noteUnread(states, { population: 30, maxDrift: 0.2 }, [], findings);
-    expect(findings.reasons).toEqual([]);
-    expect(findings.warnings).toEqual([
+    const notes = createRunNotes();
+    noteUnread(states, { population: 30, maxDrift: 0.2 }, [], notes);
+    expect(notes.reasons).toEqual([]);
+    expect(notes.warnings).toEqual([
       "the email of 1 users, who had one, is left out of the service's answers, and stays as it is on both sides: 6",
-      "the phone of 5 users can not be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more",
-      "the role_id of 5 users can not be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more",
+      "the phone of 5 users cannot be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more",
+      "the role_id of 5 users cannot be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more",
     ]);
-    noteUnread(states, { population: 29, maxDrift: 0.2 }, [], findings);
-    expect(findings.reasons).toEqual(findings.warnings);
-    const agreed = createFindings();
+    noteUnread(states, { population: 29, maxDrift: 0.2 }, [], notes);
+    expect(notes.reasons).toEqual(notes.warnings);
+    const agreed = createRunNotes();
     noteUnread(states, { population: 29, maxDrift: 0.2 }, ['phone', 'roleId'], agreed);
-    expect([agreed.warnings, agreed.reasons]).toEqual([findings.warnings, []]);
-    const partly = createFindings();
+    expect([agreed.warnings, agreed.reasons]).toEqual([notes.warnings, []]);
+    const partly = createRunNotes();
     noteUnread(states, { population: 24, maxDrift: 0.2 }, ['phone', 'email'], partly);
     expect(partly.reasons).toEqual([expect.stringContaining('role_id of 5')]);
   });
 
   it('is nothing where all is shown, or was never there', () => {
-    const findings = createFindings();
+    const notes = createRunNotes();
     const never = { ...makeState({ base: { phone: null } }), service: without('phone') };
     const none = [makeState(), never, makeState({ service: null })];
-    noteUnread(none, { population: 1, maxDrift: 0 }, [], findings);
-    expect([...findings.warnings, ...findings.reasons]).toEqual([]);
+    noteUnread(none, { population: 1, maxDrift: 0 }, [], notes);
+    expect([...notes.warnings, ...notes.reasons]).toEqual([]);
   });
 
-  it('is that the plan is refused, where too many can not be read', () => {
+  it('is that the plan is refused, where too many cannot be read', () => {
     const users = new Map(Array.from({ length: 20 }, (_, at) => [BigInt(at), shown]));
     const states = [...users.keys()].slice(0, 5).map((of) => stateOf(of, unreadable('phone')));
     const limits = { maxDrift: 0.2, minPopulation: 20 } as Parameters<typeof schemaDrift>[1];

@@ -3,7 +3,7 @@ import type { AbsenceDecision } from '../../src/model/absence.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
 import { applyUserAbsences } from '../../src/reconcile/apply-users.ts';
-import { createFindings } from '../../src/reconcile/run-notes.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { UsersPlan } from '../../src/reconcile/plan-users.ts';
 import { readRoster } from '../../src/reconcile/read/roster.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
@@ -30,16 +30,16 @@ async function judge(refused: readonly string[]) {
       return Promise.resolve([]);
     },
   });
-  const findings = createFindings();
-  const roster = await readRoster(service, mirror, team, findings);
+  const notes = createRunNotes();
+  const roster = await readRoster(service, mirror, team, notes);
   const absent = [1n, 2n].map((id) => ({ id, missingForMs: 3_600_000 }));
   await applyUserAbsences(
-    { service, mirror, findings, monotonicMs: () => 0 },
+    { service, mirror, notes, monotonicMs: () => 0 },
     { roster, absent } as unknown as UsersPlan,
     { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 },
     { baseUrl: 'https://service.example', filters: {} },
   );
-  return { gone: decisions.flatMap(({ gone }) => gone), roster, warnings: findings.warnings.slice(1) };
+  return { gone: decisions.flatMap(({ gone }) => gone), roster, warnings: notes.warnings.slice(1) };
 }
 
 describe('a user who is missing', () => {

@@ -869,7 +869,7 @@ describe('R6 what is asked of a write when its connection stands', () => {
     expect(server.requests.length).toBeLessThanOrEqual(asked.length);
   });
 
-  test('R6 is asked anew on a connection that stands already', async () => {
+  test('R6 is asked again on a connection that stands already', async () => {
     const { client, server } = await openGate();
     const old = new Error('prepared too long ago');
     let asked = 0;
@@ -925,7 +925,7 @@ describe('N23 certificates', () => {
     },
   );
 
-  test('N23 the environment can not switch verification off', async () => {
+  test('N23 the environment cannot switch verification off', async () => {
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
@@ -1008,7 +1008,7 @@ describe('I17 secrets', () => {
 });
 
 describe('listings under fault', () => {
-  test('a page that can not be had ends the listing: no partial result', async () => {
+  test('a page that cannot be had ends the listing: no partial result', async () => {
     const { client } = await openPair((socket, request) => {
       const { page } = JSON.parse(request.body) as { page: number };
       if (page === 2) socket.destroy();

@@ -189,7 +189,7 @@ describe('pages: what was remembered is wrong', () => {
     }
   });
 
-  test('it is learned anew once, and not over and over', async () => {
+  test('it is learned again once, and not over and over', async () => {
     const listing = createVariantListing({ paging: 'page ignored', rows: makeRows(35) });
     const result = await read(listing, { firstPage: 0, limit: k, pages: 4, cursor: 'page' });
     expect(result.status).toBe('incomplete');
@@ -287,7 +287,7 @@ describe('pages: incomplete', () => {
     expect(listing.queries.map((query) => query.limit)).toEqual([100, 100, 50, 50, 25, 25, 12, 12, 10, 10]);
   });
 
-  test('after a page that can not be had, no further one is asked for', async () => {
+  test('after a page that cannot be had, no further one is asked for', async () => {
     const listing = createVariantListing({ rows: makeRows(400) });
     const { memory } = await read(listing);
     let asked = 0;

@@ -86,7 +86,7 @@ describe('ids', () => {
   });
 });
 
-describe('text that can not be stored', () => {
+describe('text that cannot be stored', () => {
   test.each([
     ['a NUL', '"a\\u0000b"', 'a text holds a NUL'],
     ['a lone high surrogate', '"\\ud800"', 'a text holds half a surrogate pair'],
@@ -218,7 +218,7 @@ describe('users', () => {
     },
   );
 
-  test('what can not be read is shown cut', () => {
+  test('what cannot be read is shown cut', () => {
     const [user] = users(`{"id":1,"phone":["${'5'.repeat(5000)}"]}`).users;
     expect(JSON.stringify(user?.phone).length).toBeLessThan(100);
   });
@@ -260,7 +260,7 @@ describe('what is sent', () => {
     expect(encode({ roleId: maxId })).toBe(`{${id},"role_id":9223372036854775807}`);
   });
 
-  test('what can not be cleared is refused', () => {
+  test('what cannot be cleared is refused', () => {
     expect(() => encodeUserPatch(1n, { email: null })).toThrow(RangeError);
     expect(() => encodeUserPatch(1n, { roleId: null })).toThrow(RangeError);
   });
@@ -300,7 +300,7 @@ describe('the team', () => {
     });
   });
 
-  test('a field of the team that can not be stored costs neither team nor members', () => {
+  test('a field of the team that cannot be stored costs neither team nor members', () => {
     const team = decode('{"id":7,"name":"a\\u0000","x":"\\ud800","members":[{"id":1}]}');
     expect(team).toMatchObject({ id: 7n, name: null, raw: {}, members: [{ id: 1n }] });
     expect(team.rejected).toMatchObject([

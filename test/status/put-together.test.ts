@@ -11,7 +11,7 @@ import { readStandings } from '../../src/mirror/due.ts';
 import { pendingMigrations } from '../../src/mirror/migrate.ts';
 import { readHeldByReason, readTokensLeft } from '../../src/mirror/metrics-read.ts';
 import { judgeFreshness } from '../../src/model/freshness.ts';
-import type { Standing } from '../../src/model/run-group.ts';
+import type { GroupStatus } from '../../src/model/run-group.ts';
 import { createStatusServer } from '../../src/status/server.ts';
 import { createTestDatabase } from '../support/database.ts';
 
@@ -20,7 +20,7 @@ test('tells how the teams stand, and goes on telling while the database is away'
   const teams = ['harbour', 'quay'];
   const upSince = systemClock.monotonicMs();
   const intervals = new Map(teams.map((team) => [team, { users: longestGapMs('*/5 * * * *', 'UTC') }]));
-  const judge = (standings: readonly Standing[]) =>
+  const judge = (standings: readonly GroupStatus[]) =>
     judgeFreshness(standings, intervals, systemClock.monotonicMs() - upSince);
   const paces = new Map(teams.map((team) => [team, { perMinute: 500, burst: 12 }]));
   const db = createDatabase<unknown>({ url: database.url, onQuery: (ms) => metrics.onQuery(ms) });

@@ -20,7 +20,7 @@ const authentication: readonly Row[] = [
   }),
   rule(jwt, '1. a Secret ID and a Secret Key', {
     client: ['service/token.ts', 'ApiSecret'],
-    emulator: ['emulator/options.ts', 'ApiSecret'],
+    emulator: ['emulator/options.ts', 'TeamSecret'],
     tests: [signed, accepted],
   }),
   rule(jwt, '2. header: alg HS256, typ JWT', {
@@ -168,7 +168,7 @@ const errors: readonly Row[] = [
     status: '404',
   }),
   rule('Errors', '429 `too many requests`', {
-    client: ['service/pacer.ts', 'createPace.refused', 'holds every call of the team'],
+    client: ['service/pacer.ts', 'createPacer.refused', 'holds every call of the team'],
     emulator: ['emulator/answer-request.ts', 'admit too many requests'],
     tests: [
       documented,
@@ -235,7 +235,7 @@ const limits: readonly Row[] = [
     client: ['service/rate-limiter.ts', 'createRate'],
     emulator: ['emulator/rate-limit.ts', 'createRateLimit'],
     tests: [
-      ['service/rate.test.ts', 'never above the limit in any 60 s, and 98 %% of it used (seed %i)'],
+      ['service/rate-limiter.test.ts', 'never above the limit in any 60 s, and 98 %% of it used (seed %i)'],
       ['mirror/rate-limits.test.ts', 'is never above the limit in any window, however many take from it'],
       ['emulator/authentication.test.ts', 'lets 500 a minute through for each team, and the rest gets 429'],
     ],

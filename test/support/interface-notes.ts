@@ -25,7 +25,7 @@ export const noteRows: readonly Row[] = [
     variants: ['unfiltered-users', 'member-extras'],
   }),
   rule(section, '2. first and last name are linked: both together, or one is overwritten', {
-    client: ['model/user.ts', 'UserPatch', 'half a name can not be expressed'],
+    client: ['model/user.ts', 'UserPatch', 'half a name cannot be expressed'],
     emulator: ['emulator/update-user.ts', 'nameEdit'],
     tests: [
       ['emulator/users.test.ts', 'overwrites the other half of the name when one is sent alone'],
@@ -95,7 +95,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (not shown)', {
     client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
-    emulator: ['emulator/encode-schedule.ts', 'encodeSchedule', 'gives them back as they came'],
+    emulator: ['emulator/encode-schedule.ts', 'showSchedule', 'gives them back as they came'],
     tests: [
       [
         'service/requests.test.ts',

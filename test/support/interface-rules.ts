@@ -4,7 +4,7 @@ import { conforms, type Row, rule, withoutPath } from './interface-row.ts';
 const general: readonly Row[] = [
   rule('General rules', '1. all bodies are JSON', {
     client: ['service/answer.ts', 'judgeHead'],
-    emulator: ['emulator/answer-request.ts', 'serve.stringify'],
+    emulator: ['emulator/answer-request.ts', 'answerRequest.stringify'],
     tests: [
       conforms('each reading endpoint answers 200 with JSON'),
       ['service/faults.test.ts', 'N10 %s is refused, and taken where the setting says so'],
@@ -126,7 +126,7 @@ const fields: readonly Row[] = [
   }),
   rule('Scheduled message', '`execute`: the delivery time', {
     client: ['service/messages/wire-schedule.ts', 'shape.execute'],
-    emulator: ['emulator/encode-schedule.ts', 'encodeSchedule.execute'],
+    emulator: ['emulator/encode-schedule.ts', 'showSchedule.execute'],
     tests: [
       [
         'service/requests.test.ts',
@@ -145,7 +145,7 @@ const fields: readonly Row[] = [
   }),
   rule('Shared pagination body', '`filters` is of the object’s own kind', {
     client: ['model/contact-count.ts', 'PaginationBody', 'sent as given'],
-    emulator: ['emulator/count-contacts.ts', 'countContacts', 'a count for each combination'],
+    emulator: ['emulator/count-contacts.ts', 'countMatching', 'a count for each combination'],
     tests: [
       ['service/requests.test.ts', 'pagination bodies, conversations, tags and updates'],
       ['emulator/pages.test.ts', 'answers a JSON string, or an integer, for each segment its own'],
@@ -213,7 +213,7 @@ const open: readonly Row[] = [
   }),
   rule('States and transitions', 'of any resource (not shown)', {
     client: ['service/call.ts', 'nullIfMissing', 'assumes none: what is not there any more is null'],
-    emulator: ['emulator/schedule-endpoints.ts', 'isSent', 'a message that was sent can not be changed'],
+    emulator: ['emulator/schedule-endpoints.ts', 'isSent', 'a message that was sent cannot be changed'],
     tests: [
       ['service/client.test.ts', '%s: 404 is null, any other refusal an error'],
       ['emulator/schedules.test.ts', 'cannot be changed once they are sent'],

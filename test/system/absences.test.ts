@@ -192,7 +192,7 @@ describe('absences that nobody decides by himself', () => {
     expect(await stage.run()).toMatchObject({ outcome: 'complete' });
     expect(await gone('users')).toBe(0);
 
-    // It has ended with that: whoever vanishes anew needs a new one.
+    // It has ended with that: whoever vanishes again needs a new one.
     for (const id of ids) stage.emulator.team.showUser(id, { listed: false, answered: false });
     for (const _ of [1, 2]) expect(await stage.run()).toMatchObject({ outcome: 'partial' });
     expect(await gone('users')).toBe(0);
@@ -268,7 +268,7 @@ describe('absences that nobody decides by himself', () => {
     expect((await present()).length).toBe(11);
   });
 
-  it('O7 asks anew about what is hidden when the settings ask for something else again', async () => {
+  it('O7 asks again about what is hidden when the settings ask for something else again', async () => {
     await open();
     const [kept, other] = stage.emulator.team.tags();
     const filtered = (by: string | undefined) => ({

@@ -105,7 +105,7 @@ describe('a braked field', () => {
       email: 'z@example.com',
       phone: two?.phone,
     });
-    // It is used up: the same value later is asked about anew.
+    // It is used up: the same value later is asked about again.
     stage.emulator.team.editUser(one?.id ?? 0, { phone: one?.phone ?? null });
     await stage.run();
     await stage.sql(`update mirror.users set phone = '${two?.phone}' where id = ${one?.id}`);

@@ -169,14 +169,14 @@ describe('the environment with several teams', () => {
     ['MUSTERD_API_KEY', 'x'],
     ['MUSTERD__service__secretKeyFile', 'key'],
     ['MUSTERD__service', '{"secretId":"x"}'],
-  ])('can not give all of them the credentials of one: %s', (name, value) => {
+  ])('cannot give all of them the credentials of one: %s', (name, value) => {
     write('key', 'x');
     const said = complaintOf(two, { [name]: value });
     expect(said).toMatch(new RegExp(`^${name}: it would count for all teams \\(south, north\\)`));
     expect(said).toContain('MUSTERD__teams__south__service__secretId');
   });
 
-  it('can not give them by a file either', () => {
+  it('cannot give them by a file either', () => {
     const path = write('key', 'the-key');
     expect(complaintOf(two, { MUSTERD_SECRET_KEY_FILE: path })).toMatch(/^MUSTERD_SECRET_KEY_FILE: it would/);
   });
@@ -192,7 +192,7 @@ describe('the environment with several teams', () => {
       'MUSTERD__teams__west__push__batchSize: the file names no',
     ],
     [{ MUSTERD__teams__north__pusch__a: '9' }, 'MUSTERD__teams__north__pusch__a: there is no such setting'],
-    [{ MUSTERD__teams__north__status__port: '9' }, 'MUSTERD__teams__north__status__port: can not differ'],
+    [{ MUSTERD__teams__north__status__port: '9' }, 'MUSTERD__teams__north__status__port: cannot differ'],
     [{ MUSTERD__teams__north: '9' }, 'MUSTERD__teams__north: a mapping of settings is expected'],
     [{ MUSTERD__team: 'north' }, 'MUSTERD__team: the teams are named under "teams"; to choose'],
   ])('is told of what is wrong with %j, once', (env, start) => {
@@ -234,9 +234,9 @@ describe('a complaint about a team', () => {
     ['team: a\nteams: {north: {}}\n', '1:7: team: the teams are named under "teams"; leave this out'],
     [
       'teams:\n  north:\n    database: {url: postgres://x}\n',
-      '3:15: teams.north.database: can not differ from team to team',
+      '3:15: teams.north.database: cannot differ from team to team',
     ],
-    ['teams: {north: {team: a}}\n', '1:23: teams.north.team: can not differ from team to team'],
+    ['teams: {north: {team: a}}\n', '1:23: teams.north.team: cannot differ from team to team'],
     [
       'segments: [{name: a}, {name: 3}]\nteams: {n: {segments: [{name: all}, {body: {}}]}}\n',
       '2:37: teams.n.segments.1.name: ',
@@ -274,13 +274,13 @@ describe('two teams', () => {
       'hooks: {token: a-token-of-sixteen}',
       '3:22: teams.b.hooks.token: teams.a has the same token',
     ],
-  ])('can not share a credential or a token: %s, %s', (first, second, start) => {
+  ])('cannot share a credential or a token: %s, %s', (first, second, start) => {
     const said = shared(first, second);
     expect(said.startsWith(start)).toBe(true);
     expect(said).not.toContain('sixteen');
   });
 
-  it('can not inherit one either, nor have it at two spellings of one address', () => {
+  it('cannot inherit one either, nor have it at two spellings of one address', () => {
     const common = "service: {secretId: 'x', baseUrl: 'https://service.example'}\n";
     expect(shared('', '', common)).toMatch(
       /^1:21: teams\.b\.service\.secretId: teams\.a has the same API Secret/,
@@ -297,7 +297,7 @@ describe('two teams', () => {
     expect(load(yaml).teams).toHaveLength(2);
   });
 
-  it('can not take one from two files with the same content', () => {
+  it('cannot take one from two files with the same content', () => {
     write('a-token', 'a-token-of-sixteen\n');
     write('b-token', 'a-token-of-sixteen');
     expect(shared('hooks: {tokenFile: a-token}', 'hooks: {tokenFile: b-token}')).toMatch(
@@ -349,7 +349,7 @@ describe('variables in the file', () => {
     [inBraces('a-canary'), 'begin the name of a variable'],
     [inBraces(''), 'begin the name of a variable'],
     [`${inBraces('KEY').slice(0, -1)}-canary`, 'begin the name of a variable'],
-  ])('that can not be put in are complained about: %s', (text, message) => {
+  ])('that cannot be put in are complained about: %s', (text, message) => {
     const said = complaintOf(`teams:\n  north:\n    service:\n      secretKey: ${text}\n`, { KEY: 'x' });
     expect(said.startsWith('4:18: teams.north.service.secretKey: ')).toBe(true);
     expect(said).toContain(message);
@@ -435,7 +435,7 @@ teams:
       `1:23: service.apiKeyFile: ${join(folder, 'empty')} is empty`,
     );
     expect(complaintOf('service: {apiKeyFile: nowhere}\n')).toBe(
-      `1:23: service.apiKeyFile: ${join(folder, 'nowhere')} can not be read (ENOENT)`,
+      `1:23: service.apiKeyFile: ${join(folder, 'nowhere')} cannot be read (ENOENT)`,
     );
     expect(complaintOf('service: {apiKeyFile: 3}\n')).toMatch(/^1:23: service\.apiKeyFile: /);
     expect(complaintOf('', { MUSTERD__service__apiKeyFile: 'nowhere' })).toMatch(
@@ -514,7 +514,7 @@ describe('two readings of the settings', () => {
     expect(compare(two, two, { MUSTERD__push__batchSize: '1' }).changed).toEqual(['south', 'north']);
   });
 
-  it('differ in what the process can not change while it runs', () => {
+  it('differ in what the process cannot change while it runs', () => {
     const after = `status: {port: 8080}\ndatabase: {url: 'postgres://x', migrate: false}\nlog: {level: debug}\n${two}`;
     expect(compare(two, after)).toEqual({
       added: [],

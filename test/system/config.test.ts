@@ -189,7 +189,7 @@ describe('a complaint', () => {
   it.each([
     [{ MUSTERD_CONFIG: '/nonexistent/team.yaml' }, '/nonexistent/team.yaml'],
     [{ MUSTERD_SECRET_KEY_FILE: '/nonexistent/key' }, 'MUSTERD_SECRET_KEY_FILE: /nonexistent/key'],
-  ])('about %j names what can not be read', (env, mention) => {
+  ])('about %j names what cannot be read', (env, mention) => {
     expect(complaint(() => fromEnv(env as Environment))).toContain(mention);
   });
 

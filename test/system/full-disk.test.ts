@@ -64,7 +64,7 @@ describe.skipIf(disk === undefined)(
       unmount(root);
     });
 
-    it('sends nothing that it can not write down before, and goes on by itself once there is room', async () => {
+    it('sends nothing that it cannot write down before, and goes on by itself once there is room', async () => {
       const id = emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
       // Too long for a page, and for compression: to write it down takes room that a table does not have yet.
       const first = randomBytes(20_000).toString('hex');

@@ -100,7 +100,7 @@ describe('the guard', () => {
     expect(stage.updates()).toEqual([]);
   });
 
-  it('lets an approved value pass once: the same edit later is asked about anew', async () => {
+  it('lets an approved value pass once: the same edit later is asked about again', async () => {
     await open();
     await edit('email is not null');
     const { refusal } = await stage.run();

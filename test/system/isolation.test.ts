@@ -6,7 +6,7 @@ import { createLog } from '../../src/log.ts';
 import { addLookups } from '../../src/mirror/addresses.ts';
 import { writeCredentials } from '../../src/mirror/credentials.ts';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { hasten, makeKnown, noteEdits, postpone, readDue } from '../../src/mirror/due.ts';
+import { runSooner, registerGroups, noteEdits, setNextTime, readDue } from '../../src/mirror/due.ts';
 import { takeLease, underLease } from '../../src/mirror/lease.ts';
 import { writeProbes } from '../../src/mirror/probes.ts';
 import { createSharedPace, writeLesson } from '../../src/mirror/rate-limits.ts';
@@ -73,14 +73,14 @@ describe('a database whose default is a stricter isolation level', () => {
       await writeProbes(db, 'default', [{ probe: 'p', answer: true }]);
       await writeLesson(db, 'default', { burst: 3, perMinute: 60 });
       await createSharedPace(db, 'default', { perMinute: 6_000, burst: 12 }).announcePause(1);
-      await makeKnown(db, [{ team: 'default', group: 'users', schedule: 's', delayMs: 1_000 }], true);
+      await registerGroups(db, [{ team: 'default', group: 'users', schedule: 's', delayMs: 1_000 }], true);
       const due = (await readDue(db.kysely, ['default'])).get('default') ?? [];
-      await postpone(
+      await setNextTime(
         db,
         'default',
         due.map((one) => ({ ...one, delayMs: 1_000 })),
       );
-      await hasten(db, 'default', { debounceMs: 1, everyMs: 1 });
+      await runSooner(db, 'default', { debounceMs: 1, everyMs: 1 });
       await noteEdits(db, 'default', 'mark');
       await underLease(db, { team: 'default', lease: { ttlMs: 1_000 } }, (tx) =>
         recordStep(tx, { team: 'default', teamId, command: 'approve' }),

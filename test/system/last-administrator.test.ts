@@ -56,8 +56,8 @@ describe('a swap of the only administrator', () => {
 
   it('is told by a plan, too', async () => {
     const { other } = await swap();
-    const { users: planned, findings } = await stage.plan();
-    expect(findings.warnings).toEqual(wait);
+    const { users: planned, notes } = await stage.plan();
+    expect(notes.warnings).toEqual(wait);
     expect(planned.plans.flatMap(({ id, patch }) => (patch.roleId === undefined ? [] : [id]))).toEqual([
       BigInt(other),
     ]);

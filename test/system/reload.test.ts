@@ -68,7 +68,7 @@ describe('SIGHUP', () => {
 
   it('adds a team, leaves one out, and tells what only a restart brings', async () => {
     write(settings(['north', 'west'], { daemon: { concurrency: 2 } }));
-    const said = await hangUp('settings read anew');
+    const said = await hangUp('settings read again');
     expect(said).toContain('"added":["west"]');
     expect(said).toContain('"removed":["south"]');
     await eventually('the new team has had its first run', async () =>
@@ -109,7 +109,7 @@ describe('SIGHUP', () => {
     await edit(await idOf('south'), 'south@example.com');
     await eventually('the old team goes on', () => has(1, 'south@example.com'));
     expect(await done('users')).toEqual(['north', 'south']);
-    await hangUp('settings read anew');
+    await hangUp('settings read again');
     await eventually('the new team has had its first run', async () =>
       (await done('users')).includes('west'),
     );

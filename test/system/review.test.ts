@@ -8,7 +8,7 @@ import { createStage, type Stage, type StageOptions } from './stage.ts';
 const idsOf = ({ body }: Pick<LoggedRequest, 'body'>) =>
   (body as { readonly users: readonly { readonly id: number }[] }).users.map(({ id }) => id);
 
-/** What the service answers a request with that it can not serve. */
+/** What the service answers a request with that it cannot serve. */
 const status = (statusCode: number) => Object.assign(new Error(`answers ${statusCode}`), { statusCode });
 
 describe('what a hostile review found', () => {

@@ -31,7 +31,7 @@ describe('R6 I12 a push that has to wait before it leaves', () => {
     expect(await stage.sql(`select count(*) from sync.changes where state = 'open'`)).toEqual([['0']]);
   };
 
-  it('is read and merged anew after the pause of a 429', async () => {
+  it('is read and merged again after the pause of a 429', async () => {
     stage = await createStage();
     const id = await editBothSides(3, async () => {
       for (const fault of parseFaults(['too-many-requests,path=/v1/users/update,times=1,retry-after=1']))
@@ -42,7 +42,7 @@ describe('R6 I12 a push that has to wait before it leaves', () => {
     await expectConflict(id);
   });
 
-  it('is read and merged anew when the wait for the shared rate was longer than the deadline', async () => {
+  it('is read and merged again when the wait for the shared rate was longer than the deadline', async () => {
     stage = await createStage();
     const id = await editBothSides(3, async () => {
       await stage.sql(`update sync.rate_limits set next_at = clock_timestamp() + interval '6 s'`);

@@ -78,7 +78,7 @@ describe('a short run that does not see everything', () => {
     expect(await pushEdits()).toMatchObject({ outcome: 'complete', reasons: [], warnings });
   });
 
-  it('is partial when a row can not be taken', async () => {
+  it('is partial when a row cannot be taken', async () => {
     const [one] = await open();
     stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
       body.replace('"memberships":[', '"memberships":[{"name":"Nobody"},'),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gravest } from '../../src/commands/each-team.ts';
+import { worstExitCode } from '../../src/commands/each-team.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
 import { eventually } from '../support/eventually.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
@@ -208,7 +208,7 @@ describe('the codes of several runs', () => {
     [[1, 77, 0], 77],
     [[77, 78], 78],
   ] as const)('%j come to %i', (codes, expected) => {
-    expect(gravest(codes)).toBe(expected);
+    expect(worstExitCode(codes)).toBe(expected);
   });
 });
 

@@ -178,7 +178,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
     ).toEqual([['mirror@example.com']]);
   });
 
-  it('counts tries to no effect in a row only: one that had an effect starts anew', async () => {
+  it('counts tries to no effect in a row only: one that had an effect starts again', async () => {
     await open();
     await stage.run();
     const { id, email } = twoWordUser();
@@ -391,7 +391,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
     await expectSilence();
   });
 
-  it('calls a user gone only in two complete passes, and adopts anew who comes back, edits held', async () => {
+  it('calls a user gone only in two complete passes, and adopts again who comes back, edits held', async () => {
     await open({ config: { absence: { confirmAfterMs: 0 } } });
     await stage.run();
     const { id } = twoWordUser();

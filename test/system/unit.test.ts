@@ -27,7 +27,7 @@ test('nobody opens a debugger in it, and no image of its memory is written', () 
   expect(settings.get('LimitCORE')).toBe('0');
 });
 
-test('systemd is told by musterd how it stands, and starts it anew when it no longer works', () => {
+test('systemd is told by musterd how it stands, and starts it again when it no longer works', () => {
   expect(settings.get('Type')).toBe('notify');
   // systemd-notify speaks, which is a child of musterd.
   expect(settings.get('NotifyAccess')).toBe('all');

@@ -52,7 +52,7 @@ describe('a value of another type', () => {
     const { outcome, reasons } = await stage.run();
     expect(outcome).toBe('partial');
     expect(reasons).toEqual([
-      expect.stringMatching(/the phone of \d users? can not be read/),
+      expect.stringMatching(/the phone of \d users? cannot be read/),
       expect.stringContaining('the role_id of 2'),
     ]);
     expect(await stage.run({})).toMatchObject({ outcome: 'partial' });
@@ -67,7 +67,7 @@ describe('a value of another type', () => {
         field: 'phone',
         rule: 'unread',
         decision: 'wait',
-        because: expect.stringContaining('can not be read'),
+        because: expect.stringContaining('cannot be read'),
       }),
     );
     expect(why.report['next']).toContain('hone and role_id waits until');
@@ -76,7 +76,7 @@ describe('a value of another type', () => {
     expect(check.report['findings']).toContainEqual({
       check: 'fields of users',
       verdict: 'fail',
-      detail: expect.stringContaining('role_id can not be read of 2'),
+      detail: expect.stringContaining('role_id cannot be read of 2'),
     });
 
     stage.emulator.setVariants({ 'value-types': 'documented' });

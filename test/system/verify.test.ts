@@ -121,12 +121,12 @@ describe('one user on both sides', () => {
 
   it.each<readonly [string, Partial<MirroredUser>, object, readonly string[]]>([
     ['all are shown', {}, {}, []],
-    ['one can not be read', {}, { phone: { unreadable: '[]' } }, ['the phone can not be read']],
+    ['one cannot be read', {}, { phone: { unreadable: '[]' } }, ['the phone cannot be read']],
     [
-      'one can not be read, and is edited',
+      'one cannot be read, and is edited',
       { expected: { phone: 'pending edit' } },
       { phone: { unreadable: '[]' } },
-      ['the phone can not be read'],
+      ['the phone cannot be read'],
     ],
     ['one is left out', {}, { roleId: undefined }, ['the role_id is left out']],
     [
@@ -393,7 +393,7 @@ describe('musterd verify', () => {
     ['/v1/users/get', 'users'],
     ['/v1/tags', 'tags'],
     ['/v1/contact-fields', 'contact fields'],
-  ])('exits 1 and compares the rest when %s can not be read', async (path, part) => {
+  ])('exits 1 and compares the rest when %s cannot be read', async (path, part) => {
     await open();
     stage.emulator.addFault({ kind: 'status', path, code: 404, label: 'not_found', times: 'always' });
     const { code, report } = await verify();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { decide } from '../../src/commands/approve.ts';
+import { decidePlan } from '../../src/commands/approve.ts';
 import type { PlannedPush } from '../../src/model/plan.ts';
 import type { Field } from '../../src/model/user.ts';
 import { runMusterd } from './run-musterd.ts';
@@ -494,7 +494,7 @@ describe('what nobody has decided', () => {
     expect(await states()).toEqual([['waiting', '31']]);
   });
 
-  it('is asked about anew when an approved value arrived late, by itself', async () => {
+  it('is asked about again when an approved value arrived late, by itself', async () => {
     const { ids, hash } = await refuse();
     const before = emailsNow();
     await musterd('approve', hash, '--reason', 'the new domain');
@@ -522,7 +522,7 @@ describe('what nobody has decided', () => {
     ]);
     const idsIn = (rows: readonly PlannedPush[]) =>
       rows.map(({ userId, patch }) => [Number(userId), ...Object.keys(patch)]);
-    const table: readonly (readonly [Parameters<typeof decide>[1], unknown, unknown, unknown])[] = [
+    const table: readonly (readonly [Parameters<typeof decidePlan>[1], unknown, unknown, unknown])[] = [
       [
         {},
         [
@@ -571,7 +571,7 @@ describe('what nobody has decided', () => {
       ],
     ];
     for (const [options, approved, rejected, rest] of table) {
-      const decision = decide(pushes, options, asked);
+      const decision = decidePlan(pushes, options, asked);
       expect([decision.approved, decision.rejected, decision.rest].map(idsIn)).toEqual([
         approved,
         rejected,

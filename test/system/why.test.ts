@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Facts, nextStep } from '../../src/runs/explain-user.ts';
-import type { Presence, UserPlan, UserState } from '../../src/model/change.ts';
-import { readUserName } from '../../src/model/user-query.ts';
+import { type ExplainedFacts, adviceFor } from '../../src/runs/explain-user.ts';
+import type { UserCase, UserPlan, UserState } from '../../src/model/change.ts';
+import { readUserQuery } from '../../src/model/user-query.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
@@ -41,12 +41,12 @@ describe('a text that names a user', () => {
     ['R2D2', { ...nothing, name: 'R2D2' }],
     ['-', { ...nothing, name: '-' }],
   ])('%j', (text, expected) => {
-    expect(readUserName(text)).toEqual(expected);
+    expect(readUserQuery(text)).toEqual(expected);
   });
 });
 
 describe('what happens next', () => {
-  const plan = (presence: Presence, more: Partial<UserPlan> = {}): UserPlan => ({
+  const plan = (presence: UserCase, more: Partial<UserPlan> = {}): UserPlan => ({
     id: 7n,
     presence,
     moves: [],
@@ -68,7 +68,7 @@ describe('what happens next', () => {
     missingForMs: undefined,
     observedDiffers: false,
   };
-  const facts = (given: Partial<Facts>): Facts => ({
+  const facts = (given: Partial<ExplainedFacts>): ExplainedFacts => ({
     plan: plan('merge'),
     state,
     open: null,
@@ -83,7 +83,7 @@ describe('what happens next', () => {
   const push = { kind: 'push', field: 'email', ...values } as const;
   const pull = { kind: 'pull', field: 'roleId', ...values } as const;
   const conflict = { field: 'name', reason: 'conflict', detail: '', ...values, base: undefined } as const;
-  it.each<readonly [string, Partial<Facts>, string]>([
+  it.each<readonly [string, Partial<ExplainedFacts>, string]>([
     ['the service is away', { plan: undefined }, 'before the service answers'],
     ['all is equal', {}, 'Nothing: both sides agree.'],
     [
@@ -151,7 +151,7 @@ describe('what happens next', () => {
     [
       'a return',
       { plan: plan('return') },
-      "The user is back: the next run adopts the service's values anew.",
+      "The user is back: the next run adopts the service's values again.",
     ],
     [
       'a return with an edit',
@@ -194,7 +194,7 @@ describe('what happens next', () => {
       'does not show what was sent as email',
     ],
   ])('%s', (_, given, expected) => {
-    expect(nextStep(facts(given))).toContain(expected);
+    expect(adviceFor(facts(given))).toContain(expected);
   });
 });
 

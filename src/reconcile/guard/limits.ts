@@ -12,7 +12,7 @@ export interface GuardSettings {
   readonly maxSharePerDay: number;
   readonly minPopulation: number;
   readonly maxRoleChanges: number;
-  /** Share of the rows that may lack a field that they had before, or show it as something that can not be read. */
+  /** Share of the rows that may lack a field that they had before, or show it as something that cannot be read. */
   readonly maxDrift: number;
   /** The roles of administrators. */
   readonly adminRoleIds: readonly Id[];

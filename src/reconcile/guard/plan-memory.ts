@@ -42,7 +42,7 @@ export interface Remembered {
 
 export type Fate = 'waits' | 'kept' | 'forgotten' | 'up to the guard';
 
-export interface Facts {
+export interface PlanFacts {
   readonly state: UserState | undefined;
   readonly plan: UserPlan | undefined;
   /** Whether the user is seen to be equal on both sides. */
@@ -59,7 +59,7 @@ function isAsked(field: Field, state: UserState | undefined): boolean {
 export function fateOf(
   field: Field,
   { patch }: PlannedPush,
-  { state, plan, isEqual, isGone, was }: Facts,
+  { state, plan, isEqual, isGone, was }: PlanFacts,
 ): Fate {
   const { mirror } = state ?? {};
   if (mirror !== undefined && !sameBytes(field, { ...mirror, ...patch }, mirror)) return 'forgotten';
@@ -90,10 +90,10 @@ export function fateOf(
 export function remember({ states, plans, users, isWhole, history }: MemoryView): Remembered {
   const byId = <T extends { readonly id: Id }>(all: readonly T[]) => new Map(all.map((one) => [one.id, one]));
   const [stateOf, planOf] = [byId(states), byId(plans)] as const;
-  const fates = (rows: readonly PlannedPush[], was: Facts['was']) =>
+  const fates = (rows: readonly PlannedPush[], was: PlanFacts['was']) =>
     rows.flatMap((row) => {
       const { userId: id } = row;
-      const facts: Facts = {
+      const facts: PlanFacts = {
         state: stateOf.get(id),
         plan: planOf.get(id),
         isEqual: isWhole && users.has(id) && !planOf.has(id),

@@ -85,7 +85,7 @@ export function withoutPushes(plan: UserPlan, dropped: readonly Field[]): UserPl
 }
 
 /**
- * What of a plan that was made anew may be sent: what the guard saw, value, base and all. Anything else was
+ * What of a plan that was made again may be sent: what the guard saw, value, base and all. Anything else was
  * edited since, on either side, and no limit has been asked about it: it waits for the next run, and so does
  * the end of its hold.
  */

@@ -45,7 +45,7 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
   return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
 }
 
-/** Why a value can not be sent, in words; `undefined` if it can. */
+/** Why a value cannot be sent, in words; `undefined` if it can. */
 export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): string | undefined {
   const texts = {
     name: `${mirror.name.first} ${mirror.name.last}`,

@@ -37,28 +37,28 @@ function standing({ held }: UserState, mirror: MirrorUser, service: ServiceUser)
 
 /** The new values, but for those fields that stay as they are. */
 function keep<Values extends MirrorUser | BaseUser>(
-  anew: Values,
+  again: Values,
   old: Values,
   kept: ReadonlySet<Field>,
 ): Values {
   const values = Object.fromEntries([...kept].map((field) => [field, old[field]]));
-  if (!kept.has('name')) return { ...anew, ...values };
+  if (!kept.has('name')) return { ...again, ...values };
   const beside = 'joined' in old ? { joined: old.joined } : { split: old.split };
-  return { ...anew, ...values, ...beside };
+  return { ...again, ...values, ...beside };
 }
 
 function takeFromService(
   state: UserState,
   mirror: MirrorUser,
   service: ServiceUser,
-  anew: UserPlan,
+  again: UserPlan,
 ): UserPlan {
-  const { write } = anew;
-  if (write === null) return anew;
+  const { write } = again;
+  if (write === null) return again;
   const kept = standing(state, mirror, service);
   const after = keep<MirrorUser>(write.mirror, mirror, kept);
   const base = keep<BaseUser>(write.base, state.base ?? write.base, kept);
-  const holds = anew.holds
+  const holds = again.holds
     .filter(({ field }) => !kept.has(field))
     // A name that the service shows no more is no edit of ours, and says so itself.
     .map(
@@ -86,7 +86,7 @@ function takeFromService(
   const isSame =
     moves.length === 0 && sameBase && state.base?.joined === base.joined && !state.observedDiffers;
   return {
-    ...anew,
+    ...again,
     presence: 'merge',
     moves,
     holds,
@@ -109,8 +109,8 @@ export function planResyncOf(read: UserState, member: TeamMember | undefined, po
   const isMerge = service !== undefined && mirror !== undefined && !mirror.gone && !state.hasOpenIntent;
   if (isMerge) {
     // Whoever comes back is taken from the service in just this way.
-    const anew = planUser({ ...state, mirror: { ...mirror, gone: true } }, member, policy);
-    return takeFromService(state, mirror, service, anew);
+    const again = planUser({ ...state, mirror: { ...mirror, gone: true } }, member, policy);
+    return takeFromService(state, mirror, service, again);
   }
   const plan = planUser(state, member, policy);
   if (mirror === undefined || base === undefined || mirror.gone) return plan;

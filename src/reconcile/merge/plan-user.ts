@@ -19,7 +19,7 @@ import { mergeField } from './merge-field.ts';
 import { hasMoved, isOvertaken } from './overtaken.ts';
 import { emptiedDetail, holdStands, isEmptied, planField, shownAnew } from './plan-field.ts';
 import type { Policy } from './policy.ts';
-import { decidePresence } from './user-case.ts';
+import { decideUserCase } from './user-case.ts';
 import { adoptValues, emptyValues, observe, takeValue } from './service-values.ts';
 
 /** Mirror and base after the pulls and settles among the moves; pushes move nothing yet. */
@@ -95,10 +95,10 @@ function pick(values: UserValues, of: readonly Field[]): Partial<UserValues> {
   return Object.fromEntries(of.map((field) => [field, values[field]]));
 }
 
-/** Base as the service has it anew; what the service leaves out stays as it was last agreed on. */
+/** Base as the service has it again; what the service leaves out stays as it was last agreed on. */
 function agreeAnew(service: ServiceUser, base: BaseUser): BaseUser {
-  const { base: anew } = adoptValues(service, { ...base, split: 'guessed' });
-  return readable(service.name) === undefined ? { ...anew, joined: base.joined } : anew;
+  const { base: again } = adoptValues(service, { ...base, split: 'guessed' });
+  return readable(service.name) === undefined ? { ...again, joined: base.joined } : again;
 }
 
 /**
@@ -120,8 +120,8 @@ function hear(service: ServiceUser, known: BaseUser | undefined, asked: readonly
 }
 
 /**
- * Back again: base is the service's anew; an edit that was pending is kept, and held. Base never takes the
- * edit itself, not even where it can not be seen in what the service says. A field that a person asked to
+ * Back again: base is the service's again; an edit that was pending is kept, and held. Base never takes the
+ * edit itself, not even where it cannot be seen in what the service says. A field that a person asked to
  * hold stays on both sides as it was.
  */
 function planReturn(
@@ -253,7 +253,7 @@ function planUnresolved(state: UserState, member: TeamMember): UserPlan {
   };
 }
 
-/** Only ever in the mirror: it can not be created on the service, so the whole of it waits. */
+/** Only ever in the mirror: it cannot be created on the service, so the whole of it waits. */
 function planStranger(state: UserState, mirror: MirrorUser): UserPlan {
   const detail = 'the interface gives no way to create users';
   const values = { base: undefined, mirror: mirror.name, service: undefined };
@@ -264,7 +264,7 @@ function planStranger(state: UserState, mirror: MirrorUser): UserPlan {
 export function planUser(state: UserState, member: TeamMember | undefined, policy: Policy): UserPlan {
   const { base, mirror, service } = state;
   if (state.hasOpenIntent || state.stale === true) return { ...nothing, id: state.id, presence: 'waiting' };
-  const presence = decidePresence({
+  const presence = decideUserCase({
     base: base !== undefined,
     mirror: mirror !== undefined,
     service: service !== undefined,

@@ -5,7 +5,7 @@
  * |---|---|---|---|------|------------|---------------|
  * | – | – | S | · |      | adopt      | first sight: mirror and base together |
  * | B | – | S | · |      | adopt      | the row was lost here; the interface cannot delete users |
- * | · | M | S | · | yes  | return     | back again: adopted anew, pending edits are held |
+ * | · | M | S | · | yes  | return     | back again: adopted again, pending edits are held |
  * | – | M | S | · | no   | merge      | without base: equal fields settle, others conflict |
  * | B | M | S | · | no   | merge      | field by field |
  * | – | – | – | L |      | adopt      | with what the team listing gives, unresolved |
@@ -20,7 +20,7 @@
  * A user with an open intent is `waiting`, whatever the rest says: the verdict comes first. So is one whom
  * the service shows older than it did before.
  */
-import type { Presence } from '../../model/change.ts';
+import type { UserCase } from '../../model/change.ts';
 
 export interface Sighting {
   readonly base: boolean;
@@ -31,7 +31,7 @@ export interface Sighting {
   readonly gone: boolean;
 }
 
-export function decidePresence({ base, mirror, service, listed, gone }: Sighting): Presence {
+export function decideUserCase({ base, mirror, service, listed, gone }: Sighting): UserCase {
   if (service) {
     if (!mirror) return 'adopt';
     return gone ? 'return' : 'merge';

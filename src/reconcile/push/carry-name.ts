@@ -14,7 +14,7 @@ import type { Hold, NameSafety, UserPlan, UserState } from '../../model/change.t
 import type { Id } from '../../model/id.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
 import { type BaseUser, readable, type ServiceUser, saidOf, says } from '../../model/user.ts';
-import type { Findings } from '../run-notes.ts';
+import type { RunNotes } from '../run-notes.ts';
 import { unreadOf } from '../merge/merge-field.ts';
 import { withoutPushes } from '../guard/planned-push.ts';
 import { patchedFields } from './outcome.ts';
@@ -101,7 +101,7 @@ export function nameAlong(
   states: ReadonlyMap<Id, UserState>,
   wasNameless: (id: Id) => boolean,
   safety: NameSafety,
-  findings: Findings,
+  notes: RunNotes,
 ): NamedPlans {
   const along = new Map<Id, NamePair>();
   let waiting = 0;
@@ -120,11 +120,11 @@ export function nameAlong(
     return withoutPushes(plan, patchedFields(plan.patch));
   });
   if (waiting > 0)
-    findings.partial(
+    notes.partial(
       `${waiting} users wait for the next run: nobody knows yet what an update without a name does to the name`,
     );
   if (unseen > 0)
-    findings.partial(
+    notes.partial(
       `${unseen} users wait: an update without the name may clear it, and the service does not show it now`,
     );
   return { plans: named, along };

@@ -7,12 +7,12 @@
  * | the value from before       | ineffective |
  * | a third value               | changed     |
  * | no user, or not the field   | missing     |
- * | what can not be read        | missing     |
+ * | what cannot be read        | missing     |
  *
  * All in canonical form. A field that is not sent must stay as it was: an untouched name that changes is
  * reported too, since the interface links its halves.
  */
-import type { FieldOutcomes, Intent, Outcome } from '../../model/change.ts';
+import type { FieldOutcomes, Intent, PushOutcome } from '../../model/change.ts';
 import { canonicalName, hasLostWords } from '../../model/name.ts';
 import {
   type BaseUser,
@@ -36,7 +36,12 @@ export function patchOf({ sent, along }: Pick<Intent, 'sent' | 'along'>): UserPa
   return along === undefined ? sent : { ...sent, name: along };
 }
 
-function judgeField(field: Field, sent: UserPatch, before: UserValues, seen: ServiceUser | null): Outcome {
+function judgeField(
+  field: Field,
+  sent: UserPatch,
+  before: UserValues,
+  seen: ServiceUser | null,
+): PushOutcome {
   const wanted = canonicalValue(field, sent as UserValues);
   const said = seen === null ? 'unreadable' : saidOf(field, seen);
   // Some deployments leave a field without a value out: cleared and not there is what was asked for.
@@ -76,7 +81,7 @@ function isProof(field: Field, sent: UserPatch, before: UserValues, seen: Servic
 /** The same for what was refused or has not been sent: what proves nothing is no less to be sent. */
 export function judgeUnsent(sent: UserPatch, before: UserValues, seen: ServiceUser | null): FieldOutcomes {
   const outcomes = judge(sent, before, seen);
-  const again = (field: Field): Outcome => {
+  const again = (field: Field): PushOutcome => {
     const outcome = outcomes[field] ?? 'missing';
     if (outcome === 'confirmed' && !isProof(field, sent, before, seen)) return 'ineffective';
     return outcome === 'missing' && seen !== null && isOutOfSight(field, before, seen) ? 'unsent' : outcome;
@@ -112,7 +117,7 @@ export function judgeLate(
   quiet: boolean,
 ): FieldOutcomes {
   const outcomes = judge(sent, before, seen);
-  const late = (field: Field, outcome: Outcome): Outcome => {
+  const late = (field: Field, outcome: PushOutcome): PushOutcome => {
     if (outcome === 'confirmed' && isProof(field, sent, before, seen)) return 'confirmed';
     if (!quiet) return 'unknown';
     return outcome === 'confirmed' || outcome === 'ineffective' ? 'unanswered' : outcome;

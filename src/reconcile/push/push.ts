@@ -1,7 +1,7 @@
 /**
  * Carries edits to the service, at most `batchSize` users a request:
  *
- * 1. read the users again and merge anew: the interface has no compare-and-set, so the window between
+ * 1. read the users again and merge again: the interface has no compare-and-set, so the window between
  *    this read and the answer is all that is left to chance. What differs by now from what the guard let
  *    pass waits for the next run;
  * 2. write down what will be sent (an open intent per user), and only then send it;
@@ -19,7 +19,7 @@ import { planUser } from '../merge/plan-user.ts';
 import { onlyGuarded } from '../guard/planned-push.ts';
 import { arrangeBatches, type Batch, readLessons } from './batches.ts';
 import { isNameless, nameAlong } from './carry-name.ts';
-import { type PushPlaces, type PushSettings, readBackIntents, record } from './record.ts';
+import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import { neverLeft, withNewDeadline } from './request.ts';
 import type { Answered } from './result.ts';
 import { sendIntents } from './send.ts';
@@ -29,15 +29,15 @@ import { isUnread } from '../unread.ts';
 import { judgeLate, patchedFields } from './outcome.ts';
 
 /**
- * Reads the users again, merges anew, and writes down what is still to be sent: nothing but what the guard
+ * Reads the users again, merges again, and writes down what is still to be sent: nothing but what the guard
  * has let pass.
  */
 async function prepare(
-  places: PushPlaces,
+  places: PushContext,
   settings: PushSettings,
   batch: readonly UserPlan[],
-): Promise<{ readonly intents: readonly Intent[]; readonly users: PushPlaces['users'] }> {
-  const { service, mirror, findings } = places;
+): Promise<{ readonly intents: readonly Intent[]; readonly users: PushContext['users'] }> {
+  const { service, mirror, notes } = places;
   const ids = batch.map(({ id }) => id);
   const shown = batch.map(({ id }) => places.users.get(id));
   const addresses = {
@@ -47,30 +47,30 @@ async function prepare(
   const seen = await readBack(service, addresses, ids);
   const users = ids.flatMap((id) => seen.get(id) ?? []);
   if (users.length < ids.length)
-    findings.partial(`${ids.length - users.length} users could not be read again before a push`);
+    notes.partial(`${ids.length - users.length} users could not be read again before a push`);
   const states = await mirror.readDifferingUsers(users, places.roles);
-  warnOfStale(findings, states.filter(({ stale }) => stale === true).length);
+  warnOfStale(notes, states.filter(({ stale }) => stale === true).length);
   const guarded = new Map(batch.map((plan) => [plan.id, plan]));
   const unread = states.filter((state) =>
     patchedFields(guarded.get(state.id)?.patch ?? {}).some((field) => isUnread(field, state)),
   );
   if (unread.length > 0)
-    findings.partial(`${unread.length} users wait: a field of theirs could not be read again before a push`);
-  const anew = states.flatMap((state): readonly UserPlan[] => {
+    notes.partial(`${unread.length} users wait: a field of theirs could not be read again before a push`);
+  const again = states.flatMap((state): readonly UserPlan[] => {
     const seenByGuard = guarded.get(state.id);
     if (seenByGuard === undefined) return [];
     return [onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard)];
   });
   const { plans, along } = nameAlong(
-    anew,
+    again,
     new Map(states.map((state) => [state.id, state])),
     (id) => guarded.get(id)?.patch.name === undefined,
-    anew.some(isNameless) ? await mirror.readNameSafety() : 'kept',
-    findings,
+    again.some(isNameless) ? await mirror.readNameSafety() : 'kept',
+    notes,
   );
   const locked = new Set(await mirror.applyUsers(plans));
   const holds: readonly Hold[] = plans.flatMap(({ holds: of }) => of);
-  findings.count('held', holds.length);
+  notes.count('held', holds.length);
   const sent = plans.filter((plan) => isPush(plan) && !locked.has(plan.id));
   const approved = sent.filter(({ id, patch }) =>
     patchedFields(patch).every((field) => places.approved.get(id)?.includes(field) === true),
@@ -84,7 +84,7 @@ async function prepare(
 }
 
 async function arrange(
-  { mirror }: PushPlaces,
+  { mirror }: PushContext,
   { batchSize }: PushSettings,
   plans: readonly UserPlan[],
 ): Promise<readonly Batch<UserPlan>[]> {
@@ -98,15 +98,15 @@ const maxRounds = 3;
 type Pushed = 'taken' | 'refused' | 'nothing' | 'late';
 
 /**
- * Prepares one batch and sends it; anew where it was put off before it had any effect (a 429, or it grew
+ * Prepares one batch and sends it; again where it was put off before it had any effect (a 429, or it grew
  * old while it waited). One that is late each time waits for the next run, and costs the others nothing.
  */
 async function pushBatch(
-  places: PushPlaces,
+  places: PushContext,
   settings: PushSettings,
   batch: readonly UserPlan[],
 ): Promise<Pushed> {
-  const { findings, monotonicMs, breaker } = places;
+  const { notes, monotonicMs, breaker } = places;
   for (let round = 1; ; round += 1) {
     const readAtMs = monotonicMs();
     const { intents, users } = await prepare(places, settings, batch);
@@ -115,11 +115,11 @@ async function pushBatch(
       const sending = withNewDeadline({ ...places, users }, settings);
       const taken = await sendIntents(sending, settings, intents);
       const windowMs = Math.round(monotonicMs() - readAtMs);
-      findings.pushWindow(windowMs);
-      findings.event({
+      notes.pushWindow(windowMs);
+      notes.event({
         kind: 'push',
         users: intents.map(({ userId }) => userId),
-        requestId: findings.requestIds.at(-1) ?? null,
+        requestId: notes.requestIds.at(-1) ?? null,
         windowMs,
       });
       if (taken) return 'taken';
@@ -128,7 +128,7 @@ async function pushBatch(
       if (!isPassing(error) || breaker.open) throw error;
       if (round < maxRounds) continue;
       if (!(error instanceof LateError)) throw error;
-      findings.partial(error.message);
+      notes.partial(error.message);
       return 'late';
     }
   }
@@ -143,7 +143,7 @@ const maxUnanswered = 3;
  * a name.
  */
 async function afterProbe(
-  places: PushPlaces,
+  places: PushContext,
   settings: PushSettings,
   pushed: Pushed,
   batches: readonly Batch<UserPlan>[],
@@ -159,28 +159,28 @@ async function afterProbe(
 
 /** Pushes all edits. Stops at once when the service turns us away; what it refuses is held and costs nobody else. */
 export async function pushEdits(
-  places: PushPlaces,
+  places: PushContext,
   settings: PushSettings,
   plans: readonly UserPlan[],
 ): Promise<void> {
-  const { findings, breaker } = places;
+  const { notes, breaker } = places;
   let batches = await arrange(places, settings, plans);
   let done = 0;
   for (;;) {
     const [batch, ...rest] = batches;
     if (batch === undefined || breaker.open) return;
     if (breaker.unanswered >= maxUnanswered) {
-      findings.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
+      notes.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
       return;
     }
     const pushed = await pushBatch(places, settings, batch.plans);
     if (pushed === 'refused') {
-      findings.partial('the service refused every user of a batch: pushing stopped');
+      notes.partial('the service refused every user of a batch: pushing stopped');
       return;
     }
     batches = batch.isProbe ? await afterProbe(places, settings, pushed, rest) : rest;
     done += batch.plans.length;
-    findings.event({ kind: 'progress', step: 'push', done, total: plans.length });
+    notes.event({ kind: 'progress', step: 'push', done, total: plans.length });
   }
 }
 
@@ -188,8 +188,8 @@ export async function pushEdits(
  * Finds out what became of the pushes whose outcome an earlier run could not learn. Only who holds the lease may
  * send, and notes it first. The lease is ours now: what was not on its way by then never will be.
  */
-export async function settleIntents(places: PushPlaces, settings: PushSettings): Promise<void> {
-  const { mirror, findings } = places;
+export async function settleIntents(places: PushContext, settings: PushSettings): Promise<void> {
+  const { mirror, notes } = places;
   const intents = await mirror.readIntents();
   const unsent = intents.filter(({ hasLeft }) => !hasLeft);
   await record(places, settings, unsent.map(neverLeft));
@@ -201,7 +201,7 @@ export async function settleIntents(places: PushPlaces, settings: PushSettings):
       const outcomes = judgeLate(intent.sent, intent.before, user, intent.ageMs >= settings.quietPeriodMs);
       return { intent, seen: user, outcomes, requestId: null };
     });
-    findings.event({ kind: 'step', step: 'open pushes' });
+    notes.event({ kind: 'step', step: 'open pushes' });
     await record(places, settings, answers);
   }
 }

@@ -3,16 +3,16 @@ import type { Intent } from '../../model/change.ts';
 import type { Id } from '../../model/id.ts';
 import type { TeamMember } from '../../model/team.ts';
 import type { Field, ServiceUser } from '../../model/user.ts';
-import type { Findings } from '../run-notes.ts';
+import type { RunNotes } from '../run-notes.ts';
 import type { Policy } from '../merge/policy.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
 import { type Answered, resultOf } from './result.ts';
 import { readBack } from '../read/roster.ts';
 
-export interface PushPlaces {
+export interface PushContext {
   readonly service: ServicePort;
   readonly mirror: MirrorPort & MirrorWriter;
-  readonly findings: Findings;
+  readonly notes: RunNotes;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly roles: ReadonlyMap<Id, string>;
   /** As the service has just shown them, before anything is sent. */
@@ -53,7 +53,7 @@ function addressesOf(intents: readonly Intent[]) {
 }
 
 export async function readBackIntents(
-  places: PushPlaces,
+  places: PushContext,
   intents: readonly Intent[],
 ): Promise<ReadonlyMap<Id, ServiceUser>> {
   const ids = intents.map(({ userId }) => userId);
@@ -61,18 +61,18 @@ export async function readBackIntents(
 }
 
 /** Something that was not sent has changed: no more is pushed in this run. */
-export function stopPushing({ breaker, findings }: PushPlaces, userId: Id): void {
+export function stopPushing({ breaker, notes }: PushContext, userId: Id): void {
   breaker.open = true;
-  findings.partial(`an update of user ${userId} changed a name that was not sent: pushing stopped`);
+  notes.partial(`an update of user ${userId} changed a name that was not sent: pushing stopped`);
 }
 
 /** Writes the results down and says what they come to. */
 export async function record(
-  places: PushPlaces,
+  places: PushContext,
   settings: PushSettings,
   answered: readonly Answered[],
 ): Promise<void> {
-  const { mirror, findings } = places;
+  const { mirror, notes } = places;
   if (answered.length === 0) return;
   const tries = await mirror.countIneffective(answered.map(({ intent }) => intent));
   const results = answered.map((answer) =>
@@ -82,22 +82,22 @@ export async function record(
   for (const { intent, outcomes, holds, harmed } of results) {
     if (harmed) stopPushing(places, intent.userId);
     if (locked.has(intent.userId)) {
-      findings.partial(`user ${intent.userId} is being edited: the push is confirmed later`);
+      notes.partial(`user ${intent.userId} is being edited: the push is confirmed later`);
       continue;
     }
     const all = Object.values(outcomes);
-    findings.count('pushed', all.filter((outcome) => outcome === 'confirmed').length);
-    findings.count('ineffective', all.filter((outcome) => outcome === 'ineffective').length);
-    findings.count('held', holds.length);
+    notes.count('pushed', all.filter((outcome) => outcome === 'confirmed').length);
+    notes.count('ineffective', all.filter((outcome) => outcome === 'ineffective').length);
+    notes.count('held', holds.length);
     const open = all.filter((outcome) => outcome === 'unknown').length;
-    findings.count('unknown', open);
-    if (open > 0) findings.partial(`the outcome of a push to user ${intent.userId} is unknown`);
+    notes.count('unknown', open);
+    if (open > 0) notes.partial(`the outcome of a push to user ${intent.userId} is unknown`);
     if (all.includes('missing'))
-      findings.partial(
+      notes.partial(
         `what was pushed to user ${intent.userId} is not shown: nobody knows whether it had its effect`,
       );
     if (all.includes('ineffective') && holds.length === 0) {
-      findings.partial(`a push to user ${intent.userId} had no effect and will be tried again`);
+      notes.partial(`a push to user ${intent.userId} had no effect and will be tried again`);
     }
   }
 }

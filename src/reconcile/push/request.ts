@@ -3,7 +3,7 @@ import { MusterdError, ServiceError } from '../../errors.ts';
 import type { FieldOutcomes, Intent } from '../../model/change.ts';
 import type { Id } from '../../model/id.ts';
 import type { ServiceUser, UserPatch, UserValues } from '../../model/user.ts';
-import type { PushPlaces, PushSettings } from './record.ts';
+import type { PushContext, PushSettings } from './record.ts';
 import type { Answered } from './result.ts';
 import { isRefusal } from '../read/roster.ts';
 import { guardSend } from './send-guard.ts';
@@ -20,7 +20,7 @@ export type Sent =
   | { readonly kind: 'unsent'; readonly error: unknown }
   | { readonly kind: 'unknown'; readonly error: ServiceError };
 
-export async function sendRequest(places: PushPlaces, patches: ReadonlyMap<Id, UserPatch>): Promise<Sent> {
+export async function sendRequest(places: PushContext, patches: ReadonlyMap<Id, UserPatch>): Promise<Sent> {
   try {
     const answer = await places.service.updateUsers(patches, guardSend(places, [...patches.keys()]));
     const users = new Map(answer.users.map((user) => [user.id, user]));
@@ -38,13 +38,13 @@ export async function sendRequest(places: PushPlaces, patches: ReadonlyMap<Id, U
 }
 
 /** The users were just read and judged again: what is sent to them next has the whole deadline before it. */
-export function withNewDeadline(places: PushPlaces, { sendDeadlineMs }: PushSettings): PushPlaces {
+export function withNewDeadline(places: PushContext, { sendDeadlineMs }: PushSettings): PushContext {
   return { ...places, sendByMs: places.monotonicMs() + sendDeadlineMs };
 }
 
 /** Says that a request was not answered. */
-export function noteUnanswered({ findings, breaker }: PushPlaces, error: ServiceError): void {
-  findings.partial(`a push was not answered: ${error.message}`);
+export function noteUnanswered({ notes, breaker }: PushContext, error: ServiceError): void {
+  notes.partial(`a push was not answered: ${error.message}`);
   breaker.unanswered += 1;
 }
 

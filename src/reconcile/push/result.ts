@@ -1,6 +1,6 @@
 /** What the verdict on a push changes: which values are taken, what is held. */
 import type { ServiceError } from '../../errors.ts';
-import type { FieldOutcomes, Hold, HoldReason, Intent, IntentResult, Tries } from '../../model/change.ts';
+import type { FieldOutcomes, Hold, HoldReason, Intent, IntentResult, PushTries } from '../../model/change.ts';
 import { canonicalName, joinName, splitName } from '../../model/name.ts';
 import {
   type BaseUser,
@@ -45,7 +45,7 @@ function takeValues(intent: Intent, seen: ServiceUser | null): UserValues {
 function holdOf(
   field: Field,
   answered: Answered,
-  tries: Tries | undefined,
+  tries: PushTries | undefined,
   maxTries: number,
 ): Hold | undefined {
   const { intent, seen, outcomes, refusal } = answered;
@@ -137,7 +137,7 @@ function withoutName(intent: Intent): Intent {
 
 export function resultOf(
   answered: Answered,
-  tries: ReadonlyMap<Intent['userId'], Tries>,
+  tries: ReadonlyMap<Intent['userId'], PushTries>,
   maxTries: number,
 ): IntentResult {
   const { intent, seen, outcomes, requestId } = answered;

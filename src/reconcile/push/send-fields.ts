@@ -11,7 +11,7 @@
  * It ends where a request got no answer or was turned away: what has not been sent by then waits.
  */
 import { ServiceError } from '../../errors.ts';
-import type { FieldOutcomes, Intent, Outcome } from '../../model/change.ts';
+import type { FieldOutcomes, Intent, PushOutcome } from '../../model/change.ts';
 import { canonicalName, joinName, type NamePair } from '../../model/name.ts';
 import {
   canonicalValue,
@@ -23,7 +23,7 @@ import {
   type UserValues,
 } from '../../model/user.ts';
 import { halvesOf, isOtherName } from './carry-name.ts';
-import { type PushPlaces, type PushSettings, readBackIntents, record, stopPushing } from './record.ts';
+import { type PushContext, type PushSettings, readBackIntents, record, stopPushing } from './record.ts';
 import { judgeAnswer, noteUnanswered, type Sent, sendRequest, withNewDeadline } from './request.ts';
 import type { Answered } from './result.ts';
 import { isOutOfSight, judgeLate, nameWasTouched, patchedFields } from './outcome.ts';
@@ -60,7 +60,11 @@ function settle(
 const unsent = (field: Field): FieldOutcomes => ({ [field]: 'unsent' });
 
 /** What became of a field that has not been sent; `send`: it is as it was, or as our own request left the name. */
-function standing(field: Field, { intent, cleared }: Answered, user: ServiceUser | null): Outcome | 'send' {
+function standing(
+  field: Field,
+  { intent, cleared }: Answered,
+  user: ServiceUser | null,
+): PushOutcome | 'send' {
   const said = user === null ? 'left out' : saidOf(field, user);
   if (typeof said !== 'object' || said.value === canonicalValue(field, intent.before)) return 'send';
   if (field === 'name' && said.value === cleared?.name) return 'send';
@@ -90,7 +94,7 @@ async function orEnd(course: Course, read: (course: Course) => Promise<Course>):
 
 /** What the request for one field is answered with. */
 async function take(
-  places: PushPlaces,
+  places: PushContext,
   course: Course,
   field: Field,
   patch: UserPatch,
@@ -129,12 +133,12 @@ async function take(
 }
 
 /** What the user shows before a field is sent: it is settled, or the course is over, or all may go on. */
-async function lookAgain(places: PushPlaces, course: Course, field: Field): Promise<Course> {
+async function lookAgain(places: PushContext, course: Course, field: Field): Promise<Course> {
   const { answered } = course;
   const { intent } = answered;
   const user = (await readBackIntents(places, [intent])).get(intent.userId) ?? null;
   if (user === null) {
-    places.findings.partial('1 users could not be read again before a push');
+    places.notes.partial('1 users could not be read again before a push');
     return settle(course, unsent(field));
   }
   for (const shown of [answered.seen, user]) {
@@ -142,25 +146,23 @@ async function lookAgain(places: PushPlaces, course: Course, field: Field): Prom
     if (outcome !== 'send') return settle(course, { [field]: outcome }, user);
   }
   if (isOutOfSight(field, intent.before, user)) {
-    places.findings.partial(
-      `an edit of user ${intent.userId} waits: the service does not show the field now`,
-    );
+    places.notes.partial(`an edit of user ${intent.userId} waits: the service does not show the field now`);
     return settle(course, unsent(field), user);
   }
   const along = companionOf(course, field, user);
   if (along === null) {
-    places.findings.partial(
+    places.notes.partial(
       `other edits of user ${intent.userId} wait for the next run: an update without the name may clear it`,
     );
     return settle(course, unsent(field), user, {});
   }
-  // What was set meanwhile is pulled by the next run, and what is left is planned anew.
+  // What was set meanwhile is pulled by the next run, and what is left is planned again.
   if (isOtherName(along, user)) return settle(course, unsent(field), null, {});
   return { ...course, along };
 }
 
 async function sendField(
-  places: PushPlaces,
+  places: PushContext,
   settings: PushSettings,
   course: Course,
   field: Field,
@@ -184,7 +186,7 @@ async function sendField(
 
 /** @returns whether anything of it was taken; `false` means that every field was refused or left */
 export async function sendFieldByField(
-  places: PushPlaces,
+  places: PushContext,
   settings: PushSettings,
   intent: Intent,
   refusal: ServiceError,

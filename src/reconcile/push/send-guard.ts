@@ -17,7 +17,7 @@ export interface SendDeadline {
   readonly sendByMs: number;
 }
 
-/** Prepared too long ago: it never left, and has to be read and merged anew. */
+/** Prepared too long ago: it never left, and has to be read and merged again. */
 export class LateError extends ServiceError {
   constructor() {
     super(`${operation} was not sent: it had waited for too long since it was prepared`, {
@@ -44,7 +44,7 @@ export function guardSend({ mirror, monotonicMs, sendByMs }: SendDeadline, ids: 
   };
 }
 
-/** Whether nothing was applied for a reason that passes: the same edits may be prepared and sent anew. */
+/** Whether nothing was applied for a reason that passes: the same edits may be prepared and sent again. */
 export function isPassing(error: unknown): boolean {
   return error instanceof LateError || (error instanceof ServiceError && error.status === 429);
 }

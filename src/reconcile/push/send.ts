@@ -7,7 +7,7 @@ import type { Intent } from '../../model/change.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import { sendFieldByField } from './send-fields.ts';
 import { isOtherName } from './carry-name.ts';
-import { type PushPlaces, type PushSettings, readBackIntents, record } from './record.ts';
+import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import { judgeAnswer, neverLeft, noteUnanswered, sendRequest, withNewDeadline } from './request.ts';
 import type { Answered } from './result.ts';
 import { judgeLate, judgeUnsent, patchOf } from './outcome.ts';
@@ -18,7 +18,7 @@ function isSettled({ outcomes }: Answered): boolean {
   return all.every((outcome) => outcome === 'confirmed') || all.includes('changed') || all.includes('unsent');
 }
 
-/** What somebody changed is held; what else was to be sent to the same user is planned anew by the next run. */
+/** What somebody changed is held; what else was to be sent to the same user is planned again by the next run. */
 function closeSettled(answer: Answered): Answered {
   const outcomes = Object.entries(answer.outcomes).map(
     ([field, outcome]) =>
@@ -29,14 +29,14 @@ function closeSettled(answer: Answered): Answered {
 
 /** Reads refused users back and records those who need no more. @returns those who are to be sent still */
 async function readRefused(
-  places: PushPlaces,
+  places: PushContext,
   settings: PushSettings,
   intents: readonly Intent[],
   error: ServiceError,
 ): Promise<readonly Intent[]> {
   const seen = await readBackIntents(places, intents);
   const unread = intents.filter(({ userId }) => !seen.has(userId)).length;
-  if (unread > 0) places.findings.partial(`${unread} users could not be read again before a push`);
+  if (unread > 0) places.notes.partial(`${unread} users could not be read again before a push`);
   const judged = intents.map((intent): Answered => {
     const user = seen.get(intent.userId);
     if (user === undefined || isOtherName(intent.along, user)) return neverLeft(intent);
@@ -50,11 +50,11 @@ async function readRefused(
 
 /**
  * A refused request is cut in two, by user and then by field, until the one bad value is found. Each part was
- * read and judged anew when it leaves, so each has the whole deadline before it: a slow service is no reason
+ * read and judged again when it leaves, so each has the whole deadline before it: a slow service is no reason
  * to start from the beginning.
  */
 async function bisect(
-  places: PushPlaces,
+  places: PushContext,
   settings: PushSettings,
   intents: readonly Intent[],
   error: ServiceError,
@@ -91,14 +91,14 @@ async function bisect(
  * @returns whether the service took anything; `false` means that it refused every single user
  */
 export async function sendIntents(
-  places: PushPlaces,
+  places: PushContext,
   settings: PushSettings,
   intents: readonly Intent[],
 ): Promise<boolean> {
   const sent = await sendRequest(places, new Map(intents.map((intent) => [intent.userId, patchOf(intent)])));
   switch (sent.kind) {
     case 'answered': {
-      places.findings.requestId(sent.requestId);
+      places.notes.requestId(sent.requestId);
       const answered = (intent: Intent, user: ServiceUser | null, direct: boolean): Answered => {
         const outcomes = judgeAnswer(intent.sent, intent.before, user, direct);
         return { intent, seen: user, outcomes, requestId: sent.requestId };

@@ -5,7 +5,7 @@ import type { RejectedRow } from '../../model/listing.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import { type Asked, askForAll, createTaking, type Lookup, lookUp, someMissing } from './roster.ts';
 
-export interface Sight {
+export interface UserLookup {
   /** Whoever was answered so far, also those who were not asked for. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
   readonly rejected: readonly RejectedRow[];
@@ -18,7 +18,7 @@ export interface Sight {
 }
 
 /** No address is asked for twice, but where a request was turned down and is cut in two. */
-export function createSight(service: Lookup, teamId: Id): Sight {
+export function createUserLookup(service: Lookup, teamId: Id): UserLookup {
   const { users, rejected, take } = createTaking(teamId, []);
   const asked = new Set<string>();
   let hasAskedForAll = false;

@@ -11,7 +11,7 @@ import type { Team, TeamMember } from '../../model/team.ts';
 import { type Addresses, readable, type ServiceUser } from '../../model/user.ts';
 import { askForFewer } from './ask-fewer.ts';
 import { chunks } from '../chunks.ts';
-import type { Findings } from '../run-notes.ts';
+import type { RunNotes } from '../run-notes.ts';
 import type { MirrorPort, ServicePort, UserFilter, UsersAnswer } from '../ports.ts';
 
 export interface Roster {
@@ -153,7 +153,7 @@ export async function askForAll(service: Lookup): Promise<UsersAnswer> {
   }
 }
 
-/** Takes the users of answers. Rows of other teams are set aside with those that can not be read. */
+/** Takes the users of answers. Rows of other teams are set aside with those that cannot be read. */
 export function createTaking(teamId: Id, before: readonly RejectedRow[]) {
   const users = new Map<Id, ServiceUser>();
   const rejected: RejectedRow[] = [...before];
@@ -169,9 +169,9 @@ export function createTaking(teamId: Id, before: readonly RejectedRow[]) {
   return { users, rejected, take };
 }
 
-export function noteRefused(addresses: number, findings: Findings): void {
+export function noteRefused(addresses: number, notes: RunNotes): void {
   if (addresses > 0)
-    findings.warn(`the service does not take ${addresses} of the addresses to look users up by`);
+    notes.warn(`the service does not take ${addresses} of the addresses to look users up by`);
 }
 
 /** Whether one of these addresses, each a filter of its own, is the user's. */
@@ -212,7 +212,7 @@ export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
   team: Team,
-  findings: Findings,
+  notes: RunNotes,
 ): Promise<Roster> {
   const { users, rejected, take } = createTaking(team.id, team.rejected);
   const members = new Map(team.members.map((member) => [member.id, member]));
@@ -244,7 +244,7 @@ export async function readRoster(
     await lookUp(service, someMembersWanted, { emails: open, phones }, take, onRefused);
   }
   await findLeftOut(service, tried, { users, wanted: someMissing([...wanted], users), take, refused });
-  noteRefused(refused.length, findings);
+  noteRefused(refused.length, notes);
   const unproven = asked.filter((of) => !users.has(of.id) && hasOneOf(of, refused)).map(({ id }) => id);
   return {
     users,

@@ -52,7 +52,7 @@ export async function probeFields(
   const [unreadable, leftOut] = [count('unreadable'), count('left out')];
   const inWords = (of: Readonly<Record<string, number>>, what: string) =>
     Object.entries(of).map(([column, times]) => `${column} ${what} of ${times}`);
-  const details = [...inWords(unreadable, 'can not be read'), ...inWords(leftOut, 'is left out')];
+  const details = [...inWords(unreadable, 'cannot be read'), ...inWords(leftOut, 'is left out')];
   const verdict = Object.keys(unreadable).length > 0 ? 'fail' : details.length > 0 ? 'note' : 'ok';
   const detail = details.length === 0 ? 'all are shown' : details.join(', ');
   report.probe(

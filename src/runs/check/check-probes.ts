@@ -9,7 +9,7 @@ import type { ServiceUser } from '../../model/user.ts';
 import { isRefusal } from '../../reconcile/read/roster.ts';
 import type { Client } from '../../service/client.ts';
 import { probeFields } from './check-fields.ts';
-import { inWords, type Report } from './check-report.ts';
+import { checkInWords, type Report } from './check-report.ts';
 import { plural } from '../../model/in-words.ts';
 
 /** Larger than any page size that a service is likely to allow. */
@@ -48,7 +48,7 @@ async function attempt(report: Report, probe: string, work: () => Promise<void>)
     await work();
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'credentials') throw error;
-    report.probe(probe, { error: error.message }, 'fail', inWords(error));
+    report.probe(probe, { error: error.message }, 'fail', checkInWords(error));
   }
 }
 

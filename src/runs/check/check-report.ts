@@ -28,7 +28,7 @@ export function createReport(): Report {
   return {
     add: (check, verdict, detail) => void findings.push({ check, verdict, detail }),
     fail: (check, error) => {
-      findings.push({ check, verdict: 'fail', detail: inWords(error) });
+      findings.push({ check, verdict: 'fail', detail: checkInWords(error) });
       errors.push(error);
     },
     probe: (probe, answer, verdict, detail) => {
@@ -41,7 +41,7 @@ export function createReport(): Report {
   };
 }
 
-export function inWords(error: unknown): string {
+export function checkInWords(error: unknown): string {
   if (error instanceof MusterdError && error.hint !== undefined)
     return `${error.message.replace(/\.$/, '')}. ${error.hint}`;
   return String(describeError(error)['message']);

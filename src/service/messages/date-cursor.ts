@@ -54,7 +54,7 @@ function isNewestFirst<Row>(page: Page<Row>, updatedOf: DateRow<Row>): boolean {
   return times.every((time, i) => i === 0 || time <= (times[i - 1] ?? time));
 }
 
-/** Where a page ends, verbatim; `null` where that can not be told. */
+/** Where a page ends, verbatim; `null` where that cannot be told. */
 function findEdge<Row>(page: Page<Row>, updatedOf: DateRow<Row>): Edge | null {
   const dates = page.rows.map(updatedOf).filter((date) => date !== null);
   const last = dates.at(-1);
@@ -104,7 +104,7 @@ function move<Row>(from: Position, page: Page<Row>, fresh: number, updatedOf: Da
   return crowded ? { to, flaw } : { to };
 }
 
-/** @throws ServiceError when a page can not be had; 400s are part of the result */
+/** @throws ServiceError when a page cannot be had; 400s are part of the result */
 export async function walkDates<Row extends { readonly id: Id }>(
   options: DateWalkOptions<Row>,
 ): Promise<DateWalk<Row>> {

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chunks } from '../../src/reconcile/chunks.ts';
-import { createFindings, type RunEvent } from '../../src/reconcile/run-notes.ts';
+import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 
 describe('createFindings', () => {
   it('says each reason and each warning once, in the order in which they came up', () => {
     const events: RunEvent[] = [];
-    const findings = createFindings((event) => events.push(event));
-    findings.partial('tags: cut off');
-    findings.warn('2 members');
-    findings.partial('users: cut off');
-    findings.partial('tags: cut off');
-    findings.warn('2 members');
-    expect(findings.reasons).toEqual(['tags: cut off', 'users: cut off']);
-    expect(findings.warnings).toEqual(['2 members']);
+    const notes = createRunNotes((event) => events.push(event));
+    notes.partial('tags: cut off');
+    notes.warn('2 members');
+    notes.partial('users: cut off');
+    notes.partial('tags: cut off');
+    notes.warn('2 members');
+    expect(notes.reasons).toEqual(['tags: cut off', 'users: cut off']);
+    expect(notes.warnings).toEqual(['2 members']);
     expect(events).toEqual([
       { kind: 'partial', reason: 'tags: cut off' },
       { kind: 'warning', text: '2 members' },
@@ -22,21 +22,21 @@ describe('createFindings', () => {
   });
 
   it('adds counts up and has none for what did not happen', () => {
-    const findings = createFindings();
-    findings.count('pulled');
-    findings.count('pulled', 2);
-    findings.count('held', 0);
-    expect(findings.counts).toEqual({ pulled: 3 });
+    const notes = createRunNotes();
+    notes.count('pulled');
+    notes.count('pulled', 2);
+    notes.count('held', 0);
+    expect(notes.counts).toEqual({ pulled: 3 });
   });
 
   it('keeps the request ids that there are, and passes every other event on', () => {
     const events: RunEvent[] = [];
-    const findings = createFindings((event) => events.push(event));
-    findings.requestId('a');
-    findings.requestId(null);
-    findings.requestId('b');
-    findings.event({ kind: 'step', step: 'users' });
-    expect(findings.requestIds).toEqual(['a', 'b']);
+    const notes = createRunNotes((event) => events.push(event));
+    notes.requestId('a');
+    notes.requestId(null);
+    notes.requestId('b');
+    notes.event({ kind: 'step', step: 'users' });
+    expect(notes.requestIds).toEqual(['a', 'b']);
     expect(events).toEqual([{ kind: 'step', step: 'users' }]);
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Presence } from '../../src/model/change.ts';
+import type { UserCase } from '../../src/model/change.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll } from '../../src/reconcile/merge/policy.ts';
-import { decidePresence } from '../../src/reconcile/merge/user-case.ts';
+import { decideUserCase } from '../../src/reconcile/merge/user-case.ts';
 import { makeState, member } from './states.ts';
 import { rowsOf } from './truth.ts';
 
-type Cell = Presence | 'impossible';
+type Cell = UserCase | 'impossible';
 type ByGone = Record<'there' | 'gone', Cell>;
 type Table = Record<
   'base' | 'no base',
@@ -14,7 +14,7 @@ type Table = Record<
 >;
 
 /** Only a mirror row can be gone. */
-const only = (presence: Presence): ByGone => ({ there: presence, gone: 'impossible' });
+const only = (presence: UserCase): ByGone => ({ there: presence, gone: 'impossible' });
 
 const table: Table = {
   base: {
@@ -78,7 +78,7 @@ describe('presence', () => {
         listed: l === 'listed',
         gone: gone === 'gone',
       };
-      expect(decidePresence(sighting)).toBe(presence);
+      expect(decideUserCase(sighting)).toBe(presence);
       const state = makeState({
         ...(sighting.base ? {} : { base: null }),
         mirror: sighting.mirror ? { gone: sighting.gone } : null,

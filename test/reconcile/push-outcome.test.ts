@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../src/model/change.ts';
+import type { PushOutcome } from '../../src/model/change.ts';
 import { type Field, fields, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import {
   judge,
@@ -14,7 +14,7 @@ import { rowsOf } from './truth.ts';
 type Seen =
   | 'no user'
   | 'the field left out'
-  | 'what can not be read'
+  | 'what cannot be read'
   | 'what was sent'
   | 'what was sent, in other bytes'
   | 'the value from before'
@@ -31,7 +31,7 @@ const sent: Record<Field, UserPatch> = {
 };
 const shows: Record<
   Field,
-  Record<Exclude<Seen, 'no user' | 'the field left out' | 'what can not be read'>, Partial<ServiceUser>>
+  Record<Exclude<Seen, 'no user' | 'the field left out' | 'what cannot be read'>, Partial<ServiceUser>>
 > = {
   name: {
     'what was sent': { name: 'Anna Marie Berg' },
@@ -69,15 +69,15 @@ const shows: Record<
 
 function seenAs(field: Field, seen: Seen): ServiceUser | null {
   if (seen === 'no user') return null;
-  if (seen === 'what can not be read') return { ...shown, [field]: { unreadable: '[]' } };
+  if (seen === 'what cannot be read') return { ...shown, [field]: { unreadable: '[]' } };
   return seen === 'the field left out' ? without(field) : { ...shown, ...shows[field][seen] };
 }
 
 describe('judge', () => {
-  const table: Record<Seen, Outcome> = {
+  const table: Record<Seen, PushOutcome> = {
     'no user': 'missing',
     'the field left out': 'missing',
-    'what can not be read': 'missing',
+    'what cannot be read': 'missing',
     'what was sent': 'confirmed',
     'what was sent, in other bytes': 'confirmed',
     'the value from before': 'ineffective',
@@ -122,11 +122,11 @@ describe('judge', () => {
 });
 
 describe('judgeLate', () => {
-  type ByQuiet = Record<'in time' | 'quiet', Outcome>;
+  type ByQuiet = Record<'in time' | 'quiet', PushOutcome>;
   const visible: Record<Seen, ByQuiet> = {
     'no user': { 'in time': 'unknown', quiet: 'missing' },
     'the field left out': { 'in time': 'unknown', quiet: 'missing' },
-    'what can not be read': { 'in time': 'unknown', quiet: 'missing' },
+    'what cannot be read': { 'in time': 'unknown', quiet: 'missing' },
     'what was sent': { 'in time': 'confirmed', quiet: 'confirmed' },
     'what was sent, in other bytes': { 'in time': 'confirmed', quiet: 'confirmed' },
     'the value from before': { 'in time': 'unknown', quiet: 'unanswered' },
@@ -163,7 +163,7 @@ describe('judgeLate', () => {
     rowsOf(byQuiet).map(([when, outcome]) => ({ seen, when, outcome })),
   );
 
-  it.each(unseenCases)('a value that can not be seen, $when, shows $seen: $outcome', (expected) => {
+  it.each(unseenCases)('a value that cannot be seen, $when, shows $seen: $outcome', (expected) => {
     const { seen, when, outcome } = expected;
     for (const [field, { sent: patch, third }] of rowsOf(unseen)) {
       const users: Record<SeenOfUnseen, ServiceUser | null> = {
@@ -233,7 +233,7 @@ describe('a value that differs in case or spaces alone', () => {
 
 describe('judgeUnsent', () => {
   type Before = 'a value' | 'nothing';
-  const table: Record<'left out' | 'unreadable', Record<Before, Outcome>> = {
+  const table: Record<'left out' | 'unreadable', Record<Before, PushOutcome>> = {
     'left out': { 'a value': 'unsent', nothing: 'missing' },
     unreadable: { 'a value': 'unsent', nothing: 'unsent' },
   };
@@ -245,7 +245,7 @@ describe('judgeUnsent', () => {
     for (const field of fields) {
       const empty = { [field]: field === 'name' ? { first: '', last: '' } : null };
       const was = before === 'nothing' ? { ...base, ...empty } : base;
-      const user = seenAs(field, seen === 'left out' ? 'the field left out' : 'what can not be read');
+      const user = seenAs(field, seen === 'left out' ? 'the field left out' : 'what cannot be read');
       expect(judgeUnsent(sent[field], was, user)).toEqual({ [field]: outcome });
     }
   });
