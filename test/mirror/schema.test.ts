@@ -3,10 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { dumpSchema, uncommented, withoutDefinitions } from '../support/schema-dump.ts';
+import { schemaTypes } from '../support/schema-types.ts';
 import { servers } from '../support/servers.ts';
 
-/** Made again with `UPDATE_SCHEMA=1 npx vitest run test/mirror/schema.test.ts`; read the diff. */
+/** Both are made with `UPDATE_SCHEMA=1 npx vitest run test/mirror/schema.test.ts`; read the diff. */
 const FILE = fileURLToPath(new URL('schema.txt', import.meta.url));
+const TYPES = fileURLToPath(new URL('../../src/mirror/schema.ts', import.meta.url));
 
 describe.each(servers())('the schema on $name', (server) => {
   let database: TestDatabase<unknown>;
@@ -23,6 +25,12 @@ describe.each(servers())('the schema on $name', (server) => {
     expect(complete ? dump : withoutDefinitions(dump)).toBe(
       complete ? expected : withoutDefinitions(expected),
     );
+  });
+
+  test('has the types of schema.ts', async () => {
+    const types = await schemaTypes(database.db);
+    if (process.env['UPDATE_SCHEMA']) writeFileSync(TYPES, types);
+    expect(types).toBe(readFileSync(TYPES, 'utf8'));
   });
 
   test('says of every schema, table, view, column and function what it is', async () => {
