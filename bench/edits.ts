@@ -12,7 +12,7 @@ import { startMusterd } from '../test/system/run-musterd.ts';
 
 const [edits = 40, users = 200] = process.argv.slice(2).map(Number);
 const embedded = await openEmbedded({ ephemeral: true, onProgress: () => {} });
-const db = createDatabase<unknown>({ url: embedded.url, applicationName: 'musterd bench' });
+const db = createDatabase({ url: embedded.url, applicationName: 'musterd bench' });
 const emulator = await createEmulator({ http: true, users, tags: 10, fields: 5 });
 await migrate(db);
 const daemon = startMusterd(['daemon'], {

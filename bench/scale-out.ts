@@ -20,7 +20,7 @@ const options = {
   ratePerMinute: 500,
 };
 const embedded = await openEmbedded({ ephemeral: true, onProgress: say });
-const db = createDatabase<unknown>({ url: embedded.url, applicationName: 'musterd bench' });
+const db = createDatabase({ url: embedded.url, applicationName: 'musterd bench' });
 try {
   await migrate(db);
   const result = await playScaleOut(options, { url: embedded.url, db }, say);

@@ -79,7 +79,7 @@ async function withService(
   const { config, log } = readSettings(context);
   await requireService(config, log);
   const { url } = config.database;
-  const db = url === undefined ? undefined : createDatabase<unknown>({ url, applicationName: 'musterd api' });
+  const db = url === undefined ? undefined : createDatabase({ url, applicationName: 'musterd api' });
   try {
     if (db !== undefined) await requireSchema(db);
     const pace = db === undefined ? null : await sharePace(db, config);

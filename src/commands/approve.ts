@@ -108,7 +108,7 @@ function rejections(
 interface Place {
   readonly context: Context;
   readonly config: Config;
-  readonly db: Database<unknown>;
+  readonly db: Database;
   readonly teamId: Id;
   readonly why: string;
 }

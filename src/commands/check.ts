@@ -45,7 +45,7 @@ export async function checkCommand(
 async function checkService(
   { context, config, log }: { readonly context: Context; readonly config: Config; readonly log: Log },
   report: Report,
-  db: Database<unknown> | undefined,
+  db: Database | undefined,
   writeProbe: string | undefined,
 ): Promise<ExitCode> {
   const pace = db === undefined ? null : await sharePace(db, config);

@@ -69,7 +69,7 @@ export function editsOf(users: readonly ShownUser[]): Plot {
 
 /** Runs one statement and gives its rows as text, ready to be shown. */
 export async function readRows(
-  db: Database<unknown>,
+  db: Database,
   query: string,
 ): Promise<{ readonly head: readonly string[]; readonly rows: readonly (readonly (string | null)[])[] }> {
   const { head, rows } = await runSqlText(db, query);
@@ -87,10 +87,7 @@ function inWords(value: unknown): string | null {
 }
 
 /** The ids of the users who differ between the service and the mirror, byte for byte but for a phone's plus sign. */
-export async function differencesOf(
-  db: Database<unknown>,
-  users: readonly ShownUser[],
-): Promise<readonly number[]> {
+export async function differencesOf(db: Database, users: readonly ShownUser[]): Promise<readonly number[]> {
   const { rows } = await runSqlText(
     db,
     'select id, name, email, phone, role_id from mirror.users where gone_at is null',

@@ -18,7 +18,7 @@ interface Stage {
   readonly context: Context;
   readonly emulator: Emulator;
   readonly embedded: Embedded;
-  readonly db: Database<unknown>;
+  readonly db: Database;
   readonly config: Config;
   readonly log: Log;
 }
@@ -34,7 +34,7 @@ async function onStage<R>(context: Context, work: (stage: Stage) => Promise<R>):
     onProgress: (step) => printLine(context.err, `${step} …`),
   });
   closers.defer(() => embedded.close());
-  const db = createDatabase<unknown>({ url: embedded.url, applicationName: 'musterd demo' });
+  const db = createDatabase({ url: embedded.url, applicationName: 'musterd demo' });
   closers.defer(() => db.close());
   const {
     MUSTERD_BASE_URL: baseUrl,

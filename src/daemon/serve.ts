@@ -74,7 +74,7 @@ export async function checkTeams(configs: readonly Config[], log: Log): Promise<
 
 const loopTeamOf = ({ team, schedule, edits }: Config): LoopTeam => ({ name: team, schedule, edits });
 
-function createStore(db: Database<unknown>): LoopStore {
+function createStore(db: Database): LoopStore {
   return {
     makeKnown: (all, now) => registerGroups(db, all, now),
     readDue: (teams) => readDue(db.kysely, teams),
@@ -165,7 +165,7 @@ function createRun(
 const lookUpEveryMs = 5_000;
 
 /** What is done with a key that was notified. Teams that are not known yet are found by the poll. */
-function followEdits(db: Database<unknown>, edited: (team: string) => void): (editKey: string) => void {
+function followEdits(db: Database, edited: (team: string) => void): (editKey: string) => void {
   let names: ReadonlyMap<string, string> = new Map();
   let lookedUpMs = Number.NEGATIVE_INFINITY;
   return (editKey) => {

@@ -1,5 +1,5 @@
 /** Rows that complete listings no longer show: since when, what is withheld, and what people decided. */
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type {
   AbsenceDecision,
   AbsenceGrounds,
@@ -10,10 +10,11 @@ import type {
   WithheldAbsence,
 } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
+import type { Queryable, Transaction } from './database.ts';
 import { type RunOf, writeLedger } from './users-write.ts';
 
-export async function readAbsenceGrounds<T>(
-  db: Kysely<T>,
+export async function readAbsenceGrounds(
+  db: Queryable,
   teamId: Id,
   resource: MirroredResource,
 ): Promise<AbsenceGrounds> {
@@ -30,8 +31,8 @@ export async function readAbsenceGrounds<T>(
 }
 
 /** @param scope what the settings ask for: an approval for another scope does not count */
-export async function readOverlap<T>(
-  db: Kysely<T>,
+export async function readOverlap(
+  db: Queryable,
   teamId: Id,
   listed: readonly Id[],
   scope: string,
@@ -52,8 +53,8 @@ export async function readOverlap<T>(
 }
 
 /** Puts it in place of what was withheld before; the same again is left as it is. @returns whether it is not the same */
-async function writeWithheld<T>(
-  tx: Transaction<T>,
+async function writeWithheld(
+  tx: Transaction,
   { teamId, runId }: RunOf,
   resource: MirroredResource,
   { withheld, scope }: Pick<AbsenceDecision, 'withheld' | 'scope'>,
@@ -78,8 +79,8 @@ async function writeWithheld<T>(
  * Withholds rows that no complete pass has missed yet, so that a person can decide about them.
  * @returns whether it is not what waited before
  */
-export async function applyWithheld<T>(
-  tx: Transaction<T>,
+export async function applyWithheld(
+  tx: Transaction,
   run: RunOf,
   resource: MirroredResource,
   withheld: WithheldAbsence,
@@ -93,8 +94,8 @@ export async function applyWithheld<T>(
 }
 
 /** What these missing rows are from now on; whoever was shown again meanwhile is no longer among them. */
-async function writeVerdict<T>(
-  tx: Transaction<T>,
+async function writeVerdict(
+  tx: Transaction,
   { teamId, resource }: { readonly teamId: Id; readonly resource: MirroredResource },
   ids: readonly Id[],
   { verdict, scope }: { readonly verdict: AbsenceVerdict | null; readonly scope: string | null },
@@ -106,8 +107,8 @@ async function writeVerdict<T>(
     where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
 }
 
-async function writeScope<T>(
-  tx: Transaction<T>,
+async function writeScope(
+  tx: Transaction,
   teamId: Id,
   resource: MirroredResource,
   scope: string,
@@ -126,8 +127,8 @@ async function writeScope<T>(
  * Counts a complete pass against the missing rows and calls the proven ones gone.
  * @returns those that an editor holds: they are missing still, and called gone by a later run
  */
-export async function applyAbsences<T>(
-  tx: Transaction<T>,
+export async function applyAbsences(
+  tx: Transaction,
   run: RunOf,
   resource: MirroredResource,
   { missing, gone, found, lost, withheld, scope, scopeIsUsual }: AbsenceDecision,
@@ -172,7 +173,7 @@ export interface WaitingAbsence extends WithheldAbsence {
   readonly made_at: Date;
 }
 
-export async function readWaitingAbsences<T>(db: Kysely<T>, teamId: Id): Promise<readonly WaitingAbsence[]> {
+export async function readWaitingAbsences(db: Queryable, teamId: Id): Promise<readonly WaitingAbsence[]> {
   const { rows } = await sql<WaitingAbsence>`
     select absence_id, resource, hash, reason, ids, made_at from sync.withheld_absences
     where team_id = ${teamId} and state = 'waiting' order by resource`.execute(db);
@@ -189,8 +190,8 @@ export interface AbsenceApproval {
 }
 
 /** Writes down what a person decided, in place of what waited. */
-export async function approveAbsence<T>(
-  tx: Transaction<T>,
+export async function approveAbsence(
+  tx: Transaction,
   teamId: Id,
   { absence_id: id, resource, hash, reason }: WaitingAbsence,
   { ids, rest, why }: AbsenceApproval,

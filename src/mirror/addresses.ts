@@ -1,12 +1,12 @@
 /** By which addresses users can be looked up on the service. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Addresses } from '../model/user.ts';
-import type { Database } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 
 /** Those of mirror and base, of held service values, and of pushes whose outcome is not known. */
-export async function readAddresses<T>(
-  db: Kysely<T>,
+export async function readAddresses(
+  db: Queryable,
   teamId: Id,
   ids: readonly Id[],
 ): Promise<readonly Addresses[]> {
@@ -31,8 +31,8 @@ export async function readAddresses<T>(
 }
 
 /** What was put into mirror.user_lookups for this team. */
-export async function readLookups<T>(
-  db: Kysely<T>,
+export async function readLookups(
+  db: Queryable,
   teamId: Id,
 ): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }> {
   const { rows } = await sql<{ email: string | null; phone: string | null }>`
@@ -44,8 +44,8 @@ export async function readLookups<T>(
 }
 
 /** Adds addresses that are not there yet. @returns how many were added */
-export async function addLookups<T>(
-  db: Database<T>,
+export async function addLookups(
+  db: Database,
   teamId: Id,
   lookups: readonly { readonly email: string | null; readonly phone: string | null }[],
 ): Promise<number> {

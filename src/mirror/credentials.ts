@@ -13,8 +13,8 @@ export interface CredentialUse {
   readonly acceptedAtMs: number;
 }
 
-export async function writeCredentials<T>(
-  db: Database<T>,
+export async function writeCredentials(
+  db: Database,
   team: string,
   uses: readonly CredentialUse[],
 ): Promise<void> {
@@ -27,8 +27,8 @@ export async function writeCredentials<T>(
 }
 
 /** When each was last accepted, by fingerprint. */
-export async function readCredentials<T>(
-  { kysely }: Database<T>,
+export async function readCredentials(
+  { kysely }: Database,
   team: string,
 ): Promise<ReadonlyMap<string, Date>> {
   const { rows } = await sql<{ fingerprint: string; learned_at: Date }>`

@@ -4,17 +4,28 @@ import {
   type IsolationLevel,
   isAbortedTransactionError,
   Kysely,
+  type Transaction as KyselyTransaction,
   type LogEvent,
   PostgresAdapter,
   PostgresDialect,
   type PostgresPool,
+  type Selectable,
   sql,
-  type Transaction,
 } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import { sqlState } from './database-errors.ts';
 import { createPool, queryPatience, safePath, withOwnTransactions } from './database-pool.ts';
 import { readConnectionUrl } from './database-url.ts';
+import type { Schema } from './schema.ts';
+
+/** What a statement can be sent to: the pool, for reads of one statement, or a transaction. */
+export type Queryable = Kysely<Schema>;
+export type Transaction = KyselyTransaction<Schema>;
+
+/** Columns of a table or view, as they are read. */
+export type Row<Table extends keyof Schema, Column extends keyof Selectable<Schema[Table]>> = Readonly<
+  Pick<Selectable<Schema[Table]>, Column>
+>;
 
 export interface DatabaseOptions {
   /** postgres://…; how its `sslmode` is read, `readConnectionUrl` says. */
@@ -51,11 +62,11 @@ export interface TransactionOptions {
   readonly lockTimeoutMs?: number;
 }
 
-export interface Database<Tables> {
+export interface Database {
   /** For reads of one statement, each in a transaction of its own. Writes go through `transaction`. */
-  readonly kysely: Kysely<Tables>;
+  readonly kysely: Queryable;
   /** For SQL that a person wrote (`runSqlText`): sent as it is, and read by the search_path of the session. */
-  readonly asTyped: Kysely<Tables>;
+  readonly asTyped: Queryable;
   /**
    * Runs `work` in one transaction and resolves only when Postgres said that it committed. `work` runs
    * again, from the start, after a deadlock or serialization failure (5 times at most) and after a lock or
@@ -63,7 +74,7 @@ export interface Database<Tables> {
    * that of Postgres, or with a `MusterdError('mirror')`; when the connection broke beneath the commit,
    * nobody knows whether it happened, and the error says so: read again before writing again.
    */
-  transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Waits for transactions under way, then closes every connection. */
   close(): Promise<void>;
 }
@@ -72,7 +83,7 @@ export interface Database<Tables> {
 const RETRIES: Readonly<Record<string, number>> = { '40001': 5, '40P01': 5, '55P03': 2, '57014': 2 };
 
 /** Connects lazily: the first statement, or `checkServer`, finds out whether anybody is there. */
-export function createDatabase<Tables>(options: DatabaseOptions): Database<Tables> {
+export function createDatabase(options: DatabaseOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 60_000;
   const lockTimeoutMs = options.lockTimeoutMs ?? 10_000;
   const queryTimeoutMs = options.queryTimeoutMs ?? 90_000;
@@ -87,7 +98,7 @@ export function createDatabase<Tables>(options: DatabaseOptions): Database<Table
   const { onQuery } = options;
   const log = onQuery === undefined ? {} : { log: (event: LogEvent) => onQuery(event.queryDurationMillis) };
   const open = (own: PostgresPool) =>
-    new Kysely<Tables>({ dialect: createDialect(new PostgresDialect({ pool: own })), ...log });
+    new Kysely<Schema>({ dialect: createDialect(new PostgresDialect({ pool: own })), ...log });
   const [kysely, asTyped] = [open(withOwnTransactions(pool)), open(pool)];
   return {
     kysely,
@@ -158,9 +169,9 @@ async function retry<T>(once: () => Promise<T>): Promise<T> {
   }
 }
 
-async function runOnce<Tables, T>(
-  kysely: Kysely<Tables>,
-  work: (tx: Transaction<Tables>) => Promise<T>,
+async function runOnce<T>(
+  kysely: Queryable,
+  work: (tx: Transaction) => Promise<T>,
   limits: Readonly<Record<string, number>>,
   isolationLevel: IsolationLevel,
 ): Promise<T> {
@@ -188,10 +199,7 @@ async function runOnce<Tables, T>(
 }
 
 /** SET LOCAL, all at once, with values as parameters. */
-async function setLocally<Tables>(
-  tx: Transaction<Tables>,
-  limits: Readonly<Record<string, number>>,
-): Promise<void> {
+async function setLocally(tx: Transaction, limits: Readonly<Record<string, number>>): Promise<void> {
   const settings = Object.entries(limits).map(
     ([name, ms]) => sql`pg_catalog.set_config(${name}, ${`${ms}ms`}, true)`,
   );
@@ -221,7 +229,7 @@ function describeCommitError(error: unknown): unknown {
 }
 
 /** Rejects where nobody answers. */
-export async function ping<T>({ kysely }: Database<T>): Promise<void> {
+export async function ping({ kysely }: Database): Promise<void> {
   await sql`select 1`.execute(kysely);
 }
 
@@ -229,7 +237,7 @@ export async function ping<T>({ kysely }: Database<T>): Promise<void> {
  * Refuses servers on which the mirror would go wrong: older than Postgres 15, another encoding than
  * UTF8, dates in a form that pg does not read, or one that takes no writes.
  */
-export async function checkServer<Tables>(db: Database<Tables>): Promise<void> {
+export async function checkServer(db: Database): Promise<void> {
   const { rows } = await sql<{ version: number; encoding: string; style: string; standby: boolean }>`
     select current_setting('server_version_num')::int as version,
            current_setting('server_encoding') as encoding,

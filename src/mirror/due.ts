@@ -1,7 +1,7 @@
 /** When each group of each team is to be done, and how it stands: `sync.due`, by the database's clock. */
-import { type Kysely, sql } from 'kysely';
-import type { RunGroup, RunOutcome, GroupStatus } from '../model/run-group.ts';
-import type { Database } from './database.ts';
+import { sql } from 'kysely';
+import type { GroupStatus, RunGroup, RunOutcome } from '../model/run-group.ts';
+import type { Database, Queryable } from './database.ts';
 
 /** A group of a team with its schedule. */
 export interface Planned {
@@ -27,11 +27,7 @@ export interface DueGroup {
  * Makes these groups known. One that is new is due at once, and so is every one with `now`; one whose
  * schedule has changed follows the new one.
  */
-export async function registerGroups<T>(
-  db: Database<T>,
-  all: readonly Planned[],
-  now: boolean,
-): Promise<void> {
+export async function registerGroups(db: Database, all: readonly Planned[], now: boolean): Promise<void> {
   const make = sql`
     insert into sync.due as d (team, run_group, schedule, due_at)
     select p.team, p."group", p.schedule, clock_timestamp()
@@ -46,8 +42,8 @@ export async function registerGroups<T>(
 }
 
 /** What of these teams is due, by team; the team that has waited longest first. */
-export async function readDue<T>(
-  db: Kysely<T>,
+export async function readDue(
+  db: Queryable,
   teams: readonly string[],
 ): Promise<ReadonlyMap<string, readonly DueGroup[]>> {
   const { rows } = await sql<DueGroup & { team: string }>`
@@ -58,7 +54,7 @@ export async function readDue<T>(
 }
 
 /** Ms until something of these teams is due; `null`: nothing ever is. */
-export async function readNextDueMs<T>(db: Kysely<T>, teams: readonly string[]): Promise<number | null> {
+export async function readNextDueMs(db: Queryable, teams: readonly string[]): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select extract(epoch from min(due_at) - clock_timestamp())::float8 * 1000 as ms from sync.due
     where team = any (${teams}::text[]) and run_group <> 'edits' and due_at > clock_timestamp() and due_at < 'infinity'`.execute(
@@ -74,11 +70,7 @@ export interface NextTime extends DueGroup {
 }
 
 /** Sets the next times of groups, unless somebody has set another one since the run took them up. */
-export async function setNextTime<T>(
-  db: Database<T>,
-  team: string,
-  next: readonly NextTime[],
-): Promise<void> {
+export async function setNextTime(db: Database, team: string, next: readonly NextTime[]): Promise<void> {
   const set = sql`
     update sync.due d set due_at = clock_timestamp() + n."delayMs" * interval '1 ms'
     from jsonb_to_recordset(${JSON.stringify(next)}::jsonb) n ("group" text, "dueAt" text, "delayMs" float8)
@@ -90,8 +82,8 @@ export async function setNextTime<T>(
  * Somebody says that the users of this team may have changed: they are due soon, within reason. A run that
  * is under way may have read them before that: then they are due once more after it.
  */
-export async function runSooner<T>(
-  db: Database<T>,
+export async function runSooner(
+  db: Database,
   team: string,
   { debounceMs, everyMs }: { readonly debounceMs: number; readonly everyMs: number },
 ): Promise<void> {
@@ -106,8 +98,8 @@ export async function runSooner<T>(
 }
 
 /** How every group of these teams stands. */
-export async function readStandings<T>(
-  db: Kysely<T>,
+export async function readStandings(
+  db: Queryable,
   teams: readonly string[],
 ): Promise<readonly GroupStatus[]> {
   const { rows } = await sql<GroupStatus>`
@@ -119,7 +111,7 @@ export async function readStandings<T>(
 }
 
 /** Notes that a run of these groups begins; to be done in the transaction that records the run. */
-export async function noteBegin<T>(db: Kysely<T>, team: string, groups: readonly RunGroup[]): Promise<void> {
+export async function noteBegin(db: Queryable, team: string, groups: readonly RunGroup[]): Promise<void> {
   await sql`
     insert into sync.due as d (team, run_group, started_at)
     select ${team}, g, clock_timestamp() from unnest(${groups}::text[]) g
@@ -133,8 +125,8 @@ export async function noteBegin<T>(db: Kysely<T>, team: string, groups: readonly
  * Notes how the run of these groups ended. A run of the users was to carry the edits, too: if it did not get
  * to its end, they are tried again by themselves, after a while.
  */
-export async function noteEnd<T>(
-  db: Kysely<T>,
+export async function noteEnd(
+  db: Queryable,
   team: string,
   groups: readonly RunGroup[],
   outcome: RunOutcome,
@@ -169,8 +161,8 @@ export interface FreshEdits {
 }
 
 /** Edits of these teams that the last push did not set out with. Reads the mirror alone. */
-export async function readFreshEdits<T>(
-  db: Kysely<T>,
+export async function readFreshEdits(
+  db: Queryable,
   teams: readonly string[],
 ): Promise<readonly FreshEdits[]> {
   // A view that is a barrier takes a condition over only when it compares with values.
@@ -191,7 +183,7 @@ export async function readFreshEdits<T>(
 }
 
 /** Keeps what a push sets out with, so that edits that cannot be sent do not ask for one again and again. */
-export async function noteEdits<T>(db: Database<T>, team: string, mark: string): Promise<void> {
+export async function noteEdits(db: Database, team: string, mark: string): Promise<void> {
   const note = sql`
     insert into sync.due (team, run_group, mark) values (${team}, 'edits', ${mark})
     on conflict (team, run_group) do update set mark = excluded.mark`;
@@ -199,7 +191,7 @@ export async function noteEdits<T>(db: Database<T>, team: string, mark: string):
 }
 
 /** The configured names of all teams, by what they are called in notifications of edits. */
-export async function readTeamNames<T>(db: Kysely<T>): Promise<ReadonlyMap<string, string>> {
+export async function readTeamNames(db: Queryable): Promise<ReadonlyMap<string, string>> {
   const { rows } = await sql<{ edit_key: string; team: string }>`
     select edit_key, team from sync.teams`.execute(db);
   return new Map(rows.map(({ edit_key: key, team }) => [key, team]));

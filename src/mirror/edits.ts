@@ -1,9 +1,10 @@
 /** Edits that a person makes through a command: the same triggers judge and stamp them as those made in psql. */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { MirrorUser, UserPatch } from '../model/user.ts';
+import type { Transaction } from './database.ts';
 import { sqlState } from './database-errors.ts';
 import { patchInSql } from './patch-in-sql.ts';
 
@@ -38,15 +39,15 @@ function stage({ id, expected, values }: UserEdit) {
 }
 
 /** A person stands by what the mirror holds of this user: as good as an edit of now. */
-export async function stampEdit<T>(tx: Transaction<T>, teamId: Id, id: Id): Promise<void> {
+export async function stampEdit(tx: Transaction, teamId: Id, id: Id): Promise<void> {
   await sql`
     update mirror.users set edited_at = clock_timestamp(), edited_by = session_user
     where team_id = ${teamId} and id = ${id}`.execute(tx);
 }
 
 /** Edits that all hold a name, or none of which does: a statement that names the halves of a name accepts them. */
-async function writeEdits<T>(
-  tx: Transaction<T>,
+async function writeEdits(
+  tx: Transaction,
   teamId: Id,
   edits: readonly UserEdit[],
   areNamed: boolean,
@@ -81,8 +82,8 @@ async function writeEdits<T>(
  * @returns the users who were edited; the others have gone, were changed since, or are being edited
  * @throws MusterdError `usage` if one of the values could never reach the service
  */
-export async function editUsers<T>(
-  tx: Transaction<T>,
+export async function editUsers(
+  tx: Transaction,
   teamId: Id,
   edits: readonly UserEdit[],
 ): Promise<ReadonlySet<Id>> {

@@ -1,9 +1,10 @@
 /** What waits for one user, and why: the facts that a plan does not need and a person does. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { HoldReason, Intent } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { PlannedPush } from '../model/plan.ts';
 import type { Field } from '../model/user.ts';
+import type { Queryable } from './database.ts';
 import { readIntents } from './intents.ts';
 import { type PlanRow, pushesOf } from './plans.ts';
 import { fieldOfSql } from './users-read.ts';
@@ -20,7 +21,7 @@ export interface HeldSince {
   readonly serviceValue: unknown;
 }
 
-export async function readHeldSince<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<readonly HeldSince[]> {
+export async function readHeldSince(db: Queryable, teamId: Id, id: Id): Promise<readonly HeldSince[]> {
   const { rows } = await sql<Omit<HeldSince, 'field'> & { field: string }>`
     select field, reason, detail, since, until, run_id as "runId", mirror_value as "mirrorValue",
            service_value as "serviceValue"
@@ -36,7 +37,7 @@ export interface OpenPush {
   readonly openedAt: Date;
 }
 
-export async function readOpenPush<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<OpenPush | null> {
+export async function readOpenPush(db: Queryable, teamId: Id, id: Id): Promise<OpenPush | null> {
   const { rows } = await sql<Omit<OpenPush, 'intent'>>`
     select run_id as "runId", request_id as "requestId", opened_at as "openedAt"
     from sync.changes where team_id = ${teamId} and user_id = ${id} and state = 'open'`.execute(db);
@@ -54,7 +55,7 @@ export interface WaitingPlan {
   readonly reasons: readonly string[];
 }
 
-export async function readWaitingPlan<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<WaitingPlan | null> {
+export async function readWaitingPlan(db: Queryable, teamId: Id, id: Id): Promise<WaitingPlan | null> {
   const { rows } = await sql<Omit<WaitingPlan, 'push'> & { readonly row: PlanRow | null }>`
     select hash, made_at as "madeAt", reasons,
       jsonb_path_query_first(changes, '$[*] ? (@.user_id == $id)', jsonb_build_object('id', ${id}::bigint)) as row
@@ -72,7 +73,7 @@ export interface LastEdit {
   readonly by: string;
 }
 
-export async function readLastEdit<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<LastEdit | null> {
+export async function readLastEdit(db: Queryable, teamId: Id, id: Id): Promise<LastEdit | null> {
   const { rows } = await sql<LastEdit>`
     select edited_at as at, coalesce(edited_by, '') as by from mirror.users
     where team_id = ${teamId} and id = ${id} and edited_at is not null`.execute(db);

@@ -1,7 +1,8 @@
 /** Finds users by what a person knows of them. */
-import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { UserQuery } from '../model/user-query.ts';
+import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
+import type { UserQuery } from '../model/user-query.ts';
+import type { Queryable } from './database.ts';
 
 /** One user who answers to it, with enough to tell them from another. */
 export interface FoundUser {
@@ -17,8 +18,8 @@ export interface FoundUser {
  * those last agreed on with the service count only where nobody in the mirror has it. An id is found also
  * where only the ledger still knows it.
  */
-export async function findUsers<T>(
-  db: Kysely<T>,
+export async function findUsers(
+  db: Queryable,
   teamId: Id,
   { id, email, phone, name }: UserQuery,
 ): Promise<readonly FoundUser[]> {

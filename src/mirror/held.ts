@@ -1,9 +1,10 @@
 /** Fields that wait for a person: the list, and holds that a person asks for. */
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { HoldReason } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
+import type { Queryable, Transaction } from './database.ts';
 import { fieldOfSql, sqlField } from './users-read.ts';
 
 /** A row of `report.held`. */
@@ -25,8 +26,8 @@ export interface HeldRow {
 }
 
 /** All of the team, or of one user, the oldest first. */
-export async function readHeldFields<T>(
-  db: Kysely<T>,
+export async function readHeldFields(
+  db: Queryable,
   teamId: Id,
   userId: Id | null,
 ): Promise<readonly HeldRow[]> {
@@ -51,7 +52,7 @@ export interface AskedHolds {
 }
 
 /** @throws MusterdError `usage` for an end that has passed */
-async function readEnd<T>(tx: Transaction<T>, end: HoldEnd): Promise<Date> {
+async function readEnd(tx: Transaction, end: HoldEnd): Promise<Date> {
   const moment = 'moment' in end ? end.moment : null;
   const seconds = 'seconds' in end ? end.seconds : null;
   const { rows } = await sql<{ until: Date; ahead: boolean }>`
@@ -66,8 +67,8 @@ async function readEnd<T>(tx: Transaction<T>, end: HoldEnd): Promise<Date> {
 }
 
 /** Holds fields of one user as they are, with the values of mirror and base as they stand. */
-export async function askHolds<T>(
-  tx: Transaction<T>,
+export async function askHolds(
+  tx: Transaction,
   teamId: Id,
   userId: Id,
   wanted: { readonly fields: readonly Field[]; readonly end: HoldEnd; readonly why: string },
@@ -101,8 +102,8 @@ export async function askHolds<T>(
 }
 
 /** Fields of these users that somebody asked to hold, and whose hold has not ended. */
-export async function readAskedFields<T>(
-  db: Kysely<T>,
+export async function readAskedFields(
+  db: Queryable,
   teamId: Id,
   userIds: readonly Id[],
 ): Promise<ReadonlyMap<Id, readonly Field[]>> {
@@ -115,8 +116,8 @@ export async function readAskedFields<T>(
 }
 
 /** Ends holds that were asked for; others stay. @returns the fields that are held no longer */
-export async function endAskedHolds<T>(
-  tx: Transaction<T>,
+export async function endAskedHolds(
+  tx: Transaction,
   teamId: Id,
   userId: Id,
   fields: readonly Field[],

@@ -1,8 +1,9 @@
 /** Writes of held fields: what waits for a person, what the service shows of it, and its end. */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Hold, UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
+import type { Transaction } from './database.ts';
 import { sqlField } from './users-read.ts';
 
 interface OfTeam {
@@ -16,8 +17,8 @@ const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
 const isRejected = sql`h.reason = 'rejected' and excluded.reason <> 'rejected'
   and h.mirror_value is not distinct from excluded.mirror_value`;
 
-export async function writeHolds<T>(
-  tx: Transaction<T>,
+export async function writeHolds(
+  tx: Transaction,
   { teamId, runId }: OfTeam & { readonly runId: bigint | null },
   held: readonly { readonly id: Id; readonly hold: Hold }[],
 ): Promise<void> {
@@ -46,8 +47,8 @@ export async function writeHolds<T>(
 }
 
 /** Fields that stay held, and of which the service shows something else by now. */
-export async function noteShown<T>(
-  tx: Transaction<T>,
+export async function noteShown(
+  tx: Transaction,
   { teamId }: OfTeam,
   plans: readonly UserPlan[],
 ): Promise<void> {
@@ -62,8 +63,8 @@ export async function noteShown<T>(
       and h.shown_value is distinct from s.shown_value`.execute(tx);
 }
 
-export async function endHolds<T>(
-  tx: Transaction<T>,
+export async function endHolds(
+  tx: Transaction,
   { teamId }: OfTeam,
   plans: readonly UserPlan[],
 ): Promise<void> {

@@ -1,11 +1,12 @@
 /** Intents: pushes that are written down before they are sent, and closed when their outcome is known. */
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { stored } from '../model/canonical.ts';
 import type { Intent, IntentResult, UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
 import type { BaseUser, Field, UserPatch } from '../model/user.ts';
+import type { Queryable, Transaction } from './database.ts';
 import { writeHolds } from './holds.ts';
 import { noteNames, withoutWaitingNames } from './name-safety.ts';
 import { patchInSql } from './patch-in-sql.ts';
@@ -61,7 +62,7 @@ function toIntent(row: IntentRow): Intent {
   };
 }
 
-export async function readIntents<T>(db: Kysely<T>, teamId: Id): Promise<readonly Intent[]> {
+export async function readIntents(db: Queryable, teamId: Id): Promise<readonly Intent[]> {
   const { rows } = await sql<IntentRow>`
     select ${intentColumns} from sync.changes c
     left join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id
@@ -88,8 +89,8 @@ function shownBefore({ moves, write, patch }: UserPlan): Readonly<Record<string,
  * Writes down what is about to be sent. A user whose row changed since it was read, or who has an open
  * intent already, is left out.
  */
-export async function openIntents<T>(
-  tx: Transaction<T>,
+export async function openIntents(
+  tx: Transaction,
   { teamId, runId }: RunOf,
   plans: readonly UserPlan[],
   approved: ReadonlySet<Id>,
@@ -128,7 +129,7 @@ export async function openIntents<T>(
 }
 
 /** Notes when these users' open intents leave: the quiet period counts from the last time. */
-export async function markSent<T>(tx: Transaction<T>, teamId: Id, ids: readonly Id[]): Promise<void> {
+export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   await sql`
     update sync.changes set sent_at = clock_timestamp()
     where team_id = ${teamId} and user_id = any (${ids}::bigint[]) and state = 'open'`.execute(tx);
@@ -179,8 +180,8 @@ const staged = (json: string) => sql`
     user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
 
 /** Closes the intents of users whose row is no longer there: there is nothing left to carry over. */
-async function closeLost<T>(
-  tx: Transaction<T>,
+async function closeLost(
+  tx: Transaction,
   teamId: Id,
   results: readonly IntentResult[],
 ): Promise<ReadonlySet<Id>> {
@@ -198,8 +199,8 @@ async function closeLost<T>(
  * still holds what was sent (a later edit stays, and is pushed next).
  * @returns the users whose row an editor holds: nothing of theirs was written, their intent stays open
  */
-export async function applyResults<T>(
-  tx: Transaction<T>,
+export async function applyResults(
+  tx: Transaction,
   run: RunOf,
   results: readonly IntentResult[],
 ): Promise<readonly Id[]> {

@@ -1,7 +1,8 @@
 /** What was learned of a team's deployment and is kept from run to run: `sync.learned`, a row a topic. */
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
+import type { Queryable, Transaction } from './database.ts';
 
 export interface Learned {
   readonly topic: string;
@@ -23,8 +24,8 @@ const isNews = sql`not exists (
   select from sync.learned o where o.team = k.team and o.topic = s.topic and o.value = s.value)`;
 
 /** Writes down what was found out; nothing of a team that no run has met yet. */
-export async function writeLearned<T>(
-  tx: Transaction<T>,
+export async function writeLearned(
+  tx: Transaction,
   team: Team,
   learned: readonly Learned[],
   onlyNews = false,
@@ -40,8 +41,8 @@ export async function writeLearned<T>(
 }
 
 /** The value of a topic, and how long ago it was written, by the database's clock. */
-export async function readLearned<T>(
-  db: Kysely<T>,
+export async function readLearned(
+  db: Queryable,
   team: Team,
   topic: string,
 ): Promise<{ readonly value: unknown; readonly ageMs: number } | undefined> {

@@ -7,9 +7,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
-import type { Database } from './database.ts';
+import type { Database, Queryable, Transaction } from './database.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
 import { wakeForEdits } from './wake.ts';
 
@@ -71,7 +71,7 @@ const lost = (team: string) =>
 const isUnbelievable = (ttlMs: number) =>
   sql`expires_at > clock_timestamp() + ${Math.max(longestMs, ttlMs)} * interval '1 ms'`;
 
-async function readHolder<T>(db: Kysely<T>, team: string, ttlMs: number): Promise<Holder | undefined> {
+async function readHolder(db: Queryable, team: string, ttlMs: number): Promise<Holder | undefined> {
   const { rows } = await sql<Holder>`
     select lease_id, host, pid, process, taken_at, expires_at, expires_at <= clock_timestamp() as expired,
       ${isUnbelievable(ttlMs)} as unbelievable
@@ -106,8 +106,8 @@ function endIfStopped(signal: AbortSignal | undefined): void {
  * renewed a moment before stays the holder's, and so does one whose row a transaction of the holder's locks.
  * @throws MusterdError `lease-held`; `stopped` when it is asked to during the wait
  */
-export async function takeLease<T>(
-  db: Database<T>,
+export async function takeLease(
+  db: Database,
   team: string,
   { ttlMs, waitMs = 0, signal, onWait }: LeaseOptions,
 ): Promise<Lease> {
@@ -135,8 +135,8 @@ export async function takeLease<T>(
 }
 
 /** Takes a lease that nobody has, or the one that was found expired or its holder dead. Waits for no lock of a row. */
-async function take<T>(
-  tx: Transaction<T>,
+async function take(
+  tx: Transaction,
   { team, leaseId, ttlMs }: OwnLease,
   found: string | undefined,
   dead: boolean,
@@ -162,7 +162,7 @@ async function take<T>(
 }
 
 /** A holder that lives renews its lease; that of a dead one ends as late as if it had been renewed just now. */
-async function shorten<T>(tx: Transaction<T>, { team, ttlMs }: OwnLease): Promise<void> {
+async function shorten(tx: Transaction, { team, ttlMs }: OwnLease): Promise<void> {
   await sql`
     with far as (
       select team from sync.leases where team = ${team} and ${isUnbelievable(ttlMs)} for update skip locked
@@ -171,7 +171,7 @@ async function shorten<T>(tx: Transaction<T>, { team, ttlMs }: OwnLease): Promis
     from far where l.team = far.team`.execute(tx);
 }
 
-function createLease<T>(db: Database<T>, own: OwnLease, sinceMs: number): Lease {
+function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
   const { team, leaseId, ttlMs } = own;
   let renewing = false;
   /** It lasts until then, or longer. */
@@ -215,7 +215,7 @@ function createLease<T>(db: Database<T>, own: OwnLease, sinceMs: number): Lease 
 }
 
 /** A transaction of ours that holds the row extends the lease itself: nobody waits for it here. */
-async function prolong<T>(tx: Transaction<T>, { team, leaseId, ttlMs }: OwnLease): Promise<boolean> {
+async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Promise<boolean> {
   const { rows } = await sql`
     with mine as (
       select team from sync.leases
@@ -227,8 +227,8 @@ async function prolong<T>(tx: Transaction<T>, { team, leaseId, ttlMs }: OwnLease
 }
 
 /** Lets the rest of its transaction pass the triggers. @returns whether it was ours, and what was asked of it true */
-async function extend<T>(
-  db: Kysely<T>,
+async function extend(
+  db: Queryable,
   { team, leaseId, ttlMs }: OwnLease,
   only: RawBuilder<unknown>,
 ): Promise<boolean> {
@@ -240,14 +240,14 @@ async function extend<T>(
 }
 
 /** What is done in one transaction, by a caller that knows nothing of the database. */
-export type LeasedWork<R> = (tx: Transaction<unknown>) => Promise<R>;
+export type LeasedWork<R> = (tx: Transaction) => Promise<R>;
 
 /**
  * One transaction under a lease of its own, for which it waits: no run is under way meanwhile.
  * @throws MusterdError `lease-held`; `stopped` when it is asked to before it has begun to write
  */
 export async function underLease<R>(
-  db: Database<unknown>,
+  db: Database,
   { team, lease: options }: { readonly team: string; readonly lease: LeaseOptions },
   work: LeasedWork<R>,
 ): Promise<R> {
@@ -268,10 +268,10 @@ export async function underLease<R>(
  * Nobody can take the lease meanwhile, so it is extended once more before the commit, even past its expiry.
  * @throws MusterdError `lease-lost`
  */
-export async function fenced<T, R>(
-  db: Database<T>,
+export async function fenced<R>(
+  db: Database,
   lease: Lease,
-  work: (tx: Transaction<T>) => Promise<R>,
+  work: (tx: Transaction) => Promise<R>,
 ): Promise<R> {
   let extendedMs = 0;
   const result = await db.transaction(async (tx) => {

@@ -1,7 +1,8 @@
 /** Reads of the ledger: every field moved, in either direction. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { PushOutcome } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
+import type { Queryable } from './database.ts';
 
 export const ledgerKinds = ['adopt', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget'] as const;
 export type ChangeKind = (typeof ledgerKinds)[number];
@@ -44,8 +45,8 @@ export interface LedgerRow {
 }
 
 /** The newest rows that the filter lets through, newest last. */
-export async function readLedger<T>(
-  db: Kysely<T>,
+export async function readLedger(
+  db: Queryable,
   teamId: Id,
   { userId, runId, field, kind, outcome, since, limit }: LedgerFilter,
 ): Promise<readonly LedgerRow[]> {

@@ -1,5 +1,5 @@
 /** The read-only listings: published in one transaction, and only the rows that changed are written. */
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { AbsentRow, ListedResource, RefreshResult } from '../model/absence.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
@@ -8,6 +8,7 @@ import { toJson } from '../model/json.ts';
 import { type ListingMemory, nothingLearned, type RejectedRow } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import { absenceByKey, byKey } from './by-key.ts';
+import type { Queryable, Transaction } from './database.ts';
 import { readLearned, writeLearned } from './learned.ts';
 import type { RunOf } from './users-write.ts';
 
@@ -57,8 +58,8 @@ function* slices<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
     yield rows.slice(from, from + rowsPerStatement);
 }
 
-async function readAbsent<T, Row>(
-  db: Kysely<T>,
+async function readAbsent<Row>(
+  db: Queryable,
   of: ListedTable<Row>,
   teamId: Id,
   seen: readonly Id[],
@@ -81,8 +82,8 @@ async function readAbsent<T, Row>(
 type Ided = { readonly id: Id };
 
 /** What publishing these rows would do. */
-export async function compareListing<T, Row extends Ided>(
-  db: Kysely<T>,
+export async function compareListing<Row extends Ided>(
+  db: Queryable,
   of: ListedTable<Row>,
   teamId: Id,
   rows: readonly Row[],
@@ -106,8 +107,8 @@ export async function compareListing<T, Row extends Ided>(
 }
 
 /** Publishes these rows; whatever else is there stays, and is reported as absent. */
-export async function publishListing<T, Row extends Ided>(
-  tx: Transaction<T>,
+export async function publishListing<Row extends Ided>(
+  tx: Transaction,
   of: ListedTable<Row>,
   { teamId }: RunOf,
   rows: readonly Row[],
@@ -140,8 +141,8 @@ export async function publishListing<T, Row extends Ided>(
 
 const memoryTopic = (resource: ListedResource) => `listing ${resource}`;
 
-export async function readListingMemory<T>(
-  db: Kysely<T>,
+export async function readListingMemory(
+  db: Queryable,
   teamId: Id,
   resource: ListedResource,
 ): Promise<ListingMemory> {
@@ -149,8 +150,8 @@ export async function readListingMemory<T>(
   return (learned?.value as ListingMemory | undefined) ?? nothingLearned;
 }
 
-export async function writeListingMemory<T>(
-  tx: Transaction<T>,
+export async function writeListingMemory(
+  tx: Transaction,
   { teamId }: RunOf,
   resource: ListedResource,
   { firstPage, limit, pages, cursor }: ListingMemory,
@@ -159,8 +160,8 @@ export async function writeListingMemory<T>(
   await writeLearned(tx, teamId, [{ topic: memoryTopic(resource), value }], true);
 }
 
-export async function writeContactCounts<T>(
-  tx: Transaction<T>,
+export async function writeContactCounts(
+  tx: Transaction,
   { teamId }: RunOf,
   counts: readonly ContactCount[],
 ): Promise<void> {
@@ -172,8 +173,8 @@ export async function writeContactCounts<T>(
 }
 
 /** Keeps the rejected rows of a resource's last pass, and those only. */
-export async function writeRejectedRows<T>(
-  tx: Transaction<T>,
+export async function writeRejectedRows(
+  tx: Transaction,
   { teamId, runId }: RunOf,
   resource: string,
   rows: readonly RejectedRow[],

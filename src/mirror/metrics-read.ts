@@ -1,6 +1,7 @@
 /** What of the mirror is measured at each scrape, of many teams in one statement each. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { HoldReason } from '../model/change.ts';
+import type { Queryable } from './database.ts';
 import { bucketOf, type SharedPaceSettings } from './rate-limits.ts';
 
 export interface HeldByReason {
@@ -10,8 +11,8 @@ export interface HeldByReason {
 }
 
 /** Held fields of users who have not left; `asked` ones wait for nobody. Reasons without any are not named. */
-export async function readHeldByReason<T>(
-  db: Kysely<T>,
+export async function readHeldByReason(
+  db: Queryable,
   teams: readonly string[],
 ): Promise<readonly HeldByReason[]> {
   const { rows } = await sql<HeldByReason>`
@@ -31,8 +32,8 @@ export interface RefusedPlanSize {
 }
 
 /** The plans that wait for a person; teams without one are not named. */
-export async function readRefusedPlanSizes<T>(
-  db: Kysely<T>,
+export async function readRefusedPlanSizes(
+  db: Queryable,
   teams: readonly string[],
 ): Promise<readonly RefusedPlanSize[]> {
   const { rows } = await sql<RefusedPlanSize>`
@@ -50,8 +51,8 @@ export interface TokensLeft {
 }
 
 /** What is left of each team's pace, for all processes together. */
-export async function readTokensLeft<T>(
-  db: Kysely<T>,
+export async function readTokensLeft(
+  db: Queryable,
   paces: ReadonlyMap<string, SharedPaceSettings>,
 ): Promise<readonly TokensLeft[]> {
   const buckets = [...paces].map(([team, pace]) => ({ team, ...bucketOf(pace) }));

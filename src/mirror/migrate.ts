@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CompiledQuery, type Kysely, sql, type Transaction } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { type Migration, Migrator, NO_MIGRATIONS } from 'kysely/migration';
 import { MusterdError } from '../errors.ts';
-import type { Database } from './database.ts';
+import type { Database, Queryable, Transaction } from './database.ts';
 import { sqlState } from './database-errors.ts';
 import { grantMissingRights } from './roles-for-people.ts';
 
@@ -33,10 +33,7 @@ const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
  * file and line where Postgres stumbled; when the database knows migrations that this version does not;
  * when a file was changed after it was applied.
  */
-export async function migrate<Tables>(
-  db: Database<Tables>,
-  options: MigrateOptions = {},
-): Promise<{ applied: string[] }> {
+export async function migrate(db: Database, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const files = readMigrations(options.folder ?? FOLDER);
   const applying = db.transaction(async (tx) => {
     // Before anything is looked at: `create … if not exists` of two processes at once fails in one of them.
@@ -53,10 +50,7 @@ export async function migrate<Tables>(
 }
 
 /** The names of the migrations that `migrate` would apply; writes nothing, and throws as it would. */
-export async function pendingMigrations<Tables>(
-  db: Database<Tables>,
-  options: MigrateOptions = {},
-): Promise<string[]> {
+export async function pendingMigrations(db: Database, options: MigrateOptions = {}): Promise<string[]> {
   const files = readMigrations(options.folder ?? FOLDER);
   const applied = await readApplied(db.kysely).catch(explain);
   compare(files, applied);
@@ -97,7 +91,7 @@ function readMigrations(folder: string): readonly MigrationFile[] {
 }
 
 /** Name and checksum of what was applied; empty when no migration ever ran. */
-async function readApplied<Tables>(db: Kysely<Tables>): Promise<ReadonlyMap<string, string | null>> {
+async function readApplied(db: Queryable): Promise<ReadonlyMap<string, string | null>> {
   const { rows: found } = await sql<{ there: boolean }>`
     select to_regclass('sync.migrations') is not null as there`.execute(db);
   if (found[0]?.there !== true) return new Map();
@@ -122,7 +116,7 @@ function compare(files: readonly MigrationFile[], applied: ReadonlyMap<string, s
   }
 }
 
-async function apply<Tables>(tx: Transaction<Tables>, files: readonly MigrationFile[]): Promise<string[]> {
+async function apply(tx: Transaction, files: readonly MigrationFile[]): Promise<string[]> {
   await sql`create schema if not exists sync`.execute(tx);
   const migrator = new Migrator({
     db: tx,
@@ -146,7 +140,7 @@ async function apply<Tables>(tx: Transaction<Tables>, files: readonly MigrationF
 }
 
 /** The Migrator makes its two tables without a word about them, and knows no checksums. */
-async function prepareTables<Tables>(tx: Transaction<Tables>, migrator: Migrator): Promise<void> {
+async function prepareTables(tx: Transaction, migrator: Migrator): Promise<void> {
   const { rows } = await sql<{ there: boolean }>`
     select to_regclass('sync.migrations') is not null as there`.execute(tx);
   if (rows[0]?.there === true) return;

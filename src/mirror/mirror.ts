@@ -1,5 +1,4 @@
 /** The mirror of one team: the near place, as `reconcile/ports.ts` asks for it. */
-import type { Transaction } from 'kysely';
 import type { AbsenceDecision, ListedResource, MirroredResource, WithheldAbsence } from '../model/absence.ts';
 import type { Intent, IntentResult, UserPlan } from '../model/change.ts';
 import type { ContactCount } from '../model/contact-count.ts';
@@ -12,7 +11,7 @@ import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import { applyAbsences, applyWithheld, readAbsenceGrounds, readOverlap } from './absences.ts';
 import { readAddresses, readLookups } from './addresses.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import { applyResults, markSent, openIntents, readIntents } from './intents.ts';
 import { fenced, type Lease } from './lease.ts';
 import {
@@ -37,7 +36,7 @@ import { applyUsers, forgetUsers } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
 
 /** The reading half: whatever is committed. */
-export function createMirrorReader<T>({ kysely }: Database<T>, teamId: Id) {
+export function createMirrorReader({ kysely }: Database, teamId: Id) {
   return {
     readDifferingUsers: (users: readonly ServiceUser[], roles: ReadonlyMap<Id, string>) =>
       readDifferingUsers(kysely, teamId, users, roles),
@@ -63,9 +62,9 @@ export function createMirrorReader<T>({ kysely }: Database<T>, teamId: Id) {
 }
 
 /** Both halves, for one run: every write is one transaction under the run's lease. */
-export function createMirror<T>(db: Database<T>, lease: Lease, teamId: Id, runId: bigint) {
+export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigint) {
   const run = { teamId, runId };
-  const write = <R>(work: (tx: Transaction<T>) => Promise<R>) => fenced(db, lease, work);
+  const write = <R>(work: (tx: Transaction) => Promise<R>) => fenced(db, lease, work);
   return {
     ...createMirrorReader(db, teamId),
     applyTeam: (team: Team) => write((tx) => writeTeam(tx, team)),

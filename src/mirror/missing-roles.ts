@@ -6,7 +6,7 @@ import { readRolesForPeople } from './roles-for-people.ts';
  * @param willMigrate whether migrations are still to come, which make the roles where they may
  * @returns sentences and statements, line by line; nothing where all is well
  */
-export async function missingRoles(db: Database<unknown>, willMigrate = false): Promise<readonly string[]> {
+export async function missingRoles(db: Database, willMigrate = false): Promise<readonly string[]> {
   const { user, missing, mayCreate } = await readRolesForPeople(db);
   if (missing.length === 0 || (willMigrate && mayCreate)) return [];
   const why = mayCreate ? '' : `, and ${user} may not create roles`;

@@ -1,9 +1,10 @@
 /** What one run moved, and how it stands today: what `musterd undo` decides on. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { HoldReason } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import type { NameSplit } from '../model/name.ts';
 import type { BaseUser, Field, MirrorUser, UserValues } from '../model/user.ts';
+import type { Queryable } from './database.ts';
 import { fieldOfSql, valueFromJson } from './users-read.ts';
 
 /** One field of one user that a run moved. */
@@ -84,7 +85,7 @@ function toMoved(row: MovedRow): MovedField {
 }
 
 /** Whether the team has such a run. */
-export async function hasRun<T>(db: Kysely<T>, team: string, runId: bigint): Promise<boolean> {
+export async function hasRun(db: Queryable, team: string, runId: bigint): Promise<boolean> {
   const { rows } = await sql`select 1 from sync.runs where team = ${team} and run_id = ${runId}`.execute(db);
   return rows.length > 0;
 }
@@ -93,8 +94,8 @@ export async function hasRun<T>(db: Kysely<T>, team: string, runId: bigint): Pro
  * Every field to which a run gave another value: pulled, adopted again, settled, or pushed and confirmed.
  * A first sight is none: there was no value before it.
  */
-export async function readMovedFields<T>(
-  db: Kysely<T>,
+export async function readMovedFields(
+  db: Queryable,
   teamId: Id,
   runId: bigint,
 ): Promise<readonly MovedField[]> {

@@ -1,9 +1,10 @@
 /** What updates without a name do to the name on this deployment, and what becomes of the names that they harm. */
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { IntentResult, NameSafety } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import { readable } from '../model/user.ts';
+import type { Queryable, Transaction } from './database.ts';
 import { readLearned, writeLearned } from './learned.ts';
 
 /** What `musterd check --write-probe` asks, and what a push without a name answers as well. */
@@ -19,8 +20,8 @@ function showsName({ outcomes, seen }: IntentResult): boolean {
  * fields are settled one after another, what is left may lack the name that was sent: it is no evidence.
  * @returns whether it is news
  */
-export async function noteKeptName<T>(
-  tx: Transaction<T>,
+export async function noteKeptName(
+  tx: Transaction,
   teamId: Id,
   changeIds: readonly bigint[],
 ): Promise<boolean> {
@@ -38,7 +39,7 @@ export async function noteKeptName<T>(
 }
 
 /** Kept for good where no single user is suspected: a name is set right again some day, the deployment stays as it is. */
-async function noteHarm<T>(tx: Transaction<T>, teamId: Id, suspect: Id | null): Promise<void> {
+async function noteHarm(tx: Transaction, teamId: Id, suspect: Id | null): Promise<void> {
   const value = { keeps_name: false, ...(suspect === null ? {} : { suspect }) };
   await writeLearned(tx, teamId, [{ topic: keepsNameProbe, value }]);
 }
@@ -48,7 +49,7 @@ async function noteHarm<T>(tx: Transaction<T>, teamId: Id, suspect: Id | null): 
  * it left, and the next run puts the name back. Where it did not, somebody else changed the name, and base is again
  * what it was before. Such a hold has the name unedited, and base moved since; no other hold is like that.
  */
-export async function endSuspicion<T>(tx: Transaction<T>, teamId: Id, keepsName: boolean): Promise<void> {
+export async function endSuspicion(tx: Transaction, teamId: Id, keepsName: boolean): Promise<void> {
   await sql`
     with ended as (
       delete from sync.held_fields h using sync.user_base b
@@ -71,8 +72,8 @@ export async function endSuspicion<T>(tx: Transaction<T>, teamId: Id, keepsName:
  * | *suspect*       | of a second one: *touched* | of another: *kept*                |
  * | *touched*       | ·                          | ·                                 |
  */
-export async function noteNames<T>(
-  tx: Transaction<T>,
+export async function noteNames(
+  tx: Transaction,
   teamId: Id,
   results: readonly IntentResult[],
 ): Promise<void> {
@@ -104,8 +105,8 @@ export async function noteNames<T>(
 }
 
 /** A name that waits already is left as it is: what an update left of it is one more reason to look at it. */
-export async function withoutWaitingNames<T>(
-  tx: Transaction<T>,
+export async function withoutWaitingNames(
+  tx: Transaction,
   teamId: Id,
   results: readonly IntentResult[],
 ): Promise<readonly IntentResult[]> {
@@ -122,7 +123,7 @@ export async function withoutWaitingNames<T>(
   );
 }
 
-export async function readNameSafety<T>(db: Kysely<T>, teamId: Id): Promise<NameSafety> {
+export async function readNameSafety(db: Queryable, teamId: Id): Promise<NameSafety> {
   const learned = await readLearned(db, teamId, keepsNameProbe);
   const { keeps_name: keeps, suspect } = (learned?.value ?? {}) as { keeps_name?: boolean; suspect?: Id };
   if (suspect !== undefined) return { suspect: BigInt(suspect) };

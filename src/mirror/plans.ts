@@ -1,9 +1,10 @@
 /** Plans that the guard refused, and what people approved of them. */
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { GuardHistory, PlannedPush, RefusedPlan } from '../model/plan.ts';
 import { type Field, fields, type ServiceValue, type UserPatch } from '../model/user.ts';
+import type { Queryable, Transaction } from './database.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 
@@ -80,7 +81,7 @@ const isApproved = (teamId: Id) =>
  * Fields whose approved value has arrived since, confirmed or seen there later: an approval lets a value pass
  * once. By plan and user.
  */
-async function readUsed<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlyMap<string, readonly Field[]>> {
+async function readUsed(db: Queryable, teamId: Id): Promise<ReadonlyMap<string, readonly Field[]>> {
   const { rows } = await sql<{ plan_id: bigint; user_id: bigint; columns: readonly string[] }>`
     with approved as materialized (
       select plan_id, changes, decided_at from sync.plans where ${isApproved(teamId)}
@@ -106,7 +107,7 @@ async function readUsed<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlyMap<strin
 }
 
 /** A push of which no field ever left does not count for the day; one of which a part did does. */
-async function readPushedToday<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlySet<Id>> {
+async function readPushedToday(db: Queryable, teamId: Id): Promise<ReadonlySet<Id>> {
   const { rows } = await sql<{ user_id: bigint }>`
     select distinct user_id from sync.changes c
     where team_id = ${teamId} and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
@@ -117,7 +118,7 @@ async function readPushedToday<T>(db: Kysely<T>, teamId: Id): Promise<ReadonlySe
 }
 
 /** Of these users those who have left the team. */
-async function readGone<T>(db: Kysely<T>, teamId: Id, ids: readonly Id[]): Promise<ReadonlySet<Id>> {
+async function readGone(db: Queryable, teamId: Id, ids: readonly Id[]): Promise<ReadonlySet<Id>> {
   if (ids.length === 0) return new Set();
   const { rows } = await sql<{ id: Id }>`
     select id from mirror.users
@@ -125,7 +126,7 @@ async function readGone<T>(db: Kysely<T>, teamId: Id, ids: readonly Id[]): Promi
   return new Set(rows.map(({ id }) => id));
 }
 
-export async function readGuardHistory<T>(db: Kysely<T>, teamId: Id): Promise<GuardHistory> {
+export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {
   const { rows } = await sql<{
     plan_id: bigint;
     state: 'refused' | 'kept' | 'approved';
@@ -168,8 +169,8 @@ export async function readGuardHistory<T>(db: Kysely<T>, teamId: Id): Promise<Gu
  * Puts a refused plan in place of an earlier one; the same plan again is left as it is. `null` takes it away.
  * @param isNews people are told of it now; what is left of an earlier one is told of again when that would be
  */
-export async function writeRefusedPlan<T>(
-  tx: Transaction<T>,
+export async function writeRefusedPlan(
+  tx: Transaction,
   { teamId, runId }: Pick<RunOf, 'teamId'> & { readonly runId: bigint | null },
   plan: RefusedPlan | null,
   isNews: boolean,
@@ -190,8 +191,8 @@ export async function writeRefusedPlan<T>(
 }
 
 /** Puts these rows in place of those that were kept in mind before. */
-export async function writeKeptRows<T>(
-  tx: Transaction<T>,
+export async function writeKeptRows(
+  tx: Transaction,
   { teamId, runId }: Pick<RunOf, 'teamId'> & { readonly runId: bigint | null },
   rows: readonly PlannedPush[],
 ): Promise<void> {
@@ -206,7 +207,7 @@ export async function writeKeptRows<T>(
       where plans.changes <> excluded.changes`.execute(tx);
 }
 
-export async function readKeptRows<T>(db: Kysely<T>, teamId: Id): Promise<readonly PlannedPush[]> {
+export async function readKeptRows(db: Queryable, teamId: Id): Promise<readonly PlannedPush[]> {
   const { rows } = await sql<{ changes: readonly PlanRow[] }>`
     select changes from sync.plans where team_id = ${teamId} and state = 'kept'`.execute(db);
   return pushesOf(rows[0]?.changes ?? []);
@@ -218,7 +219,7 @@ export interface StoredPlan extends RefusedPlan {
 }
 
 /** The plan that waits for a person, if any. */
-export async function readRefusedPlan<T>(db: Kysely<T>, teamId: Id): Promise<StoredPlan | null> {
+export async function readRefusedPlan(db: Queryable, teamId: Id): Promise<StoredPlan | null> {
   const { rows } = await sql<
     Omit<StoredPlan, 'pushes' | 'lacking'> & {
       changes: readonly PlanRow[];
@@ -243,8 +244,8 @@ export interface Approval extends RefusedPlan {
  * Writes an approval down. It counts for these rows with these values, for a day; of fields that many users no
  * longer have, until they have them again (`endAccepted`).
  */
-export async function writeApproval<T>(
-  tx: Transaction<T>,
+export async function writeApproval(
+  tx: Transaction,
   teamId: Id,
   { hash, reasons, pushes, lacking, passesBrakes, why }: Approval,
 ): Promise<void> {
@@ -265,8 +266,8 @@ export async function writeApproval<T>(
 }
 
 /** Fields that the users have again are asked about again when many lack them once more. */
-export async function endAccepted<T>(
-  tx: Transaction<T>,
+export async function endAccepted(
+  tx: Transaction,
   { teamId }: Pick<RunOf, 'teamId'>,
   drifting: readonly Field[],
 ): Promise<void> {

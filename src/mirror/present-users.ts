@@ -1,16 +1,17 @@
 /** Users who are not gone. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { PresentUser } from '../model/plan.ts';
+import type { Queryable } from './database.ts';
 
-export async function countPresentUsers<T>(db: Kysely<T>, teamId: Id): Promise<number> {
+export async function countPresentUsers(db: Queryable, teamId: Id): Promise<number> {
   const { rows } = await sql<{ count: bigint }>`
     select count(*) as count from mirror.users where team_id = ${teamId} and gone_at is null`.execute(db);
   return Number(rows[0]?.count ?? 0n);
 }
 
 /** Everybody who is not gone, with the values last agreed on; of whoever has none, with the mirror's. */
-export async function readPresentUsers<T>(db: Kysely<T>, teamId: Id): Promise<readonly PresentUser[]> {
+export async function readPresentUsers(db: Queryable, teamId: Id): Promise<readonly PresentUser[]> {
   const { rows } = await sql<{
     id: bigint;
     email: string | null;

@@ -10,13 +10,13 @@ export interface Probe {
   readonly answer: unknown;
 }
 
-export async function writeProbes<T>(db: Database<T>, team: string, probes: readonly Probe[]): Promise<void> {
+export async function writeProbes(db: Database, team: string, probes: readonly Probe[]): Promise<void> {
   const learned = probes.map(({ probe, answer }) => ({ topic: probe, value: answer }));
   if (learned.length > 0) await db.transaction((tx) => writeLearned(tx, team, learned));
 }
 
 /** What the role of this connection may not do, of what a run has to. */
-export async function missingPrivileges<T>({ kysely }: Database<T>): Promise<readonly string[]> {
+export async function missingPrivileges({ kysely }: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ missing: string }>`
     select format('%s on %s.%s', p.privilege, n.nspname, c.relname) as missing
     from pg_class c
@@ -29,7 +29,7 @@ export async function missingPrivileges<T>({ kysely }: Database<T>): Promise<rea
 }
 
 /** The schemas of the search_path in which somebody else may create functions, the owner of the database apart. */
-export async function openSchemas<T>({ kysely }: Database<T>): Promise<readonly string[]> {
+export async function openSchemas({ kysely }: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ schema: string }>`
     select distinct n.nspname as schema
     from pg_settings s
@@ -43,9 +43,9 @@ export async function openSchemas<T>({ kysely }: Database<T>): Promise<readonly 
   return rows.map(({ schema }) => schema);
 }
 
-export async function readServer<T>({
+export async function readServer({
   kysely,
-}: Database<T>): Promise<{ readonly version: string; readonly encoding: string; readonly user: string }> {
+}: Database): Promise<{ readonly version: string; readonly encoding: string; readonly user: string }> {
   const { rows } = await sql<{ version: string; encoding: string; user: string }>`
     select current_setting('server_version') as version, current_setting('server_encoding') as encoding, current_user as "user"`.execute(
     kysely,

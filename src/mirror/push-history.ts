@@ -1,9 +1,10 @@
 /** What the ledger teaches about pushing: what had no effect, and whom nobody answered for. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Intent, PushTries } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Field } from '../model/user.ts';
+import type { Queryable } from './database.ts';
 import { patchInSql } from './patch-in-sql.ts';
 import { fieldOfSql } from './users-read.ts';
 
@@ -11,8 +12,8 @@ import { fieldOfSql } from './users-read.ts';
  * How often each of these very values was pushed before to no effect, by user and field, since a push of
  * that field last had one.
  */
-export async function countIneffective<T>(
-  db: Kysely<T>,
+export async function countIneffective(
+  db: Queryable,
   teamId: Id,
   intents: readonly Intent[],
 ): Promise<ReadonlyMap<Id, PushTries>> {
@@ -45,8 +46,8 @@ export async function countIneffective<T>(
 }
 
 /** Those of these users whose last push was sent and never answered for. */
-export async function readUnanswered<T>(
-  db: Kysely<T>,
+export async function readUnanswered(
+  db: Queryable,
   teamId: Id,
   ids: readonly Id[],
 ): Promise<ReadonlySet<Id>> {

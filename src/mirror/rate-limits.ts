@@ -34,7 +34,7 @@ export function bucketOf(settings: SharedPaceSettings): {
   return { burst, periodMs: 60_000 / (settings.perMinute - burst) };
 }
 
-export function createSharedPace<T>(db: Database<T>, team: string, settings: SharedPaceSettings): SharedPace {
+export function createSharedPace(db: Database, team: string, settings: SharedPaceSettings): SharedPace {
   const { burst, periodMs } = bucketOf(settings);
   const latest = sql`clock_timestamp() + ${longestPauseMs + burst * periodMs} * interval '1 ms'`;
   return {
@@ -67,13 +67,13 @@ const lessonTopic = 'rate';
 const dayMs = 86_400_000;
 
 /** What an earlier process learned of the pace that the service stands; `undefined` if nothing, or a day ago. */
-export async function readLesson<T>({ kysely }: Database<T>, team: string): Promise<RateLesson | undefined> {
+export async function readLesson({ kysely }: Database, team: string): Promise<RateLesson | undefined> {
   const learned = await readLearned(kysely, team, lessonTopic);
   return learned !== undefined && learned.ageMs < dayMs ? (learned.value as RateLesson) : undefined;
 }
 
 /** Written only when it differs from what is there. */
-export async function writeLesson<T>(db: Database<T>, team: string, lesson: RateLesson): Promise<void> {
+export async function writeLesson(db: Database, team: string, lesson: RateLesson): Promise<void> {
   const { burst, perMinute } = lesson;
   await db.transaction((tx) =>
     writeLearned(tx, team, [{ topic: lessonTopic, value: { burst, perMinute } }], true),

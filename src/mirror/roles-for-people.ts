@@ -1,6 +1,6 @@
 /** The roles that migrations make for people, where the migrating role may, and what they are granted. */
-import { CompiledQuery, sql, type Transaction } from 'kysely';
-import type { Database } from './database.ts';
+import { CompiledQuery, sql } from 'kysely';
+import type { Database, Transaction } from './database.ts';
 
 export const rolesForPeople = ['musterd_reader', 'musterd_editor', 'musterd_role_editor'] as const;
 
@@ -26,7 +26,7 @@ const rights: Readonly<Record<(typeof rolesForPeople)[number], readonly string[]
  * Grants their rights to roles that were made after the migrations: to those that were not even granted the use of
  * the schema. What an administrator took from another one is not given back. Only the owner of the schema may grant.
  */
-export async function grantMissingRights<T>(tx: Transaction<T>): Promise<void> {
+export async function grantMissingRights(tx: Transaction): Promise<void> {
   const { rows } = await sql<{ name: keyof typeof rights }>`
     select r.rolname::text as name
     from pg_roles r join pg_namespace n on n.nspname = 'mirror' and pg_has_role(n.nspowner, 'usage')
@@ -46,8 +46,8 @@ export interface RolesForPeople {
   readonly mayCreate: boolean;
 }
 
-export async function readRolesForPeople<T>(
-  { kysely }: Database<T>,
+export async function readRolesForPeople(
+  { kysely }: Database,
   names: readonly string[] = rolesForPeople,
 ): Promise<RolesForPeople> {
   const { rows } = await sql<{ user: string; there: readonly string[]; may: boolean }>`

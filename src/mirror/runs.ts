@@ -1,8 +1,8 @@
 /** The record of runs. */
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
-import type { Database } from './database.ts';
+import type { Database, Queryable, Transaction } from './database.ts';
 import { noteBegin, noteEnd } from './due.ts';
 import { fenced, type Lease } from './lease.ts';
 
@@ -20,8 +20,8 @@ export interface FinishedRun {
  * Begins a run; one that its process did not finish is closed as failed.
  * @throws MusterdError `lease-lost`: the run that is on record belongs to whoever has the lease by now
  */
-export async function beginRun<T>(
-  db: Database<T>,
+export async function beginRun(
+  db: Database,
   lease: Lease,
   command: string,
   groups: readonly RunGroup[],
@@ -43,14 +43,14 @@ export async function beginRun<T>(
   });
 }
 
-export async function noteTeam<T>(db: Database<T>, runId: bigint, teamId: Id): Promise<void> {
+export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise<void> {
   await db.transaction((tx) =>
     sql`update sync.runs set team_id = ${teamId} where run_id = ${runId}`.execute(tx),
   );
 }
 
 /** Nothing is noted of a run that another one has closed already. */
-export async function finishRun<T>(db: Database<T>, runId: bigint, run: FinishedRun): Promise<void> {
+export async function finishRun(db: Database, runId: bigint, run: FinishedRun): Promise<void> {
   await db.transaction(async (tx) => {
     const { rows } = await sql<{ team: string; groups: RunGroup[] }>`
       update sync.runs set finished_at = clock_timestamp(), outcome = ${run.outcome}, reasons = ${run.reasons}::text[],
@@ -62,8 +62,8 @@ export async function finishRun<T>(db: Database<T>, runId: bigint, run: Finished
 }
 
 /** Records a step that a person took and that is over with its transaction, so that the ledger can name it. */
-export async function recordStep<T>(
-  tx: Transaction<T>,
+export async function recordStep(
+  tx: Transaction,
   step: { readonly team: string; readonly teamId: Id; readonly command: string },
 ): Promise<bigint> {
   const { rows } = await sql<{ run_id: bigint }>`
@@ -89,8 +89,8 @@ export interface RunRow {
 }
 
 /** The newest complete two-way run, and the newest one that was tried; `resolve` and `resync` are neither. */
-export async function readLastRuns<T>(
-  db: Kysely<T>,
+export async function readLastRuns(
+  db: Queryable,
   team: string,
 ): Promise<{ readonly attempt: RunRow | null; readonly success: RunRow | null }> {
   const newest = async (onlyComplete: boolean) => {

@@ -7,7 +7,7 @@ export interface SqlAnswer {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-export async function runSqlText<T>({ asTyped }: Database<T>, text: string): Promise<SqlAnswer> {
+export async function runSqlText({ asTyped }: Database, text: string): Promise<SqlAnswer> {
   const { rows } = await asTyped.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text));
   return { head: Object.keys(rows[0] ?? {}), rows: rows.map((row) => Object.values(row)) };
 }

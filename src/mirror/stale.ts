@@ -2,8 +2,9 @@
  * Rows that are older than what the service has shown before: a cached answer, or a replica that lags. They
  * are told by their two versions, `updated_at` and `user_updated_at`.
  */
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
+import type { Transaction } from './database.ts';
 
 /** Whether the row staged as s is older than the row u of `mirror.users` in one version and newer in none. */
 export function isOlder(u: RawBuilder<unknown>): RawBuilder<boolean> {
@@ -20,14 +21,14 @@ export function isOlder(u: RawBuilder<unknown>): RawBuilder<boolean> {
 export const isToBeBelieved = sql`coalesce(t.passes >= 2 and t.since <= clock_timestamp() - interval '30 min', false)`;
 
 /** Counts one more pass that showed these users older than before. */
-export async function noteStale<T>(tx: Transaction<T>, teamId: Id, ids: readonly Id[]): Promise<void> {
+export async function noteStale(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   await sql`
     insert into sync.stale_rows as t (team_id, id) select ${teamId}, s.id from unnest(${ids}::bigint[]) s (id)
     on conflict (team_id, id) do update set passes = t.passes + 1`.execute(tx);
 }
 
 /** Whoever was shown as new as before, or is believed all the same. */
-export async function endStale<T>(tx: Transaction<T>, teamId: Id, ids: readonly Id[]): Promise<void> {
+export async function endStale(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   await sql`delete from sync.stale_rows where team_id = ${teamId} and id = any (${ids}::bigint[])`.execute(
     tx,
   );

@@ -1,7 +1,8 @@
 /** What `musterd status` shows of one team, read in a handful of statements. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { readWaitingAbsences, type WaitingAbsence } from './absences.ts';
+import type { Queryable } from './database.ts';
 import { readRefusedPlan, type StoredPlan } from './plans.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
 import { readTeamId } from './teams.ts';
@@ -27,7 +28,7 @@ export interface TeamStatus {
   readonly counts: readonly { readonly segment: string; readonly counted_at: Date; readonly count: bigint }[];
 }
 
-async function readRows<T>(db: Kysely<T>, teamId: Id): Promise<TeamStatus['rows'] & { open_pushes: number }> {
+async function readRows(db: Queryable, teamId: Id): Promise<TeamStatus['rows'] & { open_pushes: number }> {
   const { rows } = await sql<TeamStatus['rows'] & { open_pushes: number }>`
     select
       (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is null) as users,
@@ -41,13 +42,13 @@ async function readRows<T>(db: Kysely<T>, teamId: Id): Promise<TeamStatus['rows'
   return rows[0] ?? { users: 0, unresolved: 0, gone: 0, tags: 0, contact_fields: 0, open_pushes: 0 };
 }
 
-async function readTally<T>(db: Kysely<T>, query: ReturnType<typeof sql<{ word: string; count: number }>>) {
+async function readTally(db: Queryable, query: ReturnType<typeof sql<{ word: string; count: number }>>) {
   const { rows } = await query.execute(db);
   return Object.fromEntries(rows.map(({ word, count }) => [word, count]));
 }
 
 /** The last count of each segment: one look at the index for each of them, however many counts there are. */
-async function readLastCounts<T>(db: Kysely<T>, teamId: Id): Promise<TeamStatus['counts']> {
+async function readLastCounts(db: Queryable, teamId: Id): Promise<TeamStatus['counts']> {
   const { rows } = await sql<TeamStatus['counts'][number]>`
     with recursive segments as (
       (select segment from mirror.contact_counts where team_id = ${teamId} order by segment limit 1)
@@ -66,7 +67,7 @@ async function readLastCounts<T>(db: Kysely<T>, teamId: Id): Promise<TeamStatus[
   return rows;
 }
 
-export async function readStatus<T>(db: Kysely<T>, team: string): Promise<TeamStatus> {
+export async function readStatus(db: Queryable, team: string): Promise<TeamStatus> {
   const teamId = await readTeamId(db, team);
   const { attempt, success } = await readLastRuns(db, team);
   const lease = await sql<{ host: string; pid: bigint; since: Date }>`
@@ -102,7 +103,7 @@ export async function readStatus<T>(db: Kysely<T>, team: string): Promise<TeamSt
 }
 
 /** Fields that wait for a person: not those of users who have left, nor those that a person asked to hold. */
-export async function countHeldFields<T>(db: Kysely<T>, teamId: Id): Promise<number> {
+export async function countHeldFields(db: Queryable, teamId: Id): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id

@@ -1,13 +1,13 @@
 /** Which team of the service a configured team is, and its row in the mirror. */
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Team } from '../model/team.ts';
-import type { Database } from './database.ts';
+import type { Database, Queryable, Transaction } from './database.ts';
 
 /** `null`: no run of this team has got that far yet. */
-export async function readTeamId<T>(db: Kysely<T>, team: string): Promise<Id | null> {
+export async function readTeamId(db: Queryable, team: string): Promise<Id | null> {
   const { rows } = await sql<{
     team_id: bigint;
   }>`select team_id from sync.teams where team = ${team}`.execute(db);
@@ -15,7 +15,7 @@ export async function readTeamId<T>(db: Kysely<T>, team: string): Promise<Id | n
 }
 
 /** @throws MusterdError `wrong-team` if this mirror holds another team under that name, or this team under another */
-export async function checkTeam<T>(db: Kysely<T>, team: string, teamId: Id): Promise<void> {
+export async function checkTeam(db: Queryable, team: string, teamId: Id): Promise<void> {
   const { rows } = await sql<{ team: string; team_id: bigint }>`
     select team, team_id from sync.teams where team = ${team} or team_id = ${teamId}`.execute(db);
   const other = rows.find((row) => row.team !== team || row.team_id !== teamId);
@@ -32,7 +32,7 @@ export async function checkTeam<T>(db: Kysely<T>, team: string, teamId: Id): Pro
 }
 
 /** Fixes the team at its first run. @throws MusterdError `wrong-team` */
-export async function pinTeam<T>(db: Database<T>, team: string, teamId: Id): Promise<void> {
+export async function pinTeam(db: Database, team: string, teamId: Id): Promise<void> {
   await checkTeam(db.kysely, team, teamId);
   if ((await readTeamId(db.kysely, team)) !== null) return;
   await db.transaction(async (tx) => {
@@ -43,7 +43,7 @@ export async function pinTeam<T>(db: Database<T>, team: string, teamId: Id): Pro
   });
 }
 
-export async function writeTeam<T>(tx: Transaction<T>, { id, name, listSize, raw }: Team): Promise<void> {
+export async function writeTeam(tx: Transaction, { id, name, listSize, raw }: Team): Promise<void> {
   const json = toJson(raw);
   await sql`
     insert into mirror.teams as t (team_id, name, list_size, raw)

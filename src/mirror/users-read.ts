@@ -1,5 +1,5 @@
 /** Reads of users: SQL drops whoever is equal everywhere, byte for byte, so that only differences leave it. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Hold, HoldReason, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
@@ -8,6 +8,7 @@ import type { EditedUser } from '../model/plan.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { hasUnreadable, readable } from '../model/user.ts';
 import { absenceByKey, byKey } from './by-key.ts';
+import type { Queryable } from './database.ts';
 import { isOlder, isToBeBelieved } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { isEditedSince, isNewer, isTelling } from './versions.ts';
@@ -172,8 +173,8 @@ function stage(user: ServiceUser, role: string | undefined) {
   };
 }
 
-async function readDifferingChunk<T>(
-  db: Kysely<T>,
+async function readDifferingChunk(
+  db: Queryable,
   teamId: Id,
   users: readonly ServiceUser[],
   roles: ReadonlyMap<Id, string>,
@@ -207,8 +208,8 @@ async function readDifferingChunk<T>(
   return rows.map((row) => toState(row, byId.get(row.id)));
 }
 
-export async function readDifferingUsers<T>(
-  db: Kysely<T>,
+export async function readDifferingUsers(
+  db: Queryable,
   teamId: Id,
   users: readonly ServiceUser[],
   roles: ReadonlyMap<Id, string>,
@@ -223,8 +224,8 @@ export async function readDifferingUsers<T>(
 }
 
 /** Users of mirror or base whom `seen` does not hold; of those that are gone, only the listed ones. */
-export async function readUnseenUsers<T>(
-  db: Kysely<T>,
+export async function readUnseenUsers(
+  db: Queryable,
   teamId: Id,
   seen: readonly Id[],
   listed: readonly Id[],
@@ -245,7 +246,7 @@ export async function readUnseenUsers<T>(
 }
 
 /** One user as mirror and base have it, whoever it is; what the service says of it is not known here. */
-export async function readUserState<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<UserState> {
+export async function readUserState(db: Queryable, teamId: Id, id: Id): Promise<UserState> {
   const { rows } = await sql<UserRow>`
     select i.id, ${userColumns}, false as observed_differs, false as stale
     from (select ${id}::bigint as id) i
@@ -258,7 +259,7 @@ export async function readUserState<T>(db: Kysely<T>, teamId: Id, id: Id): Promi
 }
 
 /** Users, not gone, in whom the mirror differs from the base. */
-export async function readEditedUsers<T>(db: Kysely<T>, teamId: Id): Promise<readonly EditedUser[]> {
+export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly EditedUser[]> {
   const { rows } = await sql<EditedUser>`
     select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
     where u.team_id = ${teamId} and u.gone_at is null
@@ -269,7 +270,7 @@ export async function readEditedUsers<T>(db: Kysely<T>, teamId: Id): Promise<rea
 }
 
 /** The halves of a user's name as the mirror has them. */
-export async function readName<T>(db: Kysely<T>, teamId: Id, id: Id): Promise<NamePair | null> {
+export async function readName(db: Queryable, teamId: Id, id: Id): Promise<NamePair | null> {
   const { rows } = await sql<{ first_name: string; last_name: string }>`
     select first_name, last_name from mirror.users where team_id = ${teamId} and id = ${id}`.execute(db);
   const [row] = rows;

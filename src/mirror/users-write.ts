@@ -1,9 +1,10 @@
 /** Writes of users: staged as one JSON value, then one statement each for mirror, base, ledger and holds. */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Hold, Move, UserPlan, UserWrite } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { fields, type UserValues } from '../model/user.ts';
+import type { Transaction } from './database.ts';
 import { endHolds, noteShown, writeHolds } from './holds.ts';
 import { endStale } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
@@ -58,11 +59,7 @@ const staged = (json: string) => sql`
     base_first text, base_last text, base_email text, base_phone text, base_role_id bigint)`;
 
 /** The ids whose row is there as it was read, or was not there and still is not; all of them locked. */
-async function lockUnchanged<T>(
-  tx: Transaction<T>,
-  { teamId }: RunOf,
-  json: string,
-): Promise<ReadonlySet<Id>> {
+async function lockUnchanged(tx: Transaction, { teamId }: RunOf, json: string): Promise<ReadonlySet<Id>> {
   const { rows } = await sql<{ id: bigint }>`
     with mine as materialized (
       select u.id from mirror.users u join ${staged(json)} on s.id = u.id
@@ -82,7 +79,7 @@ async function lockUnchanged<T>(
 }
 
 /** Mirror and base together; rows that already are as they should be are not written. */
-async function writeRows<T>(tx: Transaction<T>, { teamId }: RunOf, json: string): Promise<void> {
+async function writeRows(tx: Transaction, { teamId }: RunOf, json: string): Promise<void> {
   await sql`
     insert into mirror.users as u (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, role,
       resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
@@ -159,8 +156,8 @@ function holdsInSql(holds: readonly Hold[]) {
   };
 }
 
-export async function writeLedger<T>(
-  tx: Transaction<T>,
+export async function writeLedger(
+  tx: Transaction,
   { teamId, runId }: RunOf,
   rows: readonly object[],
 ): Promise<void> {
@@ -173,11 +170,7 @@ export async function writeLedger<T>(
 }
 
 /** Whoever was seen is no longer missing. */
-async function endAbsences<T>(
-  tx: Transaction<T>,
-  { teamId }: RunOf,
-  plans: readonly UserPlan[],
-): Promise<void> {
+async function endAbsences(tx: Transaction, { teamId }: RunOf, plans: readonly UserPlan[]): Promise<void> {
   const seen = plans.filter(({ presence }) => ['adopt', 'return', 'merge', 'unresolved'].includes(presence));
   await sql`
     delete from sync.absences where team_id = ${teamId} and resource = 'users'
@@ -188,8 +181,8 @@ async function endAbsences<T>(
  * Applies these plans but for what they push.
  * @returns the users whose row an editor holds, or changed since it was read: nothing of theirs was written
  */
-export async function applyUsers<T>(
-  tx: Transaction<T>,
+export async function applyUsers(
+  tx: Transaction,
   run: RunOf,
   plans: readonly UserPlan[],
 ): Promise<readonly Id[]> {
@@ -217,7 +210,7 @@ export async function applyUsers<T>(
   return deferred;
 }
 
-export async function forgetUsers<T>(tx: Transaction<T>, run: RunOf, ids: readonly Id[]): Promise<void> {
+export async function forgetUsers(tx: Transaction, run: RunOf, ids: readonly Id[]): Promise<void> {
   await endStale(tx, run.teamId, ids);
   await sql`delete from sync.held_fields where team_id = ${run.teamId} and user_id = any (${ids}::bigint[])`.execute(
     tx,

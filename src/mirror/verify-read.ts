@@ -1,9 +1,9 @@
 /** The mirror as `musterd verify` compares it: read in one snapshot, and by statements of its own. */
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
 import { absenceByKey, byKey } from './by-key.ts';
-import type { Database } from './database.ts';
+import type { Database, Queryable, Transaction } from './database.ts';
 
 /** Anything that a column can hold and that is compared. */
 export type Cell = string | bigint | Date | null;
@@ -27,7 +27,7 @@ export interface MirrorSnapshot {
   readonly isRunning: boolean;
 }
 
-async function readUsers<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredUser[]> {
+async function readUsers(tx: Transaction, teamId: Id): Promise<readonly MirroredUser[]> {
   const { rows } = await sql<MirroredUser>`
     select u.id, u.name, u.first_name, u.last_name, u.email, u.phone, u.role_id, u.role, u.resolved, u.gone_at,
            u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.id is not null as agreed,
@@ -67,7 +67,7 @@ function toRow({ id, gone_at, missing_since, found, ...columns }: RowInSql): Mir
 /** Of absence a. */
 const isFound = sql`a.verdict is not distinct from 'found'`;
 
-async function readTags<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredRow[]> {
+async function readTags(tx: Transaction, teamId: Id): Promise<readonly MirroredRow[]> {
   const { rows } = await sql<RowInSql>`
     select t.id, t.gone_at, a.missing_since, ${isFound} as found, t.tag, t.color, t.rev, t.created, t.updated from mirror.tags t
     left join lateral ${absenceByKey('tags', teamId, sql`t.id`)} a on true
@@ -75,7 +75,7 @@ async function readTags<T>(tx: Transaction<T>, teamId: Id): Promise<readonly Mir
   return rows.map(toRow);
 }
 
-async function readContactFields<T>(tx: Transaction<T>, teamId: Id): Promise<readonly MirroredRow[]> {
+async function readContactFields(tx: Transaction, teamId: Id): Promise<readonly MirroredRow[]> {
   const { rows } = await sql<RowInSql>`
     select f.id, f.gone_at, a.missing_since, ${isFound} as found, f.title, f.op, f.rev, f.tid, f.uid from mirror.contact_fields f
     left join lateral ${absenceByKey('contact_fields', teamId, sql`f.id`)} a on true
@@ -84,7 +84,7 @@ async function readContactFields<T>(tx: Transaction<T>, teamId: Id): Promise<rea
 }
 
 /** One snapshot, in a transaction that could not write if it wanted to. */
-export async function readSnapshot<T>(db: Database<T>, team: string, teamId: Id): Promise<MirrorSnapshot> {
+export async function readSnapshot(db: Database, team: string, teamId: Id): Promise<MirrorSnapshot> {
   return db.transaction(
     async (tx) => {
       await sql`set transaction read only`.execute(tx);
@@ -113,7 +113,7 @@ export interface KnownAddress {
 }
 
 /** Those of users who are not gone, in the mirror and as last agreed on; and whatever was put into user_lookups. */
-export async function readKnownAddresses<T>(db: Kysely<T>, teamId: Id): Promise<readonly KnownAddress[]> {
+export async function readKnownAddresses(db: Queryable, teamId: Id): Promise<readonly KnownAddress[]> {
   const { rows } = await sql<KnownAddress>`
     select id, email, phone from mirror.users where team_id = ${teamId} and gone_at is null
     union

@@ -2,10 +2,11 @@
  * Whether the versions of users, `updated_at` and `user_updated_at`, tell that one of their values was changed. Some
  * deployments count a login as a change, or show another version in every answer.
  */
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { IntentResult, PushOutcome } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalValue, type Field, fields, saidOf, says, type UserValues } from '../model/user.ts';
+import type { Transaction } from './database.ts';
 
 const topic = 'a version moves though no value does';
 
@@ -42,8 +43,8 @@ export function isInDoubt({ intent: { sent }, outcomes, seen }: IntentResult): b
 }
 
 /** Adds what one pass has seen; no more than a few days' silence makes up for. */
-export async function noteMovedAlone<T>(
-  tx: Transaction<T>,
+export async function noteMovedAlone(
+  tx: Transaction,
   teamId: Id,
   users: number,
   shown: number,

@@ -1,11 +1,12 @@
 /** Has a daemon look at the edits of a team again. */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
+import type { Transaction } from './database.ts';
 
 /**
  * A person has decided something: what waited may go now, though nobody has edited anything. Heard when it is
  * committed. The digest of the last push is forgotten, since what it stands for is to be tried again.
  */
-export async function wakeForEdits<T>(tx: Transaction<T>, team: string): Promise<void> {
+export async function wakeForEdits(tx: Transaction, team: string): Promise<void> {
   await sql`update sync.due set mark = null where team = ${team} and run_group = 'edits'`.execute(tx);
   await sql`select pg_notify('musterd_edits', edit_key::text) from sync.teams where team = ${team}`.execute(
     tx,

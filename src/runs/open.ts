@@ -17,7 +17,7 @@ import type { RateSettings } from '../service/rate-limiter.ts';
 import type { CredentialName } from '../service/token.ts';
 
 export interface Mirror {
-  readonly db: Database<unknown>;
+  readonly db: Database;
   /** postgres://…, with the password. */
   readonly url: string;
   /** Of an embedded server that stays up without us; `null` otherwise. */
@@ -48,7 +48,7 @@ export async function openMirror(
   const embedded =
     database.url === undefined ? await openEmbedded({ dataDir: database.dataDir, onProgress }) : undefined;
   const url = embedded?.url ?? database.url ?? '';
-  const db = createDatabase<unknown>({
+  const db = createDatabase({
     url,
     applicationName: 'musterd',
     maxConnections: connectionsOfRun * daemon.concurrency + otherConnections,
@@ -68,14 +68,14 @@ export async function openMirror(
 }
 
 /** Brings the schema up to date, or, where that is switched off, insists that it is. */
-export async function prepareSchema(db: Database<unknown>, config: Config): Promise<readonly string[]> {
+export async function prepareSchema(db: Database, config: Config): Promise<readonly string[]> {
   if (config.database.migrate) return (await migrate(db)).applied;
   await requireSchema(db);
   return [];
 }
 
 /** @throws MusterdError `mirror` if migrations are missing */
-export async function requireSchema(db: Database<unknown>): Promise<void> {
+export async function requireSchema(db: Database): Promise<void> {
   const pending = await pendingMigrations(db);
   if (pending.length === 0) return;
   throw new MusterdError('mirror', `The database lacks ${pending.length} migrations: ${pending.join(', ')}`, {
@@ -233,7 +233,7 @@ export function sharedPaceSettings({ rate }: Config): SharedPaceSettings {
 }
 
 /** The team's pace, shared through the database by all that call the service, also by those who only read. */
-export async function sharePace(db: Database<unknown>, config: Config): Promise<SharedPace> {
+export async function sharePace(db: Database, config: Config): Promise<SharedPace> {
   const pace = createSharedPace(db, config.team, sharedPaceSettings(config));
   return { ...pace, learned: await readLesson(db, config.team) };
 }

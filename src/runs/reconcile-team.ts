@@ -88,14 +88,14 @@ export interface RunReport {
 }
 
 /** Keeps what the client learned for the next one. */
-async function rememberService(db: Database<unknown>, config: Config, service: Client): Promise<void> {
+async function rememberService(db: Database, config: Config, service: Client): Promise<void> {
   await writeLesson(db, config.team, service.rateLesson());
   await writeCredentials(db, config.team, credentialUses(config, service));
 }
 
 /** One complete two-way run: lease, record, reconcile, verdict. Throws what ended the run early. */
 export async function runReconcile(
-  db: Database<unknown>,
+  db: Database,
   config: Config,
   command: 'reconcile' | 'daemon',
   watch: Watch,
@@ -119,7 +119,7 @@ export async function runReconcile(
 }
 
 interface Run {
-  readonly db: Database<unknown>;
+  readonly db: Database;
   readonly config: Config;
   readonly command: 'reconcile' | 'daemon';
   readonly lease: Lease;
@@ -213,7 +213,7 @@ export interface PlanReport extends Planned {
  * The same up to the plan. Writes nothing on either side: the service refuses, and the mirror has no way to.
  * Its requests take their places in the shared pace, as everybody's do.
  */
-export async function runPlan(db: Database<unknown>, config: Config, watch: Watch): Promise<PlanReport> {
+export async function runPlan(db: Database, config: Config, watch: Watch): Promise<PlanReport> {
   await requireSchema(db);
   const service = createService(config, 'read-only', { ...watch, pace: await sharePace(db, config) });
   try {

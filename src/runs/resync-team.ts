@@ -84,7 +84,7 @@ async function planTeam(
 }
 
 /** What it would do. Writes nothing on either side. */
-export async function planResync(db: Database<unknown>, config: Config, watch: Watch): Promise<ResyncReport> {
+export async function planResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   await requireSchema(db);
   const service = createService(config, 'read-only', { ...watch, pace: await sharePace(db, config) });
   try {
@@ -102,7 +102,7 @@ export async function planResync(db: Database<unknown>, config: Config, watch: W
 
 /** One run that only takes: nothing is sent, and the client would refuse to. */
 async function runUnderLease(
-  db: Database<unknown>,
+  db: Database,
   config: Config,
   lease: Lease,
   watch: Watch,
@@ -161,7 +161,7 @@ async function runUnderLease(
 }
 
 /** Reads open pushes back, then takes everything, under the team's lease. */
-export async function runResync(db: Database<unknown>, config: Config, watch: Watch): Promise<ResyncReport> {
+export async function runResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   await requireSchema(db);
   const log = watch.log.child({ team: config.team });
   const lease = await takeLease(db, config.team, {

@@ -96,7 +96,7 @@ export function reasonToLeave(moved: MovedField): string | undefined {
 
 /** What turning this run around would do. Reads the mirror alone. @throws MusterdError `usage` for no run of the team */
 export async function planUndo(
-  db: Pick<Database<unknown>, 'kysely'>,
+  db: Pick<Database, 'kysely'>,
   { team }: { readonly team: string },
   runId: bigint,
 ): Promise<UndoPlan & { readonly edits: readonly UserEdit[]; readonly teamId: Id }> {
@@ -128,7 +128,7 @@ export async function planUndo(
  * @returns what was done; who was edited in between is among those left alone
  */
 export async function applyUndo(
-  db: Database<unknown>,
+  db: Database,
   of: { readonly team: string; readonly lease: LeaseOptions },
   runId: bigint,
 ): Promise<UndoPlan> {

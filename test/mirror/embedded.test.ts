@@ -70,8 +70,8 @@ async function openChild(options: ElsewhereOptions = {}): Promise<Elsewhere> {
   return opened;
 }
 
-async function use<T>(url: string, work: (db: Database<unknown>) => Promise<T>): Promise<T> {
-  const db = createDatabase<unknown>({ url, applicationName: 'musterd test' });
+async function use<T>(url: string, work: (db: Database) => Promise<T>): Promise<T> {
+  const db = createDatabase({ url, applicationName: 'musterd test' });
   try {
     return await work(db);
   } finally {

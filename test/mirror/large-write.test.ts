@@ -10,8 +10,8 @@ const many = 65_536;
 const numbers = Array.from({ length: many }, (_, index) => index + 1);
 
 describe('more rows than a statement has parameters', () => {
-  let database: TestDatabase<unknown>;
-  let mirror: ReturnType<typeof createMirror<unknown>>;
+  let database: TestDatabase;
+  let mirror: ReturnType<typeof createMirror>;
   let release: () => Promise<void>;
   beforeAll(async () => {
     database = await createTestDatabase();

@@ -13,7 +13,7 @@ import { nothingLearned } from '../../src/model/listing.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 describe('what was learned of a deployment', () => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();
     await runSqlText(
@@ -83,7 +83,7 @@ describe('what was learned of a deployment', () => {
 });
 
 describe('of what was learned', () => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();
     await runSqlText(database.db, `insert into sync.teams (team, team_id) values ('north', 41)`);
@@ -141,7 +141,7 @@ describe('of what was learned', () => {
 });
 
 describe('an upgrade', () => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   let folder: string;
   beforeAll(async () => {
     database = await createTestDatabase({ empty: true });

@@ -7,19 +7,19 @@ import { eventually } from '../support/eventually.ts';
 import { servers } from '../support/servers.ts';
 
 describe.each(servers())('the lease on $name', (server) => {
-  let database: TestDatabase<unknown>;
-  let other: Database<unknown>;
+  let database: TestDatabase;
+  let other: Database;
   /** Another one, whose statements are counted. */
-  let counted: Database<unknown>;
+  let counted: Database;
   let statements = 0;
   beforeAll(async () => {
     database = await createTestDatabase({ server });
     const options = { url: database.url, applicationName: 'musterd test' };
-    other = createDatabase<unknown>(options);
+    other = createDatabase(options);
     const onQuery = () => {
       statements += 1;
     };
-    counted = createDatabase<unknown>({ ...options, onQuery });
+    counted = createDatabase({ ...options, onQuery });
   });
   afterAll(async () => {
     await other.close();
@@ -231,7 +231,7 @@ describe.each(servers())('the lease on $name', (server) => {
       other.kysely,
     );
     // Whoever wants this one connection gets it in turn: the read of the slower one, what is done here, its write.
-    const slow = createDatabase<unknown>({ url: database.url, maxConnections: 1 });
+    const slow = createDatabase({ url: database.url, maxConnections: 1 });
     try {
       const queued: { slower?: Promise<unknown>; between?: Promise<Lease> } = {};
       await slow.transaction(async (tx) => {

@@ -109,8 +109,8 @@ describe.each(places)('least privilege on $name', (server) => {
     nobody: `test_nobody_${suffix}`,
   };
   let embedded: Embedded | undefined;
-  let admin: Database<unknown>;
-  let db: Database<unknown>;
+  let admin: Database;
+  let db: Database;
   const rows = async (text: string) => (await runSqlText(db, text)).rows as [string, string][];
 
   beforeAll(async () => {

@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually.ts';
 import { servers } from '../support/servers.ts';
 
 describe.each(servers())('on $name', (server) => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   let folder: string;
 
   beforeEach(async () => {

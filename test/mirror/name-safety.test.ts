@@ -28,8 +28,8 @@ const shownAs = (id: Id, given: Partial<ServiceUser> = {}): ServiceUser => ({
 });
 
 describe('a name that an update of something else harms', () => {
-  let database: TestDatabase<unknown>;
-  let mirror: ReturnType<typeof createMirror<unknown>>;
+  let database: TestDatabase;
+  let mirror: ReturnType<typeof createMirror>;
   let release: () => Promise<void>;
   beforeAll(async () => {
     database = await createTestDatabase();

@@ -10,7 +10,7 @@ import type { UserPatch } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const teamId = 41n;
-let database: TestDatabase<unknown>;
+let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
   await runSqlText(

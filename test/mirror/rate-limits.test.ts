@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 
 describe.each(servers())('the pace that processes share on $name', (server) => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase({ server });
   });
@@ -31,9 +31,7 @@ describe.each(servers())('the pace that processes share on $name', (server) => {
   const periodMs = 1_250;
 
   it('is never above the limit in any window, however many take from it', async () => {
-    const others = [1, 2].map(() =>
-      createDatabase<unknown>({ url: database.url, applicationName: 'musterd test' }),
-    );
+    const others = [1, 2].map(() => createDatabase({ url: database.url, applicationName: 'musterd test' }));
     try {
       await createSharedPace(database.db, 'shared', slow).reserve(48);
       const before = await fullAt('shared');

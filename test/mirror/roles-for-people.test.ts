@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 
 describe.each(servers())('roles for people without rights on $name', (server) => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   beforeEach(async () => {
     database = await createTestDatabase({ server });
     await run(`revoke all on all tables in schema mirror, report from musterd_reader;
@@ -61,7 +61,7 @@ describe.each(servers())('roles for people without rights on $name', (server) =>
       grant usage on schema mirror, sync, report to ${role};
       grant select, insert, update, delete on all tables in schema mirror, sync to ${role}`);
     [url.username, url.password] = [role, 'secret'];
-    const other = createDatabase<unknown>({ url: url.href });
+    const other = createDatabase({ url: url.href });
     try {
       expect(await migrate(other)).toEqual({ applied: [] });
       expect(await mayRead('musterd_reader')).toBe(false);

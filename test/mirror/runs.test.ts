@@ -5,7 +5,7 @@ import { beginRun, finishRun } from '../../src/mirror/runs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 describe('the record of a run', () => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();
   });

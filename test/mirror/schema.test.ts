@@ -11,7 +11,7 @@ const FILE = fileURLToPath(new URL('schema.txt', import.meta.url));
 const TYPES = fileURLToPath(new URL('../../src/mirror/schema.ts', import.meta.url));
 
 describe.each(servers())('the schema on $name', (server) => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase({ server });
   });

@@ -64,13 +64,13 @@ describe.each(servers())('a neighbour with functions in public on $name', (serve
   const suffix = randomBytes(4).toString('hex');
   const [owner, hostile, name] = [`test_owner_${suffix}`, `test_hostile_${suffix}`, `musterd_test_${suffix}`];
   let emulator: Emulator;
-  let admin: Database<unknown>;
-  let asOwner: Database<unknown>;
+  let admin: Database;
+  let asOwner: Database;
 
   const connect = (role: string) => {
     const url = new URL(server.url);
     [url.username, url.password, url.pathname] = [role, 'secret', `/${name}`];
-    return createDatabase<unknown>({ url: url.href, applicationName: 'musterd test' });
+    return createDatabase({ url: url.href, applicationName: 'musterd test' });
   };
 
   beforeAll(async () => {

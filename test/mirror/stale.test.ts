@@ -6,7 +6,7 @@ import type { ServiceUser } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const teamId = 41n;
-let database: TestDatabase<unknown>;
+let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
   await database.db.transaction(async (tx) => {

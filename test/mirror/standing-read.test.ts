@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 
 describe.each(servers())('what is measured on $name', (server) => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase({ server });
     await database.db.transaction(async (tx) => {
@@ -89,7 +89,7 @@ describe.each(servers())('what is measured on $name', (server) => {
 
   it('tells how long each statement took, also of one that fails', async () => {
     const took: number[] = [];
-    const db = createDatabase<unknown>({ url: database.url, onQuery: (ms) => took.push(ms) });
+    const db = createDatabase({ url: database.url, onQuery: (ms) => took.push(ms) });
     try {
       await sql`select pg_sleep(0.05)`.execute(db.kysely);
       expect(took).toEqual([expect.any(Number)]);

@@ -14,16 +14,16 @@ describe.each(servers())('musterd among policies on $name', (server) => {
   const suffix = randomBytes(4).toString('hex');
   const [owner, daemon, name] = [`test_owner_${suffix}`, `test_daemon_${suffix}`, `musterd_test_${suffix}`];
   let emulator: Emulator;
-  let admin: Database<unknown>;
-  let asOwner: Database<unknown>;
-  let asDaemon: Database<unknown>;
+  let admin: Database;
+  let asOwner: Database;
+  let asDaemon: Database;
 
   const connect = (role: string) => {
     const url = new URL(server.url);
     [url.username, url.password, url.pathname] = [role, 'secret', `/${name}`];
-    return createDatabase<unknown>({ url: url.href, applicationName: 'musterd test' });
+    return createDatabase({ url: url.href, applicationName: 'musterd test' });
   };
-  const run = (db: Database<unknown>) =>
+  const run = (db: Database) =>
     runReconcile(db, configFor(emulator.environment), 'reconcile', { log: createLog({ level: 'silent' }) });
   const rows = async (text: string) => (await runSqlText(asOwner, text)).rows;
 

@@ -19,7 +19,7 @@ describe('a timestamp of the service', () => {
 });
 
 describe.each(servers())('on $name', (server) => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase({ server });
   });

@@ -7,8 +7,8 @@ import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll } from '../../src/reconcile/merge/policy.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-let database: TestDatabase<unknown>;
-let mirror: ReturnType<typeof createMirror<unknown>>;
+let database: TestDatabase;
+let mirror: ReturnType<typeof createMirror>;
 let release: () => Promise<void>;
 beforeAll(async () => {
   database = await createTestDatabase();

@@ -10,8 +10,8 @@ import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll } from '../../src/reconcile/merge/policy.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-let database: TestDatabase<unknown>;
-let mirror: ReturnType<typeof createMirror<unknown>>;
+let database: TestDatabase;
+let mirror: ReturnType<typeof createMirror>;
 let release: () => Promise<void>;
 let runId: bigint;
 const sql = async (text: string) => (await runSqlText(database.db, text)).rows;

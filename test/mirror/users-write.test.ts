@@ -23,8 +23,8 @@ const eva: MirrorUser = {
   roleId: 4n,
 };
 
-let database: TestDatabase<unknown>;
-let other: Database<unknown>;
+let database: TestDatabase;
+let other: Database;
 let runId = 0n;
 const query = async (statement: string) =>
   (await database.db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(statement))).rows;
@@ -38,7 +38,7 @@ const force = (statement: string) => write((tx) => tx.executeQuery(CompiledQuery
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  other = createDatabase<unknown>({ url: database.url, applicationName: 'musterd test' });
+  other = createDatabase({ url: database.url, applicationName: 'musterd test' });
   await query(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
   const [run] = await query(
     `insert into sync.runs (team, team_id, command) values ('north', 41, 'reconcile') returning run_id`,

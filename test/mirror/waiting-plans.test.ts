@@ -6,7 +6,7 @@ import { migrate } from '../../src/mirror/migrate.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-let database: TestDatabase<unknown>;
+let database: TestDatabase;
 let folder: string;
 beforeEach(async () => {
   database = await createTestDatabase({ empty: true });

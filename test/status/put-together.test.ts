@@ -23,7 +23,7 @@ test('tells how the teams stand, and goes on telling while the database is away'
   const judge = (standings: readonly GroupStatus[]) =>
     judgeFreshness(standings, intervals, systemClock.monotonicMs() - upSince);
   const paces = new Map(teams.map((team) => [team, { perMinute: 500, burst: 12 }]));
-  const db = createDatabase<unknown>({ url: database.url, onQuery: (ms) => metrics.onQuery(ms) });
+  const db = createDatabase({ url: database.url, onQuery: (ms) => metrics.onQuery(ms) });
   const { kysely } = db;
   const standings = createStandings(() => readStandings(kysely, teams), systemClock);
   const metrics = createMetrics({

@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { embeddedServer, type TestServer } from './servers.ts';
 
-export interface TestDatabase<Tables> {
+export interface TestDatabase {
   /** Of the database alone; a superuser's. */
   readonly url: string;
-  readonly db: Database<Tables>;
+  readonly db: Database;
   /** Closes `db` and drops the database, whoever else is still connected to it. */
   close(): Promise<void>;
 }
@@ -18,9 +18,7 @@ export interface TestDatabaseOptions {
 }
 
 /** A database of its own for a test file (beforeAll / afterAll) or a test, with the schema in place. */
-export async function createTestDatabase<Tables = unknown>(
-  options: TestDatabaseOptions = {},
-): Promise<TestDatabase<Tables>> {
+export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const server = options.server ?? embeddedServer();
   const name = `musterd_test_${randomBytes(6).toString('hex')}`;
   await asAdmin(server, async (admin) => {
@@ -31,7 +29,7 @@ export async function createTestDatabase<Tables = unknown>(
   });
   const target = new URL(server.url);
   target.pathname = `/${name}`;
-  const db = createDatabase<Tables>({ url: target.href, applicationName: 'musterd test' });
+  const db = createDatabase({ url: target.href, applicationName: 'musterd test' });
   return {
     url: target.href,
     db,
@@ -44,8 +42,8 @@ export async function createTestDatabase<Tables = unknown>(
   };
 }
 
-async function asAdmin(server: TestServer, work: (admin: Database<unknown>) => Promise<void>): Promise<void> {
-  const admin = createDatabase<unknown>({
+async function asAdmin(server: TestServer, work: (admin: Database) => Promise<void>): Promise<void> {
+  const admin = createDatabase({
     url: server.url,
     applicationName: 'musterd test',
     maxConnections: 1,

@@ -58,7 +58,7 @@ function mostInAMinute(times: readonly number[]): number {
 /** @param database empty but for the schema @param say told of each step, for who watches */
 export async function playScaleOut(
   options: ScaleOutOptions,
-  database: { readonly url: string; readonly db: Database<unknown> },
+  database: { readonly url: string; readonly db: Database },
   say: (text: string) => void = () => {},
 ): Promise<ScaleOutResult> {
   const { teams, users, replicas, schedule, intervalMs, intervals, concurrency, ratePerMinute } = options;

@@ -16,7 +16,7 @@ interface Line {
  * The schema as text for people and for diffs, made from the catalogs, so that a change to it is seen in
  * review whatever SQL made it. In the order of names; columns in the order of their table.
  */
-export async function dumpSchema<Tables>(db: Database<Tables>): Promise<string> {
+export async function dumpSchema(db: Database): Promise<string> {
   const read = async (query: RawBuilder<Line>) => (await query.execute(db.kysely)).rows;
   const heads = await read(readHeads());
   const details = [
@@ -44,7 +44,7 @@ export function withoutDefinitions(dump: string): string {
 }
 
 /** Schemas, tables, views, columns, functions and types without a COMMENT. */
-export async function uncommented<Tables>(db: Database<Tables>): Promise<string[]> {
+export async function uncommented(db: Database): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select 'schema ' || nspname as name from pg_namespace
      where nspname = any(${SCHEMAS}) and obj_description(oid, 'pg_namespace') is null

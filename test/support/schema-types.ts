@@ -33,7 +33,7 @@ const parsed: Readonly<Record<string, string>> = {
 };
 
 /** The tables and views of musterd as TypeScript, made from the catalogs. */
-export async function schemaTypes(db: Database<unknown>): Promise<string> {
+export async function schemaTypes(db: Database): Promise<string> {
   const { rows } = await sql<Column>`
     select n.nspname || '.' || c.relname as relation, a.attname as name, format_type(a.atttypid, null) as type,
            not a.attnotnull as is_nullable, a.atthasdef or a.attidentity <> '' as has_default,

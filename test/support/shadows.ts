@@ -20,7 +20,7 @@ function readCalls(): readonly string[] {
  * Makes functions and operators in `public` that fit the calls of musterd better than Postgres's own: of the same
  * names, for all pairs of the types that its SQL has to do with. Each of them fails with "a shadow was called".
  */
-export async function castShadows(db: Database<unknown>): Promise<void> {
+export async function castShadows(db: Database): Promise<void> {
   const text = `
     create function public.make_shadow(name text, types text) returns void language plpgsql as $make$
     begin

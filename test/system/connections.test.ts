@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
 describe('the connections of a daemon', () => {
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   afterEach(() => database.close());
 
   it('are enough for all runs at once to be in a transaction, and to renew their leases meanwhile', async () => {

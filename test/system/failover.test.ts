@@ -19,7 +19,7 @@ import { configFor, onService } from './stage.ts';
 interface Side {
   readonly server: PostgresProcess;
   readonly url: string;
-  readonly db: Database<unknown>;
+  readonly db: Database;
   sql(text: string): Promise<readonly (readonly unknown[])[]>;
 }
 
@@ -39,7 +39,7 @@ describe('a mirror with a standby', () => {
     const server = await startPostgres(data);
     const own = new URL(url);
     own.port = String(server.port);
-    const db = createDatabase<unknown>({ url: own.href, applicationName: 'musterd test' });
+    const db = createDatabase({ url: own.href, applicationName: 'musterd test' });
     const sql = async (text: string) => (await runSqlText(db, text)).rows;
     await eventually('the server takes questions', () =>
       sql('select 1').then(

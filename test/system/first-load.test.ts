@@ -23,7 +23,7 @@ const log = createLog({ level: 'silent' });
 describe.each(servers())('on tables that nobody has analysed, on $name,', (server) => {
   let stage: Stage;
   let watch: StatementWatch;
-  let db: Database<unknown>;
+  let db: Database;
   beforeAll(async () => {
     stage = await createStage({
       server,

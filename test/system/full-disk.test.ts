@@ -33,7 +33,7 @@ describe.skipIf(disk === undefined)(
   () => {
     let emulator: Emulator;
     let embedded: Embedded;
-    let db: Database<unknown>;
+    let db: Database;
     const root = disk ?? '';
     const ballast = join(root, 'ballast');
     const sql = async (text: string) => (await runSqlText(db, text)).rows;
@@ -53,7 +53,7 @@ describe.skipIf(disk === undefined)(
     beforeAll(async () => {
       emulator = await createEmulator({ http: true, users: 30, tags: 3, fields: 2, ratePerMinute: 0 });
       embedded = await openEmbedded({ dataDir: join(root, 'mirror') });
-      db = createDatabase<unknown>({ url: embedded.url, applicationName: 'musterd test' });
+      db = createDatabase({ url: embedded.url, applicationName: 'musterd test' });
       expect((await reconcile()).code).toBe(0);
     });
     afterAll(async () => {

@@ -23,7 +23,7 @@ const log = createLog({ level: 'silent' });
 describe.each(servers())('on a mirror with a year behind it, on $name,', (server) => {
   let stage: Stage;
   let watch: StatementWatch;
-  let db: Database<unknown>;
+  let db: Database;
   beforeAll(async () => {
     const segments = ['all', 'active', 'blocked'].map((name) => ({ name, body: {} }));
     stage = await createStage({ server, emulator: { users: 20, tags: 5, fields: 3 }, config: { segments } });

@@ -8,7 +8,7 @@ import { runMusterd } from './run-musterd.ts';
 /** The program as its user runs it, against a service that nobody here wrote it for. */
 describe('a service with other choices', () => {
   let service: IndependentService;
-  let database: TestDatabase<unknown>;
+  let database: TestDatabase;
   const environment = () => ({
     ...service.environment,
     DATABASE_URL: database.url,

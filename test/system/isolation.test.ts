@@ -44,7 +44,7 @@ describe('a database whose default is a stricter isolation level', () => {
         for each statement execute function public.refuse_default()`.execute(kysely);
     }
     expect(tables.rows.length).toBeGreaterThan(20);
-    return createDatabase<unknown>({ url: stage.url, applicationName: 'musterd test' });
+    return createDatabase({ url: stage.url, applicationName: 'musterd test' });
   };
 
   it.each(['serializable', 'repeatable read'])('%s: every write says its own', async (level) => {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 async function asAdministrator(...statements: readonly string[]): Promise<void> {
-  const db = createDatabase<unknown>({ url: server.url, applicationName: 'test', maxConnections: 1 });
+  const db = createDatabase({ url: server.url, applicationName: 'test', maxConnections: 1 });
   try {
     for (const statement of statements) await runSqlText(db, statement);
   } finally {
@@ -63,7 +63,7 @@ describe('a role that may not create roles', () => {
     await asAdministrator(...statements);
     expect((await inProcess(['migrate'], { DATABASE_URL: url })).stderr).toBe('');
     expect(await check(url)).toBeUndefined();
-    const owner = createDatabase<unknown>({ url, applicationName: 'test', maxConnections: 1 });
+    const owner = createDatabase({ url, applicationName: 'test', maxConnections: 1 });
     const granted = await runSqlText(
       owner,
       `select ${rolesForPeople.map((name) => `has_table_privilege('${name}', 'report.roster', 'select')`).join(' and ')}`,

@@ -45,7 +45,7 @@ describe('a mirror restored from an old backup', () => {
   /** Starts the server; the processes of the test attach to it. */
   const start = async () => {
     const embedded = await openEmbedded({ dataDir });
-    const db = createDatabase<unknown>({ url: embedded.url, applicationName: 'musterd test' });
+    const db = createDatabase({ url: embedded.url, applicationName: 'musterd test' });
     mirror = {
       sql: async (text) => (await runSqlText(db, text)).rows,
       stop: async () => {

@@ -169,10 +169,10 @@ describe('docs/operations.md', () => {
 describe('the SQL of docs/operations.md', () => {
   const folder = temporaryFolder();
   let server: Embedded;
-  let db: Database<unknown>;
+  let db: Database;
   beforeAll(async () => {
     server = await openEmbedded({ dataDir: join(folder.path, 'mirror') });
-    db = createDatabase<unknown>({ url: server.url, applicationName: 'musterd test' });
+    db = createDatabase({ url: server.url, applicationName: 'musterd test' });
     await migrate(db);
     await runSqlText(db, 'create schema musterd_queue');
   });

@@ -57,7 +57,7 @@ default_pool_size = ${poolSize}
     target.port = String(port);
     url = target.href;
     await eventually('PgBouncer lets us in', async () => {
-      const db = createDatabase<unknown>({ url, applicationName: 'musterd test' });
+      const db = createDatabase({ url, applicationName: 'musterd test' });
       try {
         return (await runSqlText(db, 'select 1')).rows.length === 1;
       } catch {
@@ -120,7 +120,7 @@ default_pool_size = ${poolSize}
   });
 
   it('no session keeps a setting: the triggers refuse what a run may do', async () => {
-    const db = createDatabase<unknown>({ url, applicationName: 'musterd test' });
+    const db = createDatabase({ url, applicationName: 'musterd test' });
     try {
       for (const _ of [1, 2, 3, 4]) {
         await expect(runSqlText(db, `update mirror.users set name = 'Somebody Else'`)).rejects.toThrow(

@@ -19,7 +19,7 @@ export interface StageOptions {
 /** An emulated service and a mirror of its own, and what a test does with them. */
 export interface Stage {
   readonly emulator: Emulator;
-  readonly db: Database<unknown>;
+  readonly db: Database;
   readonly url: string;
   readonly config: Config;
   run(overrides?: Overrides): Promise<RunReport>;

@@ -14,7 +14,7 @@ const words = { current: 'API secret', next: 'next API secret', 'api-key': 'lega
 export async function checkCredentials(
   service: Client,
   config: Config,
-  db: Database<unknown> | undefined,
+  db: Database | undefined,
   report: Report,
 ): Promise<boolean> {
   const needed = db === undefined ? new Map<string, Date>() : await readCredentials(db, config.team);
@@ -48,7 +48,7 @@ export function checkClock(service: Client, { clock }: Config, report: Report): 
 export async function checkTeamOf(
   team: Team,
   config: Config,
-  db: Database<unknown> | undefined,
+  db: Database | undefined,
   report: Report,
 ): Promise<boolean> {
   try {

@@ -5,7 +5,7 @@ import type { Report } from './check-report.ts';
 import { missingRoles } from '../../mirror/missing-roles.ts';
 
 /** Version, encoding, migrations, privileges. @returns whether the schema is there and complete */
-export async function checkDatabase(db: Database<unknown>, report: Report): Promise<boolean> {
+export async function checkDatabase(db: Database, report: Report): Promise<boolean> {
   try {
     const { version, encoding, user } = await readServer(db);
     report.add('database', 'ok', `Postgres ${version}, ${encoding}, as ${user}`);

@@ -14,11 +14,7 @@ const probe = 'fields of users';
 const maxAddresses = 50;
 
 /** Whoever is answered by addresses that the mirror knows. */
-async function lookSomeUp(
-  service: Client,
-  team: Team,
-  db: Database<unknown>,
-): Promise<readonly ServiceUser[]> {
+async function lookSomeUp(service: Client, team: Team, db: Database): Promise<readonly ServiceUser[]> {
   const known = await readKnownAddresses(db.kysely, team.id);
   const emails = known.flatMap(({ email }) => email ?? []).slice(0, maxAddresses);
   const phones = known.flatMap(({ phone }) => phone ?? []).slice(0, maxAddresses - emails.length);
@@ -35,7 +31,7 @@ export async function probeFields(
   service: Client,
   team: Team,
   answered: readonly ServiceUser[],
-  db: Database<unknown> | undefined,
+  db: Database | undefined,
   report: Report,
 ): Promise<void> {
   const users = answered.length > 0 || db === undefined ? answered : await lookSomeUp(service, team, db);

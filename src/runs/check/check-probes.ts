@@ -19,7 +19,7 @@ export async function probeService(
   service: Client,
   team: Team,
   config: Config,
-  db: Database<unknown> | undefined,
+  db: Database | undefined,
   report: Report,
 ): Promise<void> {
   const users = await probeUnfilteredUsers(service, team, report);

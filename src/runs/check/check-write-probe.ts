@@ -27,7 +27,7 @@ interface Subject {
 export async function probeWrites(
   service: Client,
   team: Team,
-  db: Database<unknown> | undefined,
+  db: Database | undefined,
   config: Config,
   who: string,
   report: Report,
@@ -53,7 +53,7 @@ export async function probeWrites(
 async function findSubject(
   service: Client,
   team: Team,
-  db: Database<unknown> | undefined,
+  db: Database | undefined,
   who: string,
 ): Promise<Omit<Subject, 'guard'>> {
   const user = await findUser(service, team, db, who);
@@ -77,7 +77,7 @@ async function findSubject(
 async function findUser(
   service: Client,
   team: Team,
-  db: Database<unknown> | undefined,
+  db: Database | undefined,
   who: string,
 ): Promise<ServiceUser | undefined> {
   if (who.includes('@')) return (await service.users({ emails: [who], phones: [] })).users[0];
