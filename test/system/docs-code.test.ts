@@ -111,7 +111,10 @@ const kinds: readonly (readonly [RegExp, (code: string) => boolean])[] = [
   ],
   [/^(mirror|sync|report)\.[a-z_]+(\W|$)/, isInSchema],
   [/^(MUSTERD_|DATABASE_URL)/, isVariable],
-  [/^\w+\.(\w+|\*)$/, (code) => isSetting(code) || isDefined(code.replace(/^.*\./, ''))],
+  [
+    /^\w+\.(\w+|\*)$/,
+    (code) => (isSetting(code.split('.')[0] ?? '') ? isSetting(code) : isDefined(code.replace(/^.*\./, ''))),
+  ],
   [/^[a-z]+ [<[-]/, isCommandLine],
   [/^\w*[A-Z]\w*(\(\))?$/, (code) => isDefined(code.replace('()', ''))],
   [/./, (code) => (code.match(/[a-z_]{2,}(?:-[a-z]+)*/g) ?? ['']).every(isWord)],
