@@ -13,7 +13,7 @@ export interface LogOptions {
   /** Looked at again for each line: there may be more by then. */
   readonly secrets?: readonly Pick<Secret, 'reveal'>[];
   /** stderr by default. */
-  readonly stream?: DestinationStream;
+  readonly stream?: DestinationStream | undefined;
 }
 
 const token = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g;

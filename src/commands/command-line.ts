@@ -8,7 +8,7 @@ import { printJson, printLine } from './output.ts';
 import { printableLines } from '../model/in-words.ts';
 import { type ErrorCode, MusterdError, ServiceError } from '../errors.ts';
 import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';
-import { createLog } from '../log.ts';
+import { createLog, type LogOptions } from '../log.ts';
 import { createProgram } from './program.ts';
 import { listenForStop } from '../stop.ts';
 
@@ -32,6 +32,8 @@ export interface ProcessWorld {
   readonly env: Context['env'];
   readonly out: Stream;
   readonly err: Stream;
+  /** Where the log goes; stderr by default. */
+  readonly log?: LogOptions['stream'];
   /** What no error may repeat. */
   readonly secrets?: KnownSecrets;
   /** Ends the process here and now. */
@@ -96,7 +98,7 @@ function createOutput({ out, secrets }: ProcessWorld, json: boolean): Output {
 }
 
 function createContext(
-  { env, err, secrets: known }: ProcessWorld,
+  { env, err, log: stream, secrets: known }: ProcessWorld,
   program: Command,
   { json, out }: Output,
   signal: AbortSignal,
@@ -117,7 +119,7 @@ function createContext(
     },
     createLog: (level, fallback, secrets) => {
       known?.add(secrets);
-      return createLog({ level: level ?? fallback, secrets });
+      return createLog({ level: level ?? fallback, secrets, stream });
     },
   };
 }

@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
+/** For NODE_COMPILE_CACHE: Node finds a source here by its content, which spares half of what a start costs. */
+export const COMPILED = join(ROOT, 'node_modules', '.cache', 'node');
+
 /** What a clone does not have. */
 const MADE = new Set(['node_modules', 'dist', 'coverage', '.git', '.cache']);
 

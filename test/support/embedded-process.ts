@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { type EmbeddedOptions, openEmbedded } from '../../src/embedded/embedded.ts';
+import { COMPILED } from './checkout.ts';
 
 export interface Elsewhere {
   /** Of the process, not of the server. */
@@ -33,7 +34,12 @@ export interface ElsewhereOptions {
 export async function openElsewhere(options: ElsewhereOptions = {}): Promise<Elsewhere> {
   const { embedded = {}, environment = {}, user } = options;
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
-    env: { ...process.env, ...environment, EMBEDDED_PROCESS: JSON.stringify({ embedded, user }) },
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: COMPILED,
+      ...environment,
+      EMBEDDED_PROCESS: JSON.stringify({ embedded, user }),
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let complaints = '';

@@ -2,8 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseKey, parseValue, setField } from '../../src/commands/api.ts';
-import { inProcess } from './in-process.ts';
-import { runMusterd } from './run-musterd.ts';
+import { runMusterd, spawnMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 describe('musterd api', () => {
@@ -13,7 +12,7 @@ describe('musterd api', () => {
   });
   afterAll(() => stage.close());
   const api = async (args: readonly string[], input?: string) =>
-    runMusterd(
+    (input === undefined ? runMusterd : spawnMusterd)(
       ['api', ...args],
       { ...stage.emulator.environment, DATABASE_URL: stage.url, MUSTERD__rate__perMinute: '100000' },
       input,
@@ -74,10 +73,14 @@ describe('musterd api', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     try {
-      const env = { MUSTERD_BASE_URL: `http://127.0.0.1:${port}`, MUSTERD_API_KEY: 'any' };
+      const env = {
+        MUSTERD_BASE_URL: `http://127.0.0.1:${port}`,
+        MUSTERD_API_KEY: 'any',
+        MUSTERD__log__level: 'silent',
+      };
       const answers = await Promise.all(
         Object.keys(bodies).map((path) =>
-          inProcess(['api', 'GET', path], { ...env, DATABASE_URL: stage.url }),
+          runMusterd(['api', 'GET', path], { ...env, DATABASE_URL: stage.url }),
         ),
       );
       for (const { code, stdout, stderr } of answers) {

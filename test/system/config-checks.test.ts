@@ -5,7 +5,7 @@ import { loadConfiguration } from '../support/load-config.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { everyCommand, wellUsed } from './every-command.ts';
-import { inProcess } from './in-process.ts';
+import { runMusterd } from './run-musterd.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -39,7 +39,7 @@ describe.each(withSettings)('musterd %s', (name) => {
   ])('refuses %s=%s', async (variable, value, words) => {
     // No data folder can be made below a file: whoever starts a server fails with another code.
     const env = { MUSTERD_DATA_DIR: join(file, 'none'), [variable]: value };
-    const { code, stderr } = await inProcess(wellUsed(name), env);
+    const { code, stderr } = await runMusterd(wellUsed(name), env);
     expect(code).toBe(78);
     expect(stderr).toContain(`${variable}: `);
     expect(stderr).toContain(words);
@@ -225,7 +225,7 @@ describe('a variable of the environment', () => {
 
   it('is refused by every command that has settings', async () => {
     for (const name of withSettings) {
-      const { code, stderr } = await inProcess(wellUsed(name), {
+      const { code, stderr } = await runMusterd(wellUsed(name), {
         MUSTERD_BASEURL: 'https://service.example',
       });
       expect({ name, code }).toEqual({ name, code: 78 });

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ROOT } from '../support/checkout.ts';
-import { runMusterd } from './run-musterd.ts';
+import { spawnMusterd } from './run-musterd.ts';
 
 const readme = join(ROOT, 'README.md');
 const whole = join(ROOT, 'docs', 'demo.txt');
@@ -41,7 +41,7 @@ const settled = (text: string) =>
     .replaceAll(/(?<=^all\t)\d{4}-\d\d-\d\d(?=\t)/gm, '<day>');
 
 it('prints docs/demo.txt, and the README shows its middle (UPDATE_README=1 writes both)', async () => {
-  const { code, stdout } = await runMusterd(['demo']);
+  const { code, stdout } = await spawnMusterd(['demo']);
   expect(code).toBe(0);
   expect(stdout).toContain('  200 of 200 users are equal on both sides.\n');
   const transcript = withoutEmptyEnds(stdout.trim());

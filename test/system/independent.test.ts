@@ -3,7 +3,7 @@ import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { byText } from '../support/by-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createIndependentService, type IndependentService } from './independent-service.ts';
-import { runMusterd } from './run-musterd.ts';
+import { runMusterd, spawnMusterd } from './run-musterd.ts';
 
 /** The program as its user runs it, against a service that nobody here wrote it for. */
 describe('a service with other choices', () => {
@@ -30,7 +30,7 @@ describe('a service with other choices', () => {
 
   it('takes addresses, and mirrors it whole', async () => {
     const addresses = [...service.people.values()].map(({ email, phone }) => email ?? `+${phone}`).join('\n');
-    expect(await runMusterd(['lookups', 'add', '-'], environment(), addresses)).toMatchObject({ code: 0 });
+    expect(await spawnMusterd(['lookups', 'add', '-'], environment(), addresses)).toMatchObject({ code: 0 });
     const { code, stdout } = await musterd('reconcile', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({

@@ -8,8 +8,7 @@ import { takeLease } from '../../src/mirror/lease.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';
 import { everyCommand, wellUsed } from './every-command.ts';
-import { inProcess } from './in-process.ts';
-import { startMusterd } from './run-musterd.ts';
+import { runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const folder = temporaryFolder();
@@ -39,7 +38,7 @@ describe('an error under --json', () => {
   it.each(commands)(
     'is JSON on stdout, and words on stderr, where %s meets a wrong setting',
     async (name) => {
-      const { code, stdout, stderr } = await inProcess(call(name), { MUSTERD__nonsense__a: '1' });
+      const { code, stdout, stderr } = await runMusterd(call(name), { MUSTERD__nonsense__a: '1' });
       expect(code).toBe(78);
       expect(errorIn(stdout)).toMatchObject({
         code: 'configuration',
@@ -55,7 +54,7 @@ describe('an error under --json', () => {
       [...name.split(' '), '--json', ...wellUsed(name).slice(name.split(' ').length), '--nonsense'],
       [...call(name), 'and', 'words', 'too', 'many'],
     ]) {
-      const { code, stdout, stderr } = await inProcess(args);
+      const { code, stdout, stderr } = await runMusterd(args);
       expect(code).toBe(64);
       const { code: word, message } = errorIn(stdout);
       expect(word).toBe('usage');
@@ -65,7 +64,7 @@ describe('an error under --json', () => {
   });
 
   it.each(commands)('is JSON on stdout where %s finds no database', async (name) => {
-    const { code, stdout } = await inProcess(call(name), {
+    const { code, stdout } = await runMusterd(call(name), {
       DATABASE_URL: 'postgres://u:pass-word-canary@127.0.0.1:9/x',
       MUSTERD_BASE_URL: 'http://127.0.0.1:9',
       MUSTERD_SECRET_ID: 'me',
@@ -87,7 +86,7 @@ describe('an error under --json', () => {
     [['reconcile', '--json', '--wait', 'long']],
     [['hold', '1', '--json', '--until', 'never', '--reason', 'why']],
   ])('is JSON on stdout for %j', async (args) => {
-    const { code, stdout } = await inProcess(args);
+    const { code, stdout } = await runMusterd(args);
     expect(code).toBe(64);
     expect(errorIn(stdout).code).toBe('usage');
   });
@@ -95,12 +94,12 @@ describe('an error under --json', () => {
   it.each([[['nonsense']], [['reconcile', '--nonsense']], [['api', 'GET', '/v1/team', '--nonsense']], [[]]])(
     'is only on stderr for %j, which asks for none',
     async (args) => {
-      expect(await inProcess(args)).toMatchObject({ code: 64, stdout: '' });
+      expect(await runMusterd(args)).toMatchObject({ code: 64, stdout: '' });
     },
   );
 
   it('is no error where somebody asks for help', async () => {
-    const { code, stdout } = await inProcess(['reconcile', '--json', '--help']);
+    const { code, stdout } = await runMusterd(['reconcile', '--json', '--help']);
     expect(code).toBe(0);
     expect(stdout).toContain('Usage: musterd reconcile');
   });
@@ -163,7 +162,7 @@ describe('an error under --json, in the middle of something', () => {
     'is one document where the service refuses the credentials of %s',
     async (name) => {
       const env = { ...environment(), MUSTERD_SECRET_KEY: 'another-key-of-nobody' };
-      const { code, stdout } = await inProcess(call(name), env);
+      const { code, stdout } = await runMusterd(call(name), env);
       expect(code).toBe(77);
       const error = name === 'check' ? (JSON.parse(stdout) as { error: object }).error : errorIn(stdout);
       expect(error).toMatchObject({ code: 'credentials' });
@@ -179,7 +178,7 @@ describe('an error under --json, in the middle of something', () => {
         ['hold', String(user?.id), '--json', '--until', '2h', '--reason', 'a visit'],
         ['check', '--json', '--write-probe', String(user?.id)],
       ]) {
-        const { code, stdout } = await inProcess(args, environment());
+        const { code, stdout } = await runMusterd(args, environment());
         expect({ args, code }).toEqual({ args, code: 75 });
         expect(errorIn(stdout).code).toBe('lease-held');
       }
@@ -248,7 +247,7 @@ describe('an error under --json, in the middle of something', () => {
       ).replace('"secretId":"', '"secretId":"s')}}\n`,
     );
     const env = { DATABASE_URL: stage.url, MUSTERD__rate__perMinute: '100000' };
-    const { code, stdout } = await inProcess(['reconcile', '--json', '--config', file], env);
+    const { code, stdout } = await runMusterd(['reconcile', '--json', '--config', file], env);
     expect(code).toBe(77);
     const [north, south] = JSON.parse(stdout) as Readonly<Record<string, unknown>>[];
     expect(north).toMatchObject({ name: 'default', exit_code: 0 });

@@ -3,7 +3,7 @@ import { createDatabase } from '../../src/mirror/database.ts';
 import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { rolesForPeople } from '../../src/mirror/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { inProcess } from './in-process.ts';
+import { runMusterd } from './run-musterd.ts';
 
 /** Of its own: roles are of a server, and those of the tests have them. */
 let server: Embedded;
@@ -33,7 +33,7 @@ async function mirrorOf(role: string, rights = ''): Promise<string> {
 
 const statements = rolesForPeople.map((name) => `create role ${name} nologin;`);
 const check = async (url: string) => {
-  const { stdout } = await inProcess(['check', '--json'], {
+  const { stdout } = await runMusterd(['check', '--json'], {
     DATABASE_URL: url,
     MUSTERD_BASE_URL: 'http://127.0.0.1:9',
     MUSTERD_API_KEY: 'any',
@@ -51,7 +51,7 @@ describe('a role that may not create roles', () => {
     const then = 'Then "musterd migrate" grants them their rights';
     expect(before?.['detail']).toContain(then);
 
-    const { code, stdout, stderr } = await inProcess(['migrate', '--json'], { DATABASE_URL: url });
+    const { code, stdout, stderr } = await runMusterd(['migrate', '--json'], { DATABASE_URL: url });
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ applied: expect.any(Array) as unknown });
     expect(stderr).toContain('plain may not create roles');
@@ -61,7 +61,7 @@ describe('a role that may not create roles', () => {
     expect((await check(url))?.['detail']).toContain(then);
 
     await asAdministrator(...statements);
-    expect((await inProcess(['migrate'], { DATABASE_URL: url })).stderr).toBe('');
+    expect((await runMusterd(['migrate'], { DATABASE_URL: url })).stderr).toBe('');
     expect(await check(url)).toBeUndefined();
     const owner = createDatabase({ url, applicationName: 'test', maxConnections: 1 });
     const granted = await runSqlText(
@@ -79,9 +79,9 @@ describe('a role that may not create roles', () => {
   it('is told of nothing where it may, or where somebody made them before', async () => {
     const url = await mirrorOf('grown', 'createrole');
     expect(await check(url)).toBeUndefined();
-    expect((await inProcess(['migrate'], { DATABASE_URL: url })).stderr).toBe('');
+    expect((await runMusterd(['migrate'], { DATABASE_URL: url })).stderr).toBe('');
     expect(await check(url)).toBeUndefined();
     const later = await mirrorOf('later');
-    expect((await inProcess(['migrate'], { DATABASE_URL: later })).stderr).toBe('');
+    expect((await runMusterd(['migrate'], { DATABASE_URL: later })).stderr).toBe('');
   });
 });

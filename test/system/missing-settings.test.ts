@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeLease } from '../../src/mirror/lease.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { wellUsed } from './every-command.ts';
-import { inProcess } from './in-process.ts';
+import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const folder = temporaryFolder();
@@ -27,7 +27,7 @@ describe.each(asking)('musterd %s', (name) => {
     'with no more than %j says what is missing before it makes a server',
     async (env, words) => {
       const data = join(folder.path, 'data');
-      const { code, stdout, stderr } = await inProcess(wellUsed(name), { ...env, MUSTERD_DATA_DIR: data });
+      const { code, stdout, stderr } = await runMusterd(wellUsed(name), { ...env, MUSTERD_DATA_DIR: data });
       expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
       expect(stderr).toContain(words);
       expect(existsSync(data)).toBe(false);
@@ -35,7 +35,7 @@ describe.each(asking)('musterd %s', (name) => {
   );
 
   it('says so before it connects to a database', async () => {
-    const { code } = await inProcess(wellUsed(name), { DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x' });
+    const { code } = await runMusterd(wellUsed(name), { DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x' });
     expect(code).toBe(78);
   });
 });
@@ -58,7 +58,7 @@ describe('a missing key', () => {
     const south = `south: {service: {baseUrl: "${url}", secretId: "${id}", secretKey: "${key}"}}`;
     const reconcile = (yaml: string, ...args: readonly string[]) => {
       writeFileSync(file, yaml);
-      return inProcess(['reconcile', '--config', file, ...args], {
+      return runMusterd(['reconcile', '--config', file, ...args], {
         DATABASE_URL: stage.url,
         MUSTERD__rate__perMinute: '100000',
       });

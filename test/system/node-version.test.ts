@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nodeRefusal } from '../../src/commands/node-version.ts';
-import { runMusterd } from './run-musterd.ts';
+import { spawnMusterd } from './run-musterd.ts';
 
 describe('the version of Node', () => {
   it.each([
@@ -21,12 +21,12 @@ describe('the version of Node', () => {
     const old = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.20.2'}})";
     const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}` };
     const words = 'Node 24 or newer is needed, and this is Node 20.20.2';
-    expect(await runMusterd(['status'], env)).toMatchObject({
+    expect(await spawnMusterd(['status'], env)).toMatchObject({
       code: 78,
       stdout: '',
       stderr: `musterd: ${words}\n`,
     });
-    const { code, stdout } = await runMusterd(['status', '--json'], env);
+    const { code, stdout } = await spawnMusterd(['status', '--json'], env);
     expect(code).toBe(78);
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'configuration', message: words, hint: null } });
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runMusterd } from './run-musterd.ts';
+import { spawnMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** O10: the machine of the program and the session of the database, each with a zone and a locale of its own. */
@@ -32,7 +32,7 @@ describe('a mirror whose runs move to another host', () => {
         execute format('alter role current_user in database %I set ${name} = %L', current_database(), '${value}');
       end $$`);
     }
-    const { code, stdout } = await runMusterd(['reconcile', '--json'], {
+    const { code, stdout } = await spawnMusterd(['reconcile', '--json'], {
       ...stage.emulator.environment,
       ...environment,
       DATABASE_URL: stage.url,

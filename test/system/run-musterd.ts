@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { runCommandLine } from '../../src/commands/command-line.ts';
+import { COMPILED } from '../support/checkout.ts';
 
 export interface Ended {
   /** `null`: a signal ended it. */
@@ -23,7 +25,13 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** The command line as a process of its own, with this environment and nothing else of ours. */
 export function startMusterd(args: readonly string[], env: Environment = {}, input = ''): Running {
   const child = spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', NO_COLOR: '1', ...env },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: process.env['HOME'] ?? '',
+      NO_COLOR: '1',
+      NODE_COMPILE_CACHE: COMPILED,
+      ...env,
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let stdout = '';
@@ -43,7 +51,28 @@ export function startMusterd(args: readonly string[], env: Environment = {}, inp
   return { process: child, output: () => ({ stdout, stderr }), ended };
 }
 
-/** Starts it and waits for its end. */
-export function runMusterd(args: readonly string[], env: Environment = {}, input = ''): Promise<Ended> {
+/** Starts it and waits for its end: for what only a process shows, such as its log or that it ends. */
+export function spawnMusterd(args: readonly string[], env: Environment = {}, input = ''): Promise<Ended> {
   return startMusterd(args, env, input).ended;
+}
+
+/** The same within this process, which spares a second; stdin is not its own. */
+export async function runMusterd(
+  args: readonly string[],
+  env: Environment = {},
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+  const stdout: string[] = [];
+  const stderr: string[] = [];
+  const err = { write: (text: string) => void stderr.push(text) };
+  const code = await runCommandLine({
+    args,
+    env,
+    out: { write: (text) => stdout.push(text) },
+    err,
+    log: err,
+    leave: (given) => {
+      throw new Error(`left with ${given}`);
+    },
+  });
+  return { code, stdout: stdout.join(''), stderr: stderr.join('') };
 }

@@ -8,7 +8,7 @@ import { createKnownSecrets } from '../../src/config/known-secrets.ts';
 import { blotOut } from '../../src/secret.ts';
 import { readAnswer } from '../../src/service/answer.ts';
 import { temporaryFolder } from '../support/checkout.ts';
-import { inProcess } from './in-process.ts';
+import { runMusterd } from './run-musterd.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -74,7 +74,7 @@ describe('what is blotted out', () => {
 async function saidOf(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
   const said = [];
   for (const form of [[], ['--json']]) {
-    const { code, stdout, stderr } = await inProcess([...args, ...form], env);
+    const { code, stdout, stderr } = await runMusterd([...args, ...form], env);
     expect(code).not.toBe(0);
     expect(stderr).not.toBe('');
     if (form.length > 0) expect(JSON.parse(stdout)).toHaveProperty('error.message');
@@ -145,7 +145,7 @@ describe('no error repeats', () => {
     );
     const said = [];
     for (const options of [[], ['--include']]) {
-      const { code, stdout, stderr } = await inProcess([
+      const { code, stdout, stderr } = await runMusterd([
         'api',
         'GET',
         '/v1/team',

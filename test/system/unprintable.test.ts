@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { carryOut } from '../../src/commands/command-line.ts';
 import { inMarkdown, printJson } from '../../src/commands/output.ts';
 import { fromJson } from '../../src/model/json.ts';
-import { inProcess } from './in-process.ts';
+import { runMusterd } from './run-musterd.ts';
 
 /** What moves, hides or reorders text on a terminal. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -72,7 +72,7 @@ it('an answer that is shown with its headers has none', async () => {
     MUSTERD_SECRET_ID: 'x',
     MUSTERD_SECRET_KEY: 'a-key-of-somebody',
   };
-  const { code, stdout } = await inProcess(['api', 'GET', '/v1/team', '--include'], environment);
+  const { code, stdout } = await runMusterd(['api', 'GET', '/v1/team', '--include'], environment);
   expect(code).toBe(0);
   expect(stdout).toContain('x-odd: a 2Jb');
   expect(stdout).toContain('"a\\u009b2J\\u202eb"');
