@@ -2,10 +2,10 @@
  * How long an edit takes from the end of its statement to the service: `node bench/edits.ts [edits] [users]`.
  * What it prints stands in docs/operations.md.
  */
-import { createEmulator } from '../src/emulator/emulator.ts';
+import { createEmulator } from '../src/emulator/create-emulator.ts';
 import { createDatabase } from '../src/mirror/database.ts';
 import { openEmbedded } from '../src/embedded/embedded.ts';
-import { migrate } from '../src/mirror/migrate.ts';
+import { migrate } from '../src/mirror/migrations.ts';
 import { runSqlText } from '../src/mirror/sql-text.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { startMusterd } from '../test/system/run-musterd.ts';

@@ -4,7 +4,7 @@
  */
 import { createDatabase } from '../src/mirror/database.ts';
 import { openEmbedded } from '../src/embedded/embedded.ts';
-import { migrate } from '../src/mirror/migrate.ts';
+import { migrate } from '../src/mirror/migrations.ts';
 import { playScaleOut } from '../test/support/scale-out.ts';
 
 const [teams = 200, users = 500, replicas = 3, intervalS = 60] = process.argv.slice(2).map(Number);

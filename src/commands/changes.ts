@@ -7,7 +7,7 @@ import {
   type LedgerRow,
   readLedger,
 } from '../mirror/ledger.ts';
-import { readTeamId } from '../mirror/teams.ts';
+import { readTeamId } from '../mirror/pinned-teams.ts';
 import type { PushOutcome } from '../model/change.ts';
 import { readUserQuery } from '../model/user-query.ts';
 import { type Id, maxId } from '../model/id.ts';

@@ -1,4 +1,4 @@
-import { compareConfigurations } from '../config/compare.ts';
+import { compareConfigurations } from '../config/compare-configurations.ts';
 import type { Configuration } from '../config/load.ts';
 import { createMonitoring, type Monitoring } from '../daemon/monitoring.ts';
 import { prepareSchema } from '../runs/open.ts';

@@ -1,12 +1,12 @@
 /** `musterd demo`: the whole story, on a service and a mirror that exist for as long as it runs. */
 import { type PlanReport, type RunReport, runPlan, runReconcile } from '../runs/reconcile-team.ts';
 import { type Config, configSchema } from '../config/config.ts';
-import { createEmulator, type Emulator } from '../emulator/emulator.ts';
+import { createEmulator, type Emulator } from '../emulator/create-emulator.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { createDatabase, type Database } from '../mirror/database.ts';
 import { type Embedded, openEmbedded } from '../embedded/embedded.ts';
-import { migrate } from '../mirror/migrate.ts';
+import { migrate } from '../mirror/migrations.ts';
 import { serve } from '../daemon/serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { differencesOf, editsOf, readRows, type SqlEdit } from './demo-data.ts';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { createEmulator } from '../emulator/emulator.ts';
+import { createEmulator } from '../emulator/create-emulator.ts';
 import { describeMatches, faultKinds, faultSettings, faultTable, parseFaults } from '../emulator/faults.ts';
 import type { TeamSecret, EmulatorOptions } from '../emulator/options.ts';
 import { parseVariants, variantNames, variantTable, variantValues } from '../emulator/variants.ts';

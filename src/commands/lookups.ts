@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { MusterdError } from '../errors.ts';
 import { addLookups } from '../mirror/addresses.ts';
-import { readTeamId } from '../mirror/teams.ts';
+import { readTeamId } from '../mirror/pinned-teams.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import { createService, prepareSchema, sharePace } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';

@@ -1,4 +1,4 @@
-import { migrate } from '../mirror/migrate.ts';
+import { migrate } from '../mirror/migrations.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { missingRoles } from '../mirror/missing-roles.ts';
 import { printJson, printLine } from './output.ts';

@@ -1,4 +1,4 @@
-import { readStatus, type TeamStatus } from '../mirror/status.ts';
+import { readStatus, type TeamStatus } from '../mirror/read-status.ts';
 import { requireSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';

@@ -1,6 +1,6 @@
 import { reconcileSettings } from '../runs/reconcile-team.ts';
 import { createMirrorReader } from '../mirror/mirror.ts';
-import { checkTeam } from '../mirror/teams.ts';
+import { checkTeam } from '../mirror/pinned-teams.ts';
 import { readKnownAddresses, readSnapshot } from '../mirror/verify-read.ts';
 import { createService, requireSchema, sharePace } from '../runs/open.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';

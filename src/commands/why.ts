@@ -1,7 +1,7 @@
 import { systemClock } from '../clock.ts';
 import { findUsers } from '../mirror/find-user.ts';
 import { readLedger } from '../mirror/ledger.ts';
-import { readTeamId } from '../mirror/teams.ts';
+import { readTeamId } from '../mirror/pinned-teams.ts';
 import { readDifferingUsers, readUserState } from '../mirror/users-read.ts';
 import { readHeldSince, readLastEdit, readOpenPush, readWaitingPlan } from '../mirror/explain-read.ts';
 import type { FieldOutcomes, Intent, UserPlan, UserState } from '../model/change.ts';

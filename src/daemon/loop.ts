@@ -73,7 +73,7 @@ async function createTimetableKnown(
   const timetable = await createTimetable(teams, onTick);
   const names = teams.map(({ name }) => name);
   try {
-    await store.makeKnown(plannedOf(names, timetable), now);
+    await store.registerGroups(plannedOf(names, timetable), now);
   } catch (error) {
     await timetable.close();
     throw error;
@@ -156,7 +156,7 @@ export async function createLoop(options: LoopOptions): Promise<Loop> {
       bell.ring();
     },
     hint: async (name) => {
-      await store.hasten(name);
+      await store.runSooner(name);
       bell.ring();
     },
     prepare: async (next) => {

@@ -10,7 +10,7 @@ import { createStandings } from './group-status.ts';
 import type { Log } from '../log.ts';
 import { ping } from '../mirror/database.ts';
 import { readStandings } from '../mirror/due.ts';
-import { pendingMigrations } from '../mirror/migrate.ts';
+import { pendingMigrations } from '../mirror/migrations.ts';
 import { readHeldByReason, readRefusedPlanSizes, readTokensLeft } from '../mirror/metrics-read.ts';
 import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts';
 import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';

@@ -1,5 +1,5 @@
 /** Whether the daemon has what it needs: the database and its schema as of now, the credentials as of last. */
-import type { CheckState, ReadyChecks } from '../model/readiness.ts';
+import type { CheckState, ReadyChecks } from '../model/readiness-report.ts';
 import type { MeteredServiceEvent } from './metrics.ts';
 import { withTimeout } from './with-timeout.ts';
 

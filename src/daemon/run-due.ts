@@ -1,4 +1,5 @@
 /** What is done for one team when its turn has come: whatever of it is due, in one run. */
+import type { DueGroup, FreshEdits, NextTime, ScheduledRun } from '../model/due-groups.ts';
 import { type RunGroup, type RunOutcome, type ScheduledGroup, scheduledGroups } from '../model/run-group.ts';
 import type { ScheduledTeam, Timetable } from './timetable.ts';
 
@@ -12,45 +13,14 @@ export interface LoopTeam extends ScheduledTeam {
   };
 }
 
-/** A group of a team with its schedule, as the store keeps it. */
-export interface Planned {
-  readonly team: string;
-  readonly group: RunGroup;
-  readonly schedule: string;
-  readonly delayMs: number;
-}
-
-/** A team's edits that no run has set out with yet. */
-export interface FreshEdits {
-  readonly team: string;
-  /** Stands for all that waits to be sent. */
-  readonly mark: string;
-  /** Ms since a run last set out with edits of the team; `null`: none has. */
-  readonly triedForMs: number | null;
-  /** Such runs in a row that failed. */
-  readonly failures: number;
-}
-
-/** A group that is due, and the due time that says so. */
-export interface DueGroup {
-  readonly group: RunGroup;
-  readonly dueAt: string;
-}
-
-/** The next time of a group: set only if nobody has set another one meanwhile. */
-export interface NextTime extends DueGroup {
-  /** Ms from now. */
-  readonly delayMs: number;
-}
-
 /** What the loop keeps in the database, by the database's clock (`mirror/due.ts`). */
 export interface LoopStore {
-  makeKnown(all: readonly Planned[], now: boolean): Promise<void>;
+  registerGroups(all: readonly ScheduledRun[], now: boolean): Promise<void>;
   readDue(teams: readonly string[]): Promise<ReadonlyMap<string, readonly DueGroup[]>>;
   readNextDueMs(teams: readonly string[]): Promise<number | null>;
   readFailures(team: string): Promise<ReadonlyMap<RunGroup, number>>;
-  postpone(team: string, next: readonly NextTime[]): Promise<void>;
-  hasten(team: string): Promise<void>;
+  setNextTime(team: string, next: readonly NextTime[]): Promise<void>;
+  runSooner(team: string): Promise<void>;
   readFreshEdits(teams: readonly string[]): Promise<readonly FreshEdits[]>;
   noteEdits(team: string, mark: string): Promise<void>;
 }
@@ -119,12 +89,12 @@ export async function workOn(
     const delayMs = Math.max(delays.get(group) ?? longestBackOffMs, backOff) - tookMs;
     return { group, dueAt, delayMs: Math.max(0, delayMs) };
   });
-  await store.postpone(name, next);
+  await store.setNextTime(name, next);
   return end;
 }
 
 /** All groups of these teams, with their next times. */
-export function plannedOf(teams: readonly string[], timetable: Timetable): readonly Planned[] {
+export function plannedOf(teams: readonly string[], timetable: Timetable): readonly ScheduledRun[] {
   return teams.flatMap((team) =>
     scheduledGroups.map((group) => ({
       team,

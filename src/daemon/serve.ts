@@ -76,13 +76,13 @@ const loopTeamOf = ({ team, schedule, edits }: Config): LoopTeam => ({ name: tea
 
 function createStore(db: Database): LoopStore {
   return {
-    makeKnown: (all, now) => registerGroups(db, all, now),
+    registerGroups: (all, now) => registerGroups(db, all, now),
     readDue: (teams) => readDue(db.kysely, teams),
     readNextDueMs: (teams) => readNextDueMs(db.kysely, teams),
     readFailures: async (team) =>
       new Map((await readStandings(db.kysely, [team])).map(({ group, failures }) => [group, failures])),
-    postpone: (team, next) => setNextTime(db, team, next),
-    hasten: (team) => runSooner(db, team, hintPace),
+    setNextTime: (team, next) => setNextTime(db, team, next),
+    runSooner: (team) => runSooner(db, team, hintPace),
     readFreshEdits: (teams) => readFreshEdits(db.kysely, teams),
     noteEdits: (team, mark) => noteEdits(db, team, mark),
   };

@@ -4,7 +4,7 @@ import { faultOf } from './fault-box.ts';
 import { type Fault, parameter } from './faults.ts';
 import { seedOf } from './random.ts';
 import type { UserUpdate } from './request-schemas.ts';
-import type { PlayedTeam } from './team.ts';
+import type { PlayedTeam } from './played-team.ts';
 
 /** The call as the faults let the endpoint see it; `stranger` is another team. */
 export function alterCall(

@@ -8,9 +8,9 @@ import { rehearse } from './late-writes.ts';
 import { playAfter, playBefore } from './play-edits.ts';
 import { preventsEffect, replaceAnswer } from './replace-answer.ts';
 import type { LoggedRequest } from './request-log.ts';
-import type { PlayedTeam } from './team.ts';
+import type { PlayedTeam } from './played-team.ts';
 import type { Variants } from './variants.ts';
-import { type Outgoing, type Wire, wireOf } from './wire.ts';
+import { type Outgoing, type Wire, wireOf } from './write-answer.ts';
 import type { EmulatorWorld } from './world.ts';
 
 /** A request as it came over the wire, and the entry of the log that it has already. */

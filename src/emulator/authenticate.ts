@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { TeamSecret } from './options.ts';
-import type { PlayedTeam } from './team.ts';
+import type { PlayedTeam } from './played-team.ts';
 import type { Variants } from './variants.ts';
 
 /** Either the team that the credentials belong to, or the reason for a 401, in words without a secret. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { generateTeam } from './generate-team.ts';
 import type { TeamSecret, EmulatorOptions, TeamOptions } from './options.ts';
-import type { PlayedTeam } from './team.ts';
+import type { PlayedTeam } from './played-team.ts';
 
 const standard = {
   name: 'Harbour Street Clinic',

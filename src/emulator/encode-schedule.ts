@@ -1,6 +1,6 @@
 import type { Row } from './encode.ts';
-import type { ScheduleRecord } from './team.ts';
-import { formatMoment, parseMoment } from './timestamp.ts';
+import type { ScheduleRecord } from './played-team.ts';
+import { formatMoment, parseMoment } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
 
 const metaKeys = ['content', 'conversation_id', 'list_id'] as const;

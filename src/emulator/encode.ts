@@ -1,6 +1,13 @@
 import { seedOf } from './random.ts';
-import type { FieldRecord, InboxRecord, SurveyRecord, TagRecord, PlayedTeam, UserRecord } from './team.ts';
-import { formatMoment } from './timestamp.ts';
+import type {
+  FieldRecord,
+  InboxRecord,
+  SurveyRecord,
+  TagRecord,
+  PlayedTeam,
+  UserRecord,
+} from './played-team.ts';
+import { formatMoment } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
 
 /** A row as it goes out in JSON. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { EmulatorClock } from './emulator-clock.ts';
-import type { PlayedTeam } from './team.ts';
+import type { PlayedTeam } from './played-team.ts';
 import type { Variants } from './variants.ts';
 
 export type EndpointMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';

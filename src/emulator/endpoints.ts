@@ -1,6 +1,6 @@
 import { conversationEndpoints } from './conversation-endpoints.ts';
 import type { Endpoint } from './endpoint.ts';
-import { listingEndpoints } from './listing-endpoints.ts';
+import { listingEndpoints } from './paged-endpoints.ts';
 import { scheduleEndpoints } from './schedule-endpoints.ts';
 import { tagEndpoints } from './tag-endpoints.ts';
 import { teamEndpoints } from './team-endpoints.ts';

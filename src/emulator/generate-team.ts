@@ -1,8 +1,8 @@
 import { generateUsers } from './generate-users.ts';
 import type { TeamOptions } from './options.ts';
 import { createRandom, type Random } from './random.ts';
-import { createTeam, type PlayedTeam, nextId } from './team.ts';
-import { type Moment, momentOf } from './timestamp.ts';
+import { createTeam, type PlayedTeam, nextId } from './played-team.ts';
+import { type Moment, momentOf } from './show-timestamp.ts';
 
 const firstDayMs = Date.UTC(2020, 0, 6);
 const lastDayMs = Date.UTC(2026, 4, 31);

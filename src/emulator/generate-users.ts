@@ -1,7 +1,7 @@
 import { nameOf } from './person-names.ts';
 import type { Random } from './random.ts';
-import { putUser, type PlayedTeam, nextId } from './team.ts';
-import { momentOf } from './timestamp.ts';
+import { putUser, type PlayedTeam, nextId } from './played-team.ts';
+import { momentOf } from './show-timestamp.ts';
 
 const firstDayMs = Date.UTC(2019, 2, 1);
 const lastDayMs = Date.UTC(2026, 4, 31);

@@ -1,5 +1,5 @@
 import type { EndpointAnswer } from './endpoint.ts';
-import { putUser, type PlayedTeam } from './team.ts';
+import { putUser, type PlayedTeam } from './played-team.ts';
 
 /** Writes that were taken in, and have their effect later. */
 export interface LateWrites {

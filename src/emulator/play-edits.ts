@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EmulatorClock } from './emulator-clock.ts';
 import { type Fault, type FaultOf, parameter } from './faults.ts';
-import type { PlayedTeam } from './team.ts';
+import type { PlayedTeam } from './played-team.ts';
 import { createTeamControl, type TeamControl } from './team-control.ts';
 import type { UserChange } from './update-user.ts';
 

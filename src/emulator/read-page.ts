@@ -1,5 +1,5 @@
 import type { PageRequest } from './request-schemas.ts';
-import { compareMoments, type Moment, parseMoment } from './timestamp.ts';
+import { compareMoments, type Moment, parseMoment } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
 
 /** The rows of one kind, as a listing needs them. */

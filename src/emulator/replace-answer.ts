@@ -1,6 +1,6 @@
 import type { EmulatorClock } from './emulator-clock.ts';
 import { type Fault, parameter } from './faults.ts';
-import type { Outgoing } from './wire.ts';
+import type { Outgoing } from './write-answer.ts';
 
 /** Whether a fault keeps the request from having its effect. */
 export function preventsEffect(fault: Fault): boolean {

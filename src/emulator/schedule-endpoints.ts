@@ -13,8 +13,8 @@ import {
 } from './endpoint.ts';
 import { type ScheduleBody, scheduleRequest } from './request-schemas.ts';
 import { scheduleProblem } from './schedule-rules.ts';
-import { type ScheduleRecord, nextId } from './team.ts';
-import { momentOf, parseMoment } from './timestamp.ts';
+import { type ScheduleRecord, nextId } from './played-team.ts';
+import { momentOf, parseMoment } from './show-timestamp.ts';
 import { laterThan } from './update-user.ts';
 
 export const scheduleEndpoints: readonly Endpoint[] = [

@@ -1,6 +1,6 @@
 import type { EndpointCall } from './endpoint.ts';
 import type { ScheduleBody } from './request-schemas.ts';
-import { parseMoment } from './timestamp.ts';
+import { parseMoment } from './show-timestamp.ts';
 
 const quarterHourMs = 15 * 60_000;
 

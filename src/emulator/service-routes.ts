@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints.ts';
 import type { LoggedRequest } from './request-log.ts';
 import { answerRequest } from './answer-request.ts';
-import { send } from './wire.ts';
+import { send } from './write-answer.ts';
 import type { EmulatorWorld } from './world.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { createTeam, putUser, type PlayedTeam, type UserRecord } from './team.ts';
+import { createTeam, putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 
 /** Keeps the teams in a file. */
 export interface StateFile {

@@ -12,8 +12,8 @@ import {
   refused,
 } from './endpoint.ts';
 import { newTag } from './request-schemas.ts';
-import { nextId } from './team.ts';
-import { momentOf } from './timestamp.ts';
+import { nextId } from './played-team.ts';
+import { momentOf } from './show-timestamp.ts';
 
 export const tagEndpoints: readonly Endpoint[] = [
   bodyEndpoint(

@@ -13,8 +13,8 @@ import {
   type PlayedTeam,
   nextId,
   type UserRecord,
-} from './team.ts';
-import { momentOf } from './timestamp.ts';
+} from './played-team.ts';
+import { momentOf } from './show-timestamp.ts';
 import { laterThan, type UserChange, writeUser } from './update-user.ts';
 
 /** A new user; what is left out is empty, and both listings show the user. */

@@ -1,7 +1,7 @@
 import type { EmulatorClock } from './emulator-clock.ts';
 import type { UserUpdate } from './request-schemas.ts';
-import { putUser, type PlayedTeam, type UserRecord } from './team.ts';
-import { type Moment, momentOf } from './timestamp.ts';
+import { putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
+import { type Moment, momentOf } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
 
 /** What an edit sets; the halves of the name are independent here, as they are in the web app. */

@@ -9,7 +9,7 @@ import {
   refused,
 } from './endpoint.ts';
 import { type UserFilterBody, type UserUpdate, userFilter, userUpdates } from './request-schemas.ts';
-import { emailKey, type UserRecord } from './team.ts';
+import { emailKey, type UserRecord } from './played-team.ts';
 import { editOf, writeUser } from './update-user.ts';
 
 export const userEndpoints: readonly Endpoint[] = [

@@ -4,7 +4,7 @@ import type { HookRunner } from './hooks.ts';
 import type { LateWrites } from './late-writes.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { RequestLog } from './request-log.ts';
-import type { PlayedTeam } from './team.ts';
+import type { PlayedTeam } from './played-team.ts';
 import type { Variants } from './variants.ts';
 
 /** Everything that the serving side works on. */

@@ -1,33 +1,22 @@
 /** When each group of each team is to be done, and how it stands: `sync.due`, by the database's clock. */
 import { sql } from 'kysely';
+import type { DueGroup, FreshEdits, NextTime, ScheduledRun } from '../model/due-groups.ts';
 import type { GroupStatus, RunGroup, RunOutcome } from '../model/run-group.ts';
 import type { Database, Queryable } from './database.ts';
-
-/** A group of a team with its schedule. */
-export interface Planned {
-  readonly team: string;
-  readonly group: RunGroup;
-  /** The schedule as text: when it changes, the next time is found again. */
-  readonly schedule: string;
-  /** Ms from now to the next time of the schedule. */
-  readonly delayMs: number;
-}
 
 /** A clock that was set back must not put everything off: nothing has begun in the future. */
 const isDue = sql`(run_group <> 'edits'
   and (due_at <= clock_timestamp() or started_at > clock_timestamp() + interval '1 minute'))`;
 
-/** A group that is due, and the due time that says so, as text: a Date would cut its microseconds. */
-export interface DueGroup {
-  readonly group: RunGroup;
-  readonly dueAt: string;
-}
-
 /**
  * Makes these groups known. One that is new is due at once, and so is every one with `now`; one whose
  * schedule has changed follows the new one.
  */
-export async function registerGroups(db: Database, all: readonly Planned[], now: boolean): Promise<void> {
+export async function registerGroups(
+  db: Database,
+  all: readonly ScheduledRun[],
+  now: boolean,
+): Promise<void> {
   const make = sql`
     insert into sync.due as d (team, run_group, schedule, due_at)
     select p.team, p."group", p.schedule, clock_timestamp()
@@ -61,12 +50,6 @@ export async function readNextDueMs(db: Queryable, teams: readonly string[]): Pr
     db,
   );
   return rows[0]?.ms ?? null;
-}
-
-/** The next time of a group, and the due time that the run took up. */
-export interface NextTime extends DueGroup {
-  /** Ms from now. */
-  readonly delayMs: number;
 }
 
 /** Sets the next times of groups, unless somebody has set another one since the run took them up. */
@@ -147,17 +130,6 @@ export async function noteEnd(
         values (${team}, 'edits', clock_timestamp(), clock_timestamp(), 1)
         on conflict (team, run_group) do update set started_at = excluded.started_at,
           finished_at = excluded.finished_at, failures = d.failures + 1`.execute(db));
-}
-
-/** A team's edits that no run has set out with yet. */
-export interface FreshEdits {
-  readonly team: string;
-  /** A digest of everything that waits to be sent. */
-  readonly mark: string;
-  /** Ms since a run last set out with edits of the team; `null`: none has. */
-  readonly triedForMs: number | null;
-  /** Such runs in a row that failed. */
-  readonly failures: number;
 }
 
 /** Edits of these teams that the last push did not set out with. Reads the mirror alone. */

@@ -29,8 +29,8 @@ import { endAccepted, readGuardHistory, writeKeptRows, writeRefusedPlan } from '
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { noteStale } from './stale.ts';
-import { countHeldFields } from './status.ts';
-import { writeTeam } from './teams.ts';
+import { countHeldFields } from './read-status.ts';
+import { writeTeam } from './pinned-teams.ts';
 import { readDifferingUsers, readEditedUsers, readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';

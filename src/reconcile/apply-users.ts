@@ -1,7 +1,7 @@
 /** Carries out what was planned for the users, but for the pushes. */
 import type { UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
-import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './absence.ts';
+import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './missing-rows.ts';
 import type { Until } from './guard/field-limits.ts';
 import { chunks } from './chunks.ts';
 import type { RunNotes } from './run-notes.ts';

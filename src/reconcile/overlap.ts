@@ -14,7 +14,7 @@
 import { MusterdError } from '../errors.ts';
 import type { WithheldAbsence } from '../model/absence.ts';
 import type { Team } from '../model/team.ts';
-import { absenceHash, type Scope, scopeOf } from './absence.ts';
+import { absenceHash, type Scope, scopeOf } from './missing-rows.ts';
 import type { WritingContext } from './apply-users.ts';
 import type { MirrorPort } from './ports.ts';
 

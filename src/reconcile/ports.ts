@@ -12,40 +12,12 @@ import type { Intent, IntentResult, NameSafety, PushTries, UserPlan, UserState }
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import type { Listing, ListingFilter, ListingMemory, RejectedRow } from '../model/listing.ts';
+import type { Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
 import type { EditedUser, GuardHistory, PlanMemory, PresentUser } from '../model/plan.ts';
+import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
-
-/** Which users to ask for; both lists empty asks for all, which not every deployment answers. */
-export interface UserFilter {
-  readonly emails: readonly string[];
-  /** Digits only. */
-  readonly phones: readonly string[];
-}
-
-export interface UsersAnswer {
-  readonly users: readonly ServiceUser[];
-  readonly rejected: readonly RejectedRow[];
-  readonly requestId: string | null;
-}
-
-export interface SendOptions {
-  /** Awaited right before each time that the request leaves; what it throws is why it does not. */
-  readonly beforeSend: () => Promise<void>;
-  /** Asked when the connection stands as well, right before the first byte; what it throws is why none leaves. */
-  readonly atStart: () => void;
-}
-
-export interface ListingOptions {
-  readonly memory: ListingMemory;
-  /** Rows asked for per page. */
-  readonly size: number;
-  readonly filter: ListingFilter;
-  /** Called after each page with the rows so far. */
-  readonly onPage?: (rows: number) => void;
-}
 
 /** All methods throw `ServiceError`; its `phase` says whether a write can have had an effect. */
 export interface ServicePort {

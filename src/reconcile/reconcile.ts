@@ -15,7 +15,7 @@ import type { WithheldAbsence } from '../model/absence.ts';
 import type { Segment } from '../model/contact-count.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
-import type { AbsenceSettings, Scope } from './absence.ts';
+import type { AbsenceSettings, Scope } from './missing-rows.ts';
 import {
   applyPulls,
   applyUserAbsences,

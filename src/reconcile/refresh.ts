@@ -2,6 +2,7 @@
  * The read-only listings: read page by page, published in one transaction. Rows that a listing shows are
  * taken even if it is incomplete; only a complete one counts against a row that it does not show.
  */
+import type { ListingOptions } from '../model/service-request.ts';
 import { ServiceError } from '../errors.ts';
 import type { AbsenceDecision, ListedResource, RefreshResult } from '../model/absence.ts';
 import type { ContactCount, Segment } from '../model/contact-count.ts';
@@ -9,9 +10,9 @@ import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
-import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './absence.ts';
+import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './missing-rows.ts';
 import type { CountKind, RunNotes } from './run-notes.ts';
-import type { ListingOptions, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
+import type { MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
 /** One listed resource: how it is read, compared and checked row by row. */
 export interface Refreshable<Row> {

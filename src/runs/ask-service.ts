@@ -2,7 +2,7 @@
 import { reconcileSettings } from './reconcile-team.ts';
 import { ServiceError } from '../errors.ts';
 import { createMirrorReader } from '../mirror/mirror.ts';
-import { checkTeam } from '../mirror/teams.ts';
+import { checkTeam } from '../mirror/pinned-teams.ts';
 import type { UserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';

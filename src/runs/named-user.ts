@@ -1,7 +1,7 @@
 /** The user and the field that a command is about. */
 import { MusterdError } from '../errors.ts';
 import { type FoundUser, findUsers } from '../mirror/find-user.ts';
-import { readTeamId } from '../mirror/teams.ts';
+import { readTeamId } from '../mirror/pinned-teams.ts';
 import { readUserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { type Field, fields } from '../model/user.ts';

@@ -8,7 +8,7 @@ import { logServiceEvent } from './log-events.ts';
 import type { CredentialUse } from '../mirror/credentials.ts';
 import { checkServer, createDatabase, type Database, type DatabaseOptions } from '../mirror/database.ts';
 import { openEmbedded } from '../embedded/embedded.ts';
-import { migrate, pendingMigrations } from '../mirror/migrate.ts';
+import { migrate, pendingMigrations } from '../mirror/migrations.ts';
 import { createSharedPace, readLesson, type SharedPaceSettings } from '../mirror/rate-limits.ts';
 import { createSecret, type Secret } from '../secret.ts';
 import { type Client, createClient } from '../service/client.ts';

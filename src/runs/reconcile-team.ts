@@ -10,7 +10,7 @@ import { type Lease, takeLease } from '../mirror/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { bucketOf, writeLesson } from '../mirror/rate-limits.ts';
 import { beginRun, finishRun, noteTeam } from '../mirror/runs.ts';
-import { checkTeam, pinTeam } from '../mirror/teams.ts';
+import { checkTeam, pinTeam } from '../mirror/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { type RunGroup, type RunOutcome, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';

@@ -8,7 +8,7 @@ import type { Database } from '../mirror/database.ts';
 import { type Lease, takeLease } from '../mirror/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { beginRun, finishRun, noteTeam } from '../mirror/runs.ts';
-import { checkTeam, pinTeam } from '../mirror/teams.ts';
+import { checkTeam, pinTeam } from '../mirror/pinned-teams.ts';
 import type { UserPlan } from '../model/change.ts';
 import type { RunOutcome } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';

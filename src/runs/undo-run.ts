@@ -3,7 +3,7 @@ import { MusterdError } from '../errors.ts';
 import type { Database } from '../mirror/database.ts';
 import { editUsers, type UserEdit } from '../mirror/edits.ts';
 import { type LeaseOptions, underLease } from '../mirror/lease.ts';
-import { readTeamId } from '../mirror/teams.ts';
+import { readTeamId } from '../mirror/pinned-teams.ts';
 import { hasRun, type MovedField, readMovedFields } from '../mirror/moved-fields.ts';
 import type { FieldValue } from '../model/change.ts';
 import type { Id } from '../model/id.ts';

@@ -1,8 +1,8 @@
 /** From status, headers and bytes to an outcome. Pure. */
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
-import { isObject, readJson } from './json.ts';
-import type { Answer, Failure, FailureReason, Headers, Refusal } from './outcome.ts';
+import { isObject, readJson } from './parse-json.ts';
+import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { toPrintable } from './printable.ts';
 
 export interface Head {

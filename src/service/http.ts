@@ -6,7 +6,7 @@ import { failAfterHead, type Head, judgeHead, lengthOf, readAnswer } from './ans
 import type { BaseUrl } from './base-url.ts';
 import { type Body, createBody } from './body.ts';
 import { nameOperation, type Operation } from './operation.ts';
-import type { Failure, FailureReason, Headers, Outcome } from './outcome.ts';
+import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts';
 
 export interface HttpSettings {
   readonly connectTimeoutMs: number;

@@ -3,11 +3,11 @@
  * values, not by the number of bytes: 16 million "[" are half a gigabyte.
  */
 
-/** Deeper than any row is taken (see `wire.ts`), and shallow enough for every parser. */
+/** Deeper than any row is taken (see `write-answer.ts`), and shallow enough for every parser. */
 const maxDepth = 512;
 /** "All IDs are integers" (interface.md, Resources): one of 64 bits has 19 digits and a sign. */
 const maxNumberBytes = 64;
-/** No text of the interface is as long; a row with a longer one than `wire.ts` takes is rejected by itself. */
+/** No text of the interface is as long; a row with a longer one than `write-answer.ts` takes is rejected by itself. */
 const maxStringBytes = 2_097_152;
 /** A user of the service has some 11 fields in some 250 bytes. */
 const bytesPerValue = 24;

@@ -1,8 +1,9 @@
 /** The endpoints that list things page by page, and their single rows: tags, contact fields, surveys, counts. */
+import type { ListingOptions } from '../model/service-request.ts';
 import type { PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import type { Listing, ListingFilter, ListingMemory } from '../model/listing.ts';
+import type { Listing } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import { type MakeCall, nullIfMissing } from './call.ts';
 import { type Operation, operations } from './operation.ts';
@@ -16,16 +17,6 @@ import {
   decodeTag,
 } from './wire-lists.ts';
 import { decodeSurvey, type Survey } from './messages/wire-survey.ts';
-
-export interface ListingOptions {
-  readonly memory: ListingMemory;
-  /** Rows asked for per page. */
-  readonly size: number;
-  /** Sent with each page; everything when left out. */
-  readonly filter?: ListingFilter | undefined;
-  /** Called after each page with the rows so far. */
-  readonly onPage?: ((rows: number) => void) | undefined;
-}
 
 /** The listings take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
 export interface ListingEndpoints {

@@ -5,7 +5,7 @@
  * long, and what the write says grows old meanwhile: whoever made it decides again.
  */
 import type { Effect } from './operation.ts';
-import type { Failure, Outcome, Refusal } from './outcome.ts';
+import type { Failure, Outcome, Refusal } from './call-outcome.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface RetrySettings {

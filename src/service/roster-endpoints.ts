@@ -1,31 +1,16 @@
 /** The endpoints about people and where they work: team, users, inboxes. */
+import type { SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import type { Team } from '../model/team.ts';
-import type { ServiceUser, UserPatch } from '../model/user.ts';
-import type { Call, MakeCall } from './call.ts';
+import type { UserPatch } from '../model/user.ts';
+import type { MakeCall } from './call.ts';
 import { operations } from './operation.ts';
 import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';
 import { decodePage } from './wire-lists.ts';
 import { decodeTeam } from './wire-team.ts';
 import { decodeMemberships, encodeUserFilter, encodeUserPatch } from './wire-user.ts';
-
-/** Which users to ask for; both lists empty asks for all, which not every deployment answers. */
-export interface UserFilter {
-  readonly emails: readonly string[];
-  /** Digits only. */
-  readonly phones: readonly string[];
-}
-
-export interface UsersAnswer {
-  readonly users: readonly ServiceUser[];
-  /** Entries of the answer that could not be taken. */
-  readonly rejected: readonly RejectedRow[];
-  readonly requestId: string | null;
-}
-
-export type SendOptions = Pick<Call, 'beforeSend' | 'atStart'>;
 
 export interface InboxesAnswer {
   readonly inboxes: readonly Inbox[];

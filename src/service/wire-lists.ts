@@ -3,7 +3,7 @@ import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Reply } from './call.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject } from './parse-json.ts';
 import type { Page } from './page.ts';
 import {
   decodeRows,

@@ -1,7 +1,7 @@
 import type { RejectedRow } from '../model/listing.ts';
 import type { Team, TeamMember } from '../model/team.ts';
 import type { Reply } from './call.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject } from './parse-json.ts';
 import {
   decodeRows,
   findFlaw,

@@ -3,7 +3,7 @@ import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import { type Field, fields, type ServiceUser, type Unreadable, type UserPatch } from '../model/user.ts';
 import type { Reply } from './call.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject } from './parse-json.ts';
 import {
   decodeRows,
   excerpt,

@@ -9,7 +9,7 @@ import { toJson } from '../model/json.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import { isTooLong, longestText } from '../model/longest-text.ts';
 import type { Reply } from './call.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject } from './parse-json.ts';
 import type { Page } from './page.ts';
 import { escapeUnprintable } from './printable.ts';
 

@@ -6,7 +6,7 @@
 import { isIP, type Socket } from 'node:net';
 import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import type { TeamFreshness } from '../model/freshness.ts';
-import { isReady, type ReadyChecks } from '../model/readiness.ts';
+import { isReady, type ReadyChecks } from '../model/readiness-report.ts';
 import { createAttemptLimit } from './attempt-limit.ts';
 import { keepRoom } from './connection-room.ts';
 

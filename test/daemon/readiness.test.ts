@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { MeteredServiceEvent } from '../../src/daemon/metrics.ts';
 import { createReadiness } from '../../src/daemon/readiness.ts';
-import { isReady } from '../../src/model/readiness.ts';
+import { isReady } from '../../src/model/readiness-report.ts';
 
 const answered = (status: number | null): MeteredServiceEvent => ({
   kind: 'request',

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'undici';
-import type { Emulator } from '../../src/emulator/emulator.ts';
+import type { Emulator } from '../../src/emulator/create-emulator.ts';
 
 /** An answer as a plain client sees it. */
 export interface Called {

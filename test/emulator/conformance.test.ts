@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';
 import { secretOf } from './call.ts';
 import { checks } from './conformance.ts';

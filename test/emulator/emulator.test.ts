@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createEmulator } from '../../src/emulator/emulator.ts';
+import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { call, secretOf, token } from './call.ts';
 import { createPlainClient } from './plain-client.ts';
 import { withEmulator } from './with-emulator.ts';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { Emulator } from '../../src/emulator/emulator.ts';
+import type { Emulator } from '../../src/emulator/create-emulator.ts';
 import { faultKinds, faultSettings, faultTable, parseFaults } from '../../src/emulator/faults.ts';
 import { type Called, call, secretOf, token } from './call.ts';
 import { withEmulator } from './with-emulator.ts';

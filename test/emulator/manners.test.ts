@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as answers from '../../src/emulator/answer-schemas.ts';
-import type { Emulator } from '../../src/emulator/emulator.ts';
+import type { Emulator } from '../../src/emulator/create-emulator.ts';
 import { endpoints } from '../../src/emulator/endpoints.ts';
 import {
   type Calling,

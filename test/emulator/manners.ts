@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
-import type { Emulator } from '../../src/emulator/emulator.ts';
+import type { Emulator } from '../../src/emulator/create-emulator.ts';
 import { secretOf, token } from './call.ts';
 
 /** One call of an endpoint; the body is JSON text. */

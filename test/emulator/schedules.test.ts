@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scheduledMessage } from '../../src/emulator/answer-schemas.ts';
-import type { Emulator } from '../../src/emulator/emulator.ts';
+import type { Emulator } from '../../src/emulator/create-emulator.ts';
 import { type Called, call } from './call.ts';
 import { withEmulator } from './with-emulator.ts';
 

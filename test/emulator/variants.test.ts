@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Emulator } from '../../src/emulator/emulator.ts';
+import type { Emulator } from '../../src/emulator/create-emulator.ts';
 import {
   defaultVariants,
   parseVariants,

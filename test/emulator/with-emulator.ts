@@ -1,4 +1,4 @@
-import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';
 
 /** Runs `use` against an emulator of its own over plain HTTP, and closes it. */

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readCredentials, writeCredentials } from '../../src/mirror/credentials.ts';
 import { readLearned, writeLearned } from '../../src/mirror/learned.ts';
 import { readListingMemory, writeListingMemory } from '../../src/mirror/listings.ts';
-import { migrate } from '../../src/mirror/migrate.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
 import { writeProbes } from '../../src/mirror/probes.ts';
 import { readLesson, writeLesson } from '../../src/mirror/rate-limits.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { migrate, pendingMigrations } from '../../src/mirror/migrate.ts';
+import { migrate, pendingMigrations } from '../../src/mirror/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { servers } from '../support/servers.ts';

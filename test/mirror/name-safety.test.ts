@@ -4,7 +4,7 @@ import { createMirror } from '../../src/mirror/mirror.ts';
 import { endSuspicion } from '../../src/mirror/name-safety.ts';
 import { beginRun } from '../../src/mirror/runs.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { pinTeam } from '../../src/mirror/teams.ts';
+import { pinTeam } from '../../src/mirror/pinned-teams.ts';
 import type { Intent, UserPlan } from '../../src/model/change.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { migrate } from '../../src/mirror/migrate.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';

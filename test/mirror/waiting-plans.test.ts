@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { migrate } from '../../src/mirror/migrate.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

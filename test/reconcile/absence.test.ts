@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { AbsenceVerdict, AbsentRow, DecidedAbsence } from '../../src/model/absence.ts';
-import { absenceHash, judgeAbsences as judge, scopeOf, withholdLeft } from '../../src/reconcile/absence.ts';
+import {
+  absenceHash,
+  judgeAbsences as judge,
+  scopeOf,
+  withholdLeft,
+} from '../../src/reconcile/missing-rows.ts';
 
 const settings = { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 };
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalPhone } from '../../src/model/canonical.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
-import { judgeAbsences } from '../../src/reconcile/absence.ts';
+import { judgeAbsences } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { planEdited } from '../../src/reconcile/plan-edited.ts';

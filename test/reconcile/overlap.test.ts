@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Overlap } from '../../src/model/absence.ts';
 import type { Team } from '../../src/model/team.ts';
-import { absenceHash } from '../../src/reconcile/absence.ts';
+import { absenceHash } from '../../src/reconcile/missing-rows.ts';
 import { judgeOverlap, sayReplaced } from '../../src/reconcile/overlap.ts';
 import { member } from './states.ts';
 

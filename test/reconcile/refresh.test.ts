@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
 import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
-import { scopeOf } from '../../src/reconcile/absence.ts';
+import { scopeOf } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { countContacts, planRefresh, type Refreshable, refresh } from '../../src/reconcile/refresh.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';

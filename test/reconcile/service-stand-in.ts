@@ -1,10 +1,11 @@
 /** The service port over a map of users: the port is declared by `reconcile`, and these are its least contents. */
+import type { UserFilter } from '../../src/model/service-request.ts';
 import { ServiceError } from '../../src/errors.ts';
 import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { RejectedRow } from '../../src/model/listing.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
-import type { ServicePort, UserFilter } from '../../src/reconcile/ports.ts';
+import type { ServicePort } from '../../src/reconcile/ports.ts';
 import { takePatch } from './apply-plan.ts';
 
 export type Patches = ReadonlyMap<Id, UserPatch>;
@@ -128,9 +129,9 @@ export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStan
     },
     updateUsers: async (patches, options) => {
       await service.beforeDispatch();
-      await options?.beforeSend();
+      await options?.beforeSend?.();
       service.beforeStart();
-      options?.atStart();
+      options?.atStart?.();
       const answered = update(service, patches);
       const requestId = `update-${service.updates.length}`;
       return await Promise.resolve({ users: answered, rejected: [], requestId });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';
 import { parseVariants, variantNames, variantTable } from '../../src/emulator/variants.ts';
 import { type Listing, nothingLearned } from '../../src/model/listing.ts';

@@ -1,7 +1,7 @@
 /** Every documented field of every answer: taken when it is there, and costing nothing else when it is not. */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { createEmulator } from '../../src/emulator/emulator.ts';
+import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { toJson } from '../../src/model/json.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';

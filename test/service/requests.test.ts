@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { createEmulator } from '../../src/emulator/emulator.ts';
+import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { endpoints } from '../../src/emulator/endpoints.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';

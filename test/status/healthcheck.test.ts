@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askHealth } from '../../src/status/healthcheck.ts';
+import { askHealth } from '../../src/status/check-health.ts';
 import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
 
 describe('the health check', () => {

@@ -8,7 +8,7 @@ import { longestGapMs } from '../../src/daemon/schedule.ts';
 import { createStandings } from '../../src/daemon/group-status.ts';
 import { createDatabase, ping } from '../../src/mirror/database.ts';
 import { readStandings } from '../../src/mirror/due.ts';
-import { pendingMigrations } from '../../src/mirror/migrate.ts';
+import { pendingMigrations } from '../../src/mirror/migrations.ts';
 import { readHeldByReason, readTokensLeft } from '../../src/mirror/metrics-read.ts';
 import { judgeFreshness } from '../../src/model/freshness.ts';
 import type { GroupStatus } from '../../src/model/run-group.ts';

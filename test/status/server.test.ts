@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TeamFreshness } from '../../src/model/freshness.ts';
-import type { ReadyChecks } from '../../src/model/readiness.ts';
+import type { ReadyChecks } from '../../src/model/readiness-report.ts';
 import { createHookTokens } from '../../src/status/hook-tokens.ts';
 import { createStatusServer, type StatusOptions } from '../../src/status/server.ts';
 import { eventually } from '../support/eventually.ts';

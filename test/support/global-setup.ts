@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { TestProject } from 'vitest/node';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
-import { migrate } from '../../src/mirror/migrate.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
 import { installedBindir, type TestServer } from './servers.ts';
 
 type Close = () => Promise<void>;

@@ -126,7 +126,7 @@ const errors: readonly Row[] = [
     ],
   }),
   rule('Errors', '400 `bad_data`: the inbox listing', {
-    client: ['service/outcome.ts', 'serviceError.label'],
+    client: ['service/call-outcome.ts', 'serviceError.label'],
     emulator: ['emulator/endpoint.ts', 'Endpoint.bad_data'],
     tests: [
       documented,
@@ -135,7 +135,7 @@ const errors: readonly Row[] = [
     status: '400',
   }),
   rule('Errors', '400 `error`: the user endpoints', {
-    client: ['service/outcome.ts', 'serviceError.label'],
+    client: ['service/call-outcome.ts', 'serviceError.label'],
     emulator: ['emulator/endpoint.ts', 'refused'],
     tests: [documented, conforms('a user that does not exist is a 400 with the label error')],
     status: '400',
@@ -274,7 +274,7 @@ const limits: readonly Row[] = [
   }),
   rule('Limits', 'largest request body (not shown)', {
     client: ['service/roster-endpoints.ts', 'maxPatches', 'at most 25 users in one update'],
-    emulator: ['emulator/listen.ts', 'settings.bodyLimit'],
+    emulator: ['emulator/web-server.ts', 'settings.bodyLimit'],
     tests: [
       ['service/client.test.ts', 'nobody to update is no request; more than 25 at once is refused'],
       ['emulator/emulator.test.ts', 'a body that is too large is refused with a JSON string'],

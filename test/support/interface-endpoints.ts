@@ -26,7 +26,7 @@ const message = (method: string): Source => [
   'service/messages/message-endpoints.ts',
   `createMessageEndpoints.${method}`,
 ];
-const listings = 'emulator/listing-endpoints.ts listingEndpoints';
+const listings = 'emulator/paged-endpoints.ts listingEndpoints';
 const schedules = 'emulator/schedule-endpoints.ts scheduleEndpoints';
 const read = conforms('each reading endpoint answers 200 with JSON');
 const one = conforms('one tag and one survey are as the listings show them');

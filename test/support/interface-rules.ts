@@ -15,7 +15,7 @@ const general: readonly Row[] = [
   }),
   rule('General rules', '2. HTTPS only; plain HTTP fails', {
     client: ['service/base-url.ts', 'checkBaseUrl', 'plain HTTP to loopback alone, for the emulator'],
-    emulator: ['emulator/listen.ts', 'createServer'],
+    emulator: ['emulator/web-server.ts', 'createServer'],
     tests: [
       ['service/client.test.ts', 'the base URL %s is refused'],
       ['service/emulator.test.ts', 'HTTPS, with an authority of the emulator’s own'],
@@ -32,7 +32,7 @@ const general: readonly Row[] = [
     ],
   }),
   rule('General rules', '3. `X-Request-Id` on every response', {
-    client: ['service/outcome.ts', 'Answered.requestId', 'in every event and every error'],
+    client: ['service/call-outcome.ts', 'Answered.requestId', 'in every event and every error'],
     emulator: ['emulator/service-routes.ts', 'addServiceRoutes X-Request-Id'],
     tests: [
       conforms('every response carries X-Request-Id, each its own'),
@@ -63,7 +63,7 @@ const general: readonly Row[] = [
 const fields: readonly Row[] = [
   rule('Resources', 'timestamps of users: ISO 8601, UTC', {
     client: ['mirror/timestamp.ts', 'asTimestamp', 'kept as written, with all its digits'],
-    emulator: ['emulator/timestamp.ts', 'formatMoment'],
+    emulator: ['emulator/show-timestamp.ts', 'formatMoment'],
     tests: [
       conforms('a user has the documented fields, of the documented types'),
       ['service/wire.test.ts', 'every documented field, exactly, and nothing left over'],
@@ -194,7 +194,7 @@ const open: readonly Row[] = [
       'DateRow',
       'text as written; it goes back as the cursor, unread',
     ],
-    emulator: ['emulator/timestamp.ts', 'formatMoment'],
+    emulator: ['emulator/show-timestamp.ts', 'formatMoment'],
     tests: [
       ['service/pages.test.ts', 'the cursor is the date as the service wrote it'],
       ['emulator/pages.test.ts', 'moves strictly before `date`, with %s digits'],

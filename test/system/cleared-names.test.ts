@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { UserRecord } from '../../src/emulator/team.ts';
+import type { UserRecord } from '../../src/emulator/played-team.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 

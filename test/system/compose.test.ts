@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../support/load-config.ts';
-import { createEmulator } from '../../src/emulator/emulator.ts';
+import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { runMusterd } from './run-musterd.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { compareConfigurations } from '../../src/config/compare.ts';
+import { compareConfigurations } from '../../src/config/compare-configurations.ts';
 import type { Configuration } from '../../src/config/load.ts';
 import { loadConfig, loadConfiguration } from '../support/load-config.ts';
 import { type ErrorCode, MusterdError } from '../../src/errors.ts';

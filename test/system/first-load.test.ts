@@ -4,7 +4,7 @@ import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import { readAddresses } from '../../src/mirror/addresses.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { readStatus } from '../../src/mirror/status.ts';
+import { readStatus } from '../../src/mirror/read-status.ts';
 import { readUnseenUsers } from '../../src/mirror/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/verify-read.ts';
 import { servers } from '../support/servers.ts';

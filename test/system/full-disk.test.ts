@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';

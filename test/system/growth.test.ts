@@ -5,7 +5,7 @@ import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { readFreshEdits } from '../../src/mirror/due.ts';
 import { readHeldFields } from '../../src/mirror/held.ts';
-import { readStatus } from '../../src/mirror/status.ts';
+import { readStatus } from '../../src/mirror/read-status.ts';
 import { readUserState } from '../../src/mirror/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/verify-read.ts';
 import { readOpenPush, readWaitingPlan } from '../../src/mirror/explain-read.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEmulator } from '../../src/emulator/emulator.ts';
+import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
 import {

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';

@@ -8,7 +8,7 @@ import { fileSchema } from '../../src/config/config.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
-import { migrate } from '../../src/mirror/migrate.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { runMusterd } from './run-musterd.ts';

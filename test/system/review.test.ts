@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import type { LoggedRequest } from '../../src/emulator/request-log.ts';
-import type { UserRecord } from '../../src/emulator/team.ts';
+import type { UserRecord } from '../../src/emulator/played-team.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 /** Ids of the users that an update names. */

@@ -1,6 +1,6 @@
 import { type PlanReport, type RunReport, runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { type Config, configSchema } from '../../src/config/config.ts';
-import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';
 import { createLog } from '../../src/log.ts';
 import type { Database } from '../../src/mirror/database.ts';

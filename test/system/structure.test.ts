@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
@@ -16,6 +16,8 @@ interface SourceFile {
 
 /** An import or export from a file or package, or one that is loaded where it is used. */
 const importing = /(?:^(?:import|export)\b[^;']*?\bfrom\s*|^import\s*|\bimport\()'([^']+)'/gm;
+
+const exporting = /^export (?:async )?(?:abstract )?(?:function|const|let|interface|type|class|enum) (\w+)/gm;
 
 const files: readonly SourceFile[] = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
@@ -201,5 +203,17 @@ describe('the structure of src', () => {
     expect(files.filter(({ path }) => /(^|\/)(utils?|helpers?|common|managers?|misc)\b/.test(path))).toEqual(
       [],
     );
+  });
+
+  it('defines no exported name twice', () => {
+    const names = files.flatMap(({ path }) =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(exporting)].map(([, name]) => name ?? ''),
+    );
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+  });
+
+  it('has hardly a name of a file twice', () => {
+    const names = files.map(({ path }) => basename(path));
+    expect(names.filter((name, at) => names.indexOf(name) !== at).length).toBeLessThanOrEqual(3);
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RunReport } from '../../src/runs/reconcile-team.ts';
-import { absenceDoubts } from '../../src/reconcile/absence.ts';
+import { absenceDoubts } from '../../src/reconcile/missing-rows.ts';
 import { brakeWords } from '../../src/reconcile/guard/field-limits.ts';
 import { type massLimits, planLimits } from '../../src/reconcile/guard/limits.ts';
 import { runMusterd } from './run-musterd.ts';

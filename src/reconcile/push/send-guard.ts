@@ -4,9 +4,10 @@
  * have changed since. It is asked twice: when all waiting for the rate and the token is over, and once more,
  * by the clock alone, when the connection stands.
  */
+import type { SendOptions } from '../../model/service-request.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
-import type { MirrorWriter, SendOptions } from '../ports.ts';
+import type { MirrorWriter } from '../ports.ts';
 
 const operation = 'POST /v1/users/update';
 

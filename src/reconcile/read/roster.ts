@@ -3,6 +3,7 @@
  * no listing of its own (interface.md, Endpoints, note 1): it is asked without a filter once, which not
  * every deployment answers, and then by address for whoever it left out.
  */
+import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import { ServiceError } from '../../errors.ts';
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
@@ -12,7 +13,7 @@ import { type Addresses, readable, type ServiceUser } from '../../model/user.ts'
 import { askForFewer } from './ask-fewer.ts';
 import { chunks } from '../chunks.ts';
 import type { RunNotes } from '../run-notes.ts';
-import type { MirrorPort, ServicePort, UserFilter, UsersAnswer } from '../ports.ts';
+import type { MirrorPort, ServicePort } from '../ports.ts';
 
 export interface Roster {
   readonly users: ReadonlyMap<Id, ServiceUser>;

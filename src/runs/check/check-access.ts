@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { readCredentials, writeCredentials } from '../../mirror/credentials.ts';
 import type { Database } from '../../mirror/database.ts';
-import { checkTeam } from '../../mirror/teams.ts';
+import { checkTeam } from '../../mirror/pinned-teams.ts';
 import type { Team } from '../../model/team.ts';
 import { credentialUses, fingerprintsOf } from '../open.ts';
 import type { Client } from '../../service/client.ts';

@@ -1,5 +1,5 @@
 import type { Database } from '../../mirror/database.ts';
-import { pendingMigrations } from '../../mirror/migrate.ts';
+import { pendingMigrations } from '../../mirror/migrations.ts';
 import { missingPrivileges, openSchemas, readServer } from '../../mirror/probes.ts';
 import type { Report } from './check-report.ts';
 import { missingRoles } from '../../mirror/missing-roles.ts';

@@ -1,4 +1,5 @@
 /** What an update does besides what it says, tried on one user whom the operator named, and undone. */
+import type { SendOptions } from '../../model/service-request.ts';
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import { readAddresses } from '../../mirror/addresses.ts';
@@ -11,7 +12,6 @@ import { canonicalName, joinName, type NamePair, splitName } from '../../model/n
 import type { Team } from '../../model/team.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
 import type { Client } from '../../service/client.ts';
-import type { SendOptions } from '../../service/roster-endpoints.ts';
 import type { Report } from './check-report.ts';
 
 /** Somebody to try updates on, and where to find them again. */

@@ -1,7 +1,7 @@
 /** Scheduled messages, in both directions (interface.md, Scheduled message; Endpoints, notes 3 and 4). */
 import type { Id } from '../../model/id.ts';
 import type { Reply } from '../call.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../parse-json.ts';
 import {
   findFlaw,
   type Nullable,

@@ -1,5 +1,5 @@
 import type { TeamSecret } from './options.ts';
-import type { Moment } from './timestamp.ts';
+import type { Moment } from './show-timestamp.ts';
 
 /** A user as the service keeps it: both halves of the name, of which a read shows the joined form alone. */
 export interface UserRecord {

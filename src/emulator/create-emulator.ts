@@ -5,14 +5,14 @@ import { createFaultBox } from './fault-box.ts';
 import type { Fault } from './faults.ts';
 import { createHooks, type Hooks } from './hooks.ts';
 import { createLateWrites } from './late-writes.ts';
-import { createServer, type Listener } from './listen.ts';
+import { createServer, type ListeningServer } from './web-server.ts';
 import { addOpenApiRoute, openApiPath } from './open-api.ts';
 import type { EmulatorOptions } from './options.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createRequestLog, type LoggedRequest } from './request-log.ts';
 import { addServiceRoutes } from './service-routes.ts';
 import { createStateFile, readTeams } from './state-file.ts';
-import type { PlayedTeam } from './team.ts';
+import type { PlayedTeam } from './played-team.ts';
 import { createTeamControl, type TeamControl } from './team-control.ts';
 import { defaultVariants, type Variants } from './variants.ts';
 import type { EmulatorWorld } from './world.ts';
@@ -134,7 +134,7 @@ function controlOf(
   };
 }
 
-function environmentOf(team: PlayedTeam, url: string, server: Listener): Record<string, string> {
+function environmentOf(team: PlayedTeam, url: string, server: ListeningServer): Record<string, string> {
   const [secret] = team.secrets;
   const { authorityFile } = server;
   return {

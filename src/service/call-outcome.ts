@@ -1,6 +1,6 @@
 /** What became of one request, as a value: the policy of retries is decided on it, not thrown about. */
 import { type Phase, ServiceError } from '../errors.ts';
-import type { ParsedJson } from './json.ts';
+import type { ParsedJson } from './parse-json.ts';
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 

@@ -7,7 +7,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import type { EmulatorOptions } from './options.ts';
 
 /** A server that does not listen yet. */
-export interface Listener {
+export interface ListeningServer {
   readonly app: FastifyInstance;
   readonly host: string;
   /** The certificate authority of an HTTPS server, in PEM. */
@@ -42,7 +42,7 @@ function refuseBytes(_error: Error, socket: Socket): void {
  * An HTTPS server with a certificate authority made on the spot, as the interface demands (general rule
  * 2), or one of plain HTTP, which stays within this machine. Throws when plain HTTP would leave it.
  */
-export async function createServer(options: EmulatorOptions): Promise<Listener> {
+export async function createServer(options: EmulatorOptions): Promise<ListeningServer> {
   // The name can stand for two addresses; one server listens on one.
   const host = options.host === undefined || options.host === 'localhost' ? '127.0.0.1' : options.host;
   const loopback = host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
@@ -73,7 +73,10 @@ export async function createServer(options: EmulatorOptions): Promise<Listener> 
 }
 
 /** Writes the authority's certificate where it was asked for, or into a directory that is removed again. */
-function keep(authority: string, asked: string | undefined): Pick<Listener, 'authorityFile' | 'clean'> {
+function keep(
+  authority: string,
+  asked: string | undefined,
+): Pick<ListeningServer, 'authorityFile' | 'clean'> {
   const directory = asked === undefined ? mkdtempSync(join(tmpdir(), 'musterd-emulator-')) : undefined;
   const authorityFile = asked ?? join(directory ?? '', 'authority.pem');
   writeFileSync(authorityFile, authority);

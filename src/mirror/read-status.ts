@@ -5,7 +5,7 @@ import { readWaitingAbsences, type WaitingAbsence } from './absences.ts';
 import type { Queryable } from './database.ts';
 import { readRefusedPlan, type StoredPlan } from './plans.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
-import { readTeamId } from './teams.ts';
+import { readTeamId } from './pinned-teams.ts';
 
 export interface TeamStatus {
   readonly team: string;

@@ -1,0 +1,35 @@
+/** When the groups of a team are to be done, and what of its edits waits: what the loop asks of its store. */
+import type { RunGroup } from './run-group.ts';
+
+/** A group of a team with its schedule. */
+export interface ScheduledRun {
+  readonly team: string;
+  readonly group: RunGroup;
+  /** The schedule as text: when it changes, the next time is found again. */
+  readonly schedule: string;
+  /** Ms from now to the next time of the schedule. */
+  readonly delayMs: number;
+}
+
+/** A team's edits that no run has set out with yet. */
+export interface FreshEdits {
+  readonly team: string;
+  /** A digest of everything that waits to be sent. */
+  readonly mark: string;
+  /** Ms since a run last set out with edits of the team; `null`: none has. */
+  readonly triedForMs: number | null;
+  /** Such runs in a row that failed. */
+  readonly failures: number;
+}
+
+/** A group that is due, and the due time that says so, as text: a Date would cut its microseconds. */
+export interface DueGroup {
+  readonly group: RunGroup;
+  readonly dueAt: string;
+}
+
+/** The next time of a group, and the due time that the run took up: set only if nobody has set another one meanwhile. */
+export interface NextTime extends DueGroup {
+  /** Ms from now. */
+  readonly delayMs: number;
+}

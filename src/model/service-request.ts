@@ -1,0 +1,34 @@
+/** What the service is asked, and how it answers of users. */
+import type { ListingFilter, ListingMemory, RejectedRow } from './listing.ts';
+import type { ServiceUser } from './user.ts';
+
+/** Which users to ask for; both lists empty asks for all, which not every deployment answers. */
+export interface UserFilter {
+  readonly emails: readonly string[];
+  /** Digits only. */
+  readonly phones: readonly string[];
+}
+
+export interface UsersAnswer {
+  readonly users: readonly ServiceUser[];
+  /** Entries of the answer that could not be taken. */
+  readonly rejected: readonly RejectedRow[];
+  readonly requestId: string | null;
+}
+
+export interface SendOptions {
+  /** Awaited right before each time that the request leaves; what it throws is why it does not. */
+  readonly beforeSend?: () => Promise<void>;
+  /** Asked when the connection stands as well, right before the first byte; what it throws is why none leaves. */
+  readonly atStart?: () => void;
+}
+
+export interface ListingOptions {
+  readonly memory: ListingMemory;
+  /** Rows asked for per page. */
+  readonly size: number;
+  /** Sent with each page; everything when left out. */
+  readonly filter?: ListingFilter | undefined;
+  /** Called after each page with the rows so far. */
+  readonly onPage?: ((rows: number) => void) | undefined;
+}
