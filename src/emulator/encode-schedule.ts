@@ -1,4 +1,4 @@
-import type { Row } from './encode.ts';
+import type { TeamRow } from './encode.ts';
 import type { ScheduleRecord } from './played-team.ts';
 import { formatMoment, parseMoment } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
@@ -6,7 +6,7 @@ import type { Variants } from './variants.ts';
 const metaKeys = ['content', 'conversation_id', 'list_id'] as const;
 
 /** interface.md, Scheduled message. The fields of campaigns are those of messages that a campaign made. */
-export function showSchedule(schedule: ScheduleRecord, variants: Variants): Row {
+export function showSchedule(schedule: ScheduleRecord, variants: Variants): TeamRow {
   const { request } = schedule;
   const execute = parseMoment(String(request['execute_at']));
   return {

@@ -11,7 +11,7 @@ import { formatMoment } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
 
 /** A row as it goes out in JSON. */
-export type Row = Readonly<Record<string, unknown>>;
+export type TeamRow = Readonly<Record<string, unknown>>;
 
 /** How the variants may bend a row of one kind. */
 interface Bending {
@@ -20,11 +20,11 @@ interface Bending {
   /** Documented strings that some rows have as null, under `nulls=some`. */
   readonly nulls: readonly string[];
   /** Keys that nobody documented, under `extra-fields=some`. */
-  readonly extra: Row;
+  readonly extra: TeamRow;
 }
 
 /** Every third row lacks a key, every third has it as null: which ones follows from id and key alone. */
-function bend(row: Row, id: number, variants: Variants, bending: Bending): Row {
+function bend(row: TeamRow, id: number, variants: Variants, bending: Bending): TeamRow {
   const { missing, nulls, extra } = bending;
   const bent: Record<string, unknown> = { ...row };
   if (variants['nulls'] === 'some') {
@@ -36,7 +36,7 @@ function bend(row: Row, id: number, variants: Variants, bending: Bending): Row {
   return variants['extra-fields'] === 'some' ? { ...bent, ...extra } : bent;
 }
 
-function revision(rev: number, op: string | undefined, variants: Variants): Row {
+function revision(rev: number, op: string | undefined, variants: Variants): TeamRow {
   return variants['revisions'] === 'absent' ? {} : { rev, ...(op === undefined ? {} : { op }) };
 }
 
@@ -50,7 +50,7 @@ export function joinedName(user: Pick<UserRecord, 'first' | 'last'>): string {
   return `${user.first} ${user.last}`.trim();
 }
 
-function contactKeys(user: UserRecord, variants: Variants): Row {
+function contactKeys(user: UserRecord, variants: Variants): TeamRow {
   const phone = user.phone === null ? null : phoneText(user.phone, user.id, variants);
   const keys = { email: user.email, phone };
   if (variants.blank === 'null') return keys;
@@ -62,7 +62,7 @@ function contactKeys(user: UserRecord, variants: Variants): Row {
 }
 
 /** The phone and the role of a user in the types that are played; what is empty stays as it is. */
-function retype(row: Row, type: Variants['value-types']): Row {
+function retype(row: TeamRow, type: Variants['value-types']): TeamRow {
   const { phone, role_id: role } = row;
   const digits = typeof phone === 'string' ? phone.replace(/\D/g, '') : '';
   const swap = (value: unknown, other: unknown) => (type === 'odd' ? { value } : other);
@@ -73,7 +73,7 @@ function retype(row: Row, type: Variants['value-types']): Row {
   };
 }
 
-export function encodeUser(user: UserRecord, teamId: number, variants: Variants): Row {
+export function encodeUser(user: UserRecord, teamId: number, variants: Variants): TeamRow {
   const digits = variants.fraction;
   const row = {
     id: user.id,
@@ -95,7 +95,7 @@ export function encodeUser(user: UserRecord, teamId: number, variants: Variants)
 }
 
 /** interface.md, Team. Its `role` is the role's name. */
-export function encodeTeam(team: PlayedTeam, members: readonly UserRecord[], variants: Variants): Row {
+export function encodeTeam(team: PlayedTeam, members: readonly UserRecord[], variants: Variants): TeamRow {
   const row = {
     id: team.id,
     name: team.name,
@@ -114,7 +114,7 @@ export function encodeTeam(team: PlayedTeam, members: readonly UserRecord[], var
   });
 }
 
-export function encodeTag(tag: TagRecord, teamId: number, variants: Variants): Row {
+export function encodeTag(tag: TagRecord, teamId: number, variants: Variants): TeamRow {
   const row = {
     id: tag.id,
     team_id: teamId,
@@ -131,7 +131,7 @@ export function encodeTag(tag: TagRecord, teamId: number, variants: Variants): R
   });
 }
 
-export function encodeField(field: FieldRecord, teamId: number, variants: Variants): Row {
+export function encodeField(field: FieldRecord, teamId: number, variants: Variants): TeamRow {
   const row = {
     id: field.id,
     ...revision(field.rev, field.op, variants),
@@ -146,7 +146,7 @@ export function encodeField(field: FieldRecord, teamId: number, variants: Varian
   });
 }
 
-export function encodeSurvey(survey: SurveyRecord, variants: Variants): Row {
+export function encodeSurvey(survey: SurveyRecord, variants: Variants): TeamRow {
   const row = {
     id: survey.id,
     name: survey.name,
@@ -163,14 +163,14 @@ export function encodeSurvey(survey: SurveyRecord, variants: Variants): Row {
 }
 
 /** About thirty undocumented keys have been seen on real inboxes; their names here are made up. */
-const undocumentedInboxKeys: Row = Object.fromEntries(
+const undocumentedInboxKeys: TeamRow = Object.fromEntries(
   Array.from({ length: 30 }, (_, at) => [
     `setting_${at + 1}`,
     [null, at, `value ${at}`, at % 2 === 0][at % 4],
   ]),
 );
 
-export function encodeInbox(inbox: InboxRecord, teamId: number, variants: Variants): Row {
+export function encodeInbox(inbox: InboxRecord, teamId: number, variants: Variants): TeamRow {
   const phones = inbox.phones.map((phone) => phoneText(phone, inbox.id, variants));
   const row = {
     id: inbox.id,
@@ -195,7 +195,7 @@ export function encodeInbox(inbox: InboxRecord, teamId: number, variants: Varian
   });
 }
 
-function widgetSettings(inbox: InboxRecord, phone: string): Row {
+function widgetSettings(inbox: InboxRecord, phone: string): TeamRow {
   return {
     background_color: '#ffffff',
     button_color: '#0055aa',

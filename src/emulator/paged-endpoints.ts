@@ -1,6 +1,6 @@
 import { contactCount, contactField, survey, tag } from './answer-schemas.ts';
 import { countMatching } from './count-contacts.ts';
-import { encodeField, encodeSurvey, encodeTag, type Row } from './encode.ts';
+import { encodeField, encodeSurvey, encodeTag, type TeamRow } from './encode.ts';
 import {
   type EndpointAnswer,
   bodyEndpoint,
@@ -95,7 +95,7 @@ function answerPage<R extends { readonly id: number }>(
   request: PageRequest,
   numbering: 'pages' | 'field-pages' | 'survey-pages',
   listed: Omit<Listed<R>, 'version' | 'shown'>,
-  encode: (row: R) => Row,
+  encode: (row: R) => TeamRow,
 ): EndpointAnswer {
   const own = call.variants[numbering];
   const mode: PageMode = own === 'same' ? call.variants.pages : own;
