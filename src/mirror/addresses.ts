@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Addresses } from '../model/user.ts';
-import type { Database, Queryable } from './database.ts';
+import type { Database, Queryable, Row } from './database.ts';
 
 /** Those of mirror and base, of held service values, and of pushes whose outcome is not known. */
 export async function readAddresses(
@@ -35,8 +35,12 @@ export async function readLookups(
   db: Queryable,
   teamId: Id,
 ): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }> {
-  const { rows } = await sql<{ email: string | null; phone: string | null }>`
-    select email, phone from mirror.user_lookups where team_id = ${teamId} order by lookup_id`.execute(db);
+  const rows = await db
+    .selectFrom('mirror.user_lookups')
+    .select(['email', 'phone'])
+    .where('team_id', '=', teamId)
+    .orderBy('lookup_id')
+    .execute();
   return {
     emails: rows.flatMap(({ email }) => email || []),
     phones: rows.flatMap(({ phone }) => phone || []),
@@ -47,9 +51,9 @@ export async function readLookups(
 export async function addLookups(
   db: Database,
   teamId: Id,
-  lookups: readonly { readonly email: string | null; readonly phone: string | null }[],
+  lookups: readonly Row<'mirror.user_lookups', 'email' | 'phone'>[],
 ): Promise<number> {
-  const add = sql<{ lookup_id: bigint }>`
+  const add = sql<Row<'mirror.user_lookups', 'lookup_id'>>`
     insert into mirror.user_lookups (team_id, email, phone)
     select distinct ${teamId}::bigint, s.email, s.phone
     from jsonb_to_recordset(${JSON.stringify(lookups)}::jsonb) as s (email text, phone text)

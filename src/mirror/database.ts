@@ -27,6 +27,9 @@ export type Row<Table extends keyof Schema, Column extends keyof Selectable<Sche
   Pick<Selectable<Schema[Table]>, Column>
 >;
 
+/** The time of this very moment; `now()` is that at which the transaction began. */
+export const databaseTime = sql<Date>`clock_timestamp()`;
+
 export interface DatabaseOptions {
   /** postgres://…; how its `sslmode` is read, `readConnectionUrl` says. */
   readonly url: string;

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { DueGroup, FreshEdits, NextTime, ScheduledRun } from '../model/due-groups.ts';
 import type { GroupStatus, RunGroup, RunOutcome } from '../model/run-group.ts';
-import type { Database, Queryable } from './database.ts';
+import type { Database, Queryable, Row } from './database.ts';
 
 /** A clock that was set back must not put everything off: nothing has begun in the future. */
 const isDue = sql`(run_group <> 'edits'
@@ -138,7 +138,7 @@ export async function readFreshEdits(
   teams: readonly string[],
 ): Promise<readonly FreshEdits[]> {
   // A view that is a barrier takes a condition over only when it compares with values.
-  const ids = await sql<{ team_id: bigint }>`
+  const ids = await sql<Row<'sync.teams', 'team_id'>>`
     select team_id from sync.teams where team = any (${teams}::text[])`.execute(db);
   const { rows } = await sql<FreshEdits>`
     with waiting as (
@@ -156,15 +156,17 @@ export async function readFreshEdits(
 
 /** Keeps what a push sets out with, so that edits that cannot be sent do not ask for one again and again. */
 export async function noteEdits(db: Database, team: string, mark: string): Promise<void> {
-  const note = sql`
-    insert into sync.due (team, run_group, mark) values (${team}, 'edits', ${mark})
-    on conflict (team, run_group) do update set mark = excluded.mark`;
-  await db.transaction((tx) => note.execute(tx));
+  await db.transaction((tx) =>
+    tx
+      .insertInto('sync.due')
+      .values({ team, run_group: 'edits', mark })
+      .onConflict((oc) => oc.columns(['team', 'run_group']).doUpdateSet({ mark }))
+      .execute(),
+  );
 }
 
 /** The configured names of all teams, by what they are called in notifications of edits. */
 export async function readTeamNames(db: Queryable): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await sql<{ edit_key: string; team: string }>`
-    select edit_key, team from sync.teams`.execute(db);
+  const rows = await db.selectFrom('sync.teams').select(['edit_key', 'team']).execute();
   return new Map(rows.map(({ edit_key: key, team }) => [key, team]));
 }

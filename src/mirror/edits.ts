@@ -4,7 +4,7 @@ import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { MirrorUser, UserPatch } from '../model/user.ts';
-import type { Transaction } from './database.ts';
+import { databaseTime, type Transaction } from './database.ts';
 import { sqlState } from './database-errors.ts';
 import { patchInSql } from './patch-in-sql.ts';
 
@@ -40,9 +40,12 @@ function stage({ id, expected, values }: UserEdit) {
 
 /** A person stands by what the mirror holds of this user: as good as an edit of now. */
 export async function stampEdit(tx: Transaction, teamId: Id, id: Id): Promise<void> {
-  await sql`
-    update mirror.users set edited_at = clock_timestamp(), edited_by = session_user
-    where team_id = ${teamId} and id = ${id}`.execute(tx);
+  await tx
+    .updateTable('mirror.users')
+    .set({ edited_at: databaseTime, edited_by: sql<string>`session_user` })
+    .where('team_id', '=', teamId)
+    .where('id', '=', id)
+    .execute();
 }
 
 /** Edits that all hold a name, or none of which does: a statement that names the halves of a name accepts them. */

@@ -6,7 +6,7 @@ import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
 import type { BaseUser, Field, UserPatch } from '../model/user.ts';
-import type { Queryable, Transaction } from './database.ts';
+import type { Queryable, Row, Transaction } from './database.ts';
 import { writeHolds } from './holds.ts';
 import { noteNames, withoutWaitingNames } from './name-safety.ts';
 import { patchInSql } from './patch-in-sql.ts';
@@ -16,18 +16,13 @@ import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 import { isInDoubt } from './versions.ts';
 
-interface IntentRow {
-  readonly change_id: bigint;
-  readonly user_id: bigint;
+interface IntentRow
+  extends Row<'sync.changes', 'change_id' | 'user_id'>,
+    Row<'sync.user_base', 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id'> {
   readonly sent: Readonly<Record<string, unknown>>;
   readonly outcome: Readonly<Record<string, string>>;
   readonly old: Readonly<Record<string, unknown>>;
   readonly base_name: string;
-  readonly first_name: string;
-  readonly last_name: string;
-  readonly email: string | null;
-  readonly phone: string | null;
-  readonly role_id: bigint | null;
   readonly has_left: boolean;
   readonly age_ms: number;
 }
@@ -185,7 +180,7 @@ async function closeLost(
   teamId: Id,
   results: readonly IntentResult[],
 ): Promise<ReadonlySet<Id>> {
-  const { rows } = await sql<{ user_id: bigint }>`
+  const { rows } = await sql<Row<'sync.changes', 'user_id'>>`
     update sync.changes c set state = 'closed', closed_at = clock_timestamp(),
       outcome = (select jsonb_object_agg(key, 'missing') from jsonb_object_keys(c.new) as key)
     where c.change_id = any (${results.map(({ intent }) => intent.changeId)}::bigint[])
@@ -206,7 +201,7 @@ export async function applyResults(
 ): Promise<readonly Id[]> {
   const { teamId } = run;
   const ids = results.map(({ intent }) => intent.userId);
-  const { rows } = await sql<{ id: bigint }>`
+  const { rows } = await sql<Row<'mirror.users', 'id'>>`
     select id from mirror.users where team_id = ${teamId} and id = any (${ids}::bigint[])
     order by id for update skip locked`.execute(tx);
   const free = new Set(rows.map(({ id }) => id));

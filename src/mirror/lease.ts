@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
-import type { Database, Queryable, Transaction } from './database.ts';
+import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
 import { wakeForEdits } from './wake.ts';
 
@@ -47,13 +47,8 @@ const lockedMs = 2_000;
 /** No lease is longer, by far: what ends later was written by a clock that has been set back since. */
 const longestMs = 15 * 60_000;
 
-interface Holder {
-  readonly lease_id: string;
-  readonly host: string;
-  readonly pid: bigint;
-  readonly process: string;
-  readonly taken_at: Date;
-  readonly expires_at: Date;
+interface Holder
+  extends Row<'sync.leases', 'lease_id' | 'host' | 'pid' | 'process' | 'taken_at' | 'expires_at'> {
   readonly expired: boolean;
   /** Further ahead than a lease can be long. */
   readonly unbelievable: boolean;
@@ -200,15 +195,19 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
       if (performance.now() >= knownUntilMs) throw lost(team);
     },
     check: async () => {
-      const { rows } = await sql`
-        select 1 from sync.leases
-        where team = ${team} and lease_id = ${leaseId} and expires_at > clock_timestamp()`.execute(db.kysely);
-      if (rows.length === 0) throw lost(team);
+      const own = await db.kysely
+        .selectFrom('sync.leases')
+        .select('team')
+        .where('team', '=', team)
+        .where('lease_id', '=', leaseId)
+        .where('expires_at', '>', databaseTime)
+        .executeTakeFirst();
+      if (own === undefined) throw lost(team);
     },
     release: async () => {
       clearInterval(timer);
       await db.transaction((tx) =>
-        sql`delete from sync.leases where team = ${team} and lease_id = ${leaseId}`.execute(tx),
+        tx.deleteFrom('sync.leases').where('team', '=', team).where('lease_id', '=', leaseId).execute(),
       );
     },
   };

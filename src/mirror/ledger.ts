@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { PushOutcome } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
-import type { Queryable } from './database.ts';
+import type { Queryable, Row } from './database.ts';
 
 export const ledgerKinds = ['adopt', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget'] as const;
 export type ChangeKind = (typeof ledgerKinds)[number];
@@ -25,13 +25,13 @@ export interface LedgerFilter {
 }
 
 /** One field moved; a user proven gone or forgotten is one row without a field. */
-export interface LedgerRow {
-  readonly change_id: bigint;
-  readonly run_id: bigint;
-  readonly user_id: Id;
+export interface LedgerRow
+  extends Row<
+    'sync.changes',
+    'change_id' | 'run_id' | 'user_id' | 'kind' | 'request_id' | 'opened_at' | 'closed_at'
+  > {
   /** As the mirror has it today. */
   readonly name: string | null;
-  readonly kind: ChangeKind;
   readonly field: ChangeField | null;
   readonly base_value: unknown;
   /** Of a hold, the mirror's value. */
@@ -39,9 +39,6 @@ export interface LedgerRow {
   /** Of a hold, the service's value. */
   readonly new_value: unknown;
   readonly outcome: PushOutcome | null;
-  readonly request_id: string | null;
-  readonly opened_at: Date;
-  readonly closed_at: Date | null;
 }
 
 /** The newest rows that the filter lets through, newest last. */

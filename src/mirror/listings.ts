@@ -179,7 +179,11 @@ export async function writeRejectedRows(
   resource: string,
   rows: readonly RejectedRow[],
 ): Promise<void> {
-  await sql`delete from sync.rejected_rows where team_id = ${teamId} and resource = ${resource}`.execute(tx);
+  await tx
+    .deleteFrom('sync.rejected_rows')
+    .where('team_id', '=', teamId)
+    .where('resource', '=', resource)
+    .execute();
   if (rows.length === 0) return;
   await sql`
     insert into sync.rejected_rows (team_id, run_id, resource, id, reason, excerpt)

@@ -40,8 +40,8 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
     await tx.getExecutor().adapter.acquireMigrationLock(tx, { lockTable: '', lockRowId: '' });
     compare(files, await readApplied(tx));
     const applied = await apply(tx, files);
-    for (const file of files.filter(({ name }) => applied.includes(name))) {
-      await sql`update sync.migrations set checksum = ${file.checksum} where name = ${file.name}`.execute(tx);
+    for (const { name, checksum } of files.filter((file) => applied.includes(file.name))) {
+      await tx.updateTable('sync.migrations').set({ checksum }).where('name', '=', name).execute();
     }
     await grantMissingRights(tx);
     return { applied };
@@ -95,8 +95,7 @@ async function readApplied(db: Queryable): Promise<ReadonlyMap<string, string | 
   const { rows: found } = await sql<{ there: boolean }>`
     select to_regclass('sync.migrations') is not null as there`.execute(db);
   if (found[0]?.there !== true) return new Map();
-  const { rows } = await sql<{ name: string; checksum: string | null }>`
-    select name, checksum from sync.migrations order by name`.execute(db);
+  const rows = await db.selectFrom('sync.migrations').select(['name', 'checksum']).orderBy('name').execute();
   return new Map(rows.map(({ name, checksum }) => [name, checksum]));
 }
 

@@ -2,10 +2,9 @@
 import { sql } from 'kysely';
 import type { HoldReason } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
-import type { NameSplit } from '../model/name.ts';
 import type { BaseUser, Field, MirrorUser, UserValues } from '../model/user.ts';
-import type { Queryable } from './database.ts';
-import { fieldOfSql, valueFromJson } from './users-read.ts';
+import type { Queryable, Row } from './database.ts';
+import { type BaseRow, fieldOfSql, type UserColumn, valueFromJson } from './users-read.ts';
 
 /** One field of one user that a run moved. */
 export interface MovedField {
@@ -26,26 +25,13 @@ export interface MovedField {
   readonly movedLater: 'adopt' | 'pull' | 'push' | 'settle' | null;
 }
 
-interface MovedRow {
+interface MovedRow extends Row<'mirror.users', UserColumn | 'name_split'>, BaseRow {
   readonly user_id: bigint;
   readonly field: string;
   readonly kind: MovedField['kind'];
   readonly old: unknown;
   readonly new: unknown;
   readonly present: boolean;
-  readonly name: string;
-  readonly first_name: string;
-  readonly last_name: string;
-  readonly name_split: NameSplit;
-  readonly email: string | null;
-  readonly phone: string | null;
-  readonly role_id: bigint | null;
-  readonly base_name: string;
-  readonly base_first_name: string;
-  readonly base_last_name: string;
-  readonly base_email: string | null;
-  readonly base_phone: string | null;
-  readonly base_role_id: bigint | null;
   readonly held_because: HoldReason | null;
   readonly has_open_intent: boolean;
   readonly old_was_written: boolean;
@@ -86,8 +72,13 @@ function toMoved(row: MovedRow): MovedField {
 
 /** Whether the team has such a run. */
 export async function hasRun(db: Queryable, team: string, runId: bigint): Promise<boolean> {
-  const { rows } = await sql`select 1 from sync.runs where team = ${team} and run_id = ${runId}`.execute(db);
-  return rows.length > 0;
+  const run = await db
+    .selectFrom('sync.runs')
+    .select('run_id')
+    .where('team', '=', team)
+    .where('run_id', '=', runId)
+    .executeTakeFirst();
+  return run !== undefined;
 }
 
 /**

@@ -8,16 +8,17 @@ import type { Database, Queryable, Transaction } from './database.ts';
 
 /** `null`: no run of this team has got that far yet. */
 export async function readTeamId(db: Queryable, team: string): Promise<Id | null> {
-  const { rows } = await sql<{
-    team_id: bigint;
-  }>`select team_id from sync.teams where team = ${team}`.execute(db);
-  return rows[0]?.team_id ?? null;
+  const row = await db.selectFrom('sync.teams').select('team_id').where('team', '=', team).executeTakeFirst();
+  return row?.team_id ?? null;
 }
 
 /** @throws MusterdError `wrong-team` if this mirror holds another team under that name, or this team under another */
 export async function checkTeam(db: Queryable, team: string, teamId: Id): Promise<void> {
-  const { rows } = await sql<{ team: string; team_id: bigint }>`
-    select team, team_id from sync.teams where team = ${team} or team_id = ${teamId}`.execute(db);
+  const rows = await db
+    .selectFrom('sync.teams')
+    .select(['team', 'team_id'])
+    .where((eb) => eb.or({ team, team_id: teamId }))
+    .execute();
   const other = rows.find((row) => row.team !== team || row.team_id !== teamId);
   if (other === undefined) return;
   throw new MusterdError(
@@ -36,9 +37,11 @@ export async function pinTeam(db: Database, team: string, teamId: Id): Promise<v
   await checkTeam(db.kysely, team, teamId);
   if ((await readTeamId(db.kysely, team)) !== null) return;
   await db.transaction(async (tx) => {
-    await sql`insert into sync.teams (team, team_id) values (${team}, ${teamId}) on conflict do nothing`.execute(
-      tx,
-    );
+    await tx
+      .insertInto('sync.teams')
+      .values({ team, team_id: teamId })
+      .onConflict((oc) => oc.doNothing())
+      .execute();
     await checkTeam(tx, team, teamId);
   });
 }

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
-import type { Database, Queryable, Transaction } from './database.ts';
+import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { noteBegin, noteEnd } from './due.ts';
 import { fenced, type Lease } from './lease.ts';
 
@@ -32,32 +32,36 @@ export async function beginRun(
       update sync.runs set outcome = 'failed', finished_at = clock_timestamp(),
         reasons = reasons || array['the process ended before the run did']
       where team = ${team} and outcome = 'running'`.execute(tx);
-    const { rows } = await sql<{ run_id: bigint }>`
-      insert into sync.runs (team, command, groups) values (${team}, ${command}, ${groups}::text[]) returning run_id`.execute(
-      tx,
-    );
-    const [row] = rows;
-    if (row === undefined) throw new Error('insert into sync.runs returned no row');
+    const { run_id: runId } = await tx
+      .insertInto('sync.runs')
+      .values({ team, command, groups })
+      .returning('run_id')
+      .executeTakeFirstOrThrow();
     await noteBegin(tx, team, groups);
-    return row.run_id;
+    return runId;
   });
 }
 
 export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise<void> {
   await db.transaction((tx) =>
-    sql`update sync.runs set team_id = ${teamId} where run_id = ${runId}`.execute(tx),
+    tx.updateTable('sync.runs').set({ team_id: teamId }).where('run_id', '=', runId).execute(),
   );
 }
 
 /** Nothing is noted of a run that another one has closed already. */
 export async function finishRun(db: Database, runId: bigint, run: FinishedRun): Promise<void> {
   await db.transaction(async (tx) => {
-    const { rows } = await sql<{ team: string; groups: RunGroup[] }>`
-      update sync.runs set finished_at = clock_timestamp(), outcome = ${run.outcome}, reasons = ${run.reasons}::text[],
-        counts = ${JSON.stringify(run.counts)}::jsonb, waiting = ${run.waiting}, requests = ${run.requests},
-        request_ids = ${run.requestIds}::text[]
-      where run_id = ${runId} and outcome = 'running' returning team, groups`.execute(tx);
-    for (const { team, groups } of rows) await noteEnd(tx, team, groups, run.outcome);
+    const { outcome, reasons, counts, waiting, requests, requestIds } = run;
+    const closed = await tx
+      .updateTable('sync.runs')
+      .set({ finished_at: databaseTime, outcome, reasons, counts: JSON.stringify(counts) })
+      .set({ waiting, requests, request_ids: requestIds })
+      .where('run_id', '=', runId)
+      .where('outcome', '=', 'running')
+      .returning(['team', 'groups'])
+      .$narrowType<{ groups: readonly RunGroup[] }>()
+      .execute();
+    for (const { team, groups } of closed) await noteEnd(tx, team, groups, outcome);
   });
 }
 
@@ -66,27 +70,20 @@ export async function recordStep(
   tx: Transaction,
   step: { readonly team: string; readonly teamId: Id; readonly command: string },
 ): Promise<bigint> {
-  const { rows } = await sql<{ run_id: bigint }>`
-    insert into sync.runs (team, team_id, command, outcome, finished_at)
-    values (${step.team}, ${step.teamId}, ${step.command}, 'complete', clock_timestamp()) returning run_id`.execute(
-    tx,
-  );
-  const [row] = rows;
-  if (row === undefined) throw new Error('insert into sync.runs returned no row');
-  return row.run_id;
+  const { team, teamId, command } = step;
+  const { run_id: runId } = await tx
+    .insertInto('sync.runs')
+    .values({ team, team_id: teamId, command, outcome: 'complete', finished_at: databaseTime })
+    .returning('run_id')
+    .executeTakeFirstOrThrow();
+  return runId;
 }
 
-export interface RunRow {
-  readonly run_id: bigint;
-  readonly command: string;
-  readonly started_at: Date;
-  readonly finished_at: Date | null;
-  readonly outcome: RunOutcome | 'running';
-  readonly reasons: readonly string[];
-  readonly counts: Readonly<Record<string, number>>;
-  readonly waiting: number;
-  readonly requests: number;
-}
+export type RunRow = Row<
+  'sync.runs',
+  'run_id' | 'command' | 'started_at' | 'finished_at' | 'outcome' | 'reasons' | 'waiting' | 'requests'
+> &
+  Pick<FinishedRun, 'counts'>;
 
 /** The newest complete two-way run, and the newest one that was tried; `resolve` and `resync` are neither. */
 export async function readLastRuns(

@@ -3,12 +3,12 @@ import { sql } from 'kysely';
 import type { Hold, HoldReason, UserState } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import type { NamePair, NameSplit } from '../model/name.ts';
+import type { NamePair } from '../model/name.ts';
 import type { EditedUser } from '../model/plan.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { hasUnreadable, readable } from '../model/user.ts';
 import { absenceByKey, byKey } from './by-key.ts';
-import type { Queryable } from './database.ts';
+import type { Queryable, Row } from './database.ts';
 import { isOlder, isToBeBelieved } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { isEditedSince, isNewer, isTelling } from './versions.ts';
@@ -29,27 +29,19 @@ interface HeldRow {
   readonly ends_in_ms: number | null;
 }
 
+/** The values that both sides have; a name in its two halves and, as `name`, joined. */
+export type UserColumn = 'name' | 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id';
+type BaseValues = Row<'sync.user_base', UserColumn>;
+/** The base's values, selected beside those of the mirror. */
+export type BaseRow = { readonly [Column in UserColumn as `base_${Column}`]: BaseValues[Column] };
+
 /** Columns that both queries below select. */
-interface UserRow {
-  readonly id: bigint;
+interface UserRow
+  extends Row<'mirror.users', UserColumn | 'id' | 'name_split' | 'role' | 'resolved'>,
+    BaseRow {
   readonly has_mirror: boolean;
   readonly has_base: boolean;
-  readonly name: string;
-  readonly first_name: string;
-  readonly last_name: string;
-  readonly name_split: NameSplit;
-  readonly email: string | null;
-  readonly phone: string | null;
-  readonly role_id: bigint | null;
-  readonly role: string | null;
-  readonly resolved: boolean;
   readonly gone: boolean;
-  readonly base_name: string;
-  readonly base_first_name: string;
-  readonly base_last_name: string;
-  readonly base_email: string | null;
-  readonly base_phone: string | null;
-  readonly base_role_id: bigint | null;
   readonly has_open_intent: boolean;
   readonly missing_for_ms: number | null;
   readonly held: readonly HeldRow[] | null;
@@ -271,8 +263,11 @@ export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readon
 
 /** The halves of a user's name as the mirror has them. */
 export async function readName(db: Queryable, teamId: Id, id: Id): Promise<NamePair | null> {
-  const { rows } = await sql<{ first_name: string; last_name: string }>`
-    select first_name, last_name from mirror.users where team_id = ${teamId} and id = ${id}`.execute(db);
-  const [row] = rows;
-  return row === undefined ? null : { first: row.first_name, last: row.last_name };
+  const name = await db
+    .selectFrom('mirror.users')
+    .select(['first_name as first', 'last_name as last'])
+    .where('team_id', '=', teamId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return name ?? null;
 }

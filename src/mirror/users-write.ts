@@ -4,7 +4,7 @@ import type { Hold, Move, UserPlan, UserWrite } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { fields, type UserValues } from '../model/user.ts';
-import type { Transaction } from './database.ts';
+import type { Row, Transaction } from './database.ts';
 import { endHolds, noteShown, writeHolds } from './holds.ts';
 import { endStale } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
@@ -60,7 +60,7 @@ const staged = (json: string) => sql`
 
 /** The ids whose row is there as it was read, or was not there and still is not; all of them locked. */
 async function lockUnchanged(tx: Transaction, { teamId }: RunOf, json: string): Promise<ReadonlySet<Id>> {
-  const { rows } = await sql<{ id: bigint }>`
+  const { rows } = await sql<Row<'mirror.users', 'id'>>`
     with mine as materialized (
       select u.id from mirror.users u join ${staged(json)} on s.id = u.id
       where u.team_id = ${teamId} and not s.is_new

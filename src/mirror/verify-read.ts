@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
 import { absenceByKey, byKey } from './by-key.ts';
-import type { Database, Queryable, Transaction } from './database.ts';
+import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 
 /** Anything that a column can hold and that is compared. */
 export type Cell = string | bigint | Date | null;
@@ -19,7 +19,7 @@ export interface MirroredRow {
 }
 
 export interface MirrorSnapshot {
-  readonly team: { readonly name: string | null; readonly list_size: Id | null } | null;
+  readonly team: Row<'mirror.teams', 'name' | 'list_size'> | null;
   readonly users: readonly MirroredUser[];
   readonly tags: readonly MirroredRow[];
   readonly contactFields: readonly MirroredRow[];
@@ -88,16 +88,23 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
   return db.transaction(
     async (tx) => {
       await sql`set transaction read only`.execute(tx);
-      const teams = await sql<{ name: string | null; list_size: Id | null }>`
-        select name, list_size from mirror.teams where team_id = ${teamId}`.execute(tx);
-      const leases = await sql<{ team: string }>`
-        select team from sync.leases where team = ${team} and expires_at > clock_timestamp()`.execute(tx);
+      const mirrored = await tx
+        .selectFrom('mirror.teams')
+        .select(['name', 'list_size'])
+        .where('team_id', '=', teamId)
+        .executeTakeFirst();
+      const lease = await tx
+        .selectFrom('sync.leases')
+        .select('team')
+        .where('team', '=', team)
+        .where('expires_at', '>', databaseTime)
+        .executeTakeFirst();
       return {
-        team: teams.rows[0] ?? null,
+        team: mirrored ?? null,
         users: await readUsers(tx, teamId),
         tags: await readTags(tx, teamId),
         contactFields: await readContactFields(tx, teamId),
-        isRunning: leases.rows.length > 0,
+        isRunning: lease !== undefined,
       };
     },
     { isolationLevel: 'repeatable read' },

@@ -7,7 +7,12 @@ import type { Transaction } from './database.ts';
  * committed. The digest of the last push is forgotten, since what it stands for is to be tried again.
  */
 export async function wakeForEdits(tx: Transaction, team: string): Promise<void> {
-  await sql`update sync.due set mark = null where team = ${team} and run_group = 'edits'`.execute(tx);
+  await tx
+    .updateTable('sync.due')
+    .set({ mark: null })
+    .where('team', '=', team)
+    .where('run_group', '=', 'edits')
+    .execute();
   await sql`select pg_notify('musterd_edits', edit_key::text) from sync.teams where team = ${team}`.execute(
     tx,
   );
