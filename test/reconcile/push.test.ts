@@ -248,7 +248,7 @@ function slow({ service, clock }: ReturnType<typeof createStage>, ms: number) {
 const late = 'POST /v1/users/update was not sent: it had waited for too long since it was prepared';
 
 describe('a batch that waits before it leaves', () => {
-  it('R6 I12 is not sent when it was prepared too long ago, and is read and merged again', async () => {
+  it('is not sent when it was prepared too long ago, and is read and merged again', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, roleId: 9n });
     let waits = 0;
@@ -278,7 +278,7 @@ describe('a batch that waits before it leaves', () => {
     expect(marked).toBe(1);
   });
 
-  it('R6 I12 is not sent when the check itself took too long', async () => {
+  it('is not sent when the check itself took too long', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     mirror.checkLease = () => {
@@ -292,7 +292,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n).open).toBeUndefined();
   });
 
-  it('R6 I12 is not sent when the connection took too long to come about', async () => {
+  it('is not sent when the connection took too long to come about', async () => {
     const { service, mirror, clock, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     let starts = 0;
@@ -310,7 +310,7 @@ describe('a batch that waits before it leaves', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { held: 1 } });
   });
 
-  it('R6 I12 is not sent when the lease can have run out while the connection came about', async () => {
+  it('is not sent when the lease can have run out while the connection came about', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.beforeStart = () => {
@@ -324,7 +324,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('H1 is left for the next run when it stays late, and costs the next batch nothing', async () => {
+  it('is left for the next run when it stays late, and costs the next batch nothing', async () => {
     const { service, mirror, clock, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     let waits = 0;
@@ -341,7 +341,7 @@ describe('a batch that waits before it leaves', () => {
     expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
 
-  it('I12 is not sent when the lease was lost meanwhile', async () => {
+  it('is not sent when the lease was lost meanwhile', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.beforeDispatch = () => {
@@ -354,7 +354,7 @@ describe('a batch that waits before it leaves', () => {
     expect(show(1n)).toMatchObject({ open: { email: robin.email } });
   });
 
-  it('I12 is read and merged again after a 429, and does not fail the run', async () => {
+  it('is read and merged again after a 429, and does not fail the run', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 2 });
     for (const id of ids) mirror.edit(id, { email: `robin${id}@example.com` });
     service.fault = (_, request) => {
@@ -428,7 +428,7 @@ describe('a batch that is refused', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('H1 is cut to its end in one run, however slow the service is', async () => {
+  it('is cut to its end in one run, however slow the service is', async () => {
     const stage = createStage({ users: 25 });
     const { service, mirror, run, ids, show } = stage;
     for (const id of ids) mirror.edit(id, { email: `new${id}@example.com`, phone: String(15559000n + id) });
@@ -655,7 +655,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 3, held: 1 } });
   });
 
-  it('M5 ends with a field whose answer never came: it stays open, and what is left waits', async () => {
+  it('ends with a field whose answer never came: it stays open, and what is left waits', async () => {
     const { service, mirror, run, show } = stage();
     service.fault = (patches, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
@@ -680,7 +680,7 @@ describe('one user whose fields are sent one by one', () => {
     ]);
   });
 
-  it('M5 and whose answer never came is confirmed at once where a lookup shows it', async () => {
+  it('and whose answer never came is confirmed at once where a lookup shows it', async () => {
     const { service, mirror, run, show } = stage();
     service.fault = (patches, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
@@ -691,7 +691,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
   });
 
-  it('M5 does not overwrite what the answer to the field before shows', async () => {
+  it('does not overwrite what the answer to the field before shows', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
     service.fault = (_, request) => {
@@ -712,7 +712,7 @@ describe('one user whose fields are sent one by one', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
   });
 
-  it('H1 has the whole deadline for each of them', async () => {
+  it('has the whole deadline for each of them', async () => {
     const made = stage();
     made.service.refusesPatch = (patch) => patch.phone !== undefined;
     slow(made, 2_000);
@@ -750,7 +750,7 @@ function rename({ service, mirror }: ReturnType<typeof createStage>, id: Id, joi
   service.held.set(id, { ...(service.held.get(id) ?? makeUser(id)), name: joined });
 }
 
-describe('H4 one user whose fields are sent one by one, on a service that clears names', () => {
+describe('one user whose fields are sent one by one, on a service that clears names', () => {
   const anne = { first: 'Anne', last: 'Berg' };
   const stage = (safety: 'kept' | 'touched' | 'unknown', edit: Partial<UserValues>) => {
     const made = createStage();
@@ -1114,7 +1114,7 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(service.updates)).toEqual([[2n], [3n], [1n, 4n]]);
   });
 
-  it('P1 takes the name along where it is known to be cleared', async () => {
+  it('takes the name along where it is known to be cleared', async () => {
     const made = nameless('touched');
     const { service, run, show } = made;
     clearNames(made);
@@ -1141,7 +1141,7 @@ describe('an update that leaves the name out', () => {
     expect(service.updates).toEqual([]);
   });
 
-  it('P1 is held in words where nobody knows the halves of the name, until somebody says', async () => {
+  it('is held in words where nobody knows the halves of the name, until somebody says', async () => {
     const made = nameless('touched');
     const { service, mirror, run, show } = made;
     clearNames(made);
@@ -1170,7 +1170,7 @@ describe('an update that leaves the name out', () => {
     });
   });
 
-  it('P1 sends no name along that somebody has changed since it was read', async () => {
+  it('sends no name along that somebody has changed since it was read', async () => {
     const made = nameless('touched');
     const { service, run, show } = made;
     clearNames(made);

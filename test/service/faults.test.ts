@@ -1,4 +1,4 @@
-/** Every row of the fault model's "Network and HTTP" (N1 … N25), as far as the client is concerned. */
+/** Every row of "Network and HTTP" in docs/faults.md, as far as the client is concerned. */
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -46,10 +46,10 @@ function firstThen(first: Respond, then: string): Respond {
   };
 }
 
-describe('N1 reset in the middle of an answer', () => {
+describe('reset in the middle of an answer', () => {
   const whole = json(200, team);
 
-  test('N1 a reset after any number of bytes is an error, never a shorter answer', async () => {
+  test('a reset after any number of bytes is an error, never a shorter answer', async () => {
     let cut = 0;
     const { client, server } = await openPair((socket) => {
       socket.write(whole.slice(0, cut), () => socket.resetAndDestroy());
@@ -60,7 +60,7 @@ describe('N1 reset in the middle of an answer', () => {
     expect(server.requests).toHaveLength(whole.length);
   });
 
-  test('N1 a read is tried again, a write is not', async () => {
+  test('a read is tried again, a write is not', async () => {
     const reset: Respond = (socket) => socket.write(whole.slice(0, -3), () => socket.resetAndDestroy());
     const reading = await openPair(firstThen(reset, whole));
     expect((await reading.client.team()).id).toBe(7n);
@@ -71,10 +71,10 @@ describe('N1 reset in the middle of an answer', () => {
   });
 });
 
-describe('N2 truncated chunks', () => {
+describe('truncated chunks', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-  test.each(['FIN', 'RST'])('N2 chunks cut off by %s are an error', async (how) => {
+  test.each(['FIN', 'RST'])('chunks cut off by %s are an error', async (how) => {
     for (const body of [
       '2',
       '2\r\n',
@@ -90,14 +90,14 @@ describe('N2 truncated chunks', () => {
     }
   });
 
-  test('N2 whole chunks are taken', async () => {
+  test('whole chunks are taken', async () => {
     const { client } = await openPair((socket) => socket.write(`${head}2\r\n"1\r\n2\r\n2"\r\n0\r\n\r\n`));
     expect(await client.contactCount({})).toBe(12n);
   });
 });
 
-describe('N3 a body whose end is marked by nothing', () => {
-  test.each(['FIN', 'RST'])('N3 "12" closed by %s is not taken for the count 12', async (how) => {
+describe('a body whose end is marked by nothing', () => {
+  test.each(['FIN', 'RST'])('"12" closed by %s is not taken for the count 12', async (how) => {
     const { client } = await openPair((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n12', () =>
         how === 'FIN' ? socket.end() : socket.resetAndDestroy(),
@@ -109,9 +109,9 @@ describe('N3 a body whose end is marked by nothing', () => {
   });
 });
 
-describe('N4 the count', () => {
+describe('the count', () => {
   test.each(['"0"', '0', '"7"', '7', '"1234"', ' 1234 ', '"999999999999999"', '999999999999999'])(
-    'N4 %s is a count',
+    '%s is a count',
     async (body) => {
       const { client } = await openPair((socket) => socket.write(answer(200, body)));
       expect(await client.contactCount({})).toBe(BigInt(body.replaceAll(/["\s]/g, '')));
@@ -151,14 +151,14 @@ describe('N4 the count', () => {
     '"١٢"',
     '"12\\u0000"',
     '"\\n12"',
-  ])('N4 %s is not', async (body) => {
+  ])('%s is not', async (body) => {
     const { client } = await openPair((socket) => socket.write(answer(200, body)));
     expect(await failure(client.contactCount({}))).toMatchObject({ code: 'service', status: 200 });
   });
 });
 
-describe('N5, N6 a write whose answer does not come', () => {
-  test('N5 N6 it is sent once, ends as `sent`, and its connection is closed', async () => {
+describe('a write whose answer does not come', () => {
+  test('it is sent once, ends as `sent`, and its connection is closed', async () => {
     const applied: string[] = [];
     const { client, server } = await openPair((_socket, request) => applied.push(request.body), {
       http: { totalDeadlineMs: 150 },
@@ -170,8 +170,8 @@ describe('N5, N6 a write whose answer does not come', () => {
   });
 });
 
-describe('N7 a slow drip', () => {
-  test('N7 one byte at a time does not outlive the total deadline', async () => {
+describe('a slow drip', () => {
+  test('one byte at a time does not outlive the total deadline', async () => {
     const { client, server } = await openPair(
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n');
@@ -188,15 +188,15 @@ describe('N7 a slow drip', () => {
   });
 });
 
-describe('N8 a server that accepts and says nothing', () => {
-  test('N8 no answer: the headers deadline', async () => {
+describe('a server that accepts and says nothing', () => {
+  test('no answer: the headers deadline', async () => {
     const { client } = await openPair(() => undefined, { ...once, http: { headersTimeoutMs: 100 } });
     const error = await read(client);
     expect(error).toMatchObject({ phase: 'sent' });
     expect(error.message).toContain('HEADERS_TIMEOUT');
   });
 
-  test('N8 no TLS handshake: the connect deadline, and nothing was sent', async () => {
+  test('no TLS handshake: the connect deadline, and nothing was sent', async () => {
     const { server } = await openPair(() => undefined);
     const { client } = openClient(server.baseUrl.replace('http:', 'https:'), {
       ...once,
@@ -205,7 +205,7 @@ describe('N8 a server that accepts and says nothing', () => {
     expect(await write(client)).toMatchObject({ phase: 'not-sent' });
   });
 
-  test('N8 the deadline passes before a connection is up: nothing was sent, then or later', async () => {
+  test('the deadline passes before a connection is up: nothing was sent, then or later', async () => {
     const { server } = await openPair(() => undefined);
     const { client } = openClient(server.baseUrl.replace('http:', 'https:'), {
       ...once,
@@ -240,8 +240,8 @@ const pages = [
   '%PDF-1.4',
 ];
 
-describe('N9 something else answers a write with 200', () => {
-  test.each(pages.map((page) => [page]))('N9 %s', async (page) => {
+describe('something else answers a write with 200', () => {
+  test.each(pages.map((page) => [page]))('leaves it unknown whether it was carried out: %s', async (page) => {
     for (const type of ['text/html', 'text/html; charset=utf-8', 'text/plain', 'application/json']) {
       const { client, server } = await openPair((socket) => {
         socket.write(answer(200, page, { 'Content-Type': type }));
@@ -254,7 +254,7 @@ describe('N9 something else answers a write with 200', () => {
   });
 });
 
-describe("N9 a proxy's page in place of an answer", () => {
+describe("a proxy's page in place of an answer", () => {
   const page = (once_: boolean, type: string): Respond => {
     let shown = 0;
     return (socket) => {
@@ -266,16 +266,13 @@ describe("N9 a proxy's page in place of an answer", () => {
     };
   };
 
-  test.each(['text/html', 'text/plain', 'application/json'])(
-    'N9 as %s: a read is asked again',
-    async (type) => {
-      const { client, server } = await openPair(page(true, type));
-      expect((await client.team()).id).toBe(7n);
-      expect(server.requests).toHaveLength(2);
-    },
-  );
+  test.each(['text/html', 'text/plain', 'application/json'])('as %s: a read is asked again', async (type) => {
+    const { client, server } = await openPair(page(true, type));
+    expect((await client.team()).id).toBe(7n);
+    expect(server.requests).toHaveLength(2);
+  });
 
-  test('N9 for good: a read ends with the error, within the budget', async () => {
+  test('for good: a read ends with the error, within the budget', async () => {
     const { client, server } = await openPair(page(false, 'text/html'));
     const error = await read(client);
     expect(error).toMatchObject({ phase: 'sent', status: 200 });
@@ -284,9 +281,9 @@ describe("N9 a proxy's page in place of an answer", () => {
   });
 });
 
-describe('N10 JSON under another name', () => {
+describe('JSON under another name', () => {
   test.each(['text/html', 'text/plain', 'application/octet-stream', 'text/json', ''])(
-    'N10 %s is refused, and taken where the setting says so',
+    '%s is refused, and taken where the setting says so',
     async (type) => {
       const respond: Respond = (socket) => socket.write(json(200, team, { 'Content-Type': type }));
       const strict = await openPair(respond);
@@ -303,15 +300,15 @@ describe('N10 JSON under another name', () => {
     'Application/JSON; charset=utf-8',
     'application/json;v=1',
     'application/hal+json',
-  ])('N10 %s is JSON', async (type) => {
+  ])('%s is JSON', async (type) => {
     const { client } = await openPair((socket) => socket.write(json(200, team, { 'Content-Type': type })));
     expect((await client.team()).id).toBe(7n);
   });
 });
 
-describe('N11 compressed answers', () => {
+describe('compressed answers', () => {
   test.each(['gzip', 'br', 'deflate', 'zstd', 'x-gzip', 'gzip, gzip'])(
-    'N11 %s is refused unread',
+    '%s is refused unread',
     async (encoding) => {
       const { client, server } = await openPair((socket) => {
         socket.write(json(200, team, { 'Content-Encoding': encoding }));
@@ -323,7 +320,7 @@ describe('N11 compressed answers', () => {
     },
   );
 
-  test('N11 `identity` is no encoding', async () => {
+  test('`identity` is no encoding', async () => {
     const { client } = await openPair((socket) =>
       socket.write(json(200, team, { 'Content-Encoding': 'identity' })),
     );
@@ -331,8 +328,8 @@ describe('N11 compressed answers', () => {
   });
 });
 
-describe('N12 endless answers', () => {
-  test('N12 the connection is closed at the limit', async () => {
+describe('endless answers', () => {
+  test('the connection is closed at the limit', async () => {
     const { client, server } = await openPair(
       (socket) => {
         socket.write(
@@ -352,7 +349,7 @@ describe('N12 endless answers', () => {
     await expect.poll(() => server.closed()).toBe(1);
   });
 
-  test('N12 an endless error keeps its status', async () => {
+  test('an endless error keeps its status', async () => {
     const { client } = await openPair((socket) => {
       socket.write(answer(403, '"x"', { 'Content-Length': '9999999999' }));
       for (let i = 0; i < 20; i += 1) socket.write(' '.repeat(8_192));
@@ -360,7 +357,7 @@ describe('N12 endless answers', () => {
     expect(await read(client)).toMatchObject({ phase: 'answered', status: 403 });
   });
 
-  test('N12 more rows than any page has', async () => {
+  test('more rows than any page has', async () => {
     const body = `{"memberships":[${'{},'.repeat(250_000)}{}]}`;
     const { client } = await openPair((socket) => socket.write(answer(200, body)));
     const error = await failure(client.users({ emails: [], phones: [] }));
@@ -368,7 +365,7 @@ describe('N12 endless answers', () => {
   });
 });
 
-describe('N13 what is no HTTP', () => {
+describe('what is no HTTP', () => {
   const body = JSON.stringify(team);
   const type = 'Content-Type: application/json';
   test.each([
@@ -384,7 +381,7 @@ describe('N13 what is no HTTP', () => {
     ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['a version from the future', `HTTP/9.9 200 OK\r\n${type}\r\nContent-Length: 2\r\n\r\n{}`],
     ['binary', '\u0000\u0001\u0002\u0003'.repeat(50)],
-  ])('N13 %s is an error, and the connection is not used again', async (_name, text) => {
+  ])('%s is an error, and the connection is not used again', async (_name, text) => {
     const { client, server } = await openPair((socket) => socket.write(text), {
       ...once,
       http: { totalDeadlineMs: 2_000 },
@@ -395,8 +392,8 @@ describe('N13 what is no HTTP', () => {
   });
 });
 
-describe('N14 GET with a body', () => {
-  test.each([1, 4])('N14 it is sent, and kept connections carry all: %i at most', async (concurrency) => {
+describe('GET with a body', () => {
+  test.each([1, 4])('it is sent, and kept connections carry all: %i at most', async (concurrency) => {
     const respond: Respond = (socket, request) => {
       socket.write(request.path === '/v1/users/get' ? json(200, { memberships: [] }) : json(200, team));
     };
@@ -412,7 +409,7 @@ describe('N14 GET with a body', () => {
   });
 });
 
-describe('N15 the server closes a kept connection as we send', () => {
+describe('the server closes a kept connection as we send', () => {
   const respond =
     (then: string): Respond =>
     (socket, request) => {
@@ -420,14 +417,14 @@ describe('N15 the server closes a kept connection as we send', () => {
       else socket.write(request.index === 0 ? json(200, team) : then);
     };
 
-  test('N15 a read is tried again on a new connection', async () => {
+  test('a read is tried again on a new connection', async () => {
     const { client, server } = await openPair(respond(json(200, team)));
     await client.team();
     expect((await client.team()).id).toBe(7n);
     expect(server.requests).toHaveLength(3);
   });
 
-  test('N15 a write is not', async () => {
+  test('a write is not', async () => {
     const { client, server } = await openPair(respond(updated));
     await client.team();
     expect(await write(client)).toMatchObject({ phase: 'sent' });
@@ -437,8 +434,8 @@ describe('N15 the server closes a kept connection as we send', () => {
 
 const respondThrottled: Respond = (socket) => socket.write(json(429, 'too many requests'));
 
-describe('N16 a storm of 429', () => {
-  test('N16 few requests, long pauses, an error in the end; and afterwards all is well', async () => {
+describe('a storm of 429', () => {
+  test('few requests, long pauses, an error in the end; and afterwards all is well', async () => {
     let storming = true;
     const { client, server, clock, events } = await openPair((socket, request) => {
       if (storming) socket.write(json(429, 'too many requests'));
@@ -462,7 +459,7 @@ describe('N16 a storm of 429', () => {
     expect((await client.updateUsers(patch)).users).toHaveLength(1);
   });
 
-  test('N16 a 429 stops all calls, not only its own', async () => {
+  test('a 429 stops all calls, not only its own', async () => {
     const clock = createHeldClock();
     const times: number[] = [];
     const { client, server } = await openPair(
@@ -477,7 +474,7 @@ describe('N16 a storm of 429', () => {
     expect(times.slice(4).every((time) => time >= 1_000)).toBe(true);
   });
 
-  test('N16 a write that is answered 429 is not sent again: what it says grows old during the pause', async () => {
+  test('a write that is answered 429 is not sent again: what it says grows old during the pause', async () => {
     const { client, server, clock } = await openPair(firstThen(respondThrottled, updated));
     expect(await write(client)).toMatchObject({ status: 429, phase: 'answered' });
     expect(server.requests).toHaveLength(1);
@@ -486,8 +483,8 @@ describe('N16 a storm of 429', () => {
   });
 });
 
-describe('R6 what is made sure of right before a write leaves', () => {
-  test('R6 is asked after the wait for the rate, and what it says ends the call with nothing sent', async () => {
+describe('what is made sure of right before a write leaves', () => {
+  test('is asked after the wait for the rate, and what it says ends the call with nothing sent', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(updated), {
       rate: { reserve: () => Promise.resolve(120_000) },
     });
@@ -504,7 +501,7 @@ describe('R6 what is made sure of right before a write leaves', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('R6 is asked again before a write leaves again after a 401', async () => {
+  test('is asked again before a write leaves again after a 401', async () => {
     const { client, server, clock } = await openPair(
       firstThen((socket) => {
         clock.advance(60_000);
@@ -521,10 +518,10 @@ describe('R6 what is made sure of right before a write leaves', () => {
   });
 });
 
-describe('N17 hostile Retry-After', () => {
+describe('hostile Retry-After', () => {
   const facts = { inARow: 1, serviceNowMs: null, wallMs: Date.UTC(2030, 0, 1), random: () => 0.5 };
 
-  test('N17 whatever it says, the pause is from 1 s to 15 min', () => {
+  test('whatever it says, the pause is from 1 s to 15 min', () => {
     const hostile = fc.oneof(
       fc.string(),
       fc.integer().map(String),
@@ -557,7 +554,7 @@ describe('N17 hostile Retry-After', () => {
     );
   });
 
-  test('N17 a sane one is honoured, in seconds or as a date by the service’s own clock', () => {
+  test('a sane one is honoured, in seconds or as a date by the service’s own clock', () => {
     expect(choosePauseMs({ ...facts, retryAfter: '30' })).toBeGreaterThanOrEqual(30_000);
     expect(parseRetryAfter('30', 0)).toBe(30_000);
     expect(parseRetryAfter('Tue, 01 Jan 2030 00:01:00 GMT', Date.UTC(2030, 0, 1))).toBe(60_000);
@@ -569,7 +566,7 @@ describe('N17 hostile Retry-After', () => {
   });
 
   test.each(['0', '-1', '1000000000', 'Thu, 01 Jan 1970 00:00:00 GMT', 'nonsense'])(
-    'N17 503 with %s: a read waits within bounds, or gives up',
+    '503 with %s: a read waits within bounds, or gives up',
     async (header) => {
       const { client, clock } = await openPair((socket) => {
         socket.write(json(503, 'error', { 'Retry-After': header }));
@@ -580,9 +577,9 @@ describe('N17 hostile Retry-After', () => {
   );
 });
 
-describe('N18 5xx', () => {
+describe('5xx', () => {
   test.each([500, 502, 503, 504, 520])(
-    'N18 %i on a write: not sent again, and said to be unknown',
+    '%i on a write: not sent again, and said to be unknown',
     async (status) => {
       const { client, server } = await openPair((socket) => socket.write(json(status, 'error')));
       expect(await write(client)).toMatchObject({
@@ -595,7 +592,7 @@ describe('N18 5xx', () => {
     },
   );
 
-  test('N18 on a read: tried again, with growing waits, and not for ever', async () => {
+  test('on a read: tried again, with growing waits, and not for ever', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(json(502, 'error')), {
       random: () => 0.999,
     });
@@ -606,13 +603,13 @@ describe('N18 5xx', () => {
     expect(backoffs).toEqual(backoffs.toSorted((a, b) => a - b));
   });
 
-  test('N18 retries are a budget: a service that is down is not hammered', async () => {
+  test('retries are a budget: a service that is down is not hammered', async () => {
     const { client, server } = await openPair((socket) => socket.write(json(500, 'error')));
     for (let i = 0; i < 50; i += 1) await read(client);
     expect(server.requests.length).toBe(70);
   });
 
-  test('N18 the body of an error is words at best, and never needed', async () => {
+  test('the body of an error is words at best, and never needed', async () => {
     const bodies = [
       '<html>502</html>',
       '',
@@ -634,8 +631,8 @@ function issuer(request: RawRequest): string {
   return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iss: string }).iss;
 }
 
-describe('N19 401 in the middle of a run', () => {
-  test('N19 at any call: one fresh token, then the error; no loop, and nothing else is sent', async () => {
+describe('401 in the middle of a run', () => {
+  test('at any call: one fresh token, then the error; no loop, and nothing else is sent', async () => {
     for (let k = 0; k < 5; k += 1) {
       const { client, server } = await openPair((socket, request) => {
         socket.write(request.index >= k ? json(401, 'Unauthorized') : json(200, team));
@@ -646,7 +643,7 @@ describe('N19 401 in the middle of a run', () => {
     }
   });
 
-  test('N19 a single 401 is mended by a fresh token, for a write as well', async () => {
+  test('a single 401 is mended by a fresh token, for a write as well', async () => {
     const { client, server, clock } = await openPair((socket, request) => {
       socket.write(request.index === 1 ? json(401, 'Unauthorized') : updated);
     });
@@ -659,7 +656,7 @@ describe('N19 401 in the middle of a run', () => {
   });
 });
 
-describe('N20 rotation', () => {
+describe('rotation', () => {
   const credentials = {
     secretId: 'old',
     secretKey: createSecret('old-key'),
@@ -669,7 +666,7 @@ describe('N20 rotation', () => {
   test.each([
     ['old', 'new'],
     ['new', 'old'],
-  ])('N20 %s is revoked, in the middle of a push or before: %s takes over', async (revoked, other) => {
+  ])('%s is revoked, in the middle of a push or before: %s takes over', async (revoked, other) => {
     let revokedYet = false;
     const { client, server, events } = await openPair(
       (socket, request) => {
@@ -691,7 +688,7 @@ describe('N20 rotation', () => {
     );
   });
 
-  test('N20 both refused: an end', async () => {
+  test('both refused: an end', async () => {
     const { client, server } = await openPair((socket) => socket.write(json(401, 'Unauthorized')), {
       credentials,
     });
@@ -699,7 +696,7 @@ describe('N20 rotation', () => {
     expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new']);
   });
 
-  test('N20 the next secret is verified, taken into use, and the old one is seen to be idle', async () => {
+  test('the next secret is verified, taken into use, and the old one is seen to be idle', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(json(200, [])), {
       credentials,
     });
@@ -716,7 +713,7 @@ describe('N20 rotation', () => {
   });
 });
 
-describe('N21 clocks that differ', () => {
+describe('clocks that differ', () => {
   /** A service that takes a token from 0 to 300 s old by its own clock. */
   const judge =
     (serviceNow: () => number): Respond =>
@@ -732,25 +729,22 @@ describe('N21 clocks that differ', () => {
       socket.write(sound ? json(200, team, { Date: date }) : json(401, 'Unauthorized', { Date: date }));
     };
 
-  test.each([-600, -60, 60, 600])(
-    'N21 ours is %i s off: measured, warned about, corrected',
-    async (seconds) => {
-      const clock = createHeldClock();
-      const { client, server, events } = await openPair(
-        judge(() => clock.now() - seconds * 1000),
-        { clock },
-      );
-      for (let i = 0; i < 10; i += 1) {
-        expect((await client.team()).id).toBe(7n);
-        clock.advance(100_000);
-      }
-      expect(server.requests.length).toBeLessThanOrEqual(12);
-      expect(Math.round((client.clockOffsetMs() ?? 0) / 1000)).toBeCloseTo(-seconds, -1);
-      expect(events.filter((event) => event.kind === 'warning')).toMatchObject([{ code: 'clock-skew' }]);
-    },
-  );
+  test.each([-600, -60, 60, 600])('ours is %i s off: measured, warned about, corrected', async (seconds) => {
+    const clock = createHeldClock();
+    const { client, server, events } = await openPair(
+      judge(() => clock.now() - seconds * 1000),
+      { clock },
+    );
+    for (let i = 0; i < 10; i += 1) {
+      expect((await client.team()).id).toBe(7n);
+      clock.advance(100_000);
+    }
+    expect(server.requests.length).toBeLessThanOrEqual(12);
+    expect(Math.round((client.clockOffsetMs() ?? 0) / 1000)).toBeCloseTo(-seconds, -1);
+    expect(events.filter((event) => event.kind === 'warning')).toMatchObject([{ code: 'clock-skew' }]);
+  });
 
-  test('N21 beyond the bound nothing is corrected, and the error says so', async () => {
+  test('beyond the bound nothing is corrected, and the error says so', async () => {
     const clock = createHeldClock();
     const { client, events } = await openPair(
       judge(() => clock.now() + 600_000),
@@ -761,7 +755,7 @@ describe('N21 clocks that differ', () => {
     expect(warning?.message).toMatch(/60[01] s behind the service's; too far to be corrected/);
   });
 
-  test('N21 a token’s age does not follow a wall clock that jumps', async () => {
+  test('a token’s age does not follow a wall clock that jumps', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(json(200, team)));
     const used = () => server.requests.at(-1)?.headers['authorization'];
     await client.team();
@@ -779,8 +773,8 @@ describe('N21 clocks that differ', () => {
   });
 });
 
-describe('N22 no way to the service', () => {
-  test('N22 a name that does not resolve: tried again, and certainly not sent', async () => {
+describe('no way to the service', () => {
+  test('a name that does not resolve: tried again, and certainly not sent', async () => {
     const { client, events } = openClient('https://does-not-exist.invalid', {
       retry: { attempts: 2 },
       http: { connectTimeoutMs: 2_000 },
@@ -789,7 +783,7 @@ describe('N22 no way to the service', () => {
     expect(events.map((event) => event.kind)).toEqual(['request', 'retry', 'request']);
   });
 
-  test('N22 nothing listens: a write is tried again, since nothing was sent', async () => {
+  test('nothing listens: a write is tried again, since nothing was sent', async () => {
     const idle = createServer();
     await new Promise<void>((resolve) => {
       idle.listen(0, '127.0.0.1', resolve);
@@ -819,7 +813,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true });
 });
 
-describe('R6 what is asked of a write when its connection stands', () => {
+describe('what is asked of a write when its connection stands', () => {
   const openGate = async (http: Partial<HttpSettings> = {}) => {
     const server = await listenRaw((socket) => socket.write(updated));
     onClose(() => server.close());
@@ -831,7 +825,7 @@ describe('R6 what is asked of a write when its connection stands', () => {
     return { server, gate, ...openClient(`https://127.0.0.1:${gate.port}`, { http: { caFile, ...http } }) };
   };
 
-  test('R6 keeps the first byte from leaving when the handshake took too long', async () => {
+  test('keeps the first byte from leaving when the handshake took too long', async () => {
     const { client, server, gate, clock, events } = await openGate();
     const old = new Error('prepared too long ago');
     const atStart = () => {
@@ -849,7 +843,7 @@ describe('R6 what is asked of a write when its connection stands', () => {
     expect(events.filter(({ kind }) => kind === 'request')).toHaveLength(1);
   });
 
-  test('N22 is nothing any more where the deadline passed before: it is not sent, and ends nothing else', async () => {
+  test('is nothing any more where the deadline passed before: it is not sent, and ends nothing else', async () => {
     const { client, server, gate } = await openGate({ totalDeadlineMs: 100, connectTimeoutMs: 60_000 });
     gate.shut();
     const asked: string[] = [];
@@ -869,7 +863,7 @@ describe('R6 what is asked of a write when its connection stands', () => {
     expect(server.requests.length).toBeLessThanOrEqual(asked.length);
   });
 
-  test('R6 is asked again on a connection that stands already', async () => {
+  test('is asked again on a connection that stands already', async () => {
     const { client, server } = await openGate();
     const old = new Error('prepared too long ago');
     let asked = 0;
@@ -884,7 +878,7 @@ describe('R6 what is asked of a write when its connection stands', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('R6 does not make an update that may have left one that did not', async () => {
+  test('does not make an update that may have left one that did not', async () => {
     const { client, server } = await openPair((socket) => socket.resetAndDestroy(), once);
     let asked = 0;
     const atStart = () => {
@@ -896,14 +890,14 @@ describe('R6 what is asked of a write when its connection stands', () => {
   });
 });
 
-describe('N23 certificates', () => {
+describe('certificates', () => {
   async function openTls(issued: { key: string; cert: string }, http: { caFile?: string } = {}) {
     const server = await listenRaw((socket) => socket.write(updated), issued);
     onClose(() => server.close());
     return { server, ...openClient(server.baseUrl, { http }) };
   }
 
-  test('N23 an authority of our own is trusted by file', async () => {
+  test('an authority of our own is trusted by file', async () => {
     const { client, server } = await openTls(authority.issue({ host: '127.0.0.1' }), { caFile });
     expect((await client.updateUsers(patch)).users).toHaveLength(1);
     expect(server.requests).toHaveLength(1);
@@ -913,19 +907,16 @@ describe('N23 certificates', () => {
     ['expired', () => authority.issue({ host: '127.0.0.1', expired: true }), true],
     ['for another host', () => authority.issue({ host: 'other.example' }), true],
     ['from an unknown authority', () => authority.issue({ host: '127.0.0.1' }), false],
-  ])(
-    'N23 a certificate that is %s: hard fail, nothing sent, no second try',
-    async (_name, issue, trusted) => {
-      const { client, server, events } = await openTls(issue(), trusted ? { caFile } : {});
-      const error = await write(client);
-      expect(error).toMatchObject({ phase: 'not-sent' });
-      expect(error.message).toContain('no trusted TLS connection');
-      expect(server.requests).toHaveLength(0);
-      expect(events.map((event) => event.kind)).toEqual(['request']);
-    },
-  );
+  ])('a certificate that is %s: hard fail, nothing sent, no second try', async (_name, issue, trusted) => {
+    const { client, server, events } = await openTls(issue(), trusted ? { caFile } : {});
+    const error = await write(client);
+    expect(error).toMatchObject({ phase: 'not-sent' });
+    expect(error.message).toContain('no trusted TLS connection');
+    expect(server.requests).toHaveLength(0);
+    expect(events.map((event) => event.kind)).toEqual(['request']);
+  });
 
-  test('N23 the environment cannot switch verification off', async () => {
+  test('the environment cannot switch verification off', async () => {
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
@@ -939,9 +930,9 @@ describe('N23 certificates', () => {
   });
 });
 
-describe('N24 redirects', () => {
+describe('redirects', () => {
   test.each([301, 302, 303, 307, 308])(
-    'N24 %i is never followed, to another host or the same',
+    '%i is never followed, to another host or the same',
     async (status) => {
       const other = await openPair((socket) => socket.write(updated));
       for (const location of [
@@ -964,7 +955,7 @@ describe('N24 redirects', () => {
   );
 });
 
-describe('N25 an old answer from a cache', () => {
+describe('an old answer from a cache', () => {
   const old = {
     id: 1,
     name: 'Ann',
@@ -972,7 +963,7 @@ describe('N25 an old answer from a cache', () => {
     user_updated_at: '2020-01-01T00:00:00Z',
   };
 
-  test('N25 both versions reach whoever judges their age, and its `Date` sets no clock', async () => {
+  test('both versions reach whoever judges their age, and its `Date` sets no clock', async () => {
     const { client } = await openPair((socket) => {
       const headers = { Age: '3600', Date: 'Wed, 01 Jan 2020 00:00:00 GMT' };
       socket.write(json(200, { memberships: [old] }, headers));
@@ -985,8 +976,8 @@ describe('N25 an old answer from a cache', () => {
   });
 });
 
-describe('I17 secrets', () => {
-  test('I17 whatever a hostile server repeats, no token gets into an error or an event', async () => {
+describe('secrets', () => {
+  test('whatever a hostile server repeats, no token gets into an error or an event', async () => {
     const { client, server, events } = await openPair((socket, request) => {
       const said = request.headers['authorization'] ?? '';
       const [, token = ''] = said.split(' ');

@@ -41,7 +41,7 @@ const authentication: readonly Row[] = [
     ],
     emulator: ['emulator/authenticate.ts', 'leewayMs'],
     tests: [
-      ['service/faults.test.ts', 'N21 ours is %i s off: measured, warned about, corrected'],
+      ['service/faults.test.ts', 'ours is %i s off: measured, warned about, corrected'],
       ['service/emulator.test.ts', 'every variant › %s'],
     ],
     variants: ['future-iat'],
@@ -65,7 +65,7 @@ const authentication: readonly Row[] = [
     client: ['service/token.ts', 'reuseMs', 'used for 4 minutes, by a clock that does not jump'],
     emulator: ['emulator/authenticate.ts', 'lifetimeMs'],
     tests: [
-      ['service/faults.test.ts', 'N21 a token’s age does not follow a wall clock that jumps'],
+      ['service/faults.test.ts', 'a token’s age does not follow a wall clock that jumps'],
       ['emulator/authentication.test.ts', 'ends a token 5 minutes after iat by its own clock'],
       conforms('a token may be used again, and may have further claims'),
     ],
@@ -76,7 +76,7 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/faults.test.ts',
-        'I17 whatever a hostile server repeats, no token gets into an error or an event',
+        'whatever a hostile server repeats, no token gets into an error or an event',
       ],
       ['system/command-line.test.ts', 'never shows a secret'],
       ['emulator/emulator.test.ts', 'shows the requests, and none of its own'],
@@ -88,7 +88,7 @@ const authentication: readonly Row[] = [
     tests: [
       [
         'service/faults.test.ts',
-        'N20 the next secret is verified, taken into use, and the old one is seen to be idle',
+        'the next secret is verified, taken into use, and the old one is seen to be idle',
       ],
     ],
   }),
@@ -96,7 +96,7 @@ const authentication: readonly Row[] = [
     client: ['service/token.ts', 'Credentials.next'],
     emulator: ['emulator/team-control.ts', 'TeamControl.revokeSecret'],
     tests: [
-      ['service/faults.test.ts', 'N20 %s is revoked, in the middle of a push or before: %s takes over'],
+      ['service/faults.test.ts', '%s is revoked, in the middle of a push or before: %s takes over'],
       ['system/check.test.ts', 'says which of two secrets is in use, and when the old one was last needed'],
       ['emulator/authentication.test.ts', 'rotates: two secrets at once, never three'],
     ],
@@ -122,7 +122,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/answer-schemas.ts', 'errorLabel'],
     tests: [
       conforms('errors are a JSON string'),
-      ['service/faults.test.ts', 'N18 the body of an error is words at best, and never needed'],
+      ['service/faults.test.ts', 'the body of an error is words at best, and never needed'],
     ],
   }),
   rule('Errors', '400 `bad_data`: the inbox listing', {
@@ -147,7 +147,7 @@ const errors: readonly Row[] = [
       documented,
       [
         'service/faults.test.ts',
-        'N19 at any call: one fresh token, then the error; no loop, and nothing else is sent',
+        'at any call: one fresh token, then the error; no loop, and nothing else is sent',
       ],
       conforms('missing, invalid and expired credentials get 401 Unauthorized'),
     ],
@@ -174,7 +174,7 @@ const errors: readonly Row[] = [
       documented,
       [
         'service/faults.test.ts',
-        'N16 few requests, long pauses, an error in the end; and afterwards all is well',
+        'few requests, long pauses, an error in the end; and afterwards all is well',
       ],
       ['emulator/authentication.test.ts', 'lets 500 a minute through for each team, and the rest gets 429'],
     ],
@@ -190,9 +190,9 @@ const errors: readonly Row[] = [
     tests: [
       [
         'service/faults.test.ts',
-        'N17 a sane one is honoured, in seconds or as a date by the service’s own clock',
+        'a sane one is honoured, in seconds or as a date by the service’s own clock',
       ],
-      ['service/faults.test.ts', 'N17 whatever it says, the pause is from 1 s to 15 min'],
+      ['service/faults.test.ts', 'whatever it says, the pause is from 1 s to 15 min'],
       ['emulator/authentication.test.ts', 'plays Retry-After and the three ways to count a minute'],
     ],
     variants: ['retry-after'],
@@ -202,7 +202,7 @@ const errors: readonly Row[] = [
     emulator: ['emulator/faults.ts', 'faultTable.status'],
     tests: [
       documented,
-      ['service/faults.test.ts', 'N18 %i on a write: not sent again, and said to be unknown'],
+      ['service/faults.test.ts', '%i on a write: not sent again, and said to be unknown'],
       ['emulator/faults.test.ts', 'faults instead of an answer › %s'],
     ],
     status: 'default',
@@ -211,8 +211,8 @@ const errors: readonly Row[] = [
     client: ['service/retry.ts', 'nextStep', 'any 5xx, whatever its body; a read is tried again'],
     emulator: ['emulator/faults.ts', 'faultTable.status'],
     tests: [
-      ['service/faults.test.ts', 'N18 on a read: tried again, with growing waits, and not for ever'],
-      ['service/faults.test.ts', 'N18 the body of an error is words at best, and never needed'],
+      ['service/faults.test.ts', 'on a read: tried again, with growing waits, and not for ever'],
+      ['service/faults.test.ts', 'the body of an error is words at best, and never needed'],
       ['service/retry.test.ts', '%i: reads again, writes not'],
     ],
   }),
@@ -245,7 +245,7 @@ const limits: readonly Row[] = [
     client: ['service/token.ts', 'reuseMs'],
     emulator: ['emulator/authenticate.ts', 'lifetimeMs'],
     tests: [
-      ['service/faults.test.ts', 'N21 a token’s age does not follow a wall clock that jumps'],
+      ['service/faults.test.ts', 'a token’s age does not follow a wall clock that jumps'],
       ['emulator/authentication.test.ts', 'ends a token 5 minutes after iat by its own clock'],
     ],
   }),
@@ -254,7 +254,7 @@ const limits: readonly Row[] = [
     emulator: ['emulator/create-teams.ts', 'teamOf'],
     tests: [
       ['emulator/authentication.test.ts', 'rotates: two secrets at once, never three'],
-      ['service/faults.test.ts', 'N20 both refused: an end'],
+      ['service/faults.test.ts', 'both refused: an end'],
     ],
   }),
   ...withoutPath('Limits', 'at most 5 tags of a contact', 'the team’s `list_size`, of a list'),

@@ -97,8 +97,8 @@ export const endpointRows: readonly Row[] = [
     client: ['service/wire-lists.ts', 'decodeCount', 'takes a string of digits or an integer, nothing else'],
     emulator: ['emulator/answer-schemas.ts', 'contactCount'],
     tests: [
-      ['service/faults.test.ts', 'N4 %s is a count'],
-      ['service/faults.test.ts', 'N4 %s is not'],
+      ['service/faults.test.ts', '%s is a count'],
+      ['service/faults.test.ts', '%s is not'],
       ['emulator/pages.test.ts', 'answers a JSON string, or an integer, for each segment its own'],
     ],
     variants: ['count-body'],

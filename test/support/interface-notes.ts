@@ -8,7 +8,7 @@ export const noteRows: readonly Row[] = [
     client: ['service/http.ts', 'createHttp.body'],
     emulator: ['emulator/service-routes.ts', 'addServiceRoutes.hasBody'],
     tests: [
-      ['service/faults.test.ts', 'N14 it is sent, and kept connections carry all: %i at most'],
+      ['service/faults.test.ts', 'it is sent, and kept connections carry all: %i at most'],
       ['emulator/users.test.ts', 'reads its filter from the body of a GET and answers the union of both'],
       ['emulator/manners.test.ts', 'clients that send {} or [] with every GET'],
     ],

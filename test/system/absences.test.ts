@@ -80,7 +80,7 @@ describe('absences that nobody decides by himself', () => {
     expect(await stage.run()).toMatchObject({ outcome: 'complete' });
   });
 
-  it('L2 calls gone what a person approved, and keeps waiting what that person left out', async () => {
+  it('calls gone what a person approved, and keeps waiting what that person left out', async () => {
     await open({ emulator: { users: 100, tags: 2, fields: 1 } });
     const leave = stage.emulator.team
       .users()
@@ -198,7 +198,7 @@ describe('absences that nobody decides by himself', () => {
     expect(await gone('users')).toBe(0);
   });
 
-  it('O7 calls nothing gone when the settings ask for less, before somebody agrees once', async () => {
+  it('calls nothing gone when the settings ask for less, before somebody agrees once', async () => {
     await open();
     const [only, other] = stage.emulator.team.tags();
     if (only === undefined || other === undefined) throw new Error('no tags');
@@ -222,7 +222,7 @@ describe('absences that nobody decides by himself', () => {
     expect(await stage.run(narrow)).toMatchObject({ outcome: 'complete', counts: { tags_gone: 1 } });
   });
 
-  it('O7 ends to ask about what a filter hides, once somebody agreed, and lets what is really gone go', async () => {
+  it('ends to ask about what a filter hides, once somebody agreed, and lets what is really gone go', async () => {
     await open();
     const [kept, ...hidden] = stage.emulator.team.tags();
     const filtered = { scope: { tags: { filter: kept?.tag ?? '' }, contactFields: {} } };
@@ -268,7 +268,7 @@ describe('absences that nobody decides by himself', () => {
     expect((await present()).length).toBe(11);
   });
 
-  it('O7 asks again about what is hidden when the settings ask for something else again', async () => {
+  it('asks again about what is hidden when the settings ask for something else again', async () => {
     await open();
     const [kept, other] = stage.emulator.team.tags();
     const filtered = (by: string | undefined) => ({
@@ -285,7 +285,7 @@ describe('absences that nobody decides by himself', () => {
     expect(await stage.sql('select count(*) from sync.absences')).toEqual([['0']]);
   });
 
-  it('O7 mirrors what a filter leaves, and takes the rest back when it is lifted', async () => {
+  it('mirrors what a filter leaves, and takes the rest back when it is lifted', async () => {
     await open();
     const [tag] = stage.emulator.team.tags();
     const filtered = { scope: { tags: { filter: tag?.tag ?? '' }, contactFields: {} } };

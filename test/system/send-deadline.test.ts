@@ -3,7 +3,7 @@ import { parseFaults } from '../../src/emulator/faults.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** An update that leaves late must not overwrite what somebody set in the web app since it was prepared. */
-describe('R6 I12 a push that has to wait before it leaves', () => {
+describe('a push that has to wait before it leaves', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 

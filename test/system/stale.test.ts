@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createStage, type Stage } from './stage.ts';
 
 /** A proxy that answers out of its cache, or a replica that lags. */
-describe('N25 A26 users who are shown older than before', () => {
+describe('users who are shown older than before', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
@@ -62,7 +62,7 @@ describe('N25 A26 users who are shown older than before', () => {
     expect(stage.updates()).toEqual([{ id, phone: '15550166' }]);
   });
 
-  it('A27 are believed in the third pass, half an hour after the first', async () => {
+  it('are believed in the third pass, half an hour after the first', async () => {
     const { id, replay } = await openStale();
     replay(1);
     for (const _ of [1, 2, 3]) expect((await stage.run()).counts).toMatchObject({ stale: 1 });

@@ -40,7 +40,7 @@ describe('a process that goes wrong', () => {
   it.each([
     ['before it applies a pull', '/v1/users/get', 1],
     ['between reading back and sending', '/v1/users/get', 2],
-  ] as const)('R5 that was halted %s can neither commit nor send afterwards', async (_, path, nth) => {
+  ] as const)('that was halted %s can neither commit nor send afterwards', async (_, path, nth) => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const [pulled, pushed] = stage.emulator.team.users().filter(({ email }) => email !== null);
@@ -76,7 +76,7 @@ describe('a process that goes wrong', () => {
     expect(stage.emulator.team.user(pushed.id).email).toBe('newer@example.com');
   });
 
-  it('R5 that was halted while the connection for an update came about lets nothing leave afterwards', async () => {
+  it('that was halted while the connection for an update came about lets nothing leave afterwards', async () => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const [pushed] = stage.emulator.team.users().filter(({ email }) => email !== null);
@@ -136,7 +136,7 @@ describe('a process that goes wrong', () => {
     }
   });
 
-  it('R11 crashes loudly at an error that nobody caught, and gives its lease back', async () => {
+  it('crashes loudly at an error that nobody caught, and gives its lease back', async () => {
     stage = await createStage({ emulator: { users: 12, tags: 1, fields: 1 } });
     await stage.run();
     const hold = holdAt('/v1/tags');

@@ -11,7 +11,7 @@ const idsOf = ({ body }: Pick<LoggedRequest, 'body'>) =>
 /** What the service answers a request with that it cannot serve. */
 const status = (statusCode: number) => Object.assign(new Error(`answers ${statusCode}`), { statusCode });
 
-describe('what a hostile review found', () => {
+describe('no edit is lost and none is sent again', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
@@ -160,7 +160,7 @@ describe('what a hostile review found', () => {
     expect(onService(users[1]?.id ?? 0)).toMatchObject({ first: 'Robin', last: 'Doe' });
   });
 
-  it('P1 an edit that needs a name nobody can cut in two is held, until its split is accepted', async () => {
+  it('an edit that needs a name nobody can cut in two is held, until its split is accepted', async () => {
     stage = await createStage(clearing);
     const made = { first: 'Anne Marie', last: 'van den Berg', email: 'am@example.com' };
     const { id } = stage.emulator.team.addUser(made);
@@ -196,7 +196,7 @@ describe('what a hostile review found', () => {
       if (users.some(({ first_name: first }) => first === bad)) throw status(422);
     });
 
-  it('H4 a name that the service refuses costs nobody the name they have', async () => {
+  it('a name that the service refuses costs nobody the name they have', async () => {
     stage = await createStage(clearing);
     await stage.run();
     const { id, first, last } = person();
@@ -211,7 +211,7 @@ describe('what a hostile review found', () => {
     expect(await keepsName()).toEqual([]);
   });
 
-  it('H4 what is left of a push that held the name is no evidence that names are kept', async () => {
+  it('what is left of a push that held the name is no evidence that names are kept', async () => {
     stage = await createStage(clearing);
     await stage.run();
     const { id } = person();
@@ -225,7 +225,7 @@ describe('what a hostile review found', () => {
     expect(await keepsName()).toEqual([]);
   });
 
-  it('H4 a deployment that begins to clear names is found out field by field as well', async () => {
+  it('a deployment that begins to clear names is found out field by field as well', async () => {
     await open();
     expect(await keepsName()).toEqual([['true']]);
     stage.emulator.setVariants({ 'email-update': 'clears-name' });
