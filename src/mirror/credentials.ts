@@ -1,6 +1,6 @@
 /** When each credential was last needed, so that an old one can be revoked. */
 import { sql } from 'kysely';
-import type { Database } from './database.ts';
+import type { Database, Row } from './database.ts';
 import { writeLearned } from './learned.ts';
 
 /** Of the topics that are credentials. */
@@ -31,7 +31,7 @@ export async function readCredentials(
   { kysely }: Database,
   team: string,
 ): Promise<ReadonlyMap<string, Date>> {
-  const { rows } = await sql<{ fingerprint: string; learned_at: Date }>`
+  const { rows } = await sql<Row<'sync.learned', 'learned_at'> & { fingerprint: string }>`
     select substr(topic, length(${prefix}) + 1) as fingerprint, learned_at from sync.learned
     where team = ${team} and starts_with(topic, ${prefix})`.execute(kysely);
   return new Map(rows.map(({ fingerprint, learned_at }) => [fingerprint, learned_at]));

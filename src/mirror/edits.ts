@@ -43,8 +43,7 @@ export async function stampEdit(tx: Transaction, teamId: Id, id: Id): Promise<vo
   await tx
     .updateTable('mirror.users')
     .set({ edited_at: databaseTime, edited_by: sql<string>`session_user` })
-    .where('team_id', '=', teamId)
-    .where('id', '=', id)
+    .where((eb) => eb.and({ team_id: teamId, id }))
     .execute();
 }
 

@@ -38,10 +38,11 @@ export interface OpenPush {
 }
 
 export async function readOpenPush(db: Queryable, teamId: Id, id: Id): Promise<OpenPush | null> {
-  const { rows } = await sql<Omit<OpenPush, 'intent'>>`
-    select run_id as "runId", request_id as "requestId", opened_at as "openedAt"
-    from sync.changes where team_id = ${teamId} and user_id = ${id} and state = 'open'`.execute(db);
-  const [row] = rows;
+  const row = await db
+    .selectFrom('sync.changes')
+    .select(['run_id as runId', 'request_id as requestId', 'opened_at as openedAt'])
+    .where((eb) => eb.and({ team_id: teamId, user_id: id, state: 'open' }))
+    .executeTakeFirst();
   const intent = (await readIntents(db, teamId)).find(({ userId }) => userId === id);
   return row === undefined || intent === undefined ? null : { ...row, intent };
 }
@@ -74,8 +75,10 @@ export interface LastEdit {
 }
 
 export async function readLastEdit(db: Queryable, teamId: Id, id: Id): Promise<LastEdit | null> {
-  const { rows } = await sql<LastEdit>`
-    select edited_at as at, coalesce(edited_by, '') as by from mirror.users
-    where team_id = ${teamId} and id = ${id} and edited_at is not null`.execute(db);
-  return rows[0] ?? null;
+  const user = await db
+    .selectFrom('mirror.users')
+    .select(['edited_at as at', 'edited_by as by'])
+    .where((eb) => eb.and({ team_id: teamId, id }))
+    .executeTakeFirst();
+  return user === undefined || user.at === null ? null : { at: user.at, by: user.by ?? '' };
 }

@@ -2,14 +2,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { UserQuery } from '../model/user-query.ts';
-import type { Queryable } from './database.ts';
+import type { Queryable, Row } from './database.ts';
 
 /** One user who answers to it, with enough to tell them from another. */
-export interface FoundUser {
-  readonly id: Id;
-  readonly name: string;
-  readonly email: string | null;
-  readonly phone: string | null;
+export interface FoundUser extends Row<'mirror.users', 'id' | 'name' | 'email' | 'phone'> {
   readonly gone: boolean;
 }
 

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import type { Queryable, Transaction } from './database.ts';
+import type { Queryable, Row, Transaction } from './database.ts';
 
 export interface Learned {
   readonly topic: string;
@@ -46,7 +46,7 @@ export async function readLearned(
   team: Team,
   topic: string,
 ): Promise<{ readonly value: unknown; readonly ageMs: number } | undefined> {
-  const { rows } = await sql<{ value: unknown; ageMs: number }>`
+  const { rows } = await sql<Row<'sync.learned', 'value'> & { ageMs: number }>`
     select value, (extract(epoch from clock_timestamp() - learned_at) * 1000)::float8 as "ageMs"
     from sync.learned where team = ${named(team)} and topic = ${topic}`.execute(db);
   return rows[0];

@@ -198,8 +198,7 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
       const own = await db.kysely
         .selectFrom('sync.leases')
         .select('team')
-        .where('team', '=', team)
-        .where('lease_id', '=', leaseId)
+        .where((eb) => eb.and({ team, lease_id: leaseId }))
         .where('expires_at', '>', databaseTime)
         .executeTakeFirst();
       if (own === undefined) throw lost(team);

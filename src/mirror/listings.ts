@@ -181,8 +181,7 @@ export async function writeRejectedRows(
 ): Promise<void> {
   await tx
     .deleteFrom('sync.rejected_rows')
-    .where('team_id', '=', teamId)
-    .where('resource', '=', resource)
+    .where((eb) => eb.and({ team_id: teamId, resource }))
     .execute();
   if (rows.length === 0) return;
   await sql`

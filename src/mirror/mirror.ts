@@ -25,12 +25,12 @@ import {
   writeRejectedRows,
 } from './listings.ts';
 import { readNameSafety } from './name-safety.ts';
+import { writeTeam } from './pinned-teams.ts';
 import { endAccepted, readGuardHistory, writeKeptRows, writeRefusedPlan } from './plans.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
-import { noteStale } from './stale.ts';
 import { countHeldFields } from './read-status.ts';
-import { writeTeam } from './pinned-teams.ts';
+import { noteStale } from './stale.ts';
 import { readDifferingUsers, readEditedUsers, readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';

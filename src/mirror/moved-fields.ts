@@ -75,8 +75,7 @@ export async function hasRun(db: Queryable, team: string, runId: bigint): Promis
   const run = await db
     .selectFrom('sync.runs')
     .select('run_id')
-    .where('team', '=', team)
-    .where('run_id', '=', runId)
+    .where((eb) => eb.and({ team, run_id: runId }))
     .executeTakeFirst();
   return run !== undefined;
 }

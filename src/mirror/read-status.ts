@@ -2,10 +2,10 @@
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { readWaitingAbsences, type WaitingAbsence } from './absences.ts';
-import type { Queryable } from './database.ts';
+import { databaseTime, type Queryable, type Row } from './database.ts';
+import { readTeamId } from './pinned-teams.ts';
 import { readRefusedPlan, type StoredPlan } from './plans.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
-import { readTeamId } from './pinned-teams.ts';
 
 export interface TeamStatus {
   readonly team: string;
@@ -14,7 +14,7 @@ export interface TeamStatus {
   readonly lastAttempt: RunRow | null;
   readonly lastSuccess: RunRow | null;
   /** The run under way, if any. */
-  readonly running: { readonly host: string; readonly pid: bigint; readonly since: Date } | null;
+  readonly running: (Row<'sync.leases', 'host' | 'pid'> & { readonly since: Date }) | null;
   readonly rows: Readonly<Record<'users' | 'unresolved' | 'gone' | 'tags' | 'contact_fields', number>>;
   /** Edits not yet on the service, by state. */
   readonly pending: Readonly<Record<string, number>>;
@@ -25,7 +25,7 @@ export interface TeamStatus {
   readonly waitingPlan: StoredPlan | null;
   /** Missing rows that are not called gone before a person agrees. */
   readonly withheld: readonly WaitingAbsence[];
-  readonly counts: readonly { readonly segment: string; readonly counted_at: Date; readonly count: bigint }[];
+  readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
 }
 
 async function readRows(db: Queryable, teamId: Id): Promise<TeamStatus['rows'] & { open_pushes: number }> {
@@ -70,22 +70,27 @@ async function readLastCounts(db: Queryable, teamId: Id): Promise<TeamStatus['co
 export async function readStatus(db: Queryable, team: string): Promise<TeamStatus> {
   const teamId = await readTeamId(db, team);
   const { attempt, success } = await readLastRuns(db, team);
-  const lease = await sql<{ host: string; pid: bigint; since: Date }>`
-    select split_part(host, ' ', 1) as host, pid, taken_at as since from sync.leases
-    where team = ${team} and expires_at > clock_timestamp()`.execute(db);
+  const lease = await db
+    .selectFrom('sync.leases')
+    .select(['pid', 'taken_at as since', sql<string>`split_part(host, ' ', 1)`.as('host')])
+    .where('team', '=', team)
+    .where('expires_at', '>', databaseTime)
+    .executeTakeFirst();
   const id = teamId ?? 0n;
   const { open_pushes: openPushes, ...rows } = await readRows(db, id);
-  const name = await sql<{
-    name: string | null;
-  }>`select name from mirror.teams where team_id = ${id}`.execute(db);
+  const mirrored = await db
+    .selectFrom('mirror.teams')
+    .select('name')
+    .where('team_id', '=', id)
+    .executeTakeFirst();
   const counts = await readLastCounts(db, id);
   return {
     team,
     teamId,
-    name: name.rows[0]?.name ?? null,
+    name: mirrored?.name ?? null,
     lastAttempt: attempt,
     lastSuccess: success,
-    running: lease.rows[0] ?? null,
+    running: lease ?? null,
     rows,
     pending: await readTally(
       db,

@@ -56,8 +56,7 @@ export async function finishRun(db: Database, runId: bigint, run: FinishedRun): 
       .updateTable('sync.runs')
       .set({ finished_at: databaseTime, outcome, reasons, counts: JSON.stringify(counts) })
       .set({ waiting, requests, request_ids: requestIds })
-      .where('run_id', '=', runId)
-      .where('outcome', '=', 'running')
+      .where((eb) => eb.and({ run_id: runId, outcome: 'running' }))
       .returning(['team', 'groups'])
       .$narrowType<{ groups: readonly RunGroup[] }>()
       .execute();

@@ -266,8 +266,7 @@ export async function readName(db: Queryable, teamId: Id, id: Id): Promise<NameP
   const name = await db
     .selectFrom('mirror.users')
     .select(['first_name as first', 'last_name as last'])
-    .where('team_id', '=', teamId)
-    .where('id', '=', id)
+    .where((eb) => eb.and({ team_id: teamId, id }))
     .executeTakeFirst();
   return name ?? null;
 }

@@ -112,11 +112,9 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
 }
 
 /** Addresses to look a user up by. */
-export interface KnownAddress {
+export interface KnownAddress extends Row<'mirror.users', 'email' | 'phone'> {
   /** `null`: of `mirror.user_lookups`, whose users are not known. */
   readonly id: Id | null;
-  readonly email: string | null;
-  readonly phone: string | null;
 }
 
 /** Those of users who are not gone, in the mirror and as last agreed on; and whatever was put into user_lookups. */

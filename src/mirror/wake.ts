@@ -10,8 +10,7 @@ export async function wakeForEdits(tx: Transaction, team: string): Promise<void>
   await tx
     .updateTable('sync.due')
     .set({ mark: null })
-    .where('team', '=', team)
-    .where('run_group', '=', 'edits')
+    .where((eb) => eb.and({ team, run_group: 'edits' }))
     .execute();
   await sql`select pg_notify('musterd_edits', edit_key::text) from sync.teams where team = ${team}`.execute(
     tx,

@@ -33,6 +33,22 @@ describe.each(servers())('the schema on $name', (server) => {
     expect(types).toBe(readFileSync(TYPES, 'utf8'));
   });
 
+  test('does not compile with a column that is not there, or a value that it does not take', () => {
+    const { kysely } = database.db;
+    // @ts-expect-error there is no such column
+    kysely.selectFrom('sync.teams').select('name');
+    // @ts-expect-error nor here
+    kysely.deleteFrom('sync.teams').where((eb) => eb.and({ id: 1n }));
+    // @ts-expect-error JSON is written as text
+    const team = kysely.updateTable('mirror.teams').set({ raw: {} });
+    // @ts-expect-error it is one of four words
+    const due = kysely.updateTable('sync.due').set({ run_group: 'user' });
+    expect([team.compile().sql, due.compile().sql]).toEqual([
+      'update "mirror"."teams" set "raw" = $1',
+      'update "sync"."due" set "run_group" = $1',
+    ]);
+  });
+
   test('says of every schema, table, view, column and function what it is', async () => {
     expect(await uncommented(database.db)).toEqual([]);
   });
