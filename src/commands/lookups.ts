@@ -3,7 +3,8 @@ import { MusterdError } from '../errors.ts';
 import { addLookups } from '../mirror/addresses.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import { canonicalPhone } from '../model/canonical.ts';
-import { createService, prepareSchema, sharePace } from '../runs/open.ts';
+import { prepareSchema } from '../runs/open.ts';
+import { withReading } from '../runs/with-run.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
 import { plural } from '../model/in-words.ts';
@@ -73,14 +74,5 @@ export function parseLookups(text: string): {
 async function findTeamId({ config, log, mirror }: Setup, { signal }: Context): Promise<bigint> {
   const known = await readTeamId(mirror.db.kysely, config.team);
   if (known !== null) return known;
-  const service = createService(config, 'read-only', {
-    log,
-    signal,
-    pace: await sharePace(mirror.db, config),
-  });
-  try {
-    return (await service.team()).id;
-  } finally {
-    await service.close();
-  }
+  return withReading(mirror.db, config, { log, signal }, (_, team) => Promise.resolve(team.id));
 }

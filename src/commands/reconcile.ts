@@ -1,4 +1,5 @@
-import { type RunReport, runReconcile } from '../runs/reconcile-team.ts';
+import type { RunReport } from '../runs/with-run.ts';
+import { runReconcile } from '../runs/reconcile-team.ts';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { prepareSchema } from '../runs/open.ts';

@@ -2,7 +2,7 @@ import { MusterdError } from '../errors.ts';
 import type { UserPlan } from '../model/change.ts';
 import type { Id } from '../model/id.ts';
 import { readable } from '../model/user.ts';
-import { outcomeOf, planResync, type ResyncReport, runResync } from '../runs/resync-team.ts';
+import { planResync, type ResyncReport, runResync } from '../runs/resync-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { columnOf, showValue } from '../model/field-values.ts';
 import { tellOfWait } from './lease-wait.ts';
@@ -40,7 +40,8 @@ export async function resyncCommand(
     async ({ config, log, mirror }) => {
       const progress = createProgress(context);
       const onWait = tellOfWait(context, config.lease.waitMs);
-      const watch = { log, onEvent: progress.onEvent, signal: context.signal, onWait };
+      const { waitMs } = config.lease;
+      const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs, onWait };
       const work = options.apply === true ? runResync : planResync;
       const report = await work(mirror.db, config, watch).finally(progress.close);
       const changes = report.plans.flatMap((plan) => takenOf(plan, report));
@@ -48,8 +49,7 @@ export async function resyncCommand(
       else print(context, report, changes);
       const complete = report.notes.reasons.length === 0;
       if (report.run === null) return complete ? exitCode.ok : exitCode.partial;
-      const { refusal } = report.notes;
-      return exitCodeOf({ outcome: outcomeOf(report.notes), waiting: report.run.waiting, refusal });
+      return exitCodeOf(report.run);
     },
     needsService,
   );

@@ -1,17 +1,10 @@
-import { reconcileSettings } from '../runs/reconcile-team.ts';
-import { createMirrorReader } from '../mirror/mirror.ts';
-import { checkTeam } from '../mirror/pinned-teams.ts';
-import { readKnownAddresses, readSnapshot } from '../mirror/verify-read.ts';
-import { createService, requireSchema, sharePace } from '../runs/open.ts';
-import { judgeOverlap } from '../reconcile/overlap.ts';
-import { type Comparison, compare } from '../verify/compare.ts';
+import { verifyTeam } from '../runs/verify-team.ts';
+import type { Comparison } from '../verify/compare.ts';
 import type { OneSided, Value } from '../verify/difference.ts';
-import { readService } from '../verify/service-side.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showValue } from '../model/field-values.ts';
 import { paint, printJson, printLine, printTable } from './output.ts';
 import { plural, printable } from '../model/in-words.ts';
-import type { Setup } from '../runs/open.ts';
 import { needsService, withMirror } from './setup.ts';
 
 /**
@@ -23,32 +16,13 @@ export async function verifyCommand(context: Context): Promise<ExitCode> {
   return withMirror(
     context,
     async (setup) => {
-      await requireSchema(setup.mirror.db);
-      const comparison = await readAndCompare(setup, context.signal);
+      const comparison = await verifyTeam(setup, context.signal);
       if (context.json) printJson(context, inJson(comparison));
       else print(context, comparison);
       return comparison.equal ? exitCode.ok : exitCode.partial;
     },
     needsService,
   );
-}
-
-async function readAndCompare({ config, log, mirror }: Setup, signal: AbortSignal): Promise<Comparison> {
-  const service = createService(config, 'read-only', {
-    log,
-    signal,
-    pace: await sharePace(mirror.db, config),
-  });
-  try {
-    const team = await service.team();
-    await checkTeam(mirror.db.kysely, config.team, team.id);
-    await judgeOverlap(createMirrorReader(mirror.db, team.id), team, reconcileSettings(config).scope);
-    const addresses = await readKnownAddresses(mirror.db.kysely, team.id);
-    const theirs = await readService(service, team, addresses, config);
-    return compare(await readSnapshot(mirror.db, config.team, team.id), theirs);
-  } finally {
-    await service.close();
-  }
 }
 
 function inJson(comparison: Comparison): object {

@@ -1,5 +1,6 @@
 /** What `musterd daemon` is made of: the loop, its store and queue, and the ear for edits. */
-import { isFinal, type RunReport, runReconcile } from '../runs/reconcile-team.ts';
+import type { RunReport } from '../runs/with-run.ts';
+import { isFinal, runReconcile } from '../runs/reconcile-team.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createLoop, type Loop } from './loop.ts';

@@ -32,6 +32,7 @@ import { type RunContext, planUsers, type UsersPlan } from './plan-users.ts';
 import { hashOf } from './guard/planned-push.ts';
 import type { Policy } from './merge/policy.ts';
 import { pushEdits, settleIntents } from './push/push.ts';
+import { createPushContext } from './push/record.ts';
 import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
 
@@ -124,17 +125,8 @@ async function reconcileUsers(
   who: 'everybody' | 'edited',
 ): Promise<boolean> {
   const { mirror, notes } = places;
-  const members = new Map(team.members.map((member) => [member.id, member]));
   const pushSettings = { ...settings.push, policy: settings.policy };
-  const push = {
-    ...places,
-    members,
-    users: new Map(),
-    roles: new Map(),
-    approved: new Map(),
-    sendByMs: Number.NEGATIVE_INFINITY,
-    breaker: { open: false, unanswered: 0 },
-  };
+  const push = createPushContext(places, team);
   if (await stopReplaced(places, team, settings.scope)) return true;
   await settleIntents(push, pushSettings);
   const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings);

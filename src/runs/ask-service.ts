@@ -1,15 +1,15 @@
 /** How the service shows one user now. */
 import { reconcileSettings } from './reconcile-team.ts';
 import { ServiceError } from '../errors.ts';
-import { createMirrorReader } from '../mirror/mirror.ts';
-import { checkTeam } from '../mirror/pinned-teams.ts';
 import type { UserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import type { Team, TeamMember } from '../model/team.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
-import { createService, type Setup, sharePace } from './open.ts';
+import type { Setup } from './open.ts';
+import { withReading } from './with-run.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
+import type { MirrorPort } from '../reconcile/ports.ts';
 import { readBack } from '../reconcile/read/roster.ts';
 import type { Client } from '../service/client.ts';
 import { theOnly } from './the-only-user.ts';
@@ -35,33 +35,25 @@ export interface Wanted {
 
 /** Reads only: the client refuses to write, and nothing is kept of what it learned. */
 export async function askService(setup: Setup, signal: AbortSignal, wanted: Wanted): Promise<ServiceAnswer> {
-  const { config, log, mirror } = setup;
-  const service = createService(config, 'read-only', {
-    log,
-    signal,
-    pace: await sharePace(mirror.db, config),
-  });
+  const { config, log, mirror: opened } = setup;
   try {
-    const team = await service.team();
-    await checkTeam(mirror.db.kysely, config.team, team.id);
-    const reader = createMirrorReader(mirror.db, team.id);
-    await judgeOverlap(reader, team, reconcileSettings(config).scope);
-    const id = wanted.known ?? (await findOnService(service, team, wanted));
-    const member = team.members.find((candidate) => candidate.id === id);
-    const seen = id === undefined ? undefined : await readUser(service, reader, { id, member, wanted });
-    return { reached: true, teamId: team.id, id, service: seen, member };
+    return await withReading(opened.db, config, { log, signal }, async ({ service, mirror }, team) => {
+      await judgeOverlap(mirror, team, reconcileSettings(config).scope);
+      const id = wanted.known ?? (await findOnService(service, team, wanted));
+      const member = team.members.find((candidate) => candidate.id === id);
+      const seen = id === undefined ? undefined : await readUser(service, mirror, { id, member, wanted });
+      return { reached: true, teamId: team.id, id, service: seen, member };
+    });
   } catch (error) {
     if (error instanceof ServiceError) return { reached: false, error };
     throw error;
-  } finally {
-    await service.close();
   }
 }
 
 /** By every address that is known of the user; all of user_lookups only where those lead nowhere. */
 async function readUser(
   service: Client,
-  reader: ReturnType<typeof createMirrorReader>,
+  reader: MirrorPort,
   of: { readonly id: Id; readonly member: TeamMember | undefined; readonly wanted: Wanted },
 ): Promise<ServiceUser | undefined> {
   const { id, member, wanted } = of;

@@ -1,4 +1,5 @@
-import { type PlanReport, type RunReport, runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
+import type { RunReport } from '../../src/runs/with-run.ts';
+import { type PlanReport, runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { type Config, configSchema } from '../../src/config/config.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';

@@ -63,6 +63,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'reconcile',
     'secret.ts',
     'service',
+    'verify',
   ],
   daemon: [
     'clock.ts',

@@ -1,5 +1,5 @@
+import type { RunReport } from '../../src/runs/with-run.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RunReport } from '../../src/runs/reconcile-team.ts';
 import { absenceDoubts } from '../../src/reconcile/missing-rows.ts';
 import { brakeWords } from '../../src/reconcile/guard/field-limits.ts';
 import { type massLimits, planLimits } from '../../src/reconcile/guard/limits.ts';

@@ -1,7 +1,7 @@
 /** What pushing works on, and how the outcome of a push is read back and written down. */
 import type { Intent } from '../../model/change.ts';
 import type { Id } from '../../model/id.ts';
-import type { TeamMember } from '../../model/team.ts';
+import type { Team, TeamMember } from '../../model/team.ts';
 import type { Field, ServiceUser } from '../../model/user.ts';
 import type { RunNotes } from '../run-notes.ts';
 import type { Policy } from '../merge/policy.ts';
@@ -28,6 +28,25 @@ export interface PushContext {
     open: boolean;
     /** Requests without an answer, in this run. */
     unanswered: number;
+  };
+}
+
+/** Nothing is read, approved or prepared yet. */
+export function createPushContext(
+  { service, mirror, notes, monotonicMs }: Pick<PushContext, 'service' | 'mirror' | 'notes' | 'monotonicMs'>,
+  { members }: Team,
+): PushContext {
+  return {
+    service,
+    mirror,
+    notes,
+    monotonicMs,
+    members: new Map(members.map((member) => [member.id, member])),
+    roles: new Map(),
+    users: new Map(),
+    approved: new Map(),
+    sendByMs: Number.NEGATIVE_INFINITY,
+    breaker: { open: false, unanswered: 0 },
   };
 }
 

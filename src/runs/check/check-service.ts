@@ -1,0 +1,51 @@
+/** What the service says for itself: credentials, clock, team, and what the interface leaves open. */
+import type { Config } from '../../config/config.ts';
+import { MusterdError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Database } from '../../mirror/database.ts';
+import { createService, sharePace } from '../open.ts';
+import { checkClock, checkCredentials, checkTeamOf } from './check-access.ts';
+import { probeService } from './check-probes.ts';
+import type { Report } from './check-report.ts';
+import { probeWrites } from './check-write-probe.ts';
+
+export interface CheckedService {
+  readonly config: Config;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** `undefined`: it is not there, or not ready. */
+  readonly db: Database | undefined;
+  /** The user to try an update on. */
+  readonly writeProbe: string | undefined;
+}
+
+/** How far it came; whatever it met is in the report. */
+export type ServiceVerdict = 'no credentials' | 'another team' | 'asked';
+
+/** The service's half; it goes as far as the credentials allow. */
+export async function checkService(
+  { config, log, signal, db, writeProbe }: CheckedService,
+  report: Report,
+): Promise<ServiceVerdict> {
+  const pace = db === undefined ? null : await sharePace(db, config);
+  const mode = writeProbe === undefined ? 'read-only' : 'read-write';
+  const service = createService(config, mode, { log, signal, pace });
+  try {
+    if (!(await checkCredentials(service, config, db, report))) {
+      report.fail('service', new MusterdError('credentials', 'The service accepts none of the credentials'));
+      return 'no credentials';
+    }
+    checkClock(service, config, report);
+    const team = await service.team();
+    if (!(await checkTeamOf(team, config, db, report))) return 'another team';
+    await probeService(service, team, config, db, report);
+    if (writeProbe !== undefined) await probeWrites(service, team, db, config, writeProbe, report);
+    return 'asked';
+  } catch (error) {
+    if (error instanceof MusterdError && ['stopped', 'usage', 'lease-held'].includes(error.code)) throw error;
+    report.fail('service', error);
+    return 'asked';
+  } finally {
+    await service.close();
+  }
+}

@@ -1,0 +1,20 @@
+/** Service against mirror, by code of its own: what it shares with a run is the client and how a look begins. */
+import { readKnownAddresses, readSnapshot } from '../mirror/verify-read.ts';
+import { judgeOverlap } from '../reconcile/overlap.ts';
+import { type Comparison, compare } from '../verify/compare.ts';
+import { readService } from '../verify/service-side.ts';
+import type { Setup } from './open.ts';
+import { reconcileSettings } from './reconcile-team.ts';
+import { withReading } from './with-run.ts';
+
+export async function verifyTeam(
+  { config, log, mirror: { db } }: Setup,
+  signal: AbortSignal,
+): Promise<Comparison> {
+  return withReading(db, config, { log, signal }, async ({ service, mirror }, team) => {
+    await judgeOverlap(mirror, team, reconcileSettings(config).scope);
+    const addresses = await readKnownAddresses(db.kysely, team.id);
+    const theirs = await readService(service, team, addresses, config);
+    return compare(await readSnapshot(db, config.team, team.id), theirs);
+  });
+}
