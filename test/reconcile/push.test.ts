@@ -521,6 +521,24 @@ describe('a batch that is refused', () => {
     expect(notes.reasons).toEqual(['the service refused every user of a batch: pushing stopped']);
   });
 
+  it('for one field of each user goes on with the next batch', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 4, batchSize: 2 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n, email: `new${id}@example.com` });
+    service.refusesPatch = (patch) => patch.roleId !== undefined;
+    const { notes } = await run();
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 4, held: 4 } });
+    expect(ids.map((id) => show(id).base?.email)).toEqual(ids.map((id) => `new${id}@example.com`));
+    expect(ids.map((id) => show(id).held.map(({ field }) => field))).toEqual(ids.map(() => ['roleId']));
+  });
+
+  it('for its one field is read no more than before and after it', async () => {
+    const { service, mirror, run } = createStage();
+    mirror.edit(1n, { roleId: 5n });
+    service.refusesPatch = () => true;
+    await run();
+    expect([service.updates.length, service.filters.length]).toEqual([1, 2]);
+  });
+
   it('with a 403 for one user holds that one and pushes the others', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
@@ -572,8 +590,8 @@ describe('one user whose fields are sent one by one', () => {
     return made;
   };
 
-  it('has the name sent last, so that no other field overwrites it', async () => {
-    const { service, run, show } = stage();
+  it('has the name sent last, and all the rest in the next run if another field overwrites it', async () => {
+    const { service, mirror, run, show } = stage();
     service.refusesPatch = (patch) => patch.phone !== undefined;
     service.take = (user, patch) => ({
       ...user,
@@ -581,12 +599,15 @@ describe('one user whose fields are sent one by one', () => {
       email: patch.email ?? user.email ?? null,
       roleId: patch.roleId ?? user.roleId ?? null,
     });
+    expect((await run()).breaker.open).toBe(true);
+    expect(sentFields(service.updates)).toEqual([['name', 'email', 'phone', 'roleId'], ['roleId']]);
+    mirror.nameSafety = 'touched';
     await run();
-    expect(service.updates.slice(1).map((patches) => [...patches.values()].flatMap(patchedFields))).toEqual([
-      ['roleId'],
-      ['phone'],
-      ['email'],
+    expect(sentFields(service.updates)).toEqual([
+      ['name', 'email', 'phone'],
       ['name'],
+      ['name', 'phone'],
+      ['name', 'email'],
     ]);
     expect(show(1n)).toMatchObject({
       service: { name: 'Robin Doe' },
@@ -615,8 +636,8 @@ describe('one user whose fields are sent one by one', () => {
       service: { email: 'web@example.com', name: 'Robin Doe' },
       row: { email: robin.email },
       held: [
-        { field: 'email', reason: 'conflict' },
         { field: 'phone', reason: 'refused' },
+        { field: 'email', reason: 'conflict' },
       ],
     });
     expect(mirror.intents.size).toBe(0);
@@ -663,12 +684,7 @@ describe('one user whose fields are sent one by one', () => {
     };
     const { notes, breaker } = await run();
     expect(sentFields(service.updates).slice(1)).toEqual([['roleId'], ['phone'], ['email']]);
-    expect(mirror.results.at(-1)?.outcomes).toEqual({
-      roleId: 'confirmed',
-      phone: 'confirmed',
-      email: 'unknown',
-      name: 'unsent',
-    });
+    expect(mirror.results.at(-1)?.outcomes).toEqual({ email: 'unknown' });
     expect(show(1n)).toMatchObject({
       open: { email: robin.email },
       base: { ...taken, name: { first: 'Anne', last: 'Berg' }, email: 'user1@example.com' },
@@ -680,15 +696,15 @@ describe('one user whose fields are sent one by one', () => {
     ]);
   });
 
-  it('and whose answer never came is confirmed at once where a lookup shows it', async () => {
+  it('goes on after one whose answer never came where a lookup shows it', async () => {
     const { service, mirror, run, show } = stage();
     service.fault = (patches, request) => {
       if (request === 1) return { kind: 'status', status: 400 };
       return patches.get(1n)?.email === undefined ? { kind: 'nothing' } : { kind: 'lost', applied: true };
     };
     await run();
-    expect(mirror.results.at(-1)?.outcomes).toMatchObject({ email: 'confirmed', name: 'unsent' });
-    expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
+    expect(mirror.results.at(-2)?.outcomes).toEqual({ email: 'confirmed' });
+    expect(show(1n)).toMatchObject({ open: undefined, base: { ...taken, name: robin.name } });
   });
 
   it('does not overwrite what the answer to the field before shows', async () => {
@@ -727,8 +743,7 @@ describe('one user whose fields are sent one by one', () => {
     service.fault = (_, request) => (request === 1 ? { kind: 'status', status: 400 } : { kind: 'nothing' });
     service.answer = (user) => (user.name === 'Robin Doe' ? undefined : user);
     await run();
-    expect(show(1n).base).toMatchObject({ email: 'robin@example.com', phone: '15550177', roleId: 9n });
-    expect(Object.keys(show(1n).open ?? {})).toEqual(['name']);
+    expect(show(1n)).toMatchObject({ open: undefined, base: { ...taken, name: robin.name } });
   });
 });
 
@@ -791,9 +806,9 @@ describe('one user whose fields are sent one by one, on a service that clears na
     service.refusesPatch = refusesRobin;
     const { notes } = await run();
     expect(service.updates.slice(1)).toEqual([new Map([[1n, { name: robin.name }]])]);
-    expect(mirror.results.at(-1)?.outcomes).toEqual({ name: 'refused', email: 'unsent' });
+    expect(mirror.results.at(-1)?.outcomes).toEqual({ name: 'refused' });
     expect(notes.reasons).toEqual([
-      'other edits of user 1 wait for the next run: an update without the name may clear it',
+      '1 users wait for the next run: nobody knows yet what an update without a name does to the name',
     ]);
     // Once it is known to be cleared, they wait for a person.
     mirror.nameSafety = 'touched';
@@ -835,7 +850,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     },
   );
 
-  it('leaves the rest where somebody sets the name between two fields', async () => {
+  it('takes along what somebody sets the name to between two fields', async () => {
     const { service, run, show } = stage('unknown', { ...robin, roleId: 3n });
     service.refusesPatch = (patch) => patch.phone !== undefined;
     service.fault = (_, request) => {
@@ -843,18 +858,20 @@ describe('one user whose fields are sent one by one, on a service that clears na
       return { kind: 'nothing' };
     };
     await run();
-    expect(sentFields(service.updates)).toHaveLength(3);
-    expect(show(1n)).toMatchObject({ service: { name: 'Web Name', email: 'user1@example.com' } });
-    service.fault = () => ({ kind: 'nothing' });
-    await run();
-    expect(show(1n)).toMatchObject({ row: { name: { first: 'Web', last: 'Name' } } });
+    const web = { first: 'Web', last: 'Name' };
+    expect(service.updates.slice(3)).toEqual([new Map([[1n, { name: web, email: robin.email }]])]);
+    expect(show(1n)).toMatchObject({
+      service: { name: 'Web Name', email: 'robin@example.com' },
+      row: { name: web },
+      base: { joined: 'Web Name' },
+    });
   });
 
   it('opens the breaker, holds the name and learns where names were thought to be kept', async () => {
     const { service, mirror, run, show } = stage('kept', { email: robin.email, name: robin.name });
     service.refusesPatch = refusesRobin;
     const { notes, breaker } = await run();
-    expect(sentFields(service.updates).slice(1)).toEqual([['email'], ['name']]);
+    expect(sentFields(service.updates).slice(1)).toEqual([['email']]);
     expect(breaker.open).toBe(true);
     expect(notes.reasons).toEqual(['an update of user 1 changed a name that was not sent: pushing stopped']);
     // So it is noted: a result of an update without a name, with a name that is held.
@@ -867,12 +884,18 @@ describe('one user whose fields are sent one by one, on a service that clears na
         {
           field: 'name',
           reason: 'conflict',
-          mirror: robin.name,
+          mirror: anne,
           service: '',
           detail: 'an update of email alone changed the name',
         },
       ],
     });
+    // The edit of the name is sent by itself from then on.
+    await run();
+    expect(sentFields(service.updates)).toEqual([['name']]);
+    expect(show(1n).held).toMatchObject([
+      { field: 'name', reason: 'refused', mirror: robin.name, service: '' },
+    ]);
   });
 
   it('stops after the first of several fields that cleared a name nobody edited', async () => {
@@ -1114,6 +1137,33 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(service.updates)).toEqual([[2n], [3n], [1n, 4n]]);
   });
 
+  it.each([
+    ['takes the name of the service along', 'Web Name', [['name', 'email']], []],
+    [
+      'waits where nobody knows its halves',
+      'Some Web Name',
+      [],
+      [expect.stringContaining('nobody knows yet')],
+    ],
+  ])('that held one when it was planned %s', async (_, joined, sent, reasons) => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { name: robin.name, email: robin.email });
+    mirror.nameSafety = 'unknown';
+    const { users } = service;
+    // Right before the push somebody sets another name in the web app: it is a conflict, and held.
+    service.users = async (filter) => {
+      service.held.set(1n, makeUser(1n, { name: joined }));
+      return await users(filter);
+    };
+    const { notes } = await run();
+    expect(sentFields(service.updates)).toEqual(sent);
+    expect(show(1n)).toMatchObject({
+      service: { name: joined },
+      held: [{ field: 'name', reason: 'conflict' }],
+    });
+    expect(notes.reasons).toEqual(reasons);
+  });
+
   it('takes the name along where it is known to be cleared', async () => {
     const made = nameless('touched');
     const { service, run, show } = made;
@@ -1297,12 +1347,12 @@ describe('a field that cannot be read any more', () => {
     made.mirror.edit(1n, { email: robin.email, phone: robin.phone });
     made.service.fault = (__, request) =>
       request === 1 ? { kind: 'status', status: 400 } : { kind: 'nothing' };
-    // The first of the two is sent at once after the second lookup, and the other is looked at again.
-    hideFrom(made, 3, (user) => hide({ ...user, email: odd }));
+    // Each of the two is looked at again before it is sent.
+    hideFrom(made, 4, (user) => hide({ ...user, email: odd }));
     const { notes } = await made.run();
     expect(sentFields(made.service.updates)).toEqual([['email', 'phone'], ['phone']]);
     expect(made.show(1n)).toMatchObject({ open: undefined, base: { email: 'user1@example.com' }, held: [] });
-    expect(notes.reasons).toEqual([expect.stringContaining('does not show the field now')]);
+    expect(notes.reasons).toEqual([expect.stringContaining('could not be read again before a push')]);
   });
 
   it.each([

@@ -33,7 +33,7 @@ export const isOpen = (safety: NameSafety): boolean => safety === 'unknown' || t
  * The halves of the name that the service shows; `undefined` if it is empty, `null` if nobody knows them.
  * @param known whether the halves last agreed on were set as halves
  */
-export function halvesOf(shown: string, base: BaseUser, known: boolean): NamePair | null | undefined {
+function halvesOf(shown: string, base: BaseUser, known: boolean): NamePair | null | undefined {
   const words = countWords(shown);
   if (words === 0) return undefined;
   const agreed = joinName(base.name) === canonicalName(shown);
@@ -94,12 +94,14 @@ export interface NamedPlans {
 
 /**
  * Gives a name to the plans that have none, or holds them, where the name would be cleared. Where nobody knows
- * whether it would be, only those go without a name that were arranged as such: they were not the first.
+ * whether it would be, only those go without a name that may.
+ * @param mayLack whether this one may teach what an update without a name does: it was arranged as such, and its name
+ * is not edited
  */
 export function nameAlong(
   plans: readonly UserPlan[],
   states: ReadonlyMap<Id, UserState>,
-  wasNameless: (id: Id) => boolean,
+  mayLack: (id: Id) => boolean,
   safety: NameSafety,
   notes: RunNotes,
 ): NamedPlans {
@@ -109,13 +111,12 @@ export function nameAlong(
   const named = plans.map((plan): UserPlan => {
     const state = states.get(plan.id);
     if (state === undefined || !isNameless(plan) || safety === 'kept') return plan;
-    if (safety === 'touched' || isSuspect(safety, plan.id)) {
-      const one = nameOne(plan, state);
-      if (one.along !== undefined) along.set(plan.id, one.along);
-      else if (!isNameless(one.plan) && one.plan.holds.length === plan.holds.length) unseen += 1;
-      return one.plan;
-    }
-    if (wasNameless(plan.id)) return plan;
+    const isCleared = safety === 'touched' || isSuspect(safety, plan.id);
+    if (!isCleared && mayLack(plan.id)) return plan;
+    const one = nameOne(plan, state);
+    if (one.along !== undefined) along.set(plan.id, one.along);
+    if (isCleared && !isNameless(one.plan) && one.plan.holds.length === plan.holds.length) unseen += 1;
+    if (isCleared || isNameless(one.plan)) return one.plan;
     waiting += 1;
     return withoutPushes(plan, patchedFields(plan.patch));
   });

@@ -59,7 +59,7 @@ export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | n
 }
 
 /** Whether the service no longer shows a field that it showed a value of: nothing is sent over what nobody sees. */
-export function isOutOfSight(field: Field, before: UserValues, seen: ServiceUser): boolean {
+function isOutOfSight(field: Field, before: UserValues, seen: ServiceUser): boolean {
   const said = saidOf(field, seen);
   return said === 'unreadable' || (said === 'left out' && canonicalValue(field, before) !== '');
 }

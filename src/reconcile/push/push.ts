@@ -11,12 +11,12 @@
  * Nothing is ever sent twice blindly, and nothing leaves long after it was prepared (`send-guard.ts`).
  */
 import type { Hold, Intent, UserPlan } from '../../model/change.ts';
-import { readable } from '../../model/user.ts';
+import { type Field, readable } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import { warnOfStale } from '../run-notes.ts';
 import { isPush } from '../guard/guard.ts';
 import { planUser } from '../merge/plan-user.ts';
-import { onlyGuarded } from '../guard/planned-push.ts';
+import { onlyGuarded, withoutPushes } from '../guard/planned-push.ts';
 import { arrangeBatches, type Batch, readLessons } from './batches.ts';
 import { isNameless, nameAlong } from './carry-name.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
@@ -31,11 +31,13 @@ import { judgeLate, patchedFields } from './outcome.ts';
 /**
  * Reads the users again, merges again, and writes down what is still to be sent: nothing but what the guard
  * has let pass.
+ * @param ofNamed whether the batch is a part of an update with a name
  */
 async function prepare(
   places: PushContext,
   settings: PushSettings,
   batch: readonly UserPlan[],
+  ofNamed: boolean,
 ): Promise<{ readonly intents: readonly Intent[]; readonly users: PushContext['users'] }> {
   const { service, mirror, notes } = places;
   const ids = batch.map(({ id }) => id);
@@ -64,7 +66,7 @@ async function prepare(
   const { plans, along } = nameAlong(
     again,
     new Map(states.map((state) => [state.id, state])),
-    (id) => guarded.get(id)?.patch.name === undefined,
+    (id) => !ofNamed && guarded.get(id)?.patch.name === undefined,
     again.some(isNameless) ? await mirror.readNameSafety() : 'kept',
     notes,
   );
@@ -101,19 +103,20 @@ type Pushed = 'taken' | 'refused' | 'nothing' | 'late';
  * Prepares one batch and sends it; again where it was put off before it had any effect (a 429, or it grew
  * old while it waited). One that is late each time waits for the next run, and costs the others nothing.
  */
-async function pushBatch(
+async function sendBatch(
   places: PushContext,
   settings: PushSettings,
   batch: readonly UserPlan[],
-): Promise<Pushed> {
+  ofNamed = false,
+): Promise<{ readonly pushed: Pushed; readonly refused: readonly Intent[] }> {
   const { notes, monotonicMs, breaker } = places;
   for (let round = 1; ; round += 1) {
     const readAtMs = monotonicMs();
-    const { intents, users } = await prepare(places, settings, batch);
-    if (intents.length === 0) return 'nothing';
+    const { intents, users } = await prepare(places, settings, batch, ofNamed);
+    if (intents.length === 0) return { pushed: 'nothing', refused: [] };
     try {
       const sending = withNewDeadline({ ...places, users }, settings);
-      const taken = await sendIntents(sending, settings, intents);
+      const refused = await sendIntents(sending, settings, intents);
       const windowMs = Math.round(monotonicMs() - readAtMs);
       notes.pushWindow(windowMs);
       notes.event({
@@ -122,16 +125,60 @@ async function pushBatch(
         requestId: notes.requestIds.at(-1) ?? null,
         windowMs,
       });
-      if (taken) return 'taken';
-      return intents.length === 1 ? 'nothing' : 'refused';
+      if (refused.length < intents.length) return { pushed: 'taken', refused };
+      return { pushed: intents.length === 1 ? 'nothing' : 'refused', refused };
     } catch (error) {
       if (!isPassing(error) || breaker.open) throw error;
       if (round < maxRounds) continue;
       if (!(error instanceof LateError)) throw error;
       notes.partial(error.message);
-      return 'late';
+      return { pushed: 'late', refused: [] };
     }
   }
+}
+
+/**
+ * Sends each field of a refused update by itself, as any other push, so that only the bad one is held. An edited name
+ * goes last where it is known to be kept, so that no other field overwrites it, and otherwise first, so that it can go
+ * along with the others. The email comes after them: most users are looked up by it.
+ */
+async function pushByField(
+  places: PushContext,
+  settings: PushSettings,
+  plan: UserPlan,
+  { sent }: Intent,
+): Promise<boolean> {
+  if (patchedFields(sent).length === 1) return false;
+  const keepsName = (await places.mirror.readNameSafety()) === 'kept';
+  const others = ['roleId', 'phone', 'email'] as const;
+  const order: readonly Field[] = keepsName ? [...others, 'name'] : ['name', ...others];
+  let taken = false;
+  for (const field of order.filter((one) => sent[one] !== undefined)) {
+    if (places.breaker.open) break;
+    const part = withoutPushes(
+      plan,
+      patchedFields(plan.patch).filter((other) => other !== field),
+    );
+    const ofNamed = sent.name !== undefined && field !== 'name';
+    const { pushed } = await sendBatch(places, settings, [part], ofNamed);
+    if (pushed === 'taken') taken = true;
+  }
+  return taken;
+}
+
+/** Pushes one batch, and field by field those whom the service refused as a whole. */
+async function pushBatch(
+  places: PushContext,
+  settings: PushSettings,
+  batch: readonly UserPlan[],
+): Promise<Pushed> {
+  const { pushed, refused } = await sendBatch(places, settings, batch);
+  let taken = pushed === 'taken';
+  for (const intent of refused) {
+    const plan = batch.find(({ id }) => id === intent.userId);
+    if (plan !== undefined && (await pushByField(places, settings, plan, intent))) taken = true;
+  }
+  return taken ? 'taken' : pushed;
 }
 
 /** So many updates without an answer say that the service is down, not that a user is odd. */

@@ -80,7 +80,7 @@ export async function readBackIntents(
 }
 
 /** Something that was not sent has changed: no more is pushed in this run. */
-export function stopPushing({ breaker, notes }: PushContext, userId: Id): void {
+function stopPushing({ breaker, notes }: PushContext, userId: Id): void {
   breaker.open = true;
   notes.partial(`an update of user ${userId} changed a name that was not sent: pushing stopped`);
 }

@@ -1,9 +1,8 @@
 /** What the verdict on a push changes: which values are taken, what is held. */
 import type { ServiceError } from '../../errors.ts';
 import type { FieldOutcomes, Hold, HoldReason, Intent, IntentResult, PushTries } from '../../model/change.ts';
-import { canonicalName, joinName, splitName } from '../../model/name.ts';
+import { joinName, splitName } from '../../model/name.ts';
 import {
-  type BaseUser,
   canonicalValue,
   type Field,
   readable,
@@ -26,8 +25,6 @@ export interface Answered {
   readonly requestId: string | null;
   /** What the service said when it refused. */
   readonly refusal?: ServiceError;
-  /** One request of several held no name and cleared it: what it left of it, and what it held. */
-  readonly cleared?: { readonly name: string; readonly by: readonly Field[] };
 }
 
 function takeValues(intent: Intent, seen: ServiceUser | null): UserValues {
@@ -105,34 +102,16 @@ function valueBefore(field: Field, { before }: Intent) {
  * An update without a name that changed the name. What it left is nobody's edit: base takes it, so that the name
  * in the mirror counts as an edit of it, and no policy gives it up. It is held with both values for people to see.
  */
-function holdOfTouchedName({ intent, seen, before, outcomes, cleared }: Answered): Hold | undefined {
-  const by = cleared?.by ?? patchedFields(intent.sent);
-  const isTouched =
-    cleared === undefined
-      ? nameWasTouched(patchOf(intent), intent.base, seen, before)
-      : outcomes.name !== 'confirmed' && outcomes.name !== 'unknown';
-  if (!isTouched) return undefined;
+function holdOfTouchedName({ intent, seen, before }: Answered): Hold | undefined {
+  if (!nameWasTouched(patchOf(intent), intent.base, seen, before)) return undefined;
   return {
     field: 'name',
     reason: 'conflict',
     base: intent.base.name,
-    mirror: intent.sent.name ?? intent.base.name,
+    mirror: intent.base.name,
     service: readable(seen?.name),
-    detail: `an update of ${by.join(', ')} alone changed the name`,
+    detail: `an update of ${patchedFields(intent.sent).join(', ')} alone changed the name`,
   };
-}
-
-/** What the update left of the name; what was agreed on, where somebody has set another since. */
-function nameLeft({ intent, seen, cleared }: Answered): Pick<BaseUser, 'name' | 'joined'> {
-  const joined = readable(seen?.name) ?? '';
-  if (cleared !== undefined && canonicalName(joined) !== cleared.name) return intent.base;
-  return { name: splitName(joined), joined };
-}
-
-/** Without the name: it was in the intent, but not in the request that changed it. */
-function withoutName(intent: Intent): Intent {
-  const { name: _, ...sent } = intent.sent;
-  return { ...intent, sent };
 }
 
 export function resultOf(
@@ -146,13 +125,13 @@ export function resultOf(
   );
   const touched = holdOfTouchedName(answered);
   const taken = takeValues(intent, seen);
-  const left = touched === undefined ? undefined : nameLeft(answered);
+  const joined = readable(seen?.name) ?? '';
   return {
-    intent: touched === undefined ? intent : withoutName(intent),
+    intent,
     outcomes,
     seen,
-    taken: left === undefined ? taken : { ...taken, name: left.name },
-    joined: left?.joined ?? readable(seen?.name) ?? joinName(taken.name),
+    taken: touched === undefined ? taken : { ...taken, name: splitName(joined) },
+    joined: touched === undefined ? (readable(seen?.name) ?? joinName(taken.name)) : joined,
     harmed: touched !== undefined,
     holds: [...holds.filter((hold) => hold?.field !== touched?.field), touched].filter(
       (hold) => hold !== undefined,

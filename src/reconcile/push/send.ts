@@ -1,16 +1,15 @@
 /**
  * Sends written-down intents in one request and finds out what became of each of them, by user and field.
- * A request that is refused is read back and cut in two, until the one bad value is found.
+ * A request that is refused is read back and cut in two, until each user who is refused by themselves is found.
  */
 import type { ServiceError } from '../../errors.ts';
 import type { Intent } from '../../model/change.ts';
 import type { ServiceUser } from '../../model/user.ts';
-import { sendFieldByField } from './send-fields.ts';
 import { isOtherName } from './carry-name.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import { judgeAnswer, neverLeft, noteUnanswered, sendRequest, withNewDeadline } from './request.ts';
 import type { Answered } from './result.ts';
-import { judgeLate, judgeUnsent, patchOf } from './outcome.ts';
+import { judgeLate, judgeUnsent, patchedFields, patchOf } from './outcome.ts';
 
 /** Applied all the same, changed by somebody else meanwhile, or not to be sent without another look. */
 function isSettled({ outcomes }: Answered): boolean {
@@ -48,53 +47,61 @@ async function readRefused(
   return judged.filter((answer) => !isSettled(answer)).map(({ intent }) => intent);
 }
 
+/** One field that is refused by itself is held; of several it is not known which, and `push.ts` sends each by itself. */
+async function recordRefused(
+  places: PushContext,
+  settings: PushSettings,
+  intent: Intent,
+  refusal: ServiceError,
+): Promise<void> {
+  const sent = patchedFields(intent.sent);
+  const outcome = sent.length === 1 ? 'refused' : 'unsent';
+  const outcomes = Object.fromEntries(sent.map((field) => [field, outcome] as const));
+  const requestId = refusal.requestId ?? null;
+  await record(places, settings, [{ intent, seen: null, outcomes, requestId, refusal }]);
+}
+
 /**
- * A refused request is cut in two, by user and then by field, until the one bad value is found. Each part was
- * read and judged again when it leaves, so each has the whole deadline before it: a slow service is no reason
- * to start from the beginning.
+ * A refused request is cut in two, by user, until each bad one is found. Each part was read and judged again when
+ * it leaves, so each has the whole deadline before it: a slow service is no reason to start from the beginning.
  */
 async function bisect(
   places: PushContext,
   settings: PushSettings,
   intents: readonly Intent[],
   error: ServiceError,
-): Promise<boolean> {
+): Promise<readonly Intent[]> {
   const rest = await readRefused(places, settings, intents, error);
-  if (intents.length > 1) {
-    // One that is left over was refused in company only, so it is sent alone before it is held.
-    const half = Math.max(1, Math.ceil(rest.length / 2));
-    let anyTaken = rest.length < intents.length;
-    const waiting = rest.slice(half);
-    const sendHalf = (some: readonly Intent[]) =>
-      sendIntents(withNewDeadline(places, settings), settings, some);
-    try {
-      if (rest.length > 0 && (await sendHalf(rest.slice(0, half)))) anyTaken = true;
-    } catch (stop) {
-      // Turned away in the middle: the other half never left, and need not wait for the quiet period.
-      await record(places, settings, waiting.map(neverLeft));
-      throw stop;
-    }
-    if (waiting.length === 0) return anyTaken;
-    // Trying the first half took its time, and somebody may have edited the second meanwhile.
-    const second = await readRefused(places, settings, waiting, error);
-    if (second.length < waiting.length) anyTaken = true;
-    if (second.length > 0 && (await sendHalf(second))) anyTaken = true;
-    return anyTaken;
-  }
   const [one] = rest;
-  if (one === undefined) return true;
-  return sendFieldByField(withNewDeadline(places, settings), settings, one, error);
+  if (one === undefined) return [];
+  if (intents.length === 1) {
+    await recordRefused(places, settings, one, error);
+    return [one];
+  }
+  // One that is left over was refused in company only, so it is sent alone before it is held.
+  const half = Math.max(1, Math.ceil(rest.length / 2));
+  const waiting = rest.slice(half);
+  const sendHalf = async (some: readonly Intent[]) =>
+    some.length === 0 ? [] : await sendIntents(withNewDeadline(places, settings), settings, some);
+  const refused = await sendHalf(rest.slice(0, half)).catch(async (stop: unknown) => {
+    // Turned away in the middle: the other half never left, and need not wait for the quiet period.
+    await record(places, settings, waiting.map(neverLeft));
+    throw stop;
+  });
+  if (waiting.length === 0) return refused;
+  // Trying the first half took its time, and somebody may have edited the second meanwhile.
+  return [...refused, ...(await sendHalf(await readRefused(places, settings, waiting, error)))];
 }
 
 /**
  * Sends intents and records what became of them.
- * @returns whether the service took anything; `false` means that it refused every single user
+ * @returns those whom the service refused by themselves
  */
 export async function sendIntents(
   places: PushContext,
   settings: PushSettings,
   intents: readonly Intent[],
-): Promise<boolean> {
+): Promise<readonly Intent[]> {
   const sent = await sendRequest(places, new Map(intents.map((intent) => [intent.userId, patchOf(intent)])));
   switch (sent.kind) {
     case 'answered': {
@@ -111,14 +118,14 @@ export async function sendIntents(
         settings,
         present.map((one) => answered(one, sent.users.get(one.userId) ?? null, true)),
       );
-      if (missing.length === 0) return true;
+      if (missing.length === 0) return [];
       const seen = await readBackIntents(places, missing);
       await record(
         places,
         settings,
         missing.map((one) => answered(one, seen.get(one.userId) ?? null, false)),
       );
-      return true;
+      return [];
     }
     case 'refused':
       return bisect(places, settings, intents, sent.error);
@@ -139,7 +146,7 @@ export async function sendIntents(
         };
       });
       await record(places, settings, answers);
-      return true;
+      return [];
     }
     default:
       return sent satisfies never;
