@@ -18,3 +18,8 @@ export function absenceByKey(
   return sql`
     (select * from sync.absences where team_id = ${teamId} and resource = ${resource} and id = ${id} offset 0)`;
 }
+
+/** For `where('id', '=', anyOf(ids))`: one parameter, however many there are, and none is allowed too. */
+export function anyOf(ids: readonly Id[]): RawBuilder<Id> {
+  return sql`any (${ids}::bigint[])`;
+}

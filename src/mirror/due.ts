@@ -122,9 +122,12 @@ export async function noteEnd(
     where team = ${team} and run_group = any (${groups}::text[])`.execute(db);
   if (!groups.includes('users')) return;
   await (isWhole
-    ? sql`update sync.due set failures = 0 where team = ${team} and run_group = 'edits' and failures > 0`.execute(
-        db,
-      )
+    ? db
+        .updateTable('sync.due')
+        .set({ failures: 0 })
+        .where((eb) => eb.and({ team, run_group: 'edits' }))
+        .where('failures', '>', 0)
+        .execute()
     : sql`
         insert into sync.due as d (team, run_group, started_at, finished_at, failures)
         values (${team}, 'edits', clock_timestamp(), clock_timestamp(), 1)

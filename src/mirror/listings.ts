@@ -7,8 +7,8 @@ import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { type ListingMemory, nothingLearned, type RejectedRow } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
-import { absenceByKey, byKey } from './by-key.ts';
-import type { Queryable, Transaction } from './database.ts';
+import { absenceByKey, anyOf, byKey } from './by-key.ts';
+import { databaseTime, type Queryable, type Transaction } from './database.ts';
 import { readLearned, writeLearned } from './learned.ts';
 import type { RunOf } from './users-write.ts';
 
@@ -133,9 +133,11 @@ export async function publishListing<Row extends Ided>(
     added += Number(written.rows[0]?.added ?? 0n);
     changed += Number(written.rows[0]?.changed ?? 0n);
   }
-  await sql`
-    delete from sync.absences
-    where team_id = ${teamId} and resource = ${of.resource} and id = any (${seen}::bigint[])`.execute(tx);
+  await tx
+    .deleteFrom('sync.absences')
+    .where((eb) => eb.and({ team_id: teamId, resource: of.resource }))
+    .where('id', '=', anyOf(seen))
+    .execute();
   return { added, changed, absent, population: present };
 }
 
@@ -166,10 +168,12 @@ export async function writeContactCounts(
   counts: readonly ContactCount[],
 ): Promise<void> {
   if (counts.length === 0) return;
-  await sql`
-    insert into mirror.contact_counts (team_id, segment, counted_at, count)
-    select ${teamId}, s.segment, clock_timestamp(), s.count
-    from jsonb_to_recordset(${toJson(counts)}::jsonb) as s (segment text, count bigint)`.execute(tx);
+  await tx
+    .insertInto('mirror.contact_counts')
+    .values(
+      counts.map(({ segment, count }) => ({ team_id: teamId, segment, count, counted_at: databaseTime })),
+    )
+    .execute();
 }
 
 /** Keeps the rejected rows of a resource's last pass, and those only. */

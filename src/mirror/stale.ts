@@ -4,6 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
+import { anyOf } from './by-key.ts';
 import type { Transaction } from './database.ts';
 
 /** Whether the row staged as s is older than the row u of `mirror.users` in one version and newer in none. */
@@ -29,7 +30,5 @@ export async function noteStale(tx: Transaction, teamId: Id, ids: readonly Id[])
 
 /** Whoever was shown as new as before, or is believed all the same. */
 export async function endStale(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
-  await sql`delete from sync.stale_rows where team_id = ${teamId} and id = any (${ids}::bigint[])`.execute(
-    tx,
-  );
+  await tx.deleteFrom('sync.stale_rows').where('team_id', '=', teamId).where('id', '=', anyOf(ids)).execute();
 }
