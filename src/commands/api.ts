@@ -29,7 +29,7 @@ export async function apiCommand(
   const [word = '', path = ''] = args;
   const method = word.toUpperCase();
   if (!methods.includes(method))
-    throw new MusterdError('usage', `"${word}" is no method; use one of ${methods.join(', ')}`);
+    throw new MusterdError('usage', `"${word}" is not a method; use one of ${methods.join(', ')}`);
   const body = readBody(options);
   return withService(context, async (service) => {
     if (options.paginate === true) return paginate(context, service, method as Method, path, body);
@@ -134,7 +134,7 @@ export function parseValue(text: string): unknown {
 /** `filters[inboxes][]` is `['filters', 'inboxes', '']`: the empty last step adds to a list. */
 export function parseKey(key: string): readonly string[] {
   const match = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(key);
-  if (match === null) throw new MusterdError('usage', `--field: "${key}" is no key; write a, a[b] or a[]`);
+  if (match === null) throw new MusterdError('usage', `--field: "${key}" is not a key; write a, a[b] or a[]`);
   return [match[1] ?? '', ...[...(match[2] ?? '').matchAll(/\[([^[\]]*)\]/g)].map(([, step]) => step ?? '')];
 }
 

@@ -43,7 +43,7 @@ function parseIds(text: string | undefined, option: string): ReadonlySet<Id> | n
   const words = text.split(',').map((word) => word.trim());
   const wrong = words.find((word) => !/^\d{1,19}$/.test(word));
   if (wrong !== undefined)
-    throw new MusterdError('usage', `${option}: "${wrong}" is no user id; give ids separated by commas`);
+    throw new MusterdError('usage', `${option}: "${wrong}" is not a user id; give ids separated by commas`);
   return new Set(words.map(BigInt));
 }
 
@@ -129,7 +129,7 @@ async function approvePlan(place: Place, plan: StoredPlan, options: ApproveOptio
     });
   }
   const ids = plan.pushes.map(({ userId }) => userId);
-  // Whoever picks users has said nothing of all the others.
+  // Anyone who picks users has said nothing of all the others.
   const [accepted, open] = options.only === undefined ? [plan.lacking, []] : [[], plan.lacking];
   const { approved, rejected, rest, asked } = await underLease(db, leaseWait(context, config), async (tx) => {
     const now = await readRefusedPlan(tx, teamId);

@@ -105,7 +105,7 @@ function oneOf<Word extends string>(option: string, given: string, words: readon
 function wholeNumber(option: string, given: string, largest: bigint): bigint {
   const value = /^\d+$/.test(given) ? BigInt(given) : 0n;
   if (value < 1n || value > largest)
-    throw new MusterdError('usage', `${option} "${given}" is no whole number from 1 to ${largest}`);
+    throw new MusterdError('usage', `${option} "${given}" is not a whole number from 1 to ${largest}`);
   return value;
 }
 

@@ -124,7 +124,7 @@ function createContext(
   };
 }
 
-/** Carries out one command, whatever becomes of it. */
+/** Carries out one command, also where it fails. */
 export async function carryOut(
   world: ProcessWorld,
   json: boolean,

@@ -79,7 +79,7 @@ function listenForHangUps(): HangUps {
   return { follow: listening.resolve, close: () => process.off('SIGHUP', onHangUp) };
 }
 
-/** Settings that are no good, or that cannot be taken now, change nothing. */
+/** Settings with a mistake, or that cannot be taken now, change nothing. */
 function createReload(
   { configuration, reread, log }: SetupOfTeams,
   outlook: Monitoring,

@@ -16,7 +16,7 @@ function usage(message: string, cause?: unknown): MusterdError {
 
 function whole(options: Record<string, unknown>, name: string): number {
   const text = String(options[name]);
-  if (!/^\d{1,12}$/.test(text)) throw usage(`--${name}: "${text}" is no whole number`);
+  if (!/^\d{1,12}$/.test(text)) throw usage(`--${name}: "${text}" is not a whole number`);
   return Number(text);
 }
 
@@ -33,7 +33,7 @@ function parseSecret(text: string): TeamSecret {
 /** A name or an address, as it stands in a certificate and in a URL. */
 function checkName(text: string): string {
   if (isIP(text) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text))
-    throw usage(`--name: "${text}" is no name of a host`);
+    throw usage(`--name: "${text}" is not the name of a host`);
   return text;
 }
 
@@ -63,7 +63,7 @@ function readOptions(options: Record<string, unknown>): EmulatorOptions {
   };
 }
 
-/** As a shell takes it, whatever is in it. */
+/** As a shell takes it, no matter what is in it. */
 const quoted = (value: string) =>
   /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 

@@ -17,7 +17,8 @@ export interface ReconcileOptions {
 }
 
 function readWait(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new MusterdError('usage', `--wait: "${text}" is no number of seconds`);
+  if (!/^\d{1,6}$/.test(text))
+    throw new MusterdError('usage', `--wait: "${text}" is not a number of seconds`);
   return Number(text) * 1000;
 }
 

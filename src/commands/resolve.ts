@@ -37,7 +37,7 @@ import { withMirror } from './setup.ts';
 /** Which value is to stand: one of the two sides', or another. */
 export type Take = 'mirror' | 'service' | { readonly value: FieldValue };
 
-/** @throws MusterdError `usage` for what can be no value of the field; the rest the trigger on the mirror judges */
+/** @throws MusterdError `usage` for what cannot be a value of the field; the rest the trigger on the mirror judges */
 export function readTake(field: Field, text: string | undefined): Take {
   if (text === undefined)
     throw new MusterdError('usage', '--take is missing: mirror, service, or the value that is to stand');
@@ -50,7 +50,7 @@ export function readTake(field: Field, text: string | undefined): Take {
     }
     case 'roleId': {
       const value = /^\d+$/.test(text) ? BigInt(text) : maxId + 1n;
-      if (value > maxId) throw new MusterdError('usage', `"${text}" is no role id`);
+      if (value > maxId) throw new MusterdError('usage', `"${text}" is not a role id`);
       return { value };
     }
     case 'email':
@@ -112,7 +112,7 @@ function wantedOf(take: Exclude<Take, 'service'>, field: Field, mirror: MirrorRo
   const value = take === 'mirror' ? mirror[field] : take.value;
   const patch: UserPatch = { [field]: value };
   const same = sameBytes(field, { ...mirror, ...patch }, mirror);
-  // Whoever takes a name that was cut by a guess accepts the cut.
+  // Anyone who takes a name that was cut by a guess accepts the cut.
   return same && (field !== 'name' || mirror.split === 'known') ? undefined : patch;
 }
 

@@ -1,4 +1,4 @@
-/** What most commands begin with: settings, log, mirror; closed again whatever happens. */
+/** What most commands begin with: settings, log, mirror; closed again in any case. */
 import type { Config } from '../config/config.ts';
 import { type Configuration, loadConfiguration, onlyTeam, selectTeam, teamAsked } from '../config/load.ts';
 import { mistakesIn } from '../daemon/config-checks.ts';

@@ -17,7 +17,7 @@ export async function undoCommand(
   run: string,
 ): Promise<ExitCode> {
   const runId = /^\d{1,19}$/.test(run) ? BigInt(run) : 0n;
-  if (runId < 1n || runId > maxId) throw new MusterdError('usage', `"${run}" is no number of a run`);
+  if (runId < 1n || runId > maxId) throw new MusterdError('usage', `"${run}" is not the number of a run`);
   return withMirror(context, async ({ config, mirror: { db } }) => {
     await requireSchema(db);
     const applied = options.apply === true;

@@ -20,7 +20,7 @@ export const ownVariables: Readonly<Record<string, Path>> = {
 
 const prefix = 'MUSTERD__';
 
-/** Variables that are no setting: they choose the file and the team, or are for `config/compose.yaml`. */
+/** Variables that are not settings: they choose the file and the team, or are for `config/compose.yaml`. */
 const others = ['MUSTERD_CONFIG', 'MUSTERD_TEAM', 'MUSTERD_IMAGE', 'MUSTERD_PASSWORD_FILE'];
 
 const ownNames: readonly string[] = [
@@ -73,7 +73,7 @@ function parseValue(name: string, text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The error's own words repeat the text, which may be a secret.
-    throw invalid(`${name}: begins like a list or a mapping, and is no JSON`);
+    throw invalid(`${name}: begins like a list or a mapping, and is not JSON`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** The last line of defence: what is configured as secret stands in no error, whoever made its words. */
+/** The last line of defence: what is configured as secret stands in no error, no matter who made its words. */
 import type { Environment } from './raw-settings.ts';
 import { blotOut, type Secret } from '../secret.ts';
 

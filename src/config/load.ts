@@ -98,7 +98,7 @@ function toSettings(document: Document, file: string): unknown {
   try {
     return document.toJS() ?? {};
   } catch {
-    throw invalid(`${file}: this is no YAML that can be read`, quoted);
+    throw invalid(`${file}: this is not YAML that can be read`, quoted);
   }
 }
 
@@ -113,7 +113,7 @@ function readConfigFile(file: string, env: Environment): FromFile {
     const { line, col } = lines.linePos(broken.pos[0]);
     // Its own words repeat the text, which may be a secret.
     const words = broken.code.toLowerCase().replaceAll('_', ' ');
-    throw invalid(`${file}:${line}:${col}: this is no YAML (${words})`, quoted);
+    throw invalid(`${file}:${line}:${col}: this is not YAML (${words})`, quoted);
   }
   const locate = createLocate(file, document, lines);
   const complaints: Complaint[] = [];

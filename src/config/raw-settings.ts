@@ -30,7 +30,7 @@ export function withoutSetting(settings: RawSettings, path: Path): RawSettings {
   return isSection(inner) ? { ...settings, [first]: withoutSetting(inner, rest) } : settings;
 }
 
-/** A section with everything commented out is no setting. */
+/** A section with everything commented out is not a setting. */
 export function withoutEmpty(settings: RawSettings): RawSettings {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
 }

@@ -26,7 +26,7 @@ const pairs: readonly Pair[] = [
   ['hooks', 'token'],
 ].map(([section = '', key = '']) => ({ value: [section, key], file: [section, `${key}File`] }));
 
-/** Whoever sets a value or its file sets the other one aside, too, where it was set before. */
+/** Anyone who sets a value or its file sets the other one aside, too, where it was set before. */
 export function withoutRivals(below: RawSettings, above: RawSettings): RawSettings {
   return pairs.reduce(
     (settings, { value, file }) =>

@@ -9,7 +9,7 @@ export interface Listed<R> {
   readonly version: number;
   /** undefined for kinds that carry no timestamps: they are ordered by id, and no date moves them on. */
   readonly times?: { readonly created: (row: R) => Moment; readonly updated: (row: R) => Moment };
-  /** What the `filter` of a request is looked for in, whatever the case; where left out, it chooses nothing. */
+  /** What the `filter` of a request is looked for in, in any case; where left out, it chooses nothing. */
   readonly textOf?: (row: R) => string;
   /** Rows that this request is to see; all when left out. */
   readonly shown?: (id: number) => boolean;

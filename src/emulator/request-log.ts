@@ -17,7 +17,7 @@ export interface LoggedRequest {
   team: number | undefined;
   /** Which credential it was: the id of the API Secret, or `api key`. */
   credential: string | undefined;
-  /** The status of the answer; undefined while there is none, and for ever when the connection was cut. */
+  /** The status of the answer; undefined while there is none, and forever when the connection was cut. */
   status: number | undefined;
   /** Why the answer is not a 200; in words for people. */
   why: string | undefined;

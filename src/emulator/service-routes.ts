@@ -10,7 +10,7 @@ import type { EmulatorWorld } from './world.ts';
 
 /**
  * Puts the interface's endpoints on a Fastify server. `GET /v1/users/get` reads a JSON body, so GET is
- * told to have one; bodies are taken as text whatever their content type says, because that is how
+ * told to have one; bodies are taken as text, no matter what their content type says, because that is how
  * Python's and curl's defaults (form-encoded) get through. Requests to paths that stand `isBeside` the
  * interface are not logged.
  */

@@ -25,7 +25,7 @@ const settings = {
   clientErrorHandler: refuseBytes,
 } as const;
 
-/** Bytes that are no HTTP get an answer like any other: an id, and a JSON string as the body. */
+/** Bytes that are not HTTP get an answer like any other: an id, and a JSON string as the body. */
 function refuseBytes(_error: Error, socket: Socket): void {
   if (!socket.writable) return;
   const lines = [

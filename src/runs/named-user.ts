@@ -31,7 +31,7 @@ export async function requireUser({ mirror }: Setup, teamId: Id, who: string): P
 export function readField(text: string): Field {
   const field = fields.find((one) => columnOf(one) === text);
   if (field !== undefined) return field;
-  throw new MusterdError('usage', `"${printable(text)}" is no field that can be written`, {
+  throw new MusterdError('usage', `"${printable(text)}" is not a field you can write`, {
     hint: `Give one of ${fields.map(columnOf).join(', ')}.`,
   });
 }

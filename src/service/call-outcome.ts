@@ -4,7 +4,7 @@ import type { ParsedJson } from './parse-json.ts';
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What every answer of the service carries, whatever it says. */
+/** What every answer of the service carries, no matter what it says. */
 interface Answered {
   readonly status: number;
   /** `X-Request-Id`: "identifies the request for support" (interface.md, General rules, 3). */
@@ -34,7 +34,7 @@ export type FailureReason =
   | 'unreachable'
   /** The certificate is not valid for this host, or TLS could not be agreed on. */
   | 'tls'
-  /** The connection broke, or what came over it was no HTTP. */
+  /** The connection broke, or what came over it was not HTTP. */
   | 'broken'
   | 'timeout'
   /** The body's end is not marked by a length or by chunks: a cut would look like the end. */

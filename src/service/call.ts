@@ -18,7 +18,7 @@ export interface Call {
   readonly path?: string;
   /** What to send as JSON; `undefined` sends no body. */
   readonly body?: unknown;
-  /** Uses this credential and no other, whatever the answer. */
+  /** Uses this credential and no other, no matter what the answer is. */
   readonly credential?: CredentialName;
   /** Awaited right before each try leaves, when all other waiting is over; what it throws ends the call. */
   readonly beforeSend?: () => Promise<void>;

@@ -60,7 +60,7 @@ const defaultMaxPages = 10_000;
 /** With what is written down after it, an orderly end takes less than 20 s. */
 const defaultGraceMs = 15_000;
 
-/** Settings that are only sensible within bounds are checked here, whoever gives them. */
+/** Settings that are only sensible within bounds are checked here, no matter who gives them. */
 function checkSettings(http: HttpSettings, rate: RateSettings): void {
   for (const [name, value] of Object.entries({ ...http, burst: rate.burst })) {
     if (typeof value === 'number' && !(Number.isSafeInteger(value) && value > 0)) {

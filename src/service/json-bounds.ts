@@ -74,7 +74,7 @@ function limitsOf(maxBytes: number) {
 }
 
 /**
- * Goes through the bytes once. It is no parser: what it lets pass may be no JSON.
+ * Goes through the bytes once. It is not a parser: what it lets pass may not be JSON.
  *
  * @param maxBytes how long the answer may be, which is in proportion to how many values it may have
  */
@@ -157,7 +157,7 @@ function exactNumber(digits: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(digits);
 }
 
-/** Numbers in place of the marked strings, in the value itself, whatever its depth. */
+/** Numbers in place of the marked strings, in the value itself, at any depth. */
 export function restoreNumbers(value: unknown, mark: string): unknown {
   const holder = { value };
   const open: Record<string, unknown>[] = [holder];

@@ -34,7 +34,7 @@ export interface ListingEndpoints {
   survey(id: Id): Promise<Survey | null>;
 }
 
-/** How listings are read, whatever they list. */
+/** How listings of any kind are read. */
 export interface PagesSettings {
   /** Requests in flight at once. */
   readonly parallel: number;

@@ -8,7 +8,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export interface ParsedJson {
   /** Integers past 2^53 are `bigint`, all other numbers `number`. */
   readonly value: unknown;
-  /** How a value that is no list and no object was spelled; of those the text is let go. */
+  /** How a value that is neither a list nor an object was spelled; of those the text is let go. */
   readonly spelling: string | null;
   /** Whether a string may hold a NUL or a lone surrogate; if not, no string needs to be looked at. */
   readonly suspicious: boolean;
@@ -33,7 +33,7 @@ function parseText({ text, wellFormed, parse }: JsonText): ParsedJson {
   return { value, spelling: isWord ? text.trim() : null, suspicious };
 }
 
-/** What fits in here takes little room, whatever it says. */
+/** What fits in here takes little room, no matter what it says. */
 const harmlessBytes = 262_144;
 
 function readText(bytes: Uint8Array, maxBytes: number): JsonText | { readonly excess: string } {
@@ -82,7 +82,7 @@ export interface Decoded {
 }
 
 /**
- * The text of an answer. Bytes that are no UTF-8 become lone surrogates, so that only the rows that hold
+ * The text of an answer. Bytes that are not UTF-8 become lone surrogates, so that only the rows that hold
  * them are rejected: a replacement character would be stored as if the service had said it.
  * @throws TypeError for long ones: their text takes four times the room
  */

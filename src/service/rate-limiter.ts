@@ -31,7 +31,7 @@ export interface RateSettings {
 
 export const defaultRateSettings: RateSettings = { perMinute: 500, burst: 20, share: 1 };
 
-/** Permission for one request. Must be given back, whatever came of it. */
+/** Permission for one request. Must be given back in any case. */
 export interface Slot {
   readonly place: Place;
   /** @param sent whether the request can have reached the service, and thus counts there */

@@ -2,7 +2,7 @@
  * Whether a call is tried again, decided on its last outcome. Pure. The rule goes by operation, not by
  * method: listings over POST are reads, and a write is sent again only when it is certain that it had no
  * effect: no byte left, or the service said 401. After a 429 it had no effect either, but the pause may be
- * long, and what the write says grows old meanwhile: whoever made it decides again.
+ * long, and what the write says grows old meanwhile: the one who made it decides again.
  */
 import type { Effect } from './operation.ts';
 import type { Failure, Outcome, Refusal } from './call-outcome.ts';

@@ -1,13 +1,13 @@
 /**
  * Asks the daemon beside it how it stands, over its status server: for a container engine, where there is
  * neither shell nor curl. The port is the environment's alone: what stands there wins over the settings file,
- * and a file that somebody is just editing is no reason to call a daemon ill.
+ * and a file that somebody is just editing is not a reason to call a daemon ill.
  */
 import { get } from 'node:http';
 
 export interface Health {
   readonly healthy: boolean;
-  /** One line for whoever looks at the engine's record of it. */
+  /** One line for anyone who looks at the engine's record of it. */
   readonly words: string;
 }
 

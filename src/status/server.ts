@@ -105,7 +105,7 @@ function notFound(reply: FastifyReply): FastifyReply {
 function guard(app: FastifyInstance, { log }: StatusOptions, onLoopback: boolean): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers);
-    // Whatever a body is said to be: it is never looked at.
+    // No matter what a body is said to be, it is never looked at.
     request.raw.headers['content-type'] = 'application/octet-stream';
     if (onLoopback && !isOurName(request.headers.host)) {
       return await reply.code(421).send({ error: 'no such host' });
@@ -166,7 +166,7 @@ function addHooks(app: FastifyInstance, { hook, monotonicMs }: StatusOptions): v
   });
 }
 
-/** Bytes that are no HTTP, and requests that take too long to arrive. */
+/** Bytes that are not HTTP, and requests that take too long to arrive. */
 function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

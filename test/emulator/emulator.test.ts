@@ -77,7 +77,7 @@ describe('HTTPS (interface.md, general rule 2)', () => {
     expect(existsSync(own)).toBe(false);
   });
 
-  it('is not to be had without, except on loopback', async () => {
+  it('is required, except on loopback', async () => {
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.invalid']) {
       await expect(createEmulator({ http: true, host, users: 1, tags: 1 })).rejects.toThrow('loopback only');
     }

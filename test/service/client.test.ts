@@ -174,7 +174,7 @@ describe('users', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('nobody to update is no request; more than 25 at once is refused', async () => {
+  test('nobody to update makes no request; more than 25 at once is refused', async () => {
     const { client, server } = await openPair(respond);
     await client.updateUsers(new Map());
     const many = new Map(Array.from({ length: 26 }, (_, i) => [BigInt(i + 1), { roleId: 4n }]));
@@ -196,8 +196,8 @@ describe('schedules are checked before they are sent', () => {
     ['an empty list of targets', changed({ phoneNumber: undefined, targets: [] }), 'targets is empty'],
     ['a phone without digits', changed({ phoneNumber: '+' }), 'phone_number holds no digits'],
     ['nothing to say', changed({ content: { text: '' } }), 'content has no text'],
-    ['no RFC 3339 time', changed({ executeAt: '2030-01-01 00:30' }), 'execute_at is no RFC 3339 time'],
-    ['no such time', changed({ executeAt: '2030-13-01T00:30:00Z' }), 'execute_at is no RFC 3339 time'],
+    ['no RFC 3339 time', changed({ executeAt: '2030-01-01 00:30' }), 'execute_at is not an RFC 3339 time'],
+    ['no such time', changed({ executeAt: '2030-13-01T00:30:00Z' }), 'execute_at is not an RFC 3339 time'],
     ['off the quarter', changed({ executeAt: '2030-01-01T00:31:00Z' }), 'not on a quarter of an hour'],
     ['too soon', changed({ executeAt: '2030-01-01T00:00:00Z' }), 'less than 15 minutes ahead'],
   ])('%s', async (_name, request, message) => {

@@ -320,7 +320,7 @@ describe('compressed answers', () => {
     },
   );
 
-  test('`identity` is no encoding', async () => {
+  test('`identity` is not an encoding', async () => {
     const { client } = await openPair((socket) =>
       socket.write(json(200, team, { 'Content-Encoding': 'identity' })),
     );
@@ -365,7 +365,7 @@ describe('endless answers', () => {
   });
 });
 
-describe('what is no HTTP', () => {
+describe('what is not HTTP', () => {
   const body = JSON.stringify(team);
   const type = 'Content-Type: application/json';
   test.each([
@@ -592,7 +592,7 @@ describe('5xx', () => {
     },
   );
 
-  test('on a read: tried again, with growing waits, and not for ever', async () => {
+  test('on a read: tried again, with growing waits, and not forever', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(json(502, 'error')), {
       random: () => 0.999,
     });
@@ -963,7 +963,7 @@ describe('an old answer from a cache', () => {
     user_updated_at: '2020-01-01T00:00:00Z',
   };
 
-  test('both versions reach whoever judges their age, and its `Date` sets no clock', async () => {
+  test('both versions reach the code that judges their age, and its `Date` sets no clock', async () => {
     const { client } = await openPair((socket) => {
       const headers = { Age: '3600', Date: 'Wed, 01 Jan 2020 00:00:00 GMT' };
       socket.write(json(200, { memberships: [old] }, headers));

@@ -235,7 +235,7 @@ describe('pages: incomplete', () => {
     expect(result.rows).toHaveLength(500);
   });
 
-  test('a service that repeats its last page for ever is left after two repeats', async () => {
+  test('a service that repeats its last page forever is left after two repeats', async () => {
     const listing = createVariantListing({ rows: makeRows(25) });
     const fetchPage: VariantListing['fetchPage'] = (query) =>
       listing.fetchPage({ ...query, page: Math.min(query.page ?? 0, 2) });

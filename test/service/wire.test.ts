@@ -45,7 +45,7 @@ describe('json', () => {
     );
   });
 
-  test('bytes that are no UTF-8 become lone surrogates, for the rows that hold them alone', () => {
+  test('bytes that are not UTF-8 become lone surrogates, for the rows that hold them alone', () => {
     const bytes = Buffer.concat([
       Buffer.from('["a","'),
       Buffer.from([0xff, 0xed, 0xa0, 0x80]),
@@ -67,7 +67,7 @@ describe('json', () => {
 
 describe('ids', () => {
   test.each(['"12"', '1.5', '-1', '0', 'null', 'true', '{}', '[1]', '9223372036854775808', '1e30', '""'])(
-    '%s is no id: the row is rejected, the others are not',
+    '%s is not an id: the row is rejected, the others are not',
     (id) => {
       const { rows, rejected } = tags(`{"id":1,"tag":"a"},{"id":${id},"tag":"b"},{"id":3,"tag":"c"}`);
       expect(rows.map((row) => row.id)).toEqual([1n, 3n]);
@@ -77,7 +77,7 @@ describe('ids', () => {
     },
   );
 
-  test.each(['null', '1', '"a"', '[]', '[[1]]', 'true', '{}', '{"tag":"a"}'])('%s is no row', (row) => {
+  test.each(['null', '1', '"a"', '[]', '[[1]]', 'true', '{}', '{"tag":"a"}'])('%s is not a row', (row) => {
     expect(tags(`${row},{"id":3}`)).toMatchObject({ rows: [{ id: 3n }], rejected: [{ id: null }] });
   });
 
@@ -196,7 +196,7 @@ describe('users', () => {
   });
 
   test.each(['true', '{"a":1}', '["x"]', '1.5', '1e300'])(
-    '%s is no text: unreadable, not left out',
+    '%s is not a text: unreadable, not left out',
     (value) => {
       const unreadable = JSON.stringify(JSON.parse(value));
       for (const name of ['name', 'email', 'phone'] as const) {
@@ -211,7 +211,7 @@ describe('users', () => {
   );
 
   test.each(['true', '"admin"', '""', '" 4"', '"4.0"', '4.5', '[4]', '9223372036854775808'])(
-    '%s is no role: unreadable, not left out',
+    '%s is not a role: unreadable, not left out',
     (value) => {
       const [user] = users(`{"id":1,"role_id":${value}}`).users;
       expect(user).toMatchObject({ roleId: { unreadable: value }, raw: { role_id: expect.anything() } });
@@ -233,13 +233,13 @@ describe('users', () => {
   });
 
   test.each(['null', '[]', '{}', '"x"', '{"memberships":null}', '{"memberships":{}}', '{"Memberships":[]}'])(
-    '%s is no answer',
+    '%s is not an answer',
     (text) => {
       expect(() => decodeMemberships(reply(text))).toThrow('memberships');
     },
   );
 
-  test('an answer that is no answer leaves it open whether a write had its effect', () => {
+  test('an answer that is not one leaves it open whether a write had its effect', () => {
     expect(() => decodeMemberships(reply('{}'))).toThrow(
       expect.objectContaining({ phase: 'sent', status: 200 }),
     );
@@ -360,7 +360,7 @@ describe('tags, contact fields and the rest', () => {
     );
   });
 
-  test.each(['null', '{}', '"x"', '{"tags":[]}'])('%s is no list', (text) => {
+  test.each(['null', '{}', '"x"', '{"tags":[]}'])('%s is not a list', (text) => {
     expect(() => decodePage(reply(text), 'tags', decodeTag)).toThrow('without a list of tags');
   });
 

@@ -252,7 +252,7 @@ describe('what anybody may do', () => {
     expect(await exchange(server.port, head)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('refuses what is no HTTP, and does not wait for what never comes', async () => {
+  it('refuses what is not HTTP, and does not wait for what never comes', async () => {
     const { server } = await open({ requestTimeoutMs: 50 });
     expect(await exchange(server.port, 'what is this\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*nosniff/s);
     expect(await exchange(server.port, 'GET /healthz HTTP/1.1\r\nHost: local')).toMatch(/^HTTP\/1.1 408 /);

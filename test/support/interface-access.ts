@@ -211,7 +211,7 @@ const errors: readonly Row[] = [
     client: ['service/retry.ts', 'nextStep', 'any 5xx, whatever its body; a read is tried again'],
     emulator: ['emulator/faults.ts', 'faultTable.status'],
     tests: [
-      ['service/faults.test.ts', 'on a read: tried again, with growing waits, and not for ever'],
+      ['service/faults.test.ts', 'on a read: tried again, with growing waits, and not forever'],
       ['service/faults.test.ts', 'the body of an error is words at best, and never needed'],
       ['service/retry.test.ts', '%i: reads again, writes not'],
     ],
@@ -276,7 +276,7 @@ const limits: readonly Row[] = [
     client: ['service/roster-endpoints.ts', 'maxPatches', 'at most 25 users in one update'],
     emulator: ['emulator/web-server.ts', 'settings.bodyLimit'],
     tests: [
-      ['service/client.test.ts', 'nobody to update is no request; more than 25 at once is refused'],
+      ['service/client.test.ts', 'nobody to update makes no request; more than 25 at once is refused'],
       ['emulator/emulator.test.ts', 'a body that is too large is refused with a JSON string'],
     ],
   }),

@@ -15,7 +15,11 @@ export const noteRows: readonly Row[] = [
     variants: ['email-lookup'],
   }),
   rule(section, '1. what users/get answers without a filter (not shown)', {
-    client: ['reconcile/read/roster.ts', 'readRoster', 'asks once, then by address for whoever was left out'],
+    client: [
+      'reconcile/read/roster.ts',
+      'readRoster',
+      'asks once, then by address for those who were left out',
+    ],
     emulator: ['emulator/user-endpoints.ts', 'getUnfilteredUsers'],
     tests: [
       ['emulator/users.test.ts', 'plays the four answers to no filter'],

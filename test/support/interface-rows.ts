@@ -47,7 +47,7 @@ function fieldRows(resource: Resource, tests: (path: string) => readonly Proof[]
 
 const takenApart: Proof = ['service/fields.test.ts', '%s, %s: missing, null or of another type'];
 const whole: Proof = ['service/fields.test.ts', '%s: every documented field is taken'];
-const noAnswer: Proof = ['service/wire.test.ts', 'users › %s is no answer'];
+const noAnswer: Proof = ['service/wire.test.ts', 'users › %s is not an answer'];
 const played: Proof = ['service/fields.test.ts', '%s: the emulator answers every documented field'];
 const sent: Proof = ['service/requests.test.ts', '%s: every documented field reaches the wire'];
 

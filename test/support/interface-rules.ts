@@ -20,7 +20,7 @@ const general: readonly Row[] = [
       ['service/client.test.ts', 'the base URL %s is refused'],
       ['service/emulator.test.ts', 'HTTPS, with an authority of the emulator’s own'],
       ['emulator/emulator.test.ts', 'fails over plain HTTP, and can be reset like any connection'],
-      ['emulator/emulator.test.ts', 'is not to be had without, except on loopback'],
+      ['emulator/emulator.test.ts', 'is required, except on loopback'],
     ],
   }),
   rule('General rules', '2. calls without authentication fail', {
@@ -77,7 +77,7 @@ const fields: readonly Row[] = [
     tests: [
       ['service/fields.test.ts', '%s: an id past 2^53 is exact, and one past 2^63 is refused'],
       ['service/requests.test.ts', 'an id past 2^53 is sent digit by digit'],
-      ['service/wire.test.ts', '%s is no id: the row is rejected, the others are not'],
+      ['service/wire.test.ts', '%s is not an id: the row is rejected, the others are not'],
     ],
   }),
   rule('Resources', 'fields missing, null, or that nobody documented (not shown)', {

@@ -245,7 +245,7 @@ describe('a complaint about a team', () => {
       'teams:\n  41: {push: {batchSize: 0}}\n',
       '2:26: teams.41.push.batchSize: a whole number from 1 to 25, not 0',
     ],
-    ['teams: {a: {}, a: {}}\n', '1:16: this is no YAML (duplicate key)'],
+    ['teams: {a: {}, a: {}}\n', '1:16: this is not YAML (duplicate key)'],
   ])('in %j says where it stands', (yaml, start) => {
     const said = complaintOf(yaml);
     expect(said.slice(0, start.length)).toBe(start);

@@ -53,7 +53,7 @@ describe('musterd emulator', () => {
 describe('musterd emulator, on the command line', () => {
   it.each([
     [['--http', '--host', '0.0.0.0'], 'Plain HTTP is for loopback only, not for 0.0.0.0'],
-    [['--name', 'no name'], '--name: "no name" is no name of a host'],
+    [['--name', 'no name'], '--name: "no name" is not the name of a host'],
   ])('%j is refused', async (args, words) => {
     const { code, stdout, stderr } = await runMusterd(['emulator', ...args]);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });

@@ -87,7 +87,7 @@ describe('SIGHUP', () => {
   });
 
   it.each([
-    ['is no YAML', '{ teams: [', ':1:'],
+    ['is not YAML', '{ teams: [', ':1:'],
     ['has a wrong value', '{"teams":{"north":{"push":{"batchSize":0}}}}', 'teams.north.push.batchSize'],
     ['has a team without credentials', '{"teams":{"north":{}}}', 'MUSTERD_BASE_URL'],
     ['has a schedule that is none', '{"teams":{"north":{"schedule":{"users":"never"}}}}', 'schedule.users'],

@@ -216,7 +216,7 @@ describe('the emulator', () => {
   it('has a --team of its own', async () => {
     const { code, stderr } = await runMusterd(['emulator', '--team', 'no-number']);
     expect(code).toBe(64);
-    expect(stderr).toContain('--team: "no-number" is no whole number');
+    expect(stderr).toContain('--team: "no-number" is not a whole number');
     const emulator = startMusterd(['emulator', '--http', '--team', '93', '--users', '2']);
     await eventually('it is ready', () => emulator.output().stdout.includes('MUSTERD_SECRET_ID=emulated-93'));
     emulator.process.kill('SIGTERM');

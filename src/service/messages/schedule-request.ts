@@ -52,7 +52,7 @@ const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d
 
 function findTimeFlaw(executeAt: string, serviceNowMs: number): string | null {
   const at = rfc3339.test(executeAt) ? momentMs(executeAt) : Number.NaN;
-  if (Number.isNaN(at)) return 'execute_at is no RFC 3339 time, such as 2030-01-31T09:15:00Z';
+  if (Number.isNaN(at)) return 'execute_at is not an RFC 3339 time, such as 2030-01-31T09:15:00Z';
   if (at % quarterMs !== 0 || /\.\d*[1-9]/.test(executeAt))
     return 'execute_at is not on a quarter of an hour (:00, :15, :30 or :45)';
   if (at - serviceNowMs < quarterMs) return 'execute_at is less than 15 minutes ahead';
