@@ -14,7 +14,8 @@ RUN npm ci
 COPY LICENSE tsconfig.json tsconfig.build.json ./
 COPY migrations migrations
 COPY src src
-RUN npm run -s build
+# The emulator, to rehearse on, is for the package alone.
+RUN npm run -s build && rm -r dist/emulator
 # Whoever builds may keep files to themselves; whoever runs it is somebody else.
 RUN chmod -R a+rX,go-w LICENSE package.json dist migrations
 

