@@ -7,7 +7,7 @@ import { writeHolds } from '../mirror/holds.ts';
 import { underLease } from '../mirror/lease.ts';
 import { readRefusedPlan, type StoredPlan, writeApproval, writeRefusedPlan } from '../mirror/plans.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
-import type { Hold } from '../model/change.ts';
+import type { Hold } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { PlannedPush } from '../model/plan.ts';
 import type { Field } from '../model/user.ts';

@@ -8,7 +8,7 @@ import {
   readLedger,
 } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
-import type { PushOutcome } from '../model/change.ts';
+import type { PushOutcome } from '../model/intent.ts';
 import { readUserQuery } from '../model/user-query.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { momentMs } from '../model/moment.ts';

@@ -1,37 +1,17 @@
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
-import type { UserPlan } from '../model/change.ts';
-import { joinName, type NamePair } from '../model/name.ts';
+import { columnOf } from '../model/field-values.ts';
 import type { PlannedPush } from '../model/plan.ts';
-import { type Field, readable } from '../model/user.ts';
+import { type PlannedChange, changesOf } from '../model/user-changes.ts';
+import { nameIn } from '../reconcile/read/roster.ts';
 import { sayReplaced } from '../reconcile/overlap.ts';
 import { hashOf, shownIn } from '../reconcile/guard/planned-push.ts';
 import { patchedFields } from '../reconcile/push/outcome.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { inMarkdown, printJson, printLine, printTable } from './output.ts';
+import { inMarkdown, printJson, printLine } from './output.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { createProgress } from './progress.ts';
+import { fromTo, printUserChanges } from './show-user-changes.ts';
 import { needsService, withMirror } from './setup.ts';
-
-/** One thing that a run would do to one user, as it is shown and as `--json` gives it. */
-export interface PlannedChange {
-  readonly user_id: bigint;
-  readonly name: string;
-  readonly change:
-    | 'adopt'
-    | 'return'
-    | 'pull'
-    | 'settle'
-    | 'push'
-    | 'hold'
-    | 'missing'
-    | 'forget'
-    | 'refused';
-  readonly field: string | null;
-  readonly base: unknown;
-  readonly mirror: unknown;
-  readonly service: unknown;
-  readonly reason: string | null;
-}
 
 /** What a run would do now; nothing is written on either side. */
 export async function planCommand(
@@ -61,7 +41,7 @@ export async function planCommand(
 export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   const { plans, verdict } = report.users;
   const changes = [
-    ...plans.flatMap((plan) => plannedChanges(plan, report)),
+    ...plans.flatMap((plan) => changesOf(plan, nameIn(report.users.roster, plan.id))),
     ...verdict.waiting.flatMap(refusedChanges),
   ];
   return changes.toSorted((a, b) => (a.user_id < b.user_id ? -1 : a.user_id > b.user_id ? 1 : 0));
@@ -72,7 +52,7 @@ function refusedChanges(push: PlannedPush): readonly PlannedChange[] {
     user_id: push.userId,
     name: push.name,
     change: 'refused',
-    field: column(field),
+    field: columnOf(field),
     base: push.base[field] ?? null,
     mirror: push.patch[field] ?? null,
     service: shownIn(push, field) ?? null,
@@ -95,46 +75,6 @@ function hashOfWaiting({ replaced, users }: PlanReport): string | null {
 const costInWords = ({ cost: { requests, seconds: of, perMinute } }: PlanReport) =>
   `pushing costs ${plural(requests, 'request')}, about ${of} s at ${Math.floor(perMinute)} a minute`;
 
-const column = (field: Field) => (field === 'roleId' ? 'role_id' : field);
-
-export function plannedChanges(
-  { id, presence, moves, holds, write }: UserPlan,
-  report: PlanReport,
-): readonly PlannedChange[] {
-  const shown =
-    readable(report.users.roster.users.get(id)?.name) ?? report.users.roster.members.get(id)?.name ?? '';
-  const none = { field: null, base: null, mirror: null, service: null, reason: null };
-  const common = { user_id: id, name: shown };
-  const whole: PlannedChange[] =
-    (presence === 'adopt' || presence === 'return' || presence === 'missing' || presence === 'forget') &&
-    (write !== null || presence === 'missing' || presence === 'forget')
-      ? [{ ...common, ...none, change: presence }]
-      : [];
-  const moved = moves.map(
-    ({ kind, field, base, mirror, service }): PlannedChange => ({
-      ...common,
-      change: kind,
-      field: column(field),
-      base: base ?? null,
-      mirror: mirror ?? null,
-      service: service ?? null,
-      reason: null,
-    }),
-  );
-  const held = holds.map(
-    ({ field, base, mirror, service, reason, detail }): PlannedChange => ({
-      ...common,
-      change: 'hold',
-      field: column(field),
-      base: base ?? null,
-      mirror: mirror ?? null,
-      service: service ?? null,
-      reason: `${reason}: ${detail}`,
-    }),
-  );
-  return [...whole, ...moved, ...held];
-}
-
 function planInJson(report: PlanReport, changes: readonly PlannedChange[]): object {
   const { team, users, listings, notes, cost } = report;
   return {
@@ -151,24 +91,6 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
   };
 }
 
-function inWords(value: unknown): string {
-  if (value === null || value === undefined) return '–';
-  if (typeof value === 'string') return value;
-  return typeof value === 'bigint' ? String(value) : joinPair(value as NamePair);
-}
-
-function joinPair(pair: NamePair): string {
-  return pair.last === '' ? pair.first : `${joinName({ first: pair.first, last: '' })} | ${pair.last}`;
-}
-
-/** A settled field has been moved to the same place on both sides: both values are the new one. */
-function fromTo({ change, base, mirror, service }: PlannedChange): readonly [string, string] {
-  if (change === 'push' || change === 'refused') return [inWords(service), inWords(mirror)];
-  if (change === 'hold') return [inWords(mirror), inWords(service)];
-  if (change === 'settle') return [inWords(base), inWords(service)];
-  return [inWords(mirror), inWords(service)];
-}
-
 export function printPlan(
   context: Pick<Context, 'out'>,
   report: PlanReport,
@@ -180,17 +102,7 @@ export function printPlan(
     context.out,
     `Team ${team.id}${name}: ${plural(users.roster.users.size, 'user')} read, ${plural(changes.length, 'change')}`,
   );
-  if (changes.length > 0) {
-    const rows = changes.map((change) => [
-      change.user_id,
-      change.name,
-      change.change,
-      change.field,
-      ...fromTo(change),
-      change.reason,
-    ]);
-    printTable(context, ['user', 'name', 'change', 'field', 'from', 'to', 'why'], rows);
-  }
+  printUserChanges(context, changes);
   if (report.cost.requests > 0) printLine(context.out, costInWords(report));
   printRefusal(context, report);
   for (const { resource, added, changed, absent } of listings) {

@@ -10,22 +10,17 @@ import {
 } from '../mirror/plans.ts';
 import { recordStep } from '../mirror/runs.ts';
 import { readUserState } from '../mirror/users-read.ts';
-import { applyUsers } from '../mirror/users-write.ts';
-import type { FieldValue, Hold, MirrorRow, UserState } from '../model/change.ts';
+import { applyDecisions } from '../mirror/users-write.ts';
+import type { FieldValue, Hold } from '../model/user-plan.ts';
+import type { MirrorRow } from '../model/user.ts';
+import type { UserState } from '../model/user-state.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { type NamePair, samePair, splitName } from '../model/name.ts';
 import type { PlannedPush } from '../model/plan.ts';
-import {
-  type BaseUser,
-  type Field,
-  readable,
-  type ServiceUser,
-  sameBytes,
-  type UserPatch,
-} from '../model/user.ts';
+import { type BaseUser, type Field, type ServiceUser, sameBytes, type UserPatch } from '../model/user.ts';
 import { holdStands } from '../reconcile/merge/plan-field.ts';
 import { hashOf, onlyFields } from '../reconcile/guard/planned-push.ts';
-import { takeValue } from '../reconcile/merge/service-values.ts';
+import { planResolved } from '../reconcile/merge/plan-resync.ts';
 import { patchedFields } from '../reconcile/push/outcome.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { columnOf, showValue } from '../model/field-values.ts';
@@ -59,15 +54,6 @@ export function readTake(field: Field, text: string | undefined): Take {
     default:
       return field satisfies never;
   }
-}
-
-/** What both sides are to have agreed on: the service's value, in its own bytes. */
-function agreeOn({ field, service: then, shown: service = then, reason }: Hold, base: BaseUser): BaseUser {
-  // Only a conflict has seen the service say "nothing"; otherwise nothing was said, and the base still holds.
-  if (service === null && reason !== 'conflict') return base;
-  const said: ServiceUser = { id: 0n, raw: {}, [field]: service ?? null };
-  const agreed = { ...base, [field]: takeValue(field, said, base) };
-  return field === 'name' ? { ...agreed, joined: readable(said.name) ?? '' } : agreed;
 }
 
 interface Held {
@@ -123,7 +109,7 @@ export interface Resolved {
   readonly base: FieldValue;
 }
 
-type Tx = Parameters<typeof applyUsers>[0];
+type Tx = Parameters<typeof applyDecisions>[0];
 
 /** What was decided field by field waits in no plan any more. */
 async function takeOutOfPlans(tx: Tx, teamId: Id, id: Id, field: Field): Promise<void> {
@@ -164,32 +150,10 @@ async function resolveHold(
   const state = await readUserState(tx, teamId, id);
   const { hold, mirror, base } = requireHeld(state, field);
   const runId = await recordStep(tx, { team, teamId, command: 'resolve' });
-  const agreed = agreeOn(hold, base);
-  const taken = take === 'service' ? { ...mirror, [field]: agreed[field] } : mirror;
-  const kept = field !== 'name' || samePair(taken.name, mirror.name);
-  const after = kept ? taken : { ...taken, split: 'guessed' as const };
-  const { role, resolved } = mirror;
-  const joined = field === 'name' && take === 'service' ? agreed.joined : mirror.joined;
-  const move = { kind: 'pull' as const, field, base: base[field], mirror: mirror[field] };
-  const deferred = await applyUsers(tx, { teamId, runId }, [
-    {
-      id,
-      presence: 'waiting',
-      moves: take === 'service' ? [{ ...move, service: hold.service }] : [],
-      holds: [],
-      releases: [field],
-      held: [],
-      patch: {},
-      write: {
-        id,
-        expected: mirror,
-        mirror: after,
-        base: agreed,
-        observed: { name: joined, role, resolved, details: null },
-      },
-    },
-  ]);
-  if (deferred.length > 0) throw busy(id);
+  const decided = planResolved({ ...state, mirror, base }, hold, take === 'service' ? take : 'mirror');
+  const deferred = await applyDecisions(tx, { teamId, runId }, [decided]);
+  if (deferred.size > 0) throw busy(id);
+  const { mirror: after, base: agreed } = decided.write;
   await takeOutOfPlans(tx, teamId, id, field);
   const result = { field, name: mirror.joined, mirror: after[field], base: agreed[field] };
   if (take === 'service') return result;

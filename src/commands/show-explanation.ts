@@ -1,7 +1,9 @@
 /** How `musterd why` shows what it found out. */
 import type { LedgerRow } from '../mirror/ledger.ts';
 import type { HeldSince, LastEdit, OpenPush, WaitingPlan } from '../mirror/explain-read.ts';
-import type { FieldOutcomes, UserCase, UserState } from '../model/change.ts';
+import type { FieldOutcomes } from '../model/intent.ts';
+import type { UserCase } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import { joinName } from '../model/name.ts';
 import { type Field, fields, readable } from '../model/user.ts';
@@ -21,7 +23,7 @@ export interface Explanation {
   /** `null`: nobody has edited the row here. */
   readonly edit: LastEdit | null;
   readonly answer: ServiceAnswer;
-  readonly presence: UserCase | null;
+  readonly case: UserCase | null;
   readonly fields: readonly FieldExplanation[];
   readonly held: readonly HeldSince[];
   readonly openPush: OpenPush | null;
@@ -47,8 +49,7 @@ export function showExplanation(context: Context, explanation: Explanation): voi
 }
 
 function inJson(explanation: Explanation): object {
-  const { id, state, edit, answer, presence, held, openPush, openOutcomes, refusedPlan, moves, next } =
-    explanation;
+  const { id, state, edit, answer, held, openPush, openOutcomes, refusedPlan, moves, next } = explanation;
   const outcomes = Object.entries(openOutcomes ?? {});
   return {
     user: {
@@ -69,7 +70,7 @@ function inJson(explanation: Explanation): object {
           problem: null,
         }
       : { reached: false, seen: null, listed: null, older: null, problem: answer.error.message },
-    presence,
+    presence: explanation.case,
     fields: explanation.fields.map(({ field, base, mirror, service, rule, decision, because }) => ({
       field: columnOf(field),
       base: base ?? null,

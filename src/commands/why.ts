@@ -4,7 +4,9 @@ import { readLedger } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import { readDifferingUsers, readUserState } from '../mirror/users-read.ts';
 import { readHeldSince, readLastEdit, readOpenPush, readWaitingPlan } from '../mirror/explain-read.ts';
-import type { FieldOutcomes, Intent, UserPlan, UserState } from '../model/change.ts';
+import type { FieldOutcomes, Intent } from '../model/intent.ts';
+import { isPush, type UserPlan } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import { readUserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
 import type { PlannedPush } from '../model/plan.ts';
@@ -85,7 +87,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
   const held = await readHeldSince(kysely, teamId, id);
   const openPush = await readOpenPush(kysely, teamId, id);
   const waiting = await readWaitingPlan(kysely, teamId, id);
-  const pushes = plan !== undefined && patchedFields(plan.patch).length > 0;
+  const pushes = plan !== undefined && isPush(plan);
   const refusedPlan = waiting !== null && (waiting.push !== null || pushes) ? waiting : null;
   const all = { userId: id, runId: null, field: null, kind: null, outcome: null, since: null };
   const moves = await readLedger(kysely, teamId, { ...all, limit: shownMoves });
@@ -109,14 +111,14 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
     absence: seconds(config.absence.confirmAfterMs),
   });
   const fields = explainFields(state, plan, config.policy);
-  const presence = plan?.presence ?? null;
   const edit = await readLastEdit(kysely, teamId, id);
+  const userCase = plan?.case ?? null;
   return {
     id,
     state,
     edit,
     answer,
-    presence,
+    case: userCase,
     fields,
     held,
     openPush,

@@ -4,7 +4,7 @@
  * hold names of teams and words of a short list, and nothing of any person.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import type { HoldReason } from '../model/change.ts';
+import type { HoldReason } from '../model/user-plan.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import type { RunGroup, RunOutcome, GroupStatus } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';

@@ -1,6 +1,7 @@
 /** What waits for one user, and why: the facts that a plan does not need and a person does. */
 import { sql } from 'kysely';
-import type { HoldReason, Intent } from '../model/change.ts';
+import type { HoldReason } from '../model/user-plan.ts';
+import type { Intent } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
 import type { PlannedPush } from '../model/plan.ts';
 import type { Field } from '../model/user.ts';

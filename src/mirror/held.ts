@@ -1,7 +1,7 @@
 /** Fields that wait for a person: the list, and holds that a person asks for. */
 import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
-import type { HoldReason } from '../model/change.ts';
+import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
 import type { Queryable, Transaction } from './database.ts';

@@ -1,6 +1,6 @@
 /** Writes of held fields: what waits for a person, what the service shows of it, and its end. */
 import { sql } from 'kysely';
-import type { Hold, UserPlan } from '../model/change.ts';
+import { type DecidedUser, decisionsOf, endedHolds, type Hold } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Transaction } from './database.ts';
@@ -50,10 +50,12 @@ export async function writeHolds(
 export async function noteShown(
   tx: Transaction,
   { teamId }: OfTeam,
-  plans: readonly UserPlan[],
+  users: readonly DecidedUser[],
 ): Promise<void> {
-  const rows = plans.flatMap(({ id, shown = [] }) =>
-    shown.map(({ field, service }) => ({ user_id: id, field: sqlField(field), shown_value: service })),
+  const rows = users.flatMap((user) =>
+    decisionsOf(user, 'held')
+      .filter(([, { shown }]) => shown !== undefined)
+      .map(([field, { shown }]) => ({ user_id: user.id, field: sqlField(field), shown_value: shown })),
   );
   if (rows.length === 0) return;
   await sql`
@@ -66,10 +68,10 @@ export async function noteShown(
 export async function endHolds(
   tx: Transaction,
   { teamId }: OfTeam,
-  plans: readonly UserPlan[],
+  users: readonly DecidedUser[],
 ): Promise<void> {
-  const ended = plans.flatMap(({ id, releases }) =>
-    releases.map((field) => ({ user_id: id, field: sqlField(field) })),
+  const ended = users.flatMap((user) =>
+    endedHolds(user).map((field) => ({ user_id: user.id, field: sqlField(field) })),
   );
   if (ended.length === 0) return;
   await sql`

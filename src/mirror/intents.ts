@@ -1,7 +1,8 @@
 /** Intents: pushes that are written down before they are sent, and closed when their outcome is known. */
 import { sql } from 'kysely';
 import { stored } from '../model/canonical.ts';
-import type { Intent, IntentResult, UserPlan } from '../model/change.ts';
+import type { Intent, IntentResult } from '../model/intent.ts';
+import { decisionsOf, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
@@ -66,17 +67,24 @@ export async function readIntents(db: Queryable, teamId: Id): Promise<readonly I
 }
 
 /** What the service showed of the fields that are to be sent; a name that is not the base's is cut in two. */
-function shownBefore({ moves, write, patch }: UserPlan): Readonly<Record<string, unknown>> {
-  const pushed = moves.filter(({ kind, field }) => kind === 'push' && patch[field] !== undefined);
+function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    pushed.map(({ field, base, service }) => {
-      if (service === undefined) return [sqlField(field), base ?? null];
-      if (field !== 'name') return [sqlField(field), typeof service === 'string' ? stored(service) : service];
-      const pair = (base ?? write?.base.name) as NamePair | undefined;
-      const joined = typeof service === 'string' ? service : '';
-      const same = pair !== undefined && joinName(pair) === canonicalName(joined);
-      return [sqlField(field), same ? pair : splitName(joined)];
-    }),
+    decisionsOf(plan, 'push').map(
+      ([
+        field,
+        {
+          values: { base, service },
+        },
+      ]) => {
+        if (service === undefined) return [sqlField(field), base ?? null];
+        if (field !== 'name')
+          return [sqlField(field), typeof service === 'string' ? stored(service) : service];
+        const pair = (base ?? plan.write?.base.name) as NamePair | undefined;
+        const joined = typeof service === 'string' ? service : '';
+        const same = pair !== undefined && joinName(pair) === canonicalName(joined);
+        return [sqlField(field), same ? pair : splitName(joined)];
+      },
+    ),
   );
 }
 
@@ -92,7 +100,7 @@ export async function openIntents(
 ): Promise<readonly Intent[]> {
   const staged = plans.map((plan) => ({
     id: plan.id,
-    sent: patchInSql(plan.patch),
+    sent: patchInSql(pushOf(plan)),
     old: shownBefore(plan),
     approved: approved.has(plan.id),
   }));

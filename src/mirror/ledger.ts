@@ -1,6 +1,6 @@
 /** Reads of the ledger: every field moved, in either direction. */
 import { sql } from 'kysely';
-import type { PushOutcome } from '../model/change.ts';
+import type { PushOutcome } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
 import type { Queryable, Row } from './database.ts';
 

@@ -1,6 +1,6 @@
 /** What of the mirror is measured at each scrape, of many teams in one statement each. */
 import { sql } from 'kysely';
-import type { HoldReason } from '../model/change.ts';
+import type { HoldReason } from '../model/user-plan.ts';
 import type { Queryable } from './database.ts';
 import { bucketOf, type SharedPaceSettings } from './rate-limits.ts';
 

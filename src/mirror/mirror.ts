@@ -1,6 +1,7 @@
 /** The mirror of one team: the near place, as `reconcile/ports.ts` asks for it. */
 import type { AbsenceDecision, ListedResource, MirroredResource, WithheldAbsence } from '../model/absence.ts';
-import type { Intent, IntentResult, UserPlan } from '../model/change.ts';
+import type { Intent, IntentResult } from '../model/intent.ts';
+import type { UserPlan } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';

@@ -1,6 +1,6 @@
 /** What one run moved, and how it stands today: what `musterd undo` decides on. */
 import { sql } from 'kysely';
-import type { HoldReason } from '../model/change.ts';
+import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { BaseUser, Field, MirrorUser, UserValues } from '../model/user.ts';
 import type { Queryable, Row } from './database.ts';

@@ -1,6 +1,6 @@
 /** What updates without a name do to the name on this deployment, and what becomes of the names that they harm. */
 import { sql } from 'kysely';
-import type { IntentResult, NameSafety } from '../model/change.ts';
+import type { IntentResult, NameSafety } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import { readable } from '../model/user.ts';

@@ -1,6 +1,6 @@
 /** What the ledger teaches about pushing: what had no effect, and whom nobody answered for. */
 import { sql } from 'kysely';
-import type { Intent, PushTries } from '../model/change.ts';
+import type { Intent, PushTries } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Field } from '../model/user.ts';

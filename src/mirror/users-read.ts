@@ -1,6 +1,7 @@
 /** Reads of users: SQL drops whoever is equal everywhere, byte for byte, so that only differences leave it. */
 import { sql } from 'kysely';
-import type { Hold, HoldReason, UserState } from '../model/change.ts';
+import type { Hold, HoldReason } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { NamePair } from '../model/name.ts';

@@ -1,9 +1,18 @@
 /** Writes of users: staged as one JSON value, then one statement each for mirror, base, ledger and holds. */
 import { sql } from 'kysely';
-import type { Hold, Move, UserPlan, UserWrite } from '../model/change.ts';
+import {
+  type DecidedUser,
+  decisionsOf,
+  holdsOf,
+  isTakenWhole,
+  roleMove,
+  type UserPlan,
+  type UserWrite,
+  type Values,
+} from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import { fields, type UserValues } from '../model/user.ts';
+import { type Field, fields, type UserValues } from '../model/user.ts';
 import type { Row, Transaction } from './database.ts';
 import { endHolds, noteShown, writeHolds } from './holds.ts';
 import { endStale } from './stale.ts';
@@ -115,45 +124,37 @@ export function valuesInSql(values: UserValues): Readonly<Record<string, unknown
   return inSql(fields.map((field) => [sqlField(field), values[field]]));
 }
 
-function movesInSql(moves: readonly Move[], side: (move: Move) => unknown) {
-  return inSql(moves.map((move) => [sqlField(move.field), side(move) ?? null]));
+/** One of the three versions of fields, under their SQL names. */
+function sideInSql(of: readonly (readonly [Field, Values])[], side: keyof Values) {
+  return inSql(of.map(([field, values]) => [sqlField(field), values[side] ?? null]));
 }
 
-/** The ledger's rows for one plan: one per kind of change. */
-function ledgerOf({ id, presence, moves, holds, role, write }: UserPlan) {
+/** The ledger's rows for one user: one per kind of change. */
+function ledgerOf(decided: DecidedUser) {
+  const { id: user_id, write } = decided;
   const rows: object[] = [];
-  if ((presence === 'adopt' || presence === 'return') && write !== null) {
+  if (write !== null && isTakenWhole(write)) {
     const old = write.expected === null ? {} : valuesInSql(write.expected);
-    rows.push({ user_id: id, kind: 'adopt', base: {}, old, new: valuesInSql(write.mirror) });
+    rows.push({ user_id, kind: 'adopt', base: {}, old, new: valuesInSql(write.mirror) });
   }
   for (const kind of ['pull', 'settle'] as const) {
-    const of = moves.filter((move) => move.kind === kind);
-    if (of.length === 0 || write === null) continue;
-    const taken = inSql(of.map(({ field }) => [sqlField(field), write.mirror[field]]));
-    rows.push({
-      user_id: id,
-      kind,
-      base: movesInSql(of, (m) => m.base),
-      old: movesInSql(of, (m) => m.mirror),
-      new: taken,
-    });
+    const moved = decisionsOf(decided, kind).map(([field, { values }]) => [field, values] as const);
+    if (moved.length === 0 || write === null) continue;
+    const taken = inSql(moved.map(([field]) => [sqlField(field), write.mirror[field]]));
+    const [base, old] = [sideInSql(moved, 'base'), sideInSql(moved, 'mirror')];
+    rows.push({ user_id, kind, base, old, new: taken });
   }
-  if (role !== undefined && write !== null) {
+  const role = roleMove(write);
+  if (role !== undefined) {
     const old = { role: role.old };
-    rows.push({ user_id: id, kind: 'pull', base: old, old, new: { role: role.new } });
+    rows.push({ user_id, kind: 'pull', base: old, old, new: { role: role.new } });
   }
-  if (holds.length > 0) rows.push({ user_id: id, kind: 'hold', ...holdsInSql(holds) });
+  const held = holdsOf(decided).map((hold) => [hold.field, hold] as const);
+  if (held.length > 0) {
+    const [base, old] = [sideInSql(held, 'base'), sideInSql(held, 'mirror')];
+    rows.push({ user_id, kind: 'hold', base, old, new: sideInSql(held, 'service') });
+  }
   return rows;
-}
-
-function holdsInSql(holds: readonly Hold[]) {
-  const side = (value: (hold: Hold) => unknown) =>
-    inSql(holds.map((hold) => [sqlField(hold.field), value(hold) ?? null]));
-  return {
-    base: side((hold) => hold.base),
-    old: side((hold) => hold.mirror),
-    new: side((hold) => hold.service),
-  };
 }
 
 export async function writeLedger(
@@ -171,43 +172,51 @@ export async function writeLedger(
 
 /** Whoever was seen is no longer missing. */
 async function endAbsences(tx: Transaction, { teamId }: RunOf, plans: readonly UserPlan[]): Promise<void> {
-  const seen = plans.filter(({ presence }) => ['adopt', 'return', 'merge', 'unresolved'].includes(presence));
+  const seen = plans.filter((plan) => ['adopt', 'return', 'merge', 'unresolved'].includes(plan.case));
   await sql`
     delete from sync.absences where team_id = ${teamId} and resource = 'users'
       and id = any (${seen.map(({ id }) => id)}::bigint[])`.execute(tx);
 }
 
 /**
- * Applies these plans but for what they push.
+ * Writes what was decided, but for what is to be pushed.
  * @returns the users whose row an editor holds, or changed since it was read: nothing of theirs was written
  */
-export async function applyUsers(
+export async function applyDecisions(
   tx: Transaction,
   run: RunOf,
-  plans: readonly UserPlan[],
-): Promise<readonly Id[]> {
-  const writes = plans.flatMap(({ write }) => (write === null ? [] : [write]));
+  users: readonly DecidedUser[],
+): Promise<ReadonlySet<Id>> {
+  const writes = users.flatMap(({ write }) => (write === null ? [] : [write]));
   const unchanged = await lockUnchanged(tx, run, toJson(writes.map(stageWrite)));
-  const deferred = writes.map(({ id }) => id).filter((id) => !unchanged.has(id));
-  const applied = plans.filter(({ id, write }) => write === null || unchanged.has(id));
+  const deferred = new Set(writes.map(({ id }) => id).filter((id) => !unchanged.has(id)));
+  const applied = users.filter(({ id }) => !deferred.has(id));
   const rows = applied.flatMap(({ write }) => (write === null ? [] : [stageWrite(write)]));
   if (rows.length > 0) await writeRows(tx, run, toJson(rows));
   await writeLedger(tx, run, applied.flatMap(ledgerOf));
   await endHolds(tx, run, applied);
   await noteShown(tx, run, applied);
-  await writeHolds(
-    tx,
-    run,
-    applied.flatMap(({ id, holds }) => holds.map((hold) => ({ id, hold }))),
-  );
+  const holds = applied.flatMap((user) => holdsOf(user).map((hold) => ({ id: user.id, hold })));
+  await writeHolds(tx, run, holds);
+  return deferred;
+}
+
+/** The same for users whom a run has looked at: whoever was seen is neither missing nor stale any more. */
+export async function applyUsers(
+  tx: Transaction,
+  run: RunOf,
+  plans: readonly UserPlan[],
+): Promise<readonly Id[]> {
+  const deferred = await applyDecisions(tx, run, plans);
+  const applied = plans.filter(({ id }) => !deferred.has(id));
   await endAbsences(tx, run, applied);
-  const shown = applied.filter(({ presence }) => ['adopt', 'return', 'merge'].includes(presence));
+  const shown = applied.filter((plan) => ['adopt', 'return', 'merge'].includes(plan.case));
   await endStale(
     tx,
     run.teamId,
     shown.map(({ id }) => id),
   );
-  return deferred;
+  return [...deferred];
 }
 
 export async function forgetUsers(tx: Transaction, run: RunOf, ids: readonly Id[]): Promise<void> {

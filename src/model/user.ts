@@ -52,6 +52,14 @@ export interface MirrorUser extends UserValues {
   readonly split: NameSplit;
 }
 
+/** The whole row: what anyone may edit, and what only ever follows the service. */
+export interface MirrorRow extends MirrorUser {
+  readonly joined: string;
+  readonly role: string | null;
+  readonly resolved: boolean;
+  readonly gone: boolean;
+}
+
 /** What is sent to the service for one user. No half of a name can be expressed. */
 export type UserPatch = Partial<UserValues>;
 

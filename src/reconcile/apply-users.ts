@@ -1,5 +1,5 @@
 /** Carries out what was planned for the users, but for the pushes. */
-import type { UserPlan } from '../model/change.ts';
+import { decisionsOf, endedHolds, holdsOf, roleMove, type UserPlan } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './missing-rows.ts';
 import type { Until } from './guard/field-limits.ts';
@@ -25,12 +25,12 @@ export async function applyPulls(
   plans: readonly UserPlan[],
 ): Promise<ReadonlySet<Id>> {
   const todo = plans.filter(
-    ({ write, holds, releases, presence }) =>
-      write !== null ||
-      holds.length > 0 ||
-      releases.length > 0 ||
-      presence === 'merge' ||
-      presence === 'unresolved',
+    (plan) =>
+      plan.write !== null ||
+      holdsOf(plan).length > 0 ||
+      endedHolds(plan).length > 0 ||
+      plan.case === 'merge' ||
+      plan.case === 'unresolved',
   );
   const deferred = new Set<Id>();
   let done = 0;
@@ -39,7 +39,7 @@ export async function applyPulls(
     done += chunk.length;
     notes.event({ kind: 'progress', step: 'users', done, total: todo.length });
   }
-  const forgotten = plans.filter(({ presence }) => presence === 'forget').map(({ id }) => id);
+  const forgotten = plans.filter((plan) => plan.case === 'forget').map(({ id }) => id);
   if (forgotten.length > 0) await mirror.forgetUsers(forgotten);
   notes.count('deferred', deferred.size);
   if (deferred.size > 0) notes.partial(`${deferred.size} users were being edited and wait for the next run`);
@@ -51,12 +51,13 @@ export async function applyPulls(
 }
 
 export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
-  for (const { presence, moves, holds, role } of plans) {
-    if (presence === 'adopt') notes.count('adopted');
-    if (presence === 'return') notes.count('returned');
-    notes.count('pulled', moves.filter(({ kind }) => kind === 'pull').length + (role === undefined ? 0 : 1));
-    notes.count('settled', moves.filter(({ kind }) => kind === 'settle').length);
-    notes.count('held', holds.length);
+  for (const plan of plans) {
+    if (plan.case === 'adopt') notes.count('adopted');
+    if (plan.case === 'return') notes.count('returned');
+    const roles = roleMove(plan.write) === undefined ? 0 : 1;
+    notes.count('pulled', decisionsOf(plan, 'pull').length + roles);
+    notes.count('settled', decisionsOf(plan, 'settle').length);
+    notes.count('held', holdsOf(plan).length);
   }
 }
 

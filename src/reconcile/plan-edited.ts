@@ -4,16 +4,15 @@
  * Others are looked up only where a brake has to know of them, and are not merged, whoever turns up.
  */
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
-import type { UserPlan } from '../model/change.ts';
+import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
 import { type RunNotes, warnOfStale } from './run-notes.ts';
-import { isPush } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import { planUser } from './merge/plan-user.ts';
 import { reviewPlans, type RunContext, type UsersPlan } from './plan-users.ts';
-import type { Policy } from './merge/policy.ts';
+import type { Policy } from './merge/merge-field.ts';
 import type { MirrorPort } from './ports.ts';
 import { noteRefused } from './read/roster.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
@@ -40,14 +39,12 @@ export function concernedBy(
   adminRoleIds: readonly Id[],
 ): readonly Id[] {
   const isAdmin = (roleId: unknown) => adminRoleIds.some((admin) => admin === roleId);
-  const demotes = ({ moves, patch }: UserPlan) =>
-    !isAdmin(patch.roleId) &&
-    moves.some(
-      ({ kind, field, base, service }) =>
-        kind === 'push' && field === 'roleId' && isAdmin(service === undefined ? base : service),
-    );
+  const demotes = ({ fields: { roleId } }: UserPlan) =>
+    roleId.kind === 'push' &&
+    !isAdmin(roleId.values.mirror) &&
+    isAdmin(roleId.values.service === undefined ? roleId.values.base : roleId.values.service);
   const demotesAny = plans.some(demotes);
-  const patches = plans.map(({ patch }) => patch);
+  const patches = plans.map(pushOf);
   const emails = new Set(patches.map(({ email }) => canonicalEmail(email ?? null)));
   const phones = new Set(patches.map(({ phone }) => canonicalPhone(phone ?? null)));
   emails.delete('');
@@ -68,8 +65,8 @@ async function lookAround(
   const pushes = plans.filter(isPush);
   if (pushes.length === 0) return;
   await lookup.askAll({
-    emails: pushes.map(({ patch }) => patch.email ?? null),
-    phones: pushes.map(({ patch }) => patch.phone ?? null),
+    emails: pushes.map((plan) => pushOf(plan).email ?? null),
+    phones: pushes.map((plan) => pushOf(plan).phone ?? null),
   });
   await find(lookup, mirror, concernedBy(pushes, await mirror.readPresentUsers(), adminRoleIds));
 }

@@ -1,14 +1,16 @@
 /** What one run makes of the users: roster, differences, merge, guard. Reads only. */
 import type { AbsentRow } from '../model/absence.ts';
-import type { UserPlan, UserState } from '../model/change.ts';
+import { decideEach, isPush, type UserPlan } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
+import type { Field } from '../model/user.ts';
 import { type RunNotes, warnOfStale } from './run-notes.ts';
-import { type GuardVerdict, type GuardView, guard, isPush } from './guard/guard.ts';
+import { type GuardVerdict, type GuardView, guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import { countMovedAlone, tellNothing } from './merge/overtaken.ts';
 import { planUser } from './merge/plan-user.ts';
-import type { Policy } from './merge/policy.ts';
+import type { Policy } from './merge/merge-field.ts';
 import type { MirrorPort, ServicePort } from './ports.ts';
 import { type Roster, readRoster } from './read/roster.ts';
 import { tellOfUnread } from './unread.ts';
@@ -78,7 +80,7 @@ export async function planUsers(
   warnOfStale(notes, stale.length);
   const population = await mirror.countPresentUsers();
   const plans = keepResolved(planned, states, population, notes);
-  const missing = new Set(plans.filter(({ presence }) => presence === 'missing').map(({ id }) => id));
+  const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = unseen
     .filter(({ id }) => missing.has(id))
     .map(({ id, missingForMs }) => ({ id, missingForMs }));
@@ -114,6 +116,13 @@ async function readKnown(
   return { present: await mirror.readPresentUsers(), open: await mirror.readIntents() };
 }
 
+/** Nothing is pulled; what is held from now on stays so. */
+function leaveAlone({ fields, ...plan }: UserPlan): UserPlan {
+  const decide = (field: Field) =>
+    fields[field].kind === 'hold' ? fields[field] : ({ kind: 'wait' } as const);
+  return { ...plan, fields: decideEach(decide), write: null };
+}
+
 /** Many users at once whom no lookup answers any more: that is the lookup's doing, and nothing is noted of it. */
 export function keepResolved(
   plans: readonly UserPlan[],
@@ -123,15 +132,11 @@ export function keepResolved(
 ): readonly UserPlan[] {
   const resolved = new Set(states.filter(({ mirror }) => mirror?.resolved === true).map(({ id }) => id));
   const lost = new Set(
-    plans.filter(({ id, presence }) => presence === 'unresolved' && resolved.has(id)).map(({ id }) => id),
+    plans.filter((plan) => plan.case === 'unresolved' && resolved.has(plan.id)).map(({ id }) => id),
   );
   if (lost.size <= Math.max(3, population * 0.1)) return plans;
   notes.partial(`users: no lookup answers any more for ${lost.size} of ${population} users`);
-  return plans.map((plan) => {
-    if (!lost.has(plan.id)) return plan;
-    const { role: _, ...rest } = plan;
-    return { ...rest, moves: [], write: null };
-  });
+  return plans.map((plan) => (lost.has(plan.id) ? leaveAlone(plan) : plan));
 }
 
 function unknownUser(id: Id) {

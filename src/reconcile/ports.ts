@@ -8,7 +8,9 @@ import type {
   RefreshResult,
   WithheldAbsence,
 } from '../model/absence.ts';
-import type { Intent, IntentResult, NameSafety, PushTries, UserPlan, UserState } from '../model/change.ts';
+import type { Intent, IntentResult, NameSafety, PushTries } from '../model/intent.ts';
+import type { UserPlan } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';

@@ -15,6 +15,7 @@ import type { WithheldAbsence } from '../model/absence.ts';
 import type { Segment } from '../model/contact-count.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
+import { isPush, pushOf } from '../model/user-plan.ts';
 import type { AbsenceSettings, Scope } from './missing-rows.ts';
 import {
   applyPulls,
@@ -24,13 +25,12 @@ import {
   type WritingContext,
 } from './apply-users.ts';
 import type { RunNotes } from './run-notes.ts';
-import { isPush } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import { judgeOverlap, stopReplaced } from './overlap.ts';
 import { planEdited } from './plan-edited.ts';
 import { type RunContext, planUsers, type UsersPlan } from './plan-users.ts';
 import { hashOf } from './guard/planned-push.ts';
-import type { Policy } from './merge/policy.ts';
+import type { Policy } from './merge/merge-field.ts';
 import { pushEdits, settleIntents } from './push/push.ts';
 import { createPushContext } from './push/record.ts';
 import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
@@ -80,7 +80,7 @@ async function costOf(
   { plans, verdict, roster }: UsersPlan,
   { batchSize }: ReconcileSettings['push'],
 ): Promise<PushCost> {
-  const pushes = new Map(plans.filter(isPush).map(({ id, patch }) => [id, { id, patch }]));
+  const pushes = new Map(plans.filter(isPush).map((plan) => [plan.id, { id: plan.id, patch: pushOf(plan) }]));
   for (const { userId: id, patch } of verdict.waiting)
     pushes.set(id, { id, patch: { ...patch, ...pushes.get(id)?.patch } });
   const all = [...pushes.values()];

@@ -10,7 +10,7 @@
  *
  * A field of which a person agreed that many users no longer have it does not count.
  */
-import type { UserState } from '../model/change.ts';
+import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import { type Field, fields } from '../model/user.ts';
 import type { RunNotes } from './run-notes.ts';

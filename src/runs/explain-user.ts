@@ -1,23 +1,13 @@
 /** Why a user stands as it does, field by field, and what happens next. Values in, values out. */
-import type { FieldOutcomes, Hold, UserPlan, UserState } from '../model/change.ts';
+import type { FieldOutcomes } from '../model/intent.ts';
+import { type DecisionWord, sayHold, wordOf } from '../model/user-changes.ts';
+import { type Hold, holdsOf, type UserPlan } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import { type Field, fields, isUnreadable, type ServiceUser, serviceValue } from '../model/user.ts';
 import { mergeField, type Verdict } from '../reconcile/merge/merge-field.ts';
 import { standsByMirror } from '../reconcile/merge/plan-field.ts';
-import type { Policy } from '../reconcile/merge/policy.ts';
-import { isUnread } from '../reconcile/unread.ts';
+import type { Policy } from '../reconcile/merge/merge-field.ts';
 import { columnOf } from '../model/field-values.ts';
-
-/** What the next run does with one field. `wait`: the field, or the user as a whole, is neither pulled nor pushed. */
-export type Decision =
-  | 'nothing'
-  | 'pull'
-  | 'push'
-  | 'settle'
-  | 'hold'
-  | 'held'
-  | 'release'
-  | 'adopt'
-  | 'wait';
 
 export interface FieldExplanation {
   readonly field: Field;
@@ -28,18 +18,8 @@ export interface FieldExplanation {
   /** The row of the merge table; `null` where there are not two sides to merge. */
   readonly rule: Verdict | null;
   /** `null`: the service was not asked, so nobody can say. */
-  readonly decision: Decision | null;
+  readonly decision: DecisionWord | null;
   readonly because: string | null;
-}
-
-export function decisionOf(plan: UserPlan, field: Field, isUnread: boolean): Decision {
-  const move = plan.moves.find((candidate) => candidate.field === field);
-  if (move !== undefined) return move.kind;
-  if (plan.holds.some((hold) => hold.field === field)) return 'hold';
-  if (plan.held.includes(field)) return 'held';
-  if (plan.releases.includes(field)) return 'release';
-  if (plan.presence === 'adopt' || plan.presence === 'return') return 'adopt';
-  return plan.presence === 'merge' && !isUnread ? 'nothing' : 'wait';
 }
 
 function becauseOf(
@@ -50,7 +30,7 @@ function becauseOf(
 ): string | null {
   const hold = holds.find((candidate) => candidate.field === field);
   if (hold !== undefined && decision !== 'release' && decision !== 'adopt') {
-    return hold.detail === '' ? hold.reason : `${hold.reason}: ${hold.detail}`;
+    return sayHold(hold);
   }
   if (rule === 'unread') {
     const shown = service?.[field];
@@ -70,10 +50,11 @@ export function explainFields(
   policy: Policy,
 ): readonly FieldExplanation[] {
   const { base, mirror, service } = state;
+  const holds = [...(plan === undefined ? [] : holdsOf(plan)), ...state.held];
   return fields.map((field) => {
     const rule =
       mirror === undefined || service === undefined ? null : mergeField(field, base, mirror, service);
-    const decision = plan === undefined ? null : decisionOf(plan, field, rule === 'unread');
+    const decision = plan === undefined ? null : wordOf(plan.fields[field]);
     return {
       field,
       base: base?.[field],
@@ -81,7 +62,7 @@ export function explainFields(
       service: service === undefined ? undefined : serviceValue(service, field),
       rule,
       decision,
-      because: becauseOf({ field, rule, decision }, [...(plan?.holds ?? []), ...state.held], policy, service),
+      because: becauseOf({ field, rule, decision }, holds, policy, service),
     };
   });
 }
@@ -113,7 +94,7 @@ export function adviceFor(facts: ExplainedFacts): string {
   const { plan, open } = facts;
   if (plan === undefined) return 'Nobody can say what happens next before the service answers.';
   if (open !== null) return afterOpenPush(open, facts.quietUntil);
-  switch (plan.presence) {
+  switch (plan.case) {
     case 'merge':
       return afterMerge(plan, facts);
     case 'adopt':
@@ -121,9 +102,9 @@ export function adviceFor(facts: ExplainedFacts): string {
         ? 'The next run takes the name and role from the team listing; no lookup answers for the member.'
         : 'The next run adopts the user from the service.';
     case 'return':
-      return plan.holds.length === 0
+      return holdsOf(plan).length === 0
         ? "The user is back: the next run adopts the service's values again."
-        : `The user is back: the next run adopts the service's values again and holds the earlier edit of ${list(plan.holds.map(({ field }) => columnOf(field)))}.`;
+        : `The user is back: the next run adopts the service's values again and holds the earlier edit of ${list(holdsOf(plan).map(({ field }) => columnOf(field)))}.`;
     case 'unresolved':
       return 'The team lists the member and no lookup answers, so nothing is pulled or pushed until "musterd lookups add" gives an address that does.';
     case 'missing':
@@ -139,7 +120,7 @@ export function adviceFor(facts: ExplainedFacts): string {
         ? 'Nothing happens: only the ledger knows this user.'
         : 'The user has left the team: the row stays as it is unless they come back.';
     default:
-      return plan.presence satisfies never;
+      return plan.case satisfies never;
   }
 }
 
@@ -154,35 +135,27 @@ function stayHeld(held: readonly Field[], { state }: ExplainedFacts): readonly s
   return [...say(others, 'one of the two values changes'), ...say(byMirror, "the mirror's value changes")];
 }
 
-function afterMerge({ moves, holds, held, releases }: UserPlan, facts: ExplainedFacts): string {
-  const moved = (kind: string) =>
-    moves.filter((move) => move.kind === kind).map(({ field }) => columnOf(field));
+function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
+  const decided = (word: DecisionWord) => fields.filter((field) => wordOf(plan.fields[field]) === word);
+  const columns = (word: DecisionWord) => decided(word).map(columnOf);
   const does = (verb: string, names: readonly string[]) =>
     names.length === 0 ? [] : [`${verb} ${list(names)}`];
   const { refusedPlan } = facts;
   const refused = (refusedPlan?.fields ?? []).map(columnOf);
-  const pushes = moved('push').filter((column) => !refused.includes(column));
-  const waiting = moved('push').filter((column) => refused.includes(column));
+  const pushes = columns('push').filter((column) => !refused.includes(column));
+  const waiting = columns('push').filter((column) => refused.includes(column));
   const acts = [
-    ...does('pulls', moved('pull')),
-    ...does('settles', moved('settle')),
-    ...does(
-      'holds',
-      holds.map(({ field }) => columnOf(field)),
-    ),
-    ...does(
-      'ends the hold of',
-      releases.filter((field) => moves.every((move) => move.field !== field)).map(columnOf),
-    ),
+    ...does('pulls', columns('pull')),
+    ...does('settles', columns('settle')),
+    ...does('holds', columns('hold')),
+    ...does('ends the hold of', columns('release')),
     // Last, so that the sentence can say of it alone that a guard may stop it.
     ...does('pushes', pushes),
   ];
+  const held = decided('held');
   const asked = held.filter((field) => facts.heldUntil[field] !== undefined);
   const others = held.filter((field) => !asked.includes(field));
-  const unread = fields
-    .filter((field) => isUnread(field, facts.state) && !held.includes(field))
-    .filter((field) => holds.every((hold) => hold.field !== field))
-    .map(columnOf);
+  const unread = columns('wait');
   const parts = [
     ...(acts.length === 0
       ? []

@@ -1,7 +1,7 @@
 /** "Take everything from the service" for one team, as a run of its own or only planned. Nothing is ever sent. */
 import type { Config } from '../config/config.ts';
 import type { Database } from '../mirror/database.ts';
-import type { UserPlan } from '../model/change.ts';
+import type { UserPlan } from '../model/user-plan.ts';
 import type { Team } from '../model/team.ts';
 import { applyPulls } from '../reconcile/apply-users.ts';
 import { planResyncOf } from '../reconcile/merge/plan-resync.ts';

@@ -5,7 +5,7 @@ import { editUsers, type UserEdit } from '../mirror/edits.ts';
 import { type LeaseOptions, underLease } from '../mirror/lease.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import { hasRun, type MovedField, readMovedFields } from '../mirror/moved-fields.ts';
-import type { FieldValue } from '../model/change.ts';
+import type { FieldValue } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
 import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';

@@ -2,10 +2,12 @@ import { CompiledQuery, sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { applyResults, markSent, openIntents, readIntents } from '../../src/mirror/intents.ts';
-import type { Hold, Intent, IntentResult, Move, UserPlan } from '../../src/model/change.ts';
+import type { FieldValue, Hold, UserPlan } from '../../src/model/user-plan.ts';
+import type { Intent, IntentResult } from '../../src/model/intent.ts';
 import type { Id } from '../../src/model/id.ts';
-import type { Field, UserPatch } from '../../src/model/user.ts';
+import { type Field, fields, type ServiceValue, type UserPatch } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { decisions, moveOf } from '../support/decisions.ts';
 
 const teamId = 41n;
 let database: TestDatabase;
@@ -63,17 +65,14 @@ const agreedBefore = {
   phone: '15550100',
   roleId: 3n,
 };
-const planOf = (patch: UserPatch, more: Partial<UserPlan> = {}): UserPlan => ({
-  id: 1n,
-  presence: 'merge',
-  moves: [],
-  holds: [],
-  releases: [],
-  held: [],
-  patch,
-  write: null,
-  ...more,
-});
+const planOf = (patch: UserPatch, shows: Partial<Record<Field, ServiceValue>> = {}, id = 1n): UserPlan => {
+  const push = (field: Field, mirror: FieldValue) =>
+    moveOf('push', { base: agreedBefore[field], mirror, service: shows[field] });
+  const edited = fields.flatMap((field) =>
+    patch[field] === undefined ? [] : [[field, push(field, patch[field])]],
+  );
+  return { id, case: 'merge', fields: decisions(Object.fromEntries(edited)), write: null };
+};
 const open = (plans: readonly UserPlan[], approved: readonly Id[] = []) =>
   write((tx) => openIntents(tx, run(), plans, new Set(approved)));
 const ledger = () =>
@@ -94,20 +93,9 @@ const agreed = async (id = 1, team = 41) =>
 
 describe('what is about to be sent', () => {
   it('is written down with what was agreed on and what the service showed, as an open push', async () => {
-    const move = (field: Field, service: Move['service']): Move => ({
-      kind: 'push',
-      field,
-      base: agreedBefore[field],
-      mirror: robin()[field],
-      service,
-    });
-    const moves = [
-      move('name', 'Anna Berg'),
-      move('email', ''),
-      move('phone', undefined),
-      move('roleId', 5n),
-    ];
-    const [intent, ...more] = await open([planOf(robin(), { moves })]);
+    const [intent, ...more] = await open([
+      planOf(robin(), { name: 'Anna Berg', email: '', phone: undefined, roleId: 5n }),
+    ]);
     expect(more).toEqual([]);
     expect(intent).toMatchObject({
       userId: 1n,
@@ -142,7 +130,7 @@ describe('what is about to be sent', () => {
   });
 
   it('is approved for the users of whom a person said so, and for nobody else', async () => {
-    await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, { id: 2n })], [2n]);
+    await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)], [2n]);
     expect(await query('select user_id, approved from sync.changes order by 1')).toEqual([
       { user_id: 1n, approved: false },
       { user_id: 2n, approved: true },
@@ -161,7 +149,7 @@ describe('what is about to be sent', () => {
     'is left out where the mirror has another value by now: %s',
     async (_, edit) => {
       await query(`update mirror.users set ${edit} where team_id = 41 and id = 1`);
-      expect(await open([planOf(robin()), planOf(robin(2n), { id: 2n })])).toMatchObject([{ userId: 2n }]);
+      expect(await open([planOf(robin()), planOf(robin(2n), {}, 2n)])).toMatchObject([{ userId: 2n }]);
       expect(await ledger()).toMatchObject([{ user_id: 2n }]);
     },
   );
@@ -191,7 +179,7 @@ describe('what is about to be sent', () => {
   });
 
   it('has left when that is noted, of those users alone', async () => {
-    await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, { id: 2n })]);
+    await open([planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)]);
     await query(`insert into sync.changes (team_id, user_id, run_id, kind, state)
       values (42, 2, ${runId}, 'push', 'open'), (41, 2, ${runId}, 'push', 'closed')`);
     await query(`update sync.changes set opened_at = now() - interval '1 hour'`);
@@ -258,7 +246,7 @@ const resultOf = (intent: Intent, more: Partial<IntentResult> = {}): IntentResul
 });
 const apply = (...results: readonly IntentResult[]) => write((tx) => applyResults(tx, run(), results));
 const opened = async (id: Id = 1n): Promise<Intent> => {
-  const [intent] = await open([planOf(robin(id), { id })]);
+  const [intent] = await open([planOf(robin(id), {}, id)]);
   if (intent === undefined) throw new Error('nothing to send');
   return intent;
 };

@@ -5,14 +5,16 @@ import { endSuspicion } from '../../src/mirror/name-safety.ts';
 import { beginRun } from '../../src/mirror/runs.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { pinTeam } from '../../src/mirror/pinned-teams.ts';
-import type { Intent, UserPlan } from '../../src/model/change.ts';
+import type { Intent } from '../../src/model/intent.ts';
+import type { UserPlan } from '../../src/model/user-plan.ts';
 import type { Id } from '../../src/model/id.ts';
-import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import { fields, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
+import { planInLists } from '../reconcile/in-lists.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { resultOf } from '../../src/reconcile/push/result.ts';
 import { judge } from '../../src/reconcile/push/outcome.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { decisions, moveOf } from '../support/decisions.ts';
 
 const team = 'names';
 const teamId = 41n;
@@ -47,7 +49,7 @@ describe('a name that an update of something else harms', () => {
   const planOf = async (user: ServiceUser): Promise<UserPlan> => {
     const [state] = await mirror.readDifferingUsers([user], new Map());
     if (state === undefined) throw new Error(`user ${user.id} is equal everywhere`);
-    return planUser(state, undefined, holdAll);
+    return planInLists(state, undefined, holdAll);
   };
   const adopt = async (id: Id) => mirror.applyUsers([await planOf(shownAs(id))]);
   beforeEach(async () => {
@@ -62,7 +64,13 @@ describe('a name that an update of something else harms', () => {
   /** Opens a push of this edit. */
   const open = async (id: Id, patch: UserPatch, shown = shownAs(id)): Promise<Intent> => {
     const plan = await planOf(shown);
-    const [intent] = await mirror.openIntents([{ ...plan, patch }], new Set());
+    const edited = fields.flatMap((field) =>
+      patch[field] === undefined
+        ? []
+        : [[field, moveOf('push', { mirror: patch[field], service: undefined })]],
+    );
+    const pushing = { ...plan, fields: decisions(Object.fromEntries(edited)) };
+    const [intent] = await mirror.openIntents([pushing], new Set());
     if (intent === undefined) throw new Error('nothing to send');
     return intent;
   };

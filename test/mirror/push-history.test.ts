@@ -4,7 +4,7 @@ import { noteKeptName, readNameSafety } from '../../src/mirror/name-safety.ts';
 import { readGuardHistory } from '../../src/mirror/plans.ts';
 import { countIneffective, readUnanswered } from '../../src/mirror/push-history.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
-import type { Intent } from '../../src/model/change.ts';
+import type { Intent } from '../../src/model/intent.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -4,7 +4,7 @@ import { createMirror } from '../../src/mirror/mirror.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { fields, type ServiceUser } from '../../src/model/user.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;

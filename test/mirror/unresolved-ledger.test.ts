@@ -7,7 +7,7 @@ import type { TeamMember } from '../../src/model/team.ts';
 import { countPlans } from '../../src/reconcile/apply-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;

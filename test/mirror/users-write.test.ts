@@ -3,19 +3,31 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { writeHolds } from '../../src/mirror/holds.ts';
 import { applyUsers, forgetUsers } from '../../src/mirror/users-write.ts';
-import type { Hold, HoldReason, UserCase, UserDetails, UserPlan, UserWrite } from '../../src/model/change.ts';
-import type { MirrorUser } from '../../src/model/user.ts';
+import type {
+  Hold,
+  HoldReason,
+  Move,
+  UserCase,
+  UserDetails,
+  UserPlan,
+  UserWrite,
+} from '../../src/model/user-plan.ts';
+import type { Field, MirrorRow, MirrorUser } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { decisions, moveOf } from '../support/decisions.ts';
 
 const teamId = 41n;
-const anne: MirrorUser = {
+const observed = { joined: '', role: null, resolved: true, gone: false };
+const anne: MirrorRow = {
+  ...observed,
   name: { first: 'Anne', last: 'Berg' },
   split: 'known',
   email: 'anne@example.com',
   phone: '15550100',
   roleId: 3n,
 };
-const eva: MirrorUser = {
+const eva: MirrorRow = {
+  ...observed,
   name: { first: 'Eva', last: 'Dahl' },
   split: 'guessed',
   email: 'eva@example.com',
@@ -87,12 +99,8 @@ const writeOf = (more: Partial<UserWrite> = {}): UserWrite => ({
 });
 const planOf = (more: Partial<UserPlan> = {}): UserPlan => ({
   id: 1n,
-  presence: 'merge',
-  moves: [],
-  holds: [],
-  releases: [],
-  held: [],
-  patch: {},
+  case: 'merge',
+  fields: decisions(),
   write: writeOf(),
   ...more,
 });
@@ -140,7 +148,7 @@ describe('a row that is as it was read', () => {
   });
 
   it('is made where there was none, with no value at all where the service has none', async () => {
-    const nobody: MirrorUser = {
+    const nobody: MirrorRow = {
       ...eva,
       name: { first: '', last: '' },
       email: null,
@@ -149,7 +157,7 @@ describe('a row that is as it was read', () => {
     };
     const plan = planOf({
       id: 2n,
-      presence: 'adopt',
+      case: 'adopt',
       write: writeOf({ id: 2n, expected: null, mirror: nobody, base: { ...nobody, joined: '' } }),
     });
     expect(await apply(plan)).toEqual([]);
@@ -158,7 +166,7 @@ describe('a row that is as it was read', () => {
     expect(await agreed(2)).toEqual([{ ...values, name: '' }]);
     // It is told from a row that holds something.
     const changed = { ...nobody, phone: '15550300' };
-    const again = (expected: MirrorUser) =>
+    const again = (expected: MirrorRow) =>
       planOf({ id: 2n, write: writeOf({ id: 2n, expected, mirror: changed }) });
     expect(await apply(again({ ...nobody, email: 'somebody@example.com' }))).toEqual([2n]);
     expect(await apply(again(nobody))).toEqual([]);
@@ -196,8 +204,10 @@ describe('a row that is not as it was read', () => {
     detail: '',
   };
   const full = planOf({
-    moves: [{ kind: 'pull', field: 'email', base: 'a', mirror: 'a', service: 'b' }],
-    holds: [hold],
+    fields: decisions({
+      email: moveOf('pull', { base: 'a', mirror: 'a', service: 'b' }),
+      name: { kind: 'hold', hold },
+    }),
   });
   const edits = {
     first_name: `first_name = 'Anna'`,
@@ -224,9 +234,7 @@ describe('a row that is not as it was read', () => {
   });
 
   it('since an editor holds it is left as it is, and does not keep others waiting', async () => {
-    await apply(
-      planOf({ id: 2n, presence: 'adopt', write: writeOf({ id: 2n, expected: null, mirror: anne }) }),
-    );
+    await apply(planOf({ id: 2n, case: 'adopt', write: writeOf({ id: 2n, expected: null, mirror: anne }) }));
     await query('delete from sync.changes');
     await other.transaction(async (tx) => {
       await text`select from mirror.users where team_id = 41 and id = 1 for update`.execute(tx);
@@ -239,7 +247,7 @@ describe('a row that is not as it was read', () => {
   });
 
   it('since it is there by now, or no longer, is left as it is', async () => {
-    expect(await apply({ ...full, presence: 'adopt', write: writeOf({ expected: null }) })).toEqual([1n]);
+    expect(await apply({ ...full, case: 'adopt', write: writeOf({ expected: null }) })).toEqual([1n]);
     await untouched();
     expect(await apply(planOf({ id: 9n, write: writeOf({ id: 9n }) }))).toEqual([9n]);
     expect(await mirrored(9)).toEqual([]);
@@ -261,7 +269,7 @@ describe('whoever is shown', () => {
 
   it('is gone no longer', async () => {
     await force('update mirror.users set gone_at = now() where id = 1');
-    await apply(planOf({ presence: 'return' }));
+    await apply(planOf({ case: 'return', write: writeOf({ expected: { ...anne, gone: true } }) }));
     expect(await mirrored()).toMatchObject([{ ...evaInSql, gone_at: null }]);
     expect(await mirrored(1, 42)).toMatchObject([{ gone_at: expect.any(Date) as Date }]);
   });
@@ -270,7 +278,7 @@ describe('whoever is shown', () => {
     await query(`insert into sync.absences (team_id, resource, id, missing_since)
       values (41, 'users', 1, now()), (41, 'users', 2, now()), (41, 'tags', 1, now()), (42, 'users', 1, now())`);
     await query('insert into sync.stale_rows (team_id, id) values (41, 1), (41, 2), (42, 1)');
-    await apply(planOf({ presence: presence as UserCase, write: null }));
+    await apply(planOf({ case: presence as UserCase, write: null }));
     expect(await query('select team_id, resource, id from sync.absences order by 1, 2, 3')).toEqual([
       { team_id: 41n, resource: 'tags', id: 1n },
       ...(left.missing ? [{ team_id: 41n, resource: 'users', id: 1n }] : []),
@@ -335,33 +343,37 @@ describe('a held field', () => {
     await heldBefore(reason, until);
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'phone', 'conflict'), (41, 2, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
-    await apply(planOf({ releases: ['email'], write: null }));
+    await apply(planOf({ fields: decisions({ email: { kind: 'same', ends: true } }), write: null }));
     const left = (await query('select team_id, user_id, field from sync.held_fields order by 1, 2, 3')).map(
       (row) => Object.values(row).join(' '),
     );
     expect(left).toEqual([...(stays ? ['41 1 email'] : []), '41 1 phone', '41 2 email', '42 1 email']);
   });
 
-  it('that ends and is held again is held by the new reason', async () => {
+  it('that is held again is held by the new reason', async () => {
     await heldBefore('conflict', 'null');
-    await apply(planOf({ releases: ['email'], holds: [holdOf('brake')], write: null }));
+    await apply(
+      planOf({ fields: decisions({ email: { kind: 'hold', hold: holdOf('brake') } }), write: null }),
+    );
     expect(await held()).toMatchObject([{ reason: 'brake', detail: 'new' }]);
   });
 });
 
 describe('the ledger', () => {
   const rows = () => query('select kind, state, base, old, new from sync.changes order by change_id');
-  const move = (kind: 'pull' | 'settle' | 'push', field: 'email' | 'phone' | 'roleId') =>
-    ({
-      kind,
-      field,
-      base: `base of ${field}`,
-      mirror: `mirror of ${field}`,
-      service: `service of ${field}`,
-    }) as const;
+  const move = (kind: Move['kind'], field: Field) =>
+    moveOf(kind, { base: `base of ${field}`, mirror: `mirror of ${field}`, service: `service of ${field}` });
 
   it('has what was replaced and what replaced it, by kind, and nothing of a push', async () => {
-    await apply(planOf({ moves: [move('pull', 'email'), move('settle', 'phone'), move('push', 'roleId')] }));
+    await apply(
+      planOf({
+        fields: decisions({
+          email: move('pull', 'email'),
+          phone: move('settle', 'phone'),
+          roleId: move('push', 'roleId'),
+        }),
+      }),
+    );
     expect(await rows()).toEqual([
       {
         kind: 'pull',
@@ -387,8 +399,8 @@ describe('the ledger', () => {
       phone,
       role_id: Number(roleId),
     });
-    await apply(planOf({ presence: 'return' }));
-    await apply(planOf({ id: 2n, presence: 'adopt', write: writeOf({ id: 2n, expected: null }) }));
+    await apply(planOf({ case: 'return', write: writeOf({ expected: { ...anne, gone: true } }) }));
+    await apply(planOf({ id: 2n, case: 'adopt', write: writeOf({ id: 2n, expected: null }) }));
     expect(await rows()).toEqual([
       { kind: 'adopt', state: 'closed', base: {}, old: inLedger(anne), new: inLedger(eva) },
       { kind: 'adopt', state: 'closed', base: {}, old: {}, new: inLedger(eva) },

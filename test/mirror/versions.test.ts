@@ -5,10 +5,12 @@ import { applyResults, openIntents } from '../../src/mirror/intents.ts';
 import { readDifferingUsers } from '../../src/mirror/users-read.ts';
 import { applyUsers } from '../../src/mirror/users-write.ts';
 import { noteMovedAlone } from '../../src/mirror/versions.ts';
-import type { FieldOutcomes, Hold, UserPlan } from '../../src/model/change.ts';
+import type { FieldOutcomes } from '../../src/model/intent.ts';
+import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
 import { resultOf } from '../../src/reconcile/push/result.ts';
-import type { ServiceUser } from '../../src/model/user.ts';
+import type { ServiceUser, ServiceValue } from '../../src/model/user.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { decisions, moveOf } from '../support/decisions.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -93,20 +95,15 @@ describe('the versions of a user', () => {
 describe('the version that comes with the outcome of a push', () => {
   const push = async (outcomes: FieldOutcomes, shown: Partial<ServiceUser> = {}) => {
     await sql(`update mirror.users set role_id = 3, email = 'new@example.com' where id = 1`);
-    const patch = { roleId: 3n, email: 'new@example.com' };
-    const plan = {
-      id: 1n,
-      moves: [],
-      releases: [],
-      held: [],
-      holds: [],
-      presence: 'merge',
-      write: null,
-    } as const;
+    const fields = decisions({
+      roleId: moveOf('push', { mirror: 3n, service: undefined }),
+      email: moveOf('push', { mirror: 'new@example.com', service: undefined }),
+    });
+    const plan = { id: 1n, case: 'merge', fields, write: null } as const;
     const seen = { id: 1n, name: 'Anne', email: null, phone: null, roleId: null, raw: {}, ...shown };
     await db.transaction(async (tx) => {
       await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true)`));
-      const [intent] = await openIntents(tx, run(), [{ ...plan, patch }], new Set());
+      const [intent] = await openIntents(tx, run(), [plan], new Set());
       if (intent === undefined) throw new Error('nothing to send');
       const answered = {
         intent,
@@ -176,22 +173,17 @@ describe('what a held field shows', () => {
     service: '1',
     detail: '',
   };
-  const plan = (shown: UserPlan['shown']): UserPlan => ({
+  const plan = (shown: ServiceValue): UserPlan => ({
     id: 1n,
-    presence: 'merge',
-    moves: [],
-    holds: [],
-    releases: [],
-    held: ['phone'],
-    ...(shown === undefined ? {} : { shown }),
-    patch: {},
+    case: 'merge',
+    fields: decisions({ phone: { kind: 'held', shown } }),
     write: null,
   });
   const rows = () =>
     sql(
       'select field, service_value, shown_value, xmin::text as written from sync.held_fields order by field',
     );
-  const apply = (shown?: UserPlan['shown']) => db.transaction((tx) => applyUsers(tx, run(), [plan(shown)]));
+  const apply = (shown?: ServiceValue) => db.transaction((tx) => applyUsers(tx, run(), [plan(shown)]));
 
   it('is kept beside what it showed when it was held, and written when it is another', async () => {
     const two = [hold, { ...hold, field: 'email' as const, service: 'a@example.com' }];
@@ -205,14 +197,14 @@ describe('what a held field shows', () => {
     const [, before] = await rows();
     expect(before).toMatchObject({ field: 'phone', service_value: '1', shown_value: '1' });
     await apply();
-    await apply([{ field: 'phone', service: '1' }]);
+    await apply('1');
     expect((await rows())[1]).toEqual(before);
-    await apply([{ field: 'phone', service: '2' }]);
+    await apply('2');
     expect(await rows()).toMatchObject([
       { field: 'email', service_value: 'a@example.com', shown_value: 'a@example.com' },
       { field: 'phone', service_value: '1', shown_value: '2' },
     ]);
-    await apply([{ field: 'phone', service: null }]);
+    await apply(null);
     expect((await rows())[1]).toMatchObject({ shown_value: null });
     await db.transaction((tx) => writeHolds(tx, run(), [{ id: 1n, hold: { ...hold, service: '3' } }]));
     expect((await rows())[1]).toMatchObject({ service_value: '3', shown_value: '3' });

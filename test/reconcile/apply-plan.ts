@@ -1,5 +1,7 @@
 /** What the mirror makes of a plan and of the outcome of a push: as its SQL does it, on values. */
-import type { Hold, Intent, IntentResult, UserPlan, UserState } from '../../src/model/change.ts';
+import { type DecidedUser, endedHolds, type Hold, holdsOf } from '../../src/model/user-plan.ts';
+import type { Intent, IntentResult } from '../../src/model/intent.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import { type Field, fields, type ServiceUser, sameBytes, type UserPatch } from '../../src/model/user.ts';
 
 /** A hold as it comes back from the database, where there is no `undefined`. */
@@ -14,9 +16,11 @@ function withHolds(held: readonly Hold[], holds: readonly Hold[]): readonly Hold
 }
 
 /** Holds are ended before new ones are written, as in `applyUsers`. */
-export function applyPlan(state: UserState, { write, holds, releases }: UserPlan): UserState {
-  const stay = state.held.filter(({ field }) => !releases.includes(field));
-  const held = withHolds(stay, holds);
+export function applyPlan(state: UserState, plan: DecidedUser): UserState {
+  const { write } = plan;
+  const ended = endedHolds(plan);
+  const stay = state.held.filter(({ field }) => !ended.includes(field));
+  const held = withHolds(stay, holdsOf(plan));
   if (write === null) return { ...state, held };
   const { observed, mirror, base } = write;
   return {

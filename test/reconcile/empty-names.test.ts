@@ -1,10 +1,10 @@
 /** An empty name never takes the place of a full one, but where a person says so. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { UserState } from '../../src/model/change.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import { joinName, splitName } from '../../src/model/name.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
+import { inLists, planInLists } from './in-lists.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { planResyncOf } from '../../src/reconcile/merge/plan-resync.ts';
 import { applyPlan } from './apply-plan.ts';
 import { anyMember, anyPolicy, anyState, base, id, makeState, member, row, shown } from './states.ts';
@@ -23,7 +23,7 @@ const policies = (['hold', 'service-wins', 'mirror-wins'] as const).map(
 
 describe('an empty name of the service', () => {
   it.each([
-    ['a run', planUser],
+    ['a run', planInLists],
     ['a resync', planResyncOf],
   ] as const)('takes the place of no full one, whatever is known of the user, in %s', (_, plan) => {
     fc.assert(
@@ -52,10 +52,10 @@ describe('an empty name of the service', () => {
 
     it.each(policies)('is held over a name that nobody edited ($name)', (policy) => {
       const state = makeState({ service: { name } });
-      const plan = planUser(state, member, policy);
+      const plan = planInLists(state, member, policy);
       expect(plan).toMatchObject({ moves: [], holds: [{ ...hold, mirror: base.name }] });
       expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
-      expect(planUser(applyPlan(state, plan), member, policy)).toMatchObject({
+      expect(planInLists(applyPlan(state, plan), member, policy)).toMatchObject({
         moves: [],
         holds: [],
         held: ['name'],
@@ -64,36 +64,36 @@ describe('an empty name of the service', () => {
 
     it.each(policies)('is no winner over an edit ($name)', (policy) => {
       const state = makeState({ mirror: robin, service: { name } });
-      const { moves, holds } = planUser(state, member, policy);
+      const { moves, holds } = planInLists(state, member, policy);
       if (policy.name === 'mirror-wins') expect(moves).toMatchObject([{ kind: 'push', field: 'name' }]);
       else expect({ moves, holds }).toMatchObject({ moves: [], holds: [{ ...hold, mirror: robin.name }] });
     });
 
     it('is held over the name of a user who comes back, and an edit from before waits', () => {
       const back = makeState({ mirror: { gone: true }, service: { name } });
-      const plan = planUser(back, member, holdAll);
+      const plan = planInLists(back, member, holdAll);
       expect(plan).toMatchObject({
-        presence: 'return',
+        case: 'return',
         holds: [{ ...hold, mirror: base.name }],
         write: { mirror: { name: base.name }, base: { name: base.name, joined: base.joined } },
       });
       const edited = makeState({ mirror: { ...robin, gone: true }, service: { name } });
-      expect(planUser(edited, member, holdAll)).toMatchObject({
+      expect(planInLists(edited, member, holdAll)).toMatchObject({
         holds: [{ field: 'name', reason: 'gone', mirror: robin.name }],
         write: { mirror: robin, base: { name: base.name, joined: base.joined } },
       });
     });
 
     it('is held over the name of a user whose row is lost', () => {
-      expect(planUser(makeState({ mirror: null, service: { name } }), member, holdAll)).toMatchObject({
-        presence: 'adopt',
+      expect(planInLists(makeState({ mirror: null, service: { name } }), member, holdAll)).toMatchObject({
+        case: 'adopt',
         holds: [{ ...hold, mirror: base.name }],
         write: { mirror: { name: base.name }, base: { name: base.name, joined: base.joined } },
       });
     });
 
     it('says why it is held in a resync as well', () => {
-      const plan = planResyncOf(makeState({ service: { name } }), member, holdAll);
+      const plan = inLists(planResyncOf(makeState({ service: { name } }), member, holdAll));
       expect(plan.holds).toMatchObject([{ ...hold, mirror: base.name }]);
       expect(plan.holds[0]?.detail).toContain('the service shows no name any more');
     });
@@ -101,11 +101,11 @@ describe('an empty name of the service', () => {
     it('is not held where there is no name to lose', () => {
       const none = { name: { first: '', last: '' } };
       const agreed = makeState({ base: { ...none, joined: '' }, mirror: none, service: { name } });
-      expect(planUser(agreed, member, holdAll)).toMatchObject({ moves: [], holds: [], held: [] });
-      const first = planUser(makeState({ base: null, mirror: null, service: { name } }), member, holdAll);
-      expect(first).toMatchObject({ presence: 'adopt', holds: [], write: { mirror: none } });
+      expect(planInLists(agreed, member, holdAll)).toMatchObject({ moves: [], holds: [], held: [] });
+      const first = planInLists(makeState({ base: null, mirror: null, service: { name } }), member, holdAll);
+      expect(first).toMatchObject({ case: 'adopt', holds: [], write: { mirror: none } });
       const lost = makeState({ base: { ...none, joined: '' }, mirror: null, service: { name } });
-      expect(planUser(lost, member, holdAll)).toMatchObject({ presence: 'adopt', holds: [] });
+      expect(planInLists(lost, member, holdAll)).toMatchObject({ case: 'adopt', holds: [] });
     });
 
     it('of the team listing renames nobody', () => {
@@ -115,9 +115,9 @@ describe('an empty name of the service', () => {
         mirror: { ...unknown, resolved: false },
         service: null,
       });
-      expect(planUser(listed, { ...member, name }, holdAll).write).toBeNull();
+      expect(planInLists(listed, { ...member, name }, holdAll).write).toBeNull();
       const lost = makeState({ base: unknown, mirror: null, service: null });
-      expect(planUser(lost, { ...member, name }, holdAll).write).toMatchObject({
+      expect(planInLists(lost, { ...member, name }, holdAll).write).toMatchObject({
         mirror: { name: base.name },
         base: { name: base.name, joined: base.joined },
       });
@@ -128,7 +128,7 @@ describe('an empty name of the service', () => {
     const asked = { field: 'name', reason: 'asked', detail: '', endsInMs: 1, service: null } as const;
     const held = [{ ...asked, base: base.name, mirror: base.name }];
     for (const mirror of [{ gone: true }, null]) {
-      const plan = planUser(makeState({ mirror, service: { name: '' }, held }), member, holdAll);
+      const plan = planInLists(makeState({ mirror, service: { name: '' }, held }), member, holdAll);
       expect(plan).toMatchObject({ holds: [], held: ['name'] });
     }
   });
@@ -154,7 +154,7 @@ describe('a name that an update of ours emptied', () => {
   const anne = splitName('Anne Marie Berg');
 
   it.each(policies)('is put back ($name)', (policy) => {
-    expect(planUser(harmed(base.name, 'guessed'), member, policy)).toMatchObject({
+    expect(planInLists(harmed(base.name, 'guessed'), member, policy)).toMatchObject({
       patch: { name: base.name },
       releases: ['name'],
     });
@@ -162,7 +162,7 @@ describe('a name that an update of ours emptied', () => {
 
   it('and whose split is a guess is put back once the guess is accepted', () => {
     const state = harmed(anne, 'guessed');
-    const plan = planUser(state, member, holdAll);
+    const plan = planInLists(state, member, holdAll);
     expect(plan).toMatchObject({
       patch: {},
       holds: [
@@ -173,15 +173,18 @@ describe('a name that an update of ours emptied', () => {
       ],
     });
     const held = applyPlan(state, plan);
-    expect(planUser(held, member, holdAll)).toMatchObject({ patch: {}, held: ['name'] });
+    expect(planInLists(held, member, holdAll)).toMatchObject({ patch: {}, held: ['name'] });
     const accepted = { ...held, mirror: { ...row, name: anne, split: 'known' as const } };
-    expect(planUser(accepted, member, holdAll)).toMatchObject({ patch: { name: anne }, releases: ['name'] });
-    expect(planUser(harmed(anne, 'known'), member, holdAll).patch).toEqual({ name: anne });
+    expect(planInLists(accepted, member, holdAll)).toMatchObject({
+      patch: { name: anne },
+      releases: ['name'],
+    });
+    expect(planInLists(harmed(anne, 'known'), member, holdAll).patch).toEqual({ name: anne });
   });
 
   it.each(policies)('and was edited since is sent as edited ($name)', (policy) => {
     const state = { ...harmed(base.name, 'guessed'), mirror: { ...row, ...robin } };
-    expect(planUser(state, member, policy).patch).toEqual(robin);
+    expect(planInLists(state, member, policy).patch).toEqual(robin);
   });
 
   it.each([
@@ -210,7 +213,7 @@ describe('a name that an update of ours emptied', () => {
       service: '',
       detail: '',
     } as const;
-    expect(planUser({ ...state, ...rest, held: [hold] }, member, holdAll)).toMatchObject({
+    expect(planInLists({ ...state, ...rest, held: [hold] }, member, holdAll)).toMatchObject({
       id,
       patch: {},
       held: ['name'],
@@ -220,7 +223,7 @@ describe('a name that an update of ours emptied', () => {
   it.each(policies)('is pulled where somebody has set another since ($name)', (policy) => {
     const state = harmed(base.name, 'guessed');
     const set = (name: string, mirror = row) => ({ ...state, mirror, service: { ...shown, name } });
-    const plan = planUser(set('Eva Borg'), member, policy);
+    const plan = planInLists(set('Eva Borg'), member, policy);
     expect(plan).toMatchObject({
       moves: [{ kind: 'pull' }],
       holds: [],
@@ -228,18 +231,18 @@ describe('a name that an update of ours emptied', () => {
       releases: ['name'],
       write: { mirror: { name: splitName('Eva Borg') }, base: { joined: 'Eva Borg' } },
     });
-    expect(planUser(set('Anne Berg'), member, policy).moves).toMatchObject([{ kind: 'settle' }]);
+    expect(planInLists(set('Anne Berg'), member, policy).moves).toMatchObject([{ kind: 'settle' }]);
   });
 
   it('is in conflict where it was edited since, or what is set is a piece of it', () => {
     const state = harmed(base.name, 'guessed');
     const set = (name: string, mirror = row) => ({ ...state, mirror, service: { ...shown, name } });
-    expect(planUser(set('Eva Borg', { ...row, ...robin }), member, holdAll).holds).toMatchObject([
+    expect(planInLists(set('Eva Borg', { ...row, ...robin }), member, holdAll).holds).toMatchObject([
       { service: 'Eva Borg' },
     ]);
-    expect(planUser(set('Berg'), member, holdAll).holds).toMatchObject([{ service: 'Berg' }]);
+    expect(planInLists(set('Berg'), member, holdAll).holds).toMatchObject([{ service: 'Berg' }]);
     const held = state.held.map((hold) => ({ ...hold, base: robin.name }));
-    expect(planUser({ ...set('Eva Borg'), held }, member, holdAll).holds).toMatchObject([
+    expect(planInLists({ ...set('Eva Borg'), held }, member, holdAll).holds).toMatchObject([
       { service: 'Eva Borg' },
     ]);
   });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Intent, UserPlan, UserState } from '../../src/model/change.ts';
+import type { Intent } from '../../src/model/intent.ts';
+import { holdsOf, mapPushes, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { GuardHistory, PlannedPush } from '../../src/model/plan.ts';
 import {
@@ -13,7 +15,8 @@ import { type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { hashOf, onlyGuarded, plannedPush, shownIn } from '../../src/reconcile/guard/planned-push.ts';
-import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { inLists } from './in-lists.ts';
 import { makeState, member, shown } from './states.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 
@@ -96,8 +99,11 @@ function viewOf({ edits = {}, shows = {}, history = {}, open = [], ...given }: E
   };
 }
 
-const judge = (given: Edits) => guard(viewOf(given), settings);
-const planOf = (plans: readonly UserPlan[], id: Id) => plans.find((plan) => plan.id === id);
+const judge = (given: Edits) => {
+  const verdict = guard(viewOf(given), settings);
+  return { ...verdict, plans: verdict.plans.map(inLists) };
+};
+const planOf = <P extends UserPlan>(plans: readonly P[], id: Id) => plans.find((plan) => plan.id === id);
 /** New emails for so many users, from the 11th on. */
 const many = (count: number): Record<number, Partial<MirrorUser>> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [i + 11, { email: `new${i}@example.com` }]));
@@ -161,11 +167,10 @@ describe('a field that would be pushed', () => {
 
   it('that is held again ends no hold: the new one takes the place of the old', () => {
     const view = viewOf({ edits: { 2: { email: emailOf(3n), phone: '15550999' } } });
-    const plans = view.plans.map((plan) => ({
-      ...plan,
-      releases: plan.id === 2n ? (['email'] as const) : [],
-    }));
-    const plan = planOf(guard({ ...view, plans }, settings).plans, 2n);
+    const plans = view.plans.map((plan) =>
+      mapPushes(plan, (field, push) => ({ ...push, ends: field === 'email' })),
+    );
+    const plan = planOf(guard({ ...view, plans }, settings).plans.map(inLists), 2n);
     expect(plan).toMatchObject({ releases: [], holds: [{ field: 'email' }], patch: { phone: '15550999' } });
   });
 
@@ -306,7 +311,7 @@ describe('a refused plan', () => {
 });
 
 function rowsOfPlans(plans: readonly UserPlan[]): readonly PlannedPush[] {
-  return plans.filter(({ patch }) => patch.email !== undefined).map((plan) => plannedPush(plan, ''));
+  return plans.filter((plan) => pushOf(plan).email !== undefined).map((plan) => plannedPush(plan, ''));
 }
 
 describe('the brakes', () => {
@@ -389,7 +394,7 @@ describe('the brakes', () => {
       present: view.present.map((user) => (user.id === 2n ? { ...user, roleId: 1n } : user)),
     });
     const run = (given: Edits) =>
-      guard(agreed(viewOf({ ...two, ...given })), settings).plans.flatMap(({ holds }) => holds.length);
+      guard(agreed(viewOf({ ...two, ...given })), settings).plans.map((plan) => holdsOf(plan).length);
     expect(run({ edits: { 1: demoted } }).includes(1)).toBe(false);
     expect(run({ edits: { 1: demoted }, open: [{ userId: 2n, sent: demoted }] }).includes(1)).toBe(true);
   });
@@ -530,7 +535,8 @@ describe('a plan that is made again before it is sent', () => {
       edited,
     ],
   ])('%s sends only what the guard saw', (_, again, sent) => {
-    const kept = onlyGuarded({ ...again, releases: ['email', 'phone'] }, plan(edited));
+    const released = mapPushes(again, (_field, push) => ({ ...push, ends: true }));
+    const kept = inLists(onlyGuarded(released, plan(edited)));
     expect(kept.patch).toEqual(sent);
     expect(kept.moves.map(({ field }) => field)).toEqual(Object.keys(sent));
     // What is not sent keeps its hold.

@@ -7,7 +7,7 @@ import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { planEdited } from '../../src/reconcile/plan-edited.ts';
 import { type RunContext, planUsers } from '../../src/reconcile/plan-users.ts';
-import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { findSharedAddresses } from '../../src/verify/compare-users.ts';
 import { countVisits } from '../support/count-visits.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';

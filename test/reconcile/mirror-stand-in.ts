@@ -1,12 +1,7 @@
 /** The mirror port over a map of states: the users' half of it, as `src/mirror` does it in SQL. */
-import type {
-  Intent,
-  IntentResult,
-  NameSafety,
-  PushTries,
-  UserPlan,
-  UserState,
-} from '../../src/model/change.ts';
+import type { Intent, IntentResult, NameSafety, PushTries } from '../../src/model/intent.ts';
+import { decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import { canonicalName, joinName, splitName } from '../../src/model/name.ts';
 import {
@@ -78,9 +73,10 @@ function holdsAll({ mirror }: UserState, patch: UserPatch): boolean {
 }
 
 /** What the service showed when this was planned; of a field that it left out, what was agreed on. */
-function shownBefore({ moves }: UserPlan, base: UserValues): UserValues {
+function shownBefore(plan: UserPlan, base: UserValues): UserValues {
   let before = base;
-  for (const { field, service } of moves) {
+  for (const [field, { values }] of decisionsOf(plan, 'push')) {
+    const { service } = values;
     if (service === undefined) continue;
     if (field !== 'name') before = { ...before, [field]: service };
     else if (typeof service === 'string' && joinName(base.name) !== canonicalName(service))
@@ -92,7 +88,8 @@ function shownBefore({ moves }: UserPlan, base: UserValues): UserValues {
 function openIntents(mirror: MirrorStandIn, plans: readonly UserPlan[]) {
   mirror.beforeIntents();
   return plans.flatMap((plan): readonly Intent[] => {
-    const { id, patch } = plan;
+    const { id } = plan;
+    const patch = pushOf(plan);
     const state = mirror.state(id);
     if (mirror.intents.has(id) || state.base === undefined || !holdsAll(state, patch)) return [];
     const changeId = BigInt(mirror.results.length + 1);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Hold, UserState, Versions } from '../../src/model/change.ts';
+import type { Hold } from '../../src/model/user-plan.ts';
+import type { UserState, Versions } from '../../src/model/user-state.ts';
 import {
   countMovedAlone,
   hasMoved,
@@ -7,8 +8,8 @@ import {
   overtakenDetail,
   tellNothing,
 } from '../../src/reconcile/merge/overtaken.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import { planInLists } from './in-lists.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { makeState, member, shown, without } from './states.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 
@@ -34,7 +35,7 @@ const table: Record<`${YesNo} ${YesNo} ${YesNo} ${YesNo}`, Fate> = {
 };
 const late: Versions = { isNewer: true, isTelling: true, isEditedSince: false };
 const edited = { mirror: { email: 'new@example.com' } };
-const planOf = (state: UserState, policy = holdAll) => planUser(state, member, policy);
+const planOf = (state: UserState, policy = holdAll) => planInLists(state, member, policy);
 
 describe('an edit, where the version is newer, tells something, the edit is newer, another value has moved', () => {
   it.each(rowsOf(table))('%s: it is %s', (key, fate) => {

@@ -1,17 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import type { Hold, HoldReason, MirrorRow, UserState } from '../../src/model/change.ts';
+import type { Decision, Hold, HoldReason } from '../../src/model/user-plan.ts';
+import type { MirrorRow } from '../../src/model/user.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import { type NameSplit, splitName } from '../../src/model/name.ts';
 import { type BaseUser, type Field, fields, type ServiceUser } from '../../src/model/user.ts';
-import { type FieldPlan, holdStands, planField, unsendable } from '../../src/reconcile/merge/plan-field.ts';
-import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
+import { holdStands, planField, unsendable } from '../../src/reconcile/merge/plan-field.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { base, makeState, row, shown, without } from './states.ts';
 import { rowsOf } from './truth.ts';
 
 /** What the state's own mirror and service come to. */
-function plan(field: Field, state: UserState, policy: Policy = holdAll): FieldPlan {
+function plan(field: Field, state: UserState, policy: Policy = holdAll): Decision {
   if (state.mirror === undefined || state.service === undefined) throw new Error('nothing to merge');
-  return planField(field, state, state.mirror, state.service, policy);
+  const { mirror, service } = state;
+  return planField(field, { ...state, mirror, service }, policy);
 }
+
+/** The hold, where the field is held from now on. */
+const holdIn = (decision: Decision): Hold | undefined =>
+  decision.kind === 'hold' ? decision.hold : undefined;
 
 describe('a name that cannot be sent', () => {
   type Halves = 'neither' | 'first' | 'last' | 'both';
@@ -58,8 +65,8 @@ describe('a name that cannot be sent', () => {
     if (halves === 'neither') return;
     const state = makeState({ base: agreed, mirror, service: { name: joined } });
     const planned = plan('name', state);
-    expect(planned.move?.kind).toBe(fate === 'sent' ? 'push' : undefined);
-    expect(planned.hold?.reason).toBe(fate === 'sent' ? undefined : 'unsupported');
+    expect(planned.kind).toBe(fate === 'sent' ? 'push' : 'hold');
+    expect(holdIn(planned)?.reason).toBe(fate === 'sent' ? undefined : 'unsupported');
   });
 
   it('says which half is still to be set', () => {
@@ -124,8 +131,8 @@ describe('other values that cannot be sent', () => {
     const { field, value, fate } = expected;
     const edited = field === 'roleId' && value === 'a value' ? 9n : values[value];
     const planned = plan(field, makeState({ mirror: { [field]: edited } }));
-    expect(planned.hold?.reason).toBe(fate === 'held' ? 'unsupported' : undefined);
-    expect(planned.move?.kind).toBe(fate === 'sent' ? 'push' : undefined);
+    expect(holdIn(planned)?.reason).toBe(fate === 'held' ? 'unsupported' : undefined);
+    expect(planned.kind).toBe(fate === 'sent' ? 'push' : 'hold');
   });
 });
 
@@ -138,7 +145,7 @@ const edited: Record<Field, { mirror: Partial<MirrorRow>; service: Partial<Servi
 
 function conflictOf(field: Field): { readonly state: UserState; readonly hold: Hold } {
   const state = makeState(edited[field]);
-  const { hold } = plan(field, state);
+  const hold = holdIn(plan(field, state));
   if (hold === undefined) throw new Error(`no conflict in ${field}`);
   return { state: { ...state, held: [hold] }, hold };
 }
@@ -156,7 +163,7 @@ describe('a hold', () => {
 
   it.each(fields)('of %s stands while both values are as they were', (field) => {
     const { state } = conflictOf(field);
-    expect(plan(field, state)).toEqual({ held: true });
+    expect(plan(field, state)).toMatchObject({ kind: 'held' });
     const reasons: Record<Exclude<HoldReason, 'unsupported' | 'asked'>, true> = {
       conflict: true,
       refused: true,
@@ -167,10 +174,10 @@ describe('a hold', () => {
     };
     for (const [reason] of rowsOf(reasons)) {
       const held = state.held.map((hold) => ({ ...hold, reason }));
-      expect(plan(field, { ...state, held })).toEqual({ held: true });
+      expect(plan(field, { ...state, held })).toMatchObject({ kind: 'held' });
       // Whatever the policy makes of a new conflict, an old one waits for a person.
       const mirrorWins: Policy = { ...holdAll, [field]: 'mirror-wins' };
-      expect(plan(field, { ...state, held }, mirrorWins)).toEqual({ held: true });
+      expect(plan(field, { ...state, held }, mirrorWins)).toMatchObject({ kind: 'held' });
     }
   });
 
@@ -180,10 +187,10 @@ describe('a hold', () => {
       state.held.map((hold) => ({ ...hold, reason: 'asked' as const, endsInMs }));
     const settled = makeState({});
     for (const of of [state, settled, makeState(edited[field])]) {
-      expect(plan(field, { ...of, held: asked(1) })).toEqual({ held: true });
-      expect(plan(field, { ...of, held: asked(0) })).not.toHaveProperty('held');
+      expect(plan(field, { ...of, held: asked(1) })).toMatchObject({ kind: 'held' });
+      expect(plan(field, { ...of, held: asked(0) })).not.toMatchObject({ kind: 'held' });
     }
-    expect(plan(field, { ...settled, held: asked(0) })).toEqual({ release: true });
+    expect(plan(field, { ...settled, held: asked(0) })).toEqual({ kind: 'same', ends: true });
   });
 
   it.each(fields)(
@@ -195,14 +202,14 @@ describe('a hold', () => {
       for (const service of [{ [field]: elsewhere }, { [field]: shown[field] }]) {
         const moved = { ...makeState({ ...edited[field], service }), held };
         for (const wins of ['hold', 'mirror-wins', 'service-wins'] as const)
-          expect(plan(field, moved, { ...holdAll, [field]: wins })).toEqual({ held: true });
+          expect(plan(field, moved, { ...holdAll, [field]: wins })).toMatchObject({ kind: 'held' });
       }
       const again = {
         ...makeState({ mirror: { [field]: field === 'name' ? splitName('Eva Berg') : null } }),
         held,
       };
-      expect(plan(field, again)).not.toHaveProperty('held');
-      expect(plan(field, { ...makeState({}), held })).toEqual({ release: true });
+      expect(plan(field, again)).not.toMatchObject({ kind: 'held' });
+      expect(plan(field, { ...makeState({}), held })).toEqual({ kind: 'same', ends: true });
     },
   );
 
@@ -210,24 +217,24 @@ describe('a hold', () => {
     const { state } = conflictOf(field);
     const moved = makeState({ ...edited[field], service: { [field]: field === 'roleId' ? 11n : 'else 2' } });
     const planned = plan(field, { ...moved, held: state.held });
-    expect(planned.hold?.service).toBe(field === 'roleId' ? 11n : 'else 2');
-    expect(planned.release).toBeUndefined();
+    expect(holdIn(planned)?.service).toBe(field === 'roleId' ? 11n : 'else 2');
+    expect(planned.kind).toBe('hold');
   });
 
   it.each(fields)('of %s ends when the mirror takes the base or the service value', (field) => {
     const { state } = conflictOf(field);
     const undone = { ...makeState({ service: { [field]: shown[field] } }), held: state.held };
-    expect(plan(field, undone)).toEqual({ release: true });
+    expect(plan(field, undone)).toEqual({ kind: 'same', ends: true });
     const taken = field === 'name' ? splitName('Anne Borg') : edited[field].service[field];
     const settled = makeState({ mirror: { [field]: taken }, service: edited[field].service });
     const planned = plan(field, { ...settled, held: state.held });
-    expect(planned).toMatchObject({ release: true, move: { kind: 'settle' } });
+    expect(planned).toMatchObject({ kind: 'settle', ends: true });
   });
 
   it.each(fields)('of %s does not see that the service leaves it out', (field) => {
     const { state, hold } = conflictOf(field);
     expect(holdStands(hold, { ...row, ...edited[field].mirror }, without(field))).toBe(true);
-    expect(plan(field, { ...state, service: without(field) })).toEqual({ held: true });
+    expect(plan(field, { ...state, service: without(field) })).toMatchObject({ kind: 'held' });
   });
 
   it('compares the mirror byte for byte and the service in canonical form', () => {
@@ -266,7 +273,7 @@ describe('half an edit of a guessed split', () => {
     mirror: { name: { first: 'Anne Marie', last: 'Borg' } },
     service: { name: 'Anne Marie Berg' },
   });
-  const { hold } = plan('name', half);
+  const hold = holdIn(plan('name', half));
   const held = hold === undefined ? [] : [hold];
   const withMirror = (mirror: Partial<MirrorRow>): UserState => ({
     ...half,
@@ -276,28 +283,28 @@ describe('half an edit of a guessed split', () => {
 
   it('waits', () => {
     expect(hold).toMatchObject({ reason: 'unsupported', field: 'name' });
-    expect(plan('name', withMirror({}))).toEqual({ held: true });
+    expect(plan('name', withMirror({}))).toMatchObject({ kind: 'held' });
   });
 
   it('goes once the split is accepted, though no name changed', () => {
     expect(plan('name', withMirror({ split: 'known' }))).toMatchObject({
-      release: true,
-      move: { kind: 'push', mirror: { first: 'Anne Marie', last: 'Borg' } },
+      kind: 'push',
+      ends: true,
+      values: { mirror: { first: 'Anne Marie', last: 'Borg' } },
     });
   });
 
   it('goes once the other half is set too', () => {
     const both = withMirror({ name: { first: 'Anne', last: 'Marie Borg' } });
-    expect(plan('name', both)).toMatchObject({ release: true, move: { kind: 'push' } });
+    expect(plan('name', both)).toMatchObject({ kind: 'push', ends: true });
   });
 
   it('ends when it is undone', () => {
-    expect(plan('name', withMirror(agreed))).toEqual({ release: true });
+    expect(plan('name', withMirror(agreed))).toEqual({ kind: 'same', ends: true });
   });
 
   it('becomes a conflict when the service renames the user', () => {
     const renamed = { ...withMirror({}), service: { ...shown, name: 'Anne Marie Burg' } };
-    expect(plan('name', renamed).hold).toMatchObject({ reason: 'conflict', service: 'Anne Marie Burg' });
-    expect(plan('name', renamed).release).toBeUndefined();
+    expect(holdIn(plan('name', renamed))).toMatchObject({ reason: 'conflict', service: 'Anne Marie Burg' });
   });
 });

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Hold, UserCase, UserPlan, UserState } from '../../src/model/change.ts';
+import {
+  type Decision,
+  type Decisions,
+  decideEach,
+  type Hold,
+  type UserCase,
+  type UserPlan,
+} from '../../src/model/user-plan.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import type { PlannedPush } from '../../src/model/plan.ts';
 import {
   type PlanFacts,
@@ -22,16 +30,17 @@ const hold = (reason: Hold['reason'], endsInMs?: number): Hold => ({
   detail: '',
   endsInMs,
 });
-const planOf = (presence: UserCase, more: Partial<UserPlan> = {}): UserPlan => ({
+const planOf = (userCase: UserCase, more: Partial<Decisions> = {}): UserPlan => ({
   id,
-  presence,
-  moves: [],
-  holds: [],
-  releases: [],
-  held: [],
-  patch: {},
+  case: userCase,
+  fields: { ...decideEach(() => ({ kind: 'same', ends: false })), ...more },
   write: null,
-  ...more,
+});
+const held: Decision = { kind: 'held', shown: undefined };
+const push = (mirror: string | null): Decision => ({
+  kind: 'push',
+  values: { base: base.email, mirror, service: base.email },
+  ends: false,
 });
 const edited = (held: readonly Hold[] = []): UserState => makeState({ mirror: { email }, held });
 const facts = (given: Partial<PlanFacts>): PlanFacts => ({
@@ -49,19 +58,19 @@ describe('one field of a row', () => {
     ['edited again, of a user who left', { state: makeState({}), isGone: true }, 'forgotten'],
     ['of a user who left', { plan: undefined, state: undefined, isGone: true }, 'kept'],
     ['of a user who left and comes back', { plan: planOf('return'), isGone: true }, 'kept'],
-    ['that would be pushed', { plan: planOf('merge', { patch: { email } }) }, 'up to the guard'],
-    ['that becomes a conflict', { plan: planOf('merge', { holds: [hold('conflict')] }) }, 'kept'],
+    ['that would be pushed', { plan: planOf('merge', { email: push(email) }) }, 'up to the guard'],
+    [
+      'that becomes a conflict',
+      { plan: planOf('merge', { email: { kind: 'hold', hold: hold('conflict') } }) },
+      'kept',
+    ],
     [
       'held on request',
-      { state: edited([hold('asked', 1)]), plan: planOf('merge', { held: ['email'] }) },
+      { state: edited([hold('asked', 1)]), plan: planOf('merge', { email: held }) },
       'waits',
     ],
     ['that was held on request', { state: edited([hold('asked', 0)]) }, 'forgotten'],
-    [
-      'held otherwise',
-      { state: edited([hold('refused')]), plan: planOf('merge', { held: ['email'] }) },
-      'kept',
-    ],
+    ['held otherwise', { state: edited([hold('refused')]), plan: planOf('merge', { email: held }) }, 'kept'],
     ['that differs no more', {}, 'forgotten'],
     ['of a user who is equal', { plan: undefined, state: undefined, isEqual: true }, 'forgotten'],
   ])('%s', (_, given, fate) => {
@@ -110,7 +119,7 @@ describe('the rows of a plan', () => {
   it('are split where two fields fare differently', () => {
     const both = { ...row, base: { ...row.base, phone: base.phone }, patch: { email, phone: null } };
     const state = makeState({ mirror: { email, phone: null }, held: [hold('conflict')] });
-    const plans = [planOf('merge', { held: ['email'], patch: { phone: null } })];
+    const plans = [planOf('merge', { email: held, phone: push(null) })];
     const view = { states: [state], plans, users, isWhole: true, history: { ...history, waiting: [both] } };
     expect(remember(view)).toEqual({ waiting: [], kept: [row] });
   });

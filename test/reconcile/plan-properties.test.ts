@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stored } from '../../src/model/canonical.ts';
-import type { UserPlan, UserState } from '../../src/model/change.ts';
+import { pushOf, type UserPlan } from '../../src/model/user-plan.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import { canonicalName, countWords, joinName, samePair, splitName } from '../../src/model/name.ts';
 import {
   type BaseUser,
@@ -16,8 +17,8 @@ import {
 } from '../../src/model/user.ts';
 import { mergeField } from '../../src/reconcile/merge/merge-field.ts';
 import { planField } from '../../src/reconcile/merge/plan-field.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import { planInLists } from './in-lists.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { resultOf } from '../../src/reconcile/push/result.ts';
 import { isUnread } from '../../src/reconcile/unread.ts';
 import { judge, patchedFields } from '../../src/reconcile/push/outcome.ts';
@@ -63,7 +64,7 @@ describe('a plan', () => {
   it('is made of anything', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const plan = planUser(state, member, policy);
+        const plan = planInLists(state, member, policy);
         expect(plan.id).toBe(state.id);
         // Nothing is both held and released, moved and held, or held twice.
         const touched = [...plan.moves, ...plan.holds].map(({ field }) => field);
@@ -81,11 +82,11 @@ describe('a plan', () => {
   it('has nothing more to write once it is applied, and sends the same', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const plan = planUser(state, member, policy);
-        const next = planUser(applyPlan(state, plan), member, policy);
+        const plan = planInLists(state, member, policy);
+        const next = planInLists(applyPlan(state, plan), member, policy);
         expect(next).toMatchObject(quiet);
         expect(next.moves.every(({ kind }) => kind === 'push')).toBe(true);
-        if (plan.presence === 'merge') expect(next.patch).toEqual(plan.patch);
+        if (plan.case === 'merge') expect(next.patch).toEqual(plan.patch);
       }),
       runs,
     );
@@ -94,8 +95,8 @@ describe('a plan', () => {
   it('is silent once the service has taken what was sent', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const applied = applyPlan(state, planUser(state, member, policy));
-        const { patch } = planUser(applied, member, policy);
+        const applied = applyPlan(state, planInLists(state, member, policy));
+        const { patch } = planInLists(applied, member, policy);
         if (patchedFields(patch).length === 0 || applied.service === undefined) return;
         const seen = takePatch(applied.service, patch);
         const intent = makeIntent(applied, patch);
@@ -108,7 +109,7 @@ describe('a plan', () => {
         expect(result.closed).toBe(true);
         expect(new Set(Object.values(outcomes))).toEqual(new Set(['confirmed']));
         const confirmed = applyResult({ ...applied, service: seen }, result);
-        expect(planUser(confirmed, member, policy)).toMatchObject(silent);
+        expect(planInLists(confirmed, member, policy)).toMatchObject(silent);
         for (const field of patchedFields(patch)) {
           expect(mergeField(field, confirmed.base, confirmed.mirror ?? intent.base, seen)).toBe('nothing');
         }
@@ -120,7 +121,7 @@ describe('a plan', () => {
   it('invents no value: each comes from mirror, base or service, or is cut from a name that it joins to', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const { write, patch } = planUser(state, member, policy);
+        const { write, patch } = planInLists(state, member, policy);
         for (const field of patchedFields(patch)) expect(patch[field]).toBe(state.mirror?.[field]);
         if (write === null) return;
         const names = [readable(state.service?.name), member?.name];
@@ -140,7 +141,7 @@ describe('a plan', () => {
   it('leaves base with a pair that joins to its name', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const { write } = planUser(state, member, policy);
+        const { write } = planInLists(state, member, policy);
         if (write === null) return;
         expect(joinName(write.base.name)).toBe(canonicalName(write.base.joined));
       }),
@@ -176,7 +177,11 @@ describe('a plan', () => {
           ],
         };
         const planOf = (state: UserState) =>
-          planField(field, state, state.mirror ?? mirror, state.service ?? service, policy);
+          planField(
+            field,
+            { ...state, mirror: state.mirror ?? mirror, service: state.service ?? service },
+            policy,
+          );
         expect(planOf(mixed)).toEqual(planOf(one));
       }),
       runs,
@@ -195,7 +200,7 @@ describe('a plan', () => {
           mirror: state.mirror && turned(state.mirror),
           service: state.service && turned(state.service),
         };
-        expect(planUser(shuffled, member, turned(policy))).toEqual(planUser(state, member, policy));
+        expect(planInLists(shuffled, member, turned(policy))).toEqual(planInLists(state, member, policy));
       }),
       runs,
     );
@@ -208,7 +213,7 @@ describe('a field', () => {
   it('in conflict keeps both values and leaves base unmoved', () => {
     fc.assert(
       fc.property(anyState, anyMember, (state, member) => {
-        const plan = planUser(state, member, holdAll);
+        const plan = planInLists(state, member, holdAll);
         for (const hold of plan.holds.filter(({ reason }) => reason === 'conflict')) {
           const { field } = hold;
           // Where the row was lost, it is made again of what was last agreed on.
@@ -230,7 +235,7 @@ describe('a field', () => {
   it('that the service leaves out or nobody can read changes nothing on either side', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const { write, moves } = planUser(state, member, policy);
+        const { write, moves } = planInLists(state, member, policy);
         const { service } = state;
         if (service === undefined) return;
         for (const field of fields.filter((of) => typeof saidOf(of, service) !== 'object')) {
@@ -249,11 +254,11 @@ describe('a field', () => {
   it('of which nobody can tell whether it moved is not pulled, sent or settled, and keeps its hold', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const { moves, patch, releases, presence } = planUser(state, member, policy);
+        const { moves, patch, releases, case: userCase } = planInLists(state, member, policy);
         for (const field of fields.filter((of) => isUnread(of, state))) {
           expect(moves.filter((move) => move.field === field)).toEqual([]);
           expect(patch[field]).toBeUndefined();
-          if (presence === 'merge') expect(releases).not.toContain(field);
+          if (userCase === 'merge') expect(releases).not.toContain(field);
         }
       }),
       runs,
@@ -263,7 +268,7 @@ describe('a field', () => {
   it('moves in base only to what the service shows, and never by a push', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const { write, patch, presence } = planUser(state, member, policy);
+        const { write, patch, case: userCase } = planInLists(state, member, policy);
         if (write === null || state.base === undefined) return;
         for (const field of fields) {
           if (sameBytes(field, write.base, state.base)) continue;
@@ -275,7 +280,7 @@ describe('a field', () => {
             expect(write.base[field]).toBe(
               stored(String(saidBy(state, field) ?? '')) && saidBy(state, field),
             );
-          if (presence === 'merge') expect(patch[field]).toBeUndefined();
+          if (userCase === 'merge') expect(patch[field]).toBeUndefined();
         }
       }),
       runs,
@@ -285,9 +290,9 @@ describe('a field', () => {
   it('keeps an edit that has not reached the service, unless it is settled or the policy gives it up', () => {
     fc.assert(
       fc.property(anyState, anyMember, (state, member) => {
-        const { write, patch, holds, held, presence } = planUser(state, member, holdAll);
+        const { write, patch, holds, held, case: userCase } = planInLists(state, member, holdAll);
         const { mirror, base, service } = state;
-        if (mirror === undefined || base === undefined || presence === 'waiting') return;
+        if (mirror === undefined || base === undefined || userCase === 'waiting') return;
         for (const field of fields.filter((of) => !sameBytes(of, mirror, base))) {
           if (service === undefined) {
             expect(sameBytes(field, write?.mirror ?? mirror, mirror)).toBe(true);
@@ -302,7 +307,7 @@ describe('a field', () => {
             field,
           );
           // Back again, the service may show the very bytes of the edit: then there is nothing left to wait.
-          expect(waits || (presence === 'return' && sameBytes(field, after.base, mirror))).toBe(true);
+          expect(waits || (userCase === 'return' && sameBytes(field, after.base, mirror))).toBe(true);
         }
       }),
       runs,
@@ -311,12 +316,12 @@ describe('a field', () => {
 });
 
 describe('a name', () => {
-  const pushedName = (plan: UserPlan) => plan.patch.name;
+  const pushedName = (plan: UserPlan) => pushOf(plan).name;
 
   it('is pushed as the pair that the mirror has, never by half and never empty', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const name = pushedName(planUser(state, member, policy));
+        const name = pushedName(planInLists(state, member, policy));
         if (name === undefined) return;
         expect(name).toEqual(state.mirror?.name);
         expect(Object.keys(name).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['first', 'last']);
@@ -329,7 +334,7 @@ describe('a name', () => {
   it('is not pushed with half a guess of three words or more', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const name = pushedName(planUser(state, member, policy));
+        const name = pushedName(planInLists(state, member, policy));
         const { base, mirror } = state;
         if (name === undefined || base === undefined || mirror?.split === 'known') return;
         const half = (name.first === base.name.first) !== (name.last === base.name.last);
@@ -344,7 +349,7 @@ describe('a name', () => {
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
         if (state.mirror === undefined || state.base === undefined) return;
         if (!samePair(state.mirror.name, state.base.name)) return;
-        expect(pushedName(planUser(state, member, policy))).toBeUndefined();
+        expect(pushedName(planInLists(state, member, policy))).toBeUndefined();
       }),
       runs,
     );
@@ -353,7 +358,7 @@ describe('a name', () => {
   it('is marked as known only by an editor: a plan turns a known split into a guess, never back', () => {
     fc.assert(
       fc.property(anyState, anyMember, anyPolicy, (state, member, policy) => {
-        const { write } = planUser(state, member, policy);
+        const { write } = planInLists(state, member, policy);
         if (write === null || write.mirror.split === 'guessed') return;
         expect(state.mirror?.split).toBe('known');
         expect(samePair(write.mirror.name, state.mirror?.name ?? { first: '', last: '' })).toBe(true);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Hold, UserPlan, UserState } from '../../src/model/change.ts';
+import { decideEach, type Hold } from '../../src/model/user-plan.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import { type Field, fields, type UserValues } from '../../src/model/user.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
+import { planInLists } from './in-lists.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { applyPlan } from './apply-plan.ts';
 import { base, makeState, member, row, shown, without } from './states.ts';
 
@@ -18,7 +19,7 @@ const serviceWins: Policy = {
   phone: 'service-wins',
   roleId: 'service-wins',
 };
-const merge = (state: UserState, policy = holdAll): UserPlan => planUser(state, member, policy);
+const merge = (state: UserState, policy = holdAll) => planInLists(state, member, policy);
 
 const otherValues: UserValues = {
   name: { first: 'Robin', last: 'Doe' },
@@ -32,7 +33,8 @@ describe('a merge', () => {
   it('does nothing where all three are equal', () => {
     expect(merge(makeState())).toEqual({
       id: 7n,
-      presence: 'merge',
+      case: 'merge',
+      fields: decideEach(() => ({ kind: 'same', ends: false })),
       moves: [],
       holds: [],
       releases: [],
@@ -195,8 +197,8 @@ describe('a user who is back', () => {
     makeState({ ...given, mirror: { gone: true, ...given?.mirror } });
 
   it('is adopted again', () => {
-    const { write, holds, presence } = merge(back({ service: otherShown }));
-    expect(presence).toBe('return');
+    const { write, holds, case: userCase } = merge(back({ service: otherShown }));
+    expect(userCase).toBe('return');
     expect(holds).toEqual([]);
     expect(write?.mirror).toMatchObject({ ...otherValues, split: 'guessed' });
     expect(write?.base).toMatchObject({ ...otherValues, joined: 'Robin Doe' });
@@ -210,7 +212,7 @@ describe('a user who is back', () => {
     expect(plan.write?.mirror[field]).toEqual(otherValues[field]);
     expect(plan.write?.base[field]).toEqual(base[field]);
     const next = merge(applyPlan(state, plan));
-    expect(next).toMatchObject({ presence: 'merge', held: [field], moves: [], write: null, releases: [] });
+    expect(next).toMatchObject({ case: 'merge', held: [field], moves: [], write: null, releases: [] });
   });
 
   it.each(fields)('has an edit of %s held, too, where the service leaves the field out', (field) => {
@@ -263,7 +265,7 @@ describe('a user who is back', () => {
     const state = back({ mirror: { email: otherValues.email }, service: null });
     const plan = merge(state);
     expect(plan).toMatchObject({
-      presence: 'unresolved',
+      case: 'unresolved',
       holds: [{ field: 'email', reason: 'gone' }],
       write: { mirror: { email: 'robin@example.com' }, base: { email: 'anne@example.com' } },
     });
@@ -286,7 +288,7 @@ describe('a hold that somebody asked for', () => {
     const held = [asked(field, 1)];
     for (const mirror of [{}, { [field]: otherValues[field] }]) {
       const plan = merge(makeState({ mirror: { ...mirror, gone: true }, service: otherShown, held }));
-      expect(plan).toMatchObject({ presence: 'return', holds: [], releases: [], held: [field] });
+      expect(plan).toMatchObject({ case: 'return', holds: [], releases: [], held: [field] });
       expect(plan.write?.mirror[field]).toEqual({ ...base, ...mirror }[field]);
       for (const other of fields)
         expect(plan.write?.base[other]).toEqual(other === field ? base[other] : otherValues[other]);
@@ -308,7 +310,7 @@ describe('a hold that somebody asked for', () => {
 
   it.each(fields)('on %s of a row that was lost keeps what was agreed on', (field) => {
     const plan = merge(makeState({ mirror: null, service: otherShown, held: [asked(field, 1)] }));
-    expect(plan).toMatchObject({ presence: 'adopt', releases: [], held: [field] });
+    expect(plan).toMatchObject({ case: 'adopt', releases: [], held: [field] });
     for (const other of fields)
       expect(plan.write?.mirror[other]).toEqual(other === field ? base[other] : otherValues[other]);
   });
@@ -358,10 +360,10 @@ describe('a member whom no lookup answers', () => {
   const unknown = makeState({ base: null, mirror: null, service: null });
 
   it('stands in the mirror with what the team listing gives', () => {
-    const plan = planUser(unknown, { ...member, name: 'Anne Marie Berg' }, holdAll);
+    const plan = planInLists(unknown, { ...member, name: 'Anne Marie Berg' }, holdAll);
     const values = { name: { first: 'Anne Marie', last: 'Berg' }, email: null, phone: null, roleId: null };
     expect(plan).toMatchObject({
-      presence: 'adopt',
+      case: 'adopt',
       write: {
         expected: null,
         mirror: { ...values, split: 'guessed' },
@@ -370,19 +372,19 @@ describe('a member whom no lookup answers', () => {
       },
     });
     const next = applyPlan(unknown, plan);
-    expect(planUser(next, { ...member, name: 'Anne Marie Berg' }, holdAll).write).toBeNull();
+    expect(planInLists(next, { ...member, name: 'Anne Marie Berg' }, holdAll).write).toBeNull();
   });
 
   it('follows the listing until something else is known, and keeps a pair that joins to the new name', () => {
-    const first = applyPlan(unknown, planUser(unknown, member, holdAll));
-    const renamed = planUser(first, { ...member, name: 'Robin van Doe', role: 'admin' }, holdAll);
+    const first = applyPlan(unknown, planInLists(unknown, member, holdAll));
+    const renamed = planInLists(first, { ...member, name: 'Robin van Doe', role: 'admin' }, holdAll);
     expect(renamed.write).toMatchObject({
       mirror: { name: { first: 'Robin van', last: 'Doe' }, split: 'guessed' },
       base: { joined: 'Robin van Doe' },
       observed: { name: 'Robin van Doe', role: 'admin' },
     });
     const known = { ...first, mirror: { ...row, ...first.mirror, split: 'known' as const } };
-    const spaced = planUser(known, { ...member, name: 'Anne  Berg' }, holdAll);
+    const spaced = planInLists(known, { ...member, name: 'Anne  Berg' }, holdAll);
     expect(spaced.write).toMatchObject({
       mirror: { name: base.name, split: 'known' },
       base: { name: base.name, joined: 'Anne  Berg' },
@@ -390,21 +392,21 @@ describe('a member whom no lookup answers', () => {
   });
 
   it('keeps an edit of the name over what the listing says', () => {
-    const first = applyPlan(unknown, planUser(unknown, member, holdAll));
+    const first = applyPlan(unknown, planInLists(unknown, member, holdAll));
     const name = { first: 'Robin', last: 'Doe' };
     const edited = { ...first, mirror: { ...row, ...first.mirror, name } };
-    const plan = planUser(edited, { ...member, name: 'Another Name', role: 'admin' }, holdAll);
+    const plan = planInLists(edited, { ...member, name: 'Another Name', role: 'admin' }, holdAll);
     expect(plan.write).toMatchObject({ mirror: { name }, base: { joined: 'Anne Berg' } });
   });
 
   it('is pulled, name and role, where they follow the listing', () => {
-    const first = planUser(makeState({ base: null, mirror: null, service: null }), member, holdAll).write;
+    const first = planInLists(makeState({ base: null, mirror: null, service: null }), member, holdAll).write;
     const seen = makeState({
       base: first?.base ?? null,
       mirror: { ...row, ...first?.mirror, role: 'agent', resolved: false },
       service: null,
     });
-    const renamed = planUser(seen, { ...member, name: 'Anna Berg', role: 'admin' }, holdAll);
+    const renamed = planInLists(seen, { ...member, name: 'Anna Berg', role: 'admin' }, holdAll);
     expect(renamed.moves).toEqual([
       {
         kind: 'pull',
@@ -415,39 +417,39 @@ describe('a member whom no lookup answers', () => {
       },
     ]);
     expect(renamed.role).toEqual({ old: 'agent', new: 'admin' });
-    const spaced = planUser(seen, { ...member, name: 'Anne  Berg' }, holdAll);
+    const spaced = planInLists(seen, { ...member, name: 'Anne  Berg' }, holdAll);
     expect(spaced).toMatchObject({ moves: [], write: { base: { joined: 'Anne  Berg' } } });
     expect('role' in spaced).toBe(false);
-    const same = planUser(seen, member, holdAll);
+    const same = planInLists(seen, member, holdAll);
     expect(same).toMatchObject({ moves: [], write: null });
     expect('role' in same).toBe(false);
   });
 
   it('is neither pulled nor pushed, and keeps its edits', () => {
     const state = makeState({ mirror: { ...otherValues }, service: null });
-    const plan = planUser(state, { ...member, name: 'Another Name', role: null }, holdAll);
-    expect(plan).toMatchObject({ presence: 'unresolved', moves: [], holds: [] });
+    const plan = planInLists(state, { ...member, name: 'Another Name', role: null }, holdAll);
+    expect(plan).toMatchObject({ case: 'unresolved', moves: [], holds: [] });
     expect(plan.write?.base).toMatchObject(base);
     expect(plan.write?.mirror).toMatchObject(otherValues);
     expect(plan.write?.observed).toMatchObject({ name: 'Anne Berg', role: 'agent', resolved: false });
-    expect(planUser(applyPlan(state, plan), member, holdAll).write).toBeNull();
+    expect(planInLists(applyPlan(state, plan), member, holdAll).write).toBeNull();
   });
 
   it('takes part again as soon as a lookup answers', () => {
     const state = makeState({ mirror: { email: 'robin@example.com' }, service: null });
-    const unresolved = applyPlan(state, planUser(state, member, holdAll));
+    const unresolved = applyPlan(state, planInLists(state, member, holdAll));
     expect(merge({ ...unresolved, service: shown }).patch).toEqual({ email: 'robin@example.com' });
   });
 
   it('is given no base out of the mirror, so that nothing is agreed on by mistake', () => {
     const state = makeState({ base: null, service: null, mirror: { email: 'robin@example.com' } });
-    expect(planUser(state, member, holdAll)).toMatchObject({ presence: 'unresolved', write: null });
+    expect(planInLists(state, member, holdAll)).toMatchObject({ case: 'unresolved', write: null });
   });
 
   it('whose row was lost keeps the addresses of base', () => {
     const state = makeState({ mirror: null, service: null });
-    expect(planUser(state, member, holdAll)).toMatchObject({
-      presence: 'adopt',
+    expect(planInLists(state, member, holdAll)).toMatchObject({
+      case: 'adopt',
       write: { mirror: { email: 'anne@example.com' }, base, observed: { resolved: false } },
     });
   });
@@ -457,20 +459,20 @@ describe('a row that only the mirror has', () => {
   const state = makeState({ base: null, service: null });
 
   it('is held once, since the interface cannot create users', () => {
-    const plan = planUser(state, undefined, holdAll);
+    const plan = planInLists(state, undefined, holdAll);
     expect(plan).toMatchObject({
-      presence: 'stranger',
+      case: 'stranger',
       holds: [{ field: 'name', reason: 'unsupported', mirror: base.name }],
       moves: [],
       write: null,
     });
-    expect(planUser(applyPlan(state, plan), undefined, holdAll).holds).toEqual([]);
+    expect(planInLists(applyPlan(state, plan), undefined, holdAll).holds).toEqual([]);
   });
 
   it('is merged once the service has the user', () => {
-    const held = applyPlan(state, planUser(state, undefined, holdAll));
+    const held = applyPlan(state, planInLists(state, undefined, holdAll));
     expect(merge({ ...held, service: shown })).toMatchObject({
-      presence: 'merge',
+      case: 'merge',
       releases: ['name'],
       holds: [],
     });
@@ -485,6 +487,6 @@ describe('a user with an open push', () => {
       hasOpenIntent: true,
       observedDiffers: true,
     });
-    expect(merge(state)).toMatchObject({ presence: 'waiting', moves: [], holds: [], write: null });
+    expect(merge(state)).toMatchObject({ case: 'waiting', moves: [], holds: [], write: null });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PushOutcome } from '../../src/model/change.ts';
+import type { PushOutcome } from '../../src/model/intent.ts';
 import { type Field, fields, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import {
   judge,

@@ -10,8 +10,9 @@ import {
   type UserValues,
 } from '../../src/model/user.ts';
 import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
+import { isPush } from '../../src/model/user-plan.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll, type Policy } from '../../src/reconcile/merge/policy.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { pushEdits, settleIntents } from '../../src/reconcile/push/push.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { takePatch } from './apply-plan.ts';
@@ -74,11 +75,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       const states = await mirror.readDifferingUsers([...service.held.values()], places.roles);
       const plans = states.map((state) => planUser(state, undefined, policy));
       await mirror.applyUsers(plans);
-      await pushEdits(
-        places,
-        settings,
-        plans.filter(({ patch }) => patchedFields(patch).length > 0),
-      );
+      await pushEdits(places, settings, plans.filter(isPush));
     } catch (thrown) {
       error = thrown;
     }

@@ -5,7 +5,7 @@ import type { GuardHistory, PlannedPush } from '../../src/model/plan.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import type { ServicePort } from '../../src/reconcile/ports.ts';
 import { type ReconcileSettings, reconcile } from '../../src/reconcile/reconcile.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';

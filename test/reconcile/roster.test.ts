@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/errors.ts';
-import type { UserState } from '../../src/model/change.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { ServiceUser } from '../../src/model/user.ts';

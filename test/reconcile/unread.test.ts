@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Hold } from '../../src/model/change.ts';
+import type { Hold } from '../../src/model/user-plan.ts';
 import type { Id } from '../../src/model/id.ts';
 import { type Field, fields, type ServiceUser } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { schemaDrift } from '../../src/reconcile/guard/limits.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { type ConflictPolicy, holdAll } from '../../src/reconcile/merge/policy.ts';
+import { planInLists } from './in-lists.ts';
+import { type ConflictPolicy, holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { isFew, noteUnread } from '../../src/reconcile/unread.ts';
 import { base, makeState, member, row, shown, without } from './states.ts';
 
@@ -22,7 +22,7 @@ describe('an edit of a field that is not shown', () => {
   it.each(fields)('waits, and is not held, where %s cannot be read', (field) => {
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = makeState({ mirror: edits[field], service: unreadable(field) });
-      const plan = planUser(state, member, { ...holdAll, [field]: policy });
+      const plan = planInLists(state, member, { ...holdAll, [field]: policy });
       expect(plan).toMatchObject({ moves: [], holds: [], releases: [], patch: {}, write: null });
     }
   });
@@ -31,7 +31,7 @@ describe('an edit of a field that is not shown', () => {
     const mayBeEmpty = field === 'email' || field === 'phone';
     for (const policy of ['hold', 'service-wins', 'mirror-wins'] satisfies ConflictPolicy[]) {
       const state = { ...makeState({ mirror: edits[field] }), service: without(field) };
-      const plan = planUser(state, member, { ...holdAll, [field]: policy });
+      const plan = planInLists(state, member, { ...holdAll, [field]: policy });
       expect(plan).toMatchObject({ moves: [], patch: {}, write: null });
       const values = { base: base[field], mirror: state.mirror?.[field], service: undefined };
       expect(plan.holds).toMatchObject(mayBeEmpty ? [{ field, reason: 'conflict', ...values }] : []);
@@ -40,9 +40,9 @@ describe('an edit of a field that is not shown', () => {
 
   it('is sent again, and no longer held, once the service shows what it had', () => {
     const hidden = { ...makeState({ mirror: edits.phone }), service: without('phone') };
-    const held = planUser(hidden, member, holdAll).holds.map((hold): Hold => ({ ...hold, service: null }));
-    expect(planUser({ ...hidden, held }, member, holdAll)).toMatchObject({ holds: [], held: ['phone'] });
-    expect(planUser({ ...hidden, held, service: shown }, member, holdAll)).toMatchObject({
+    const held = planInLists(hidden, member, holdAll).holds.map((hold): Hold => ({ ...hold, service: null }));
+    expect(planInLists({ ...hidden, held }, member, holdAll)).toMatchObject({ holds: [], held: ['phone'] });
+    expect(planInLists({ ...hidden, held, service: shown }, member, holdAll)).toMatchObject({
       releases: ['phone'],
       patch: { phone: '15550177' },
     });
@@ -59,12 +59,12 @@ describe('an edit of a field that is not shown', () => {
     };
     const service = why === 'unreadable' ? unreadable('phone') : without('phone');
     const state = { ...makeState({ mirror: edits.phone, held: [hold] }), service };
-    expect(planUser(state, member, holdAll)).toMatchObject({ held: ['phone'], holds: [], releases: [] });
+    expect(planInLists(state, member, holdAll)).toMatchObject({ held: ['phone'], holds: [], releases: [] });
   });
 
   it('costs the other fields nothing', () => {
     const service = { ...unreadable('phone'), email: 'moved@example.com' };
-    const plan = planUser(makeState({ mirror: edits.phone, service }), member, holdAll);
+    const plan = planInLists(makeState({ mirror: edits.phone, service }), member, holdAll);
     expect(plan.moves).toMatchObject([{ kind: 'pull', field: 'email' }]);
     expect(plan.write).toMatchObject({ mirror: { phone: '15550177' }, base: { phone: base.phone } });
   });
@@ -73,23 +73,23 @@ describe('an edit of a field that is not shown', () => {
 describe('a user with a field that nobody can read', () => {
   it('without a base is left alone: nothing is agreed on by halves', () => {
     const state = makeState({ base: null, service: unreadable('phone'), observedDiffers: true });
-    expect(planUser(state, member, holdAll)).toMatchObject({ presence: 'merge', moves: [], write: null });
+    expect(planInLists(state, member, holdAll)).toMatchObject({ case: 'merge', moves: [], write: null });
   });
 
   it('is adopted without it, and pulled once it can be read', () => {
-    const { write } = planUser(
+    const { write } = planInLists(
       makeState({ base: null, mirror: null, service: unreadable('phone') }),
       member,
       holdAll,
     );
     expect(write).toMatchObject({ mirror: { phone: null }, base: { phone: null, email: base.email } });
     const next = makeState({ base: write?.base ?? null, mirror: { ...row, ...write?.mirror } });
-    expect(planUser(next, member, holdAll).moves).toMatchObject([{ kind: 'pull', field: 'phone' }]);
+    expect(planInLists(next, member, holdAll).moves).toMatchObject([{ kind: 'pull', field: 'phone' }]);
   });
 
   it('who comes back keeps the edit from before, held', () => {
     const state = makeState({ mirror: { ...edits.phone, gone: true }, service: unreadable('phone') });
-    const { holds, write } = planUser(state, member, holdAll);
+    const { holds, write } = planInLists(state, member, holdAll);
     expect(holds).toMatchObject([{ field: 'phone', reason: 'gone', mirror: '15550177' }]);
     expect(write).toMatchObject({ mirror: { phone: '15550177' }, base: { phone: base.phone } });
   });

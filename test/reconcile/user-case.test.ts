@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { UserCase } from '../../src/model/change.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll } from '../../src/reconcile/merge/policy.ts';
+import type { UserCase } from '../../src/model/user-plan.ts';
+import { planInLists } from './in-lists.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { decideUserCase } from '../../src/reconcile/merge/user-case.ts';
 import { makeState, member } from './states.ts';
 import { rowsOf } from './truth.ts';
@@ -85,8 +85,8 @@ describe('presence', () => {
         ...(sighting.service ? {} : { service: null }),
       });
       const listed = sighting.listed ? member : undefined;
-      expect(planUser(state, listed, holdAll).presence).toBe(presence);
-      expect(planUser({ ...state, hasOpenIntent: true }, listed, holdAll).presence).toBe('waiting');
+      expect(planInLists(state, listed, holdAll).case).toBe(presence);
+      expect(planInLists({ ...state, hasOpenIntent: true }, listed, holdAll).case).toBe('waiting');
     },
   );
 });

@@ -58,7 +58,7 @@ describe('a swap of the only administrator', () => {
     const { other } = await swap();
     const { users: planned, notes } = await stage.plan();
     expect(notes.warnings).toEqual(wait);
-    expect(planned.plans.flatMap(({ id, patch }) => (patch.roleId === undefined ? [] : [id]))).toEqual([
+    expect(planned.plans.flatMap(({ id, fields }) => (fields.roleId.kind === 'push' ? [id] : []))).toEqual([
       BigInt(other),
     ]);
   });

@@ -504,7 +504,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
     stage.emulator.clearRequests();
     const { users, listings } = await stage.plan();
     expect(
-      users.plans.filter(({ patch }) => patch.name !== undefined).map((plan) => Number(plan.id)),
+      users.plans.filter(({ fields }) => fields.name.kind === 'push').map((plan) => Number(plan.id)),
     ).toEqual([id]);
     expect(listings).toMatchObject([
       { resource: 'tags', added: 1 },

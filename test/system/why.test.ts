@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ExplainedFacts, adviceFor } from '../../src/runs/explain-user.ts';
-import type { UserCase, UserPlan, UserState } from '../../src/model/change.ts';
+import type { Decisions, UserCase, UserPlan } from '../../src/model/user-plan.ts';
+import { decisions, heldAsBefore, moveOf } from '../support/decisions.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import { readUserQuery } from '../../src/model/user-query.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
@@ -46,16 +48,11 @@ describe('a text that names a user', () => {
 });
 
 describe('what happens next', () => {
-  const plan = (presence: UserCase, more: Partial<UserPlan> = {}): UserPlan => ({
+  const plan = (userCase: UserCase, some: Partial<Decisions> = {}): UserPlan => ({
     id: 7n,
-    presence,
-    moves: [],
-    holds: [],
-    releases: [],
-    held: [],
-    patch: {},
+    case: userCase,
+    fields: decisions(some),
     write: null,
-    ...more,
   });
   const mirror = { name: { first: 'Anne', last: 'Berg' }, email: null, phone: null, roleId: 4n };
   const state: UserState = {
@@ -80,48 +77,51 @@ describe('what happens next', () => {
   });
   const values = { base: null, mirror: null, service: null };
   const refused = { hash: 'abc', fields: ['email', 'name'] } as const;
-  const push = { kind: 'push', field: 'email', ...values } as const;
-  const pull = { kind: 'pull', field: 'roleId', ...values } as const;
+  const [push, pull] = [moveOf('push'), moveOf('pull')] as const;
   const conflict = { field: 'name', reason: 'conflict', detail: '', ...values, base: undefined } as const;
   it.each<readonly [string, Partial<ExplainedFacts>, string]>([
     ['the service is away', { plan: undefined }, 'before the service answers'],
     ['all is equal', {}, 'Nothing: both sides agree.'],
     [
       'a field that nobody can read',
-      { state: { ...state, service: { id: 7n, name: { unreadable: '[]' }, roleId: 4n, raw: {} } } },
+      { plan: plan('merge', { name: { kind: 'wait' } }) },
       'Name waits until the service shows a value that can be read.',
     ],
     [
       'a pull and a push',
-      { plan: plan('merge', { moves: [pull, push] }) },
+      { plan: plan('merge', { roleId: pull, email: push }) },
       'The next run pulls role_id and pushes email, unless a guard stops it.',
     ],
     [
       'a push that a refused plan holds',
-      { plan: plan('merge', { moves: [pull, push] }), refusedPlan: refused },
+      { plan: plan('merge', { roleId: pull, email: push }), refusedPlan: refused },
       'The next run pulls role_id; the push of email waits for "musterd approve abc".',
     ],
     [
       'a push outside the refused plan',
-      { plan: plan('merge', { moves: [push] }), refusedPlan: { ...refused, fields: [] } },
+      { plan: plan('merge', { email: push }), refusedPlan: { ...refused, fields: [] } },
       'The next run pushes email, unless a guard stops it.',
     ],
     [
       'two pushes, of which one is in the refused plan',
-      { plan: plan('merge', { moves: [push, { ...push, field: 'phone' }] }), refusedPlan: refused },
+      { plan: plan('merge', { email: push, phone: push }), refusedPlan: refused },
       'The next run pushes phone, unless a guard stops it; the push of email waits for "musterd approve abc".',
     ],
     ['a refused plan without a push', { refusedPlan: refused }, 'Nothing: both sides agree.'],
-    ['a conflict', { plan: plan('merge', { holds: [conflict] }) }, 'The next run holds name.'],
+    [
+      'a conflict',
+      { plan: plan('merge', { name: { kind: 'hold', hold: conflict } }) },
+      'The next run holds name.',
+    ],
     [
       'held fields',
-      { plan: plan('merge', { held: ['name', 'phone'] }), heldUntil: { phone: 'noon' } },
+      { plan: plan('merge', { name: heldAsBefore, phone: heldAsBefore }), heldUntil: { phone: 'noon' } },
       'Phone stays held until noon; name stays held until one of the two values changes or somebody decides.',
     ],
     [
       'a rejected field',
       {
-        plan: plan('merge', { held: ['email', 'phone'] }),
+        plan: plan('merge', { email: heldAsBefore, phone: heldAsBefore }),
         state: {
           ...state,
           held: [
@@ -134,12 +134,12 @@ describe('what happens next', () => {
     ],
     [
       'a hold that is over',
-      { plan: plan('merge', { releases: ['name'] }) },
+      { plan: plan('merge', { name: { kind: 'same', ends: true } }) },
       'The next run ends the hold of name.',
     ],
     [
       'a hold that is over with a push',
-      { plan: plan('merge', { moves: [push], releases: ['email'] }) },
+      { plan: plan('merge', { email: { ...push, ends: true } }) },
       'The next run pushes email, unless a guard stops it.',
     ],
     ['a first sight', { plan: plan('adopt') }, 'The next run adopts the user from the service.'],
@@ -155,7 +155,7 @@ describe('what happens next', () => {
     ],
     [
       'a return with an edit',
-      { plan: plan('return', { holds: [conflict] }) },
+      { plan: plan('return', { name: { kind: 'hold', hold: conflict } }) },
       'holds the earlier edit of name.',
     ],
     ['no lookup', { plan: plan('unresolved') }, 'musterd lookups add'],

@@ -12,7 +12,8 @@
  * A field that a person decided with `musterd resolve` passes, and still counts for the others: what it
  * brings is on its way. So is what an open push was to bring, which may or may not have arrived.
  */
-import type { Hold, Intent, UserPlan } from '../../model/change.ts';
+import { type Hold, holdField, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import type { Intent } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
 import type { PresentUser } from '../../model/plan.ts';
 import type { TeamMember } from '../../model/team.ts';
@@ -60,10 +61,9 @@ export const brakeWords = {
 } as const;
 
 function brake({ plan, resolved }: Braking, field: Field, detail: string): Brakes {
-  const move = plan.moves.find((one) => one.kind === 'push' && one.field === field);
-  if (move === undefined || resolved.includes(field)) return new Map();
-  const { base, mirror, service } = move;
-  return new Map([[plan.id, [{ field, reason: 'brake', base, mirror, service, detail }]]]);
+  const decision = plan.fields[field];
+  if (decision.kind !== 'push' || resolved.includes(field)) return new Map();
+  return new Map([[plan.id, [holdField(field, 'brake', detail, decision.values).hold]]]);
 }
 
 type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
@@ -86,7 +86,7 @@ function ownersOf(
   for (const { id, [field]: agreed } of present)
     if (readable(users.get(id)?.[field]) === undefined) ownValue(id, agreed);
   for (const { userId, sent } of open) ownValue(userId, sent[field]);
-  for (const { plan } of pushes) ownValue(plan.id, plan.patch[field]);
+  for (const { plan } of pushes) ownValue(plan.id, pushOf(plan)[field]);
   return owners;
 }
 
@@ -95,8 +95,8 @@ export function sharedAddresses(pushes: readonly Braking[], population: Populati
   const held = (['email', 'phone'] as const).flatMap((field) => {
     const owners = ownersOf(field, pushes, population);
     return pushes.flatMap((push) => {
-      const { id, patch } = push.plan;
-      const value = patch[field];
+      const { id } = push.plan;
+      const value = pushOf(push.plan)[field];
       if (value === undefined) return [];
       const having = owners.get(canonicalValue(field, { email: null, phone: null, [field]: value }));
       const other = having?.values().find((owner) => owner !== id);
@@ -109,7 +109,7 @@ export function sharedAddresses(pushes: readonly Braking[], population: Populati
 /** Roles, where more than so many would change. What a person decided one by one does not count. */
 export function tooManyRoles(pushes: readonly Braking[], maxRoleChanges: number): Brakes {
   const changes = pushes.filter(
-    ({ plan, resolved }) => plan.patch.roleId !== undefined && !resolved.includes('roleId'),
+    ({ plan, resolved }) => plan.fields.roleId.kind === 'push' && !resolved.includes('roleId'),
   );
   if (changes.length <= maxRoleChanges) return new Map();
   const detail = brakeWords.roles(changes.length, maxRoleChanges);
@@ -155,16 +155,17 @@ export function lastAdministrators(
   };
   const isListed = (id: Id) => members.size === 0 || members.has(id);
   const admins = new Set([...users.keys(), ...members.keys()].filter((id) => isAdmin(roleOf(id))));
-  const demoted = pushes.filter(
-    ({ plan: { id, patch } }) => patch.roleId !== undefined && admins.has(id) && !isAdmin(patch.roleId),
-  );
+  const demoted = pushes.filter(({ plan }) => {
+    const { roleId } = pushOf(plan);
+    return roleId !== undefined && admins.has(plan.id) && !isAdmin(roleId);
+  });
   const left = new Set([...admins].filter(isListed));
   for (const { plan } of demoted) left.delete(plan.id);
   for (const { userId, sent } of open)
     if (sent.roleId !== undefined && !isAdmin(sent.roleId)) left.delete(userId);
   if (left.size > 0) return { brakes: new Map(), postponed: new Map() };
   const promotes = pushes.some(
-    ({ plan }) => isAdmin(plan.patch.roleId) && !admins.has(plan.id) && isListed(plan.id) && isSent(plan),
+    ({ plan }) => isAdmin(pushOf(plan).roleId) && !admins.has(plan.id) && isListed(plan.id) && isSent(plan),
   );
   if (isWhole && !promotes) {
     const held = demoted.map((push) => brake(push, 'roleId', brakeWords.administrators()));

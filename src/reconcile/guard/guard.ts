@@ -36,7 +36,8 @@
  * | a plan        | no, or fewer                                 | no   | goes on           |
  * | a plan        | ·, but it has waited for a day               | yes  | goes on           |
  */
-import type { Hold, UserPlan, UserState } from '../../model/change.ts';
+import { type Hold, isPush, mapPushes, type UserPlan } from '../../model/user-plan.ts';
+import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import type { GuardHistory, PlannedPush } from '../../model/plan.ts';
 import { type Field, readable } from '../../model/user.ts';
@@ -52,7 +53,7 @@ import {
 } from './field-limits.ts';
 import { type GuardSettings, isWholeTeam, massChange, massLimit, sayDrift, schemaDrift } from './limits.ts';
 import { joinRows, type Remembered, remember, sameEdit } from './plan-memory.ts';
-import { fieldsAmong, onlyFields, plannedPush, withoutPushes } from './planned-push.ts';
+import { fieldsAmong, onlyFields, plannedPush } from './planned-push.ts';
 import { patchedFields } from '../push/outcome.ts';
 
 export interface GuardView extends Population {
@@ -97,8 +98,6 @@ interface Standing {
   /** Waiting since an earlier run, and not approved. */
   readonly left: readonly Field[];
 }
-
-export const isPush = ({ patch }: UserPlan): boolean => patchedFields(patch).length > 0;
 
 function standingsOf({ plans, history, users }: GuardView): readonly Standing[] {
   const earlier = [...(history.waiting ?? []), ...history.kept];
@@ -165,12 +164,11 @@ function brakesOn(
 const roleOnly: readonly Field[] = ['roleId'];
 
 function applyVerdict(plan: UserPlan, brakes: readonly Hold[], unsent: readonly Field[]): UserPlan {
-  const braked = fieldsOf(brakes);
-  return {
-    ...withoutPushes(plan, [...braked, ...unsent]),
-    holds: [...plan.holds, ...brakes],
-    releases: plan.releases.filter((field) => !braked.includes(field)),
-  };
+  return mapPushes(plan, (field, push) => {
+    const hold = brakes.find((brake) => brake.field === field);
+    if (hold !== undefined) return { kind: 'hold', hold };
+    return unsent.includes(field) ? { kind: 'wait' } : push;
+  });
 }
 
 /** Fields of each push that are not sent now, since they wait for a person. */

@@ -16,7 +16,8 @@
  * as held. It waits again as soon as the field would be pushed. "Not spoken of": nobody answered for the
  * user, or an earlier push is not settled.
  */
-import type { UserPlan, UserState } from '../../model/change.ts';
+import type { Decision, UserPlan } from '../../model/user-plan.ts';
+import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import type { GuardHistory, PlannedPush } from '../../model/plan.ts';
 import { type Field, type ServiceUser, sameBytes, type UserValues } from '../../model/user.ts';
@@ -65,14 +66,10 @@ export function fateOf(
   if (mirror !== undefined && !sameBytes(field, { ...mirror, ...patch }, mirror)) return 'forgotten';
   if (isGone) return 'kept';
   if (plan === undefined) return isEqual ? 'forgotten' : was;
-  switch (plan.presence) {
+  switch (plan.case) {
     case 'merge':
     case 'return':
-      if (plan.patch[field] !== undefined) return 'up to the guard';
-      if (plan.holds.some((hold) => hold.field === field)) return 'kept';
-      if (!plan.held.includes(field))
-        return state !== undefined && isUnread(field, state) ? was : 'forgotten';
-      return isAsked(field, state) ? 'waits' : 'kept';
+      return ofMerged(plan.fields[field], field, state, was);
     case 'waiting':
     case 'unresolved':
     case 'missing':
@@ -82,8 +79,20 @@ export function fateOf(
     case 'stranger':
       return 'forgotten';
     default:
-      return plan.presence satisfies never;
+      return plan.case satisfies never;
   }
+}
+
+function ofMerged(
+  decision: Decision,
+  field: Field,
+  state: UserState | undefined,
+  was: PlanFacts['was'],
+): Fate {
+  if (decision.kind === 'push') return 'up to the guard';
+  if (decision.kind === 'hold') return 'kept';
+  if (decision.kind === 'held') return isAsked(field, state) ? 'waits' : 'kept';
+  return state !== undefined && isUnread(field, state) ? was : 'forgotten';
 }
 
 /** Rows of earlier plans whose fields are not pushed now. */

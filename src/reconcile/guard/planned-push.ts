@@ -1,6 +1,6 @@
 /** A push in the form in which it is shown to a person, approved, and compared with what is about to be sent. */
 import { createHash } from 'node:crypto';
-import type { UserPlan } from '../../model/change.ts';
+import { type DecidedUser, decisionsOf, mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import { toJson } from '../../model/json.ts';
 import type { PlannedPush } from '../../model/plan.ts';
 import {
@@ -15,16 +15,16 @@ import {
 import { patchedFields } from '../push/outcome.ts';
 
 /** What a plan would send, with the values of both sides that it rests on. */
-export function plannedPush({ id, moves, patch, write }: UserPlan, name: string): PlannedPush {
-  const pushed = moves.filter(({ kind }) => kind === 'push');
+export function plannedPush(plan: DecidedUser, name: string): PlannedPush {
+  const pushed = decisionsOf(plan, 'push').map(([field, { values }]) => [field, values] as const);
   // Where nothing was agreed on before, what is about to be written counts.
   const base = Object.fromEntries(
-    pushed.map((move) => [move.field, (write === null ? move.base : write.base[move.field]) ?? null]),
+    pushed.map(([field, values]) => [field, (plan.write?.base ?? { [field]: values.base })[field] ?? null]),
   );
   const service: Partial<Record<Field, ServiceValue>> = Object.fromEntries(
-    pushed.filter((move) => move.service !== undefined).map((move) => [move.field, move.service]),
+    pushed.flatMap(([field, shown]) => (shown.service === undefined ? [] : [[field, shown.service]])),
   );
-  return { userId: id, name, base, service, patch };
+  return { userId: plan.id, name, base, service, patch: pushOf(plan) };
 }
 
 function canonicalBaseOf({ base }: PlannedPush, field: Field): string {
@@ -75,25 +75,13 @@ export function onlyFields(push: PlannedPush, of: readonly Field[]): PlannedPush
   };
 }
 
-/** The plan without the pushes of these fields. */
-export function withoutPushes(plan: UserPlan, dropped: readonly Field[]): UserPlan {
-  const patch = Object.fromEntries(
-    Object.entries(plan.patch).filter(([field]) => !dropped.includes(field as Field)),
-  );
-  const moves = plan.moves.filter(({ kind, field }) => kind !== 'push' || !dropped.includes(field));
-  return { ...plan, patch, moves };
-}
-
 /**
  * What of a plan that was made again may be sent: what the guard saw, value, base and all. Anything else was
- * edited since, on either side, and no limit has been asked about it: it waits for the next run, and so does
- * the end of its hold.
+ * edited since, on either side, and no limit has been asked about it: it waits for the next run.
  */
 export function onlyGuarded(plan: UserPlan, guarded: UserPlan): UserPlan {
   const seen = fieldsAmong(plannedPush(plan, ''), [plannedPush(guarded, '')]);
-  const unseen = patchedFields(plan.patch).filter((field) => !seen.includes(field));
-  const releases = plan.releases.filter((field) => !unseen.includes(field));
-  return { ...withoutPushes(plan, unseen), releases };
+  return mapPushes(plan, (field, push) => (seen.includes(field) ? push : { kind: 'wait' }));
 }
 
 /**

@@ -20,7 +20,7 @@
  */
 
 import { stored } from '../../model/canonical.ts';
-import type { UserState, Versions } from '../../model/change.ts';
+import type { UserState, Versions } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import {
   type BaseUser,
@@ -45,14 +45,16 @@ function asStored(field: Field, value: ServiceValue): ServiceValue {
   return field === 'roleId' ? (value ?? null) : stored((value ?? null) as string | null);
 }
 
-function lastShown(field: Field, { held }: UserState, base: BaseUser): ServiceValue {
+type Known = Pick<UserState, 'base' | 'held'>;
+
+function lastShown(field: Field, { held }: Known, base: BaseUser): ServiceValue {
   const hold = held.find((one) => one.field === field);
   if (hold !== undefined) return hold.shown ?? null;
   return field === 'name' ? base.joined : base[field];
 }
 
 /** Whether any value of the service is another than it last showed. */
-export function hasMoved(state: UserState, service: ServiceUser): boolean {
+export function hasMoved(state: Known, service: ServiceUser): boolean {
   const { base } = state;
   if (base === undefined) return true;
   return fields.some((field) => {

@@ -1,7 +1,5 @@
 /** What one run makes of one field of one user. */
-
 import { stored } from '../../model/canonical.ts';
-import type { Hold, Move, UserPlan, UserState } from '../../model/change.ts';
 import { isTooLong, longestText } from '../../model/longest-text.ts';
 import {
   canonicalName,
@@ -25,14 +23,23 @@ import {
   serviceValue,
   type UserValues,
 } from '../../model/user.ts';
-import { mergeField, unreadOf } from './merge-field.ts';
+import { type Decision, type Hold, type HoldReason, holdField, type Values } from '../../model/user-plan.ts';
+import type { UserState } from '../../model/user-state.ts';
+import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { overtakenDetail } from './overtaken.ts';
-import { applyPolicy, type Policy } from './policy.ts';
-import { adoptValues } from './service-values.ts';
+import { agreedOf } from './service-values.ts';
 
 /** What was edited before a user left, or was rejected, waits for a person whatever the service does meanwhile. */
 export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
   reason === 'gone' || reason === 'rejected';
+
+/** Whether a person asked to leave the field as it is, and the end of that lies ahead. */
+export const isAsked = (hold: Hold | undefined): boolean =>
+  hold?.reason === 'asked' && (hold.endsInMs ?? 0) > 0;
+
+/** The hold that a field was under before this run. */
+export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | undefined =>
+  held.find((hold) => hold.field === field);
 
 /** Whether a held field's two values are still those with which it was held. */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
@@ -83,7 +90,7 @@ export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): st
 }
 
 /**
- * Whether a field that is held for want of a name to go along (`carry-name.ts`) wants it still: the name is
+ * Whether a field that is held for want of a name to go along (`push-names.ts`) wants it still: the name is
  * untouched, of three or more words, and its split a guess.
  */
 function wantsName(field: Field, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
@@ -107,7 +114,7 @@ const isOursToPutBack = (hold: Hold, base: BaseUser): boolean =>
   joinName(base.name) === '' && wasUnedited(hold);
 
 /** Whether such a name, unedited still, was set to another on the service since: to more than a piece of it. */
-function isSetAnew(hold: Hold | undefined, mirror: MirrorUser, service: ServiceUser): boolean {
+function isSetAgain(hold: Hold | undefined, mirror: MirrorUser, service: ServiceUser): boolean {
   if (hold === undefined || !wasUnedited(hold) || !samePair(hold.mirror as NamePair, mirror.name))
     return false;
   return !hasLostWords(readable(service.name) ?? '', joinName(mirror.name));
@@ -131,81 +138,62 @@ export function isEmptied({ name }: Pick<ServiceUser, 'name'>, known: Pick<UserV
   return said !== undefined && canonicalName(said ?? '') === '' && joinName(known.name) !== '';
 }
 
-export interface FieldPlan {
-  readonly move?: Move;
-  /** Replaces the field's earlier hold, if there is one. */
-  readonly hold?: Hold;
-  readonly held?: true;
-  readonly release?: true;
+/** A user whom both sides have. */
+export interface Seen extends Omit<UserState, 'mirror' | 'service'> {
+  readonly mirror: MirrorUser;
+  readonly service: ServiceUser;
 }
+
+/** The three versions of a field. */
+export const versionsOf = (field: Field, { base, mirror, service }: Seen): Values => ({
+  base: base?.[field],
+  mirror: mirror[field],
+  service: serviceValue(service, field),
+});
+
+/** Stays held; what the service shows of it is noted. */
+export const stillHeld = (field: Field, service: ServiceUser): Decision => ({
+  kind: 'held',
+  shown: serviceValue(service, field),
+});
 
 /**
  * A field that nobody can read waits as it is. Where the service leaves out an email or a phone that it had,
  * it may have been emptied: an edit of it is not sent over that unseen, and a person decides.
  */
-function planUnread(
-  field: Field,
-  { base, held }: UserState,
-  mirror: MirrorUser,
-  service: ServiceUser,
-): FieldPlan {
-  if (held.some((hold) => hold.field === field)) return { held: true };
+function planUnread(field: Field, state: Seen): Decision {
+  const { base, mirror, service } = state;
   const mayBeEmpty = field === 'email' || field === 'phone';
   const isEdited = base !== undefined && !sameBytes(field, mirror, base);
-  if (!mayBeEmpty || !isEdited || unreadOf(field, base, service) !== 'left out') return {};
+  if (!mayBeEmpty || !isEdited || unreadOf(field, base, service) !== 'left out') return { kind: 'wait' };
   const detail =
     'edited here, and the service leaves it out, where it had a value before: emptied, or not shown';
-  const values = { base: base[field], mirror: mirror[field], service: undefined };
-  return { hold: { field, reason: 'conflict', detail, ...values } };
+  return holdField(field, 'conflict', detail, versionsOf(field, state));
 }
 
-export function planField(
-  field: Field,
-  state: UserState,
-  mirror: MirrorUser,
-  service: ServiceUser,
-  policy: Policy,
-  /** Whether the service changed the user after what is edited here (`overtaken.ts`). */
-  isLate = false,
-): FieldPlan {
-  const values = { base: state.base?.[field], mirror: mirror[field], service: serviceValue(service, field) };
-  const previous = state.held.find((hold) => hold.field === field);
+/** @param isLate whether the service changed the user after what is edited here (`overtaken.ts`) */
+export function planField(field: Field, state: Seen, policy: Policy, isLate = false): Decision {
+  const { mirror, service } = state;
+  const values = versionsOf(field, state);
+  const hold = (reason: HoldReason, detail: string) => holdField(field, reason, detail, values);
+  const previous = holdOn(field, state);
+  const ends = previous !== undefined;
+  if (isAsked(previous)) return stillHeld(field, service);
   const verdict = mergeField(field, state.base, mirror, service);
-  const release = previous === undefined ? {} : { release: true as const };
-  if (previous?.reason === 'asked' && (previous.endsInMs ?? 0) > 0) return { held: true };
-  if (verdict === 'unread') return planUnread(field, state, mirror, service);
-  if (verdict === 'nothing') return release;
-  if (verdict === 'settle') return { ...release, move: { kind: 'settle', field, ...values } };
-  const base = state.base ?? adoptValues(service, mirror).base;
-  if (previous !== undefined && staysHeld(previous, base, mirror, service)) return { held: true };
-  const isPulled = verdict === 'conflict' && isSetAnew(previous, mirror, service);
+  if (verdict === 'unread') return ends ? stillHeld(field, service) : planUnread(field, state);
+  if (verdict === 'nothing') return { kind: 'same', ends };
+  if (verdict === 'settle') return { kind: 'settle', values, ends };
+  const base = agreedOf(state.base, mirror, service);
+  if (previous !== undefined && staysHeld(previous, base, mirror, service)) return stillHeld(field, service);
+  const isPulled = verdict === 'conflict' && isSetAgain(previous, mirror, service);
   const decided = isPulled ? 'pull' : applyPolicy(policy, field, verdict);
-  if (decided === 'conflict') {
-    const detail = 'both sides changed it since they last agreed';
-    return { hold: { field, reason: 'conflict', detail, ...values } };
-  }
+  if (decided === 'conflict') return hold('conflict', 'both sides changed it since they last agreed');
   if (decided === 'push') {
     const detail = unsendable(field, mirror, base);
-    if (detail !== undefined) return { hold: { field, reason: 'unsupported', detail, ...values } };
-    if (isLate && policy[field] !== 'mirror-wins')
-      return { hold: { field, reason: 'conflict', detail: overtakenDetail, ...values } };
-    return { ...release, move: { kind: 'push', field, ...values } };
+    if (detail !== undefined) return hold('unsupported', detail);
+    if (isLate && policy[field] !== 'mirror-wins') return hold('conflict', overtakenDetail);
+    return { kind: 'push', values, ends };
   }
-  if (field === 'name' && isEmptied(service, mirror))
-    return { hold: { field, reason: 'conflict', detail: emptiedDetail, ...values } };
-  return { ...release, move: { kind: 'pull', field, ...values } };
-}
-
-/** What the service shows of fields that stay held, where a run has not seen it yet. */
-export function shownAnew(
-  { held }: UserState,
-  service: ServiceUser,
-  of: readonly Field[],
-): Pick<UserPlan, 'shown'> {
-  const shown = of.flatMap((field) => {
-    const said = serviceValue(service, field);
-    const last = held.find((hold) => hold.field === field)?.shown ?? null;
-    return said === undefined || said === last ? [] : [{ field, service: said }];
-  });
-  return shown.length === 0 ? {} : { shown };
+  if (field === 'name' && isEmptied(service, mirror)) return hold('conflict', emptiedDetail);
+  return { kind: 'pull', values, ends };
 }

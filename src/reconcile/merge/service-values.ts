@@ -1,48 +1,37 @@
-/** What the service says, in the form in which mirror and base store it. */
-
+/** What the service says, in the form in which mirror and base store it, and what is written of it. */
 import { stored } from '../../model/canonical.ts';
-import type { FieldValue, ObservedUser } from '../../model/change.ts';
 import { canonicalName, joinName, samePair, splitName } from '../../model/name.ts';
 import {
   type BaseUser,
   type Field,
+  fields as allFields,
   type MirrorUser,
   readable,
   type ServiceUser,
+  sameBytes,
   type UserValues,
 } from '../../model/user.ts';
+import type { Decision, Decisions, ObservedUser, UserWrite } from '../../model/user-plan.ts';
+import type { UserState } from '../../model/user-state.ts';
 
 const takeText = (text: string | null | undefined, fallback: string | null) =>
   text === undefined ? fallback : stored(text);
 
 /** The service's value of one field as it is stored; one that the service does not show is the fallback's. */
-export function takeValue<F extends Field>(
-  field: F,
-  service: ServiceUser,
-  fallback: UserValues,
-): UserValues[F] {
-  const take = (): FieldValue => {
-    switch (field) {
-      case 'name': {
-        const joined = readable(service.name);
-        if (joined === undefined || joinName(fallback.name) === canonicalName(joined ?? '')) {
-          return fallback.name;
-        }
-        return splitName(joined ?? '');
-      }
-      case 'email':
-        return takeText(readable(service.email), fallback.email);
-      case 'phone':
-        return takeText(readable(service.phone), fallback.phone);
-      case 'roleId': {
-        const roleId = readable(service.roleId);
-        return roleId === undefined ? fallback.roleId : roleId;
-      }
-      default:
-        return field satisfies never;
-    }
+export function takeValue<F extends Field>(field: F, service: ServiceUser, fallback: UserValues) {
+  return takeValues(service, fallback)[field];
+}
+
+/** All of them. The pair that we have is kept where it joins to the service's name. */
+export function takeValues(service: ServiceUser, fallback: UserValues): UserValues {
+  const [joined, roleId] = [readable(service.name), readable(service.roleId)];
+  const isSame = joined === undefined || joinName(fallback.name) === canonicalName(joined ?? '');
+  return {
+    name: isSame ? fallback.name : splitName(joined ?? ''),
+    email: takeText(readable(service.email), fallback.email),
+    phone: takeText(readable(service.phone), fallback.phone),
+    roleId: roleId === undefined ? fallback.roleId : roleId,
   };
-  return take() as UserValues[F];
 }
 
 export const emptyValues: UserValues = {
@@ -52,25 +41,68 @@ export const emptyValues: UserValues = {
   roleId: null,
 };
 
-/** Everything as the service has it; the pair that we have is kept where it joins to the service's name. */
-export function adoptValues(
-  service: ServiceUser,
-  fallback: MirrorUser | undefined,
-): { mirror: MirrorUser; base: BaseUser } {
-  const from = fallback ?? { ...emptyValues, split: 'guessed' as const };
-  const values: UserValues = {
-    name: takeValue('name', service, from),
-    email: takeValue('email', service, from),
-    phone: takeValue('phone', service, from),
-    roleId: takeValue('roleId', service, from),
-  };
-  const split = samePair(values.name, from.name) ? from.split : 'guessed';
-  return {
-    mirror: { ...values, split },
-    base: { ...values, joined: readable(service.name) ?? joinName(values.name) },
-  };
+/** The service's own name, in its own bytes. */
+const joinedOf = (service: ServiceUser, fallback: string) => {
+  const said = readable(service.name);
+  return said === undefined ? fallback : (said ?? '');
+};
+
+/** What both sides last agreed on; where that is nothing yet, what the service says. */
+export function agreedOf(base: BaseUser | undefined, mirror: UserValues, service: ServiceUser): BaseUser {
+  return base ?? { ...takeValues(service, mirror), joined: joinedOf(service, joinName(mirror.name)) };
 }
 
+const takes = ({ kind }: Decision) => kind === 'pull' || kind === 'settle' || kind === 'adopt';
+const agrees = (decision: Decision) => takes(decision) || ('agrees' in decision && decision.agrees === true);
+
+/**
+ * Mirror and base after these decisions:
+ *
+ * | decision                   | mirror        | base          |
+ * |----------------------------|---------------|---------------|
+ * | pull, settle, adopt        | the service's | the service's |
+ * | push or hold that `agrees` | stays         | the service's |
+ * | anything else              | stays         | stays         |
+ *
+ * Where the halves of a name join to what the service says, a pull keeps those that were agreed on, and the others
+ * keep the mirror's.
+ */
+export function writeOf(
+  state: UserState,
+  service: ServiceUser,
+  fields: Decisions,
+  observe: (joined: string) => ObservedUser,
+): UserWrite {
+  const { id, mirror: row, base: before } = state;
+  const old: MirrorUser = row ?? { ...(before ?? takeValues(service, emptyValues)), split: 'guessed' };
+  const agreed = agreedOf(before, old, service);
+  const [overMirror, overBase] = [takeValues(service, old), takeValues(service, agreed)];
+  const isKept = (field: Field) => fields[field].kind === 'settle' || fields[field].kind === 'adopt';
+  const valuesOf = (is: (decision: Decision) => boolean): Partial<UserValues> =>
+    Object.fromEntries(
+      allFields
+        .filter((field) => is(fields[field]))
+        .map((field) => [field, (isKept(field) ? overMirror : overBase)[field]]),
+    );
+  const joined = agrees(fields.name) ? joinedOf(service, agreed.joined) : agreed.joined;
+  const base = { ...agreed, ...valuesOf(agrees), joined };
+  const after = { ...old, ...valuesOf(takes) };
+  const mirror = samePair(after.name, old.name) ? after : { ...after, split: 'guessed' as const };
+  return { id, expected: row ?? null, mirror, observed: observe(joined), base };
+}
+
+/** Nothing is written where all is as it was. */
+export function unlessSame({ base, observedDiffers }: UserState, write: UserWrite): UserWrite | null {
+  const { expected: row, observed } = write;
+  const isSame =
+    row !== null &&
+    !(row.gone || observedDiffers || row.resolved !== observed.resolved || row.role !== observed.role) &&
+    base?.joined === write.base.joined &&
+    allFields.every((field) => sameBytes(field, write.mirror, row) && sameBytes(field, write.base, base));
+  return isSame ? null : write;
+}
+
+/** What follows the service alone. */
 export function observe(service: ServiceUser, role: string | null, joined: string): ObservedUser {
   return {
     name: readable(service.name) ?? joined,

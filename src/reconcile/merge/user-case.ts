@@ -20,7 +20,9 @@
  * A user with an open intent is `waiting`, whatever the rest says: the verdict comes first. So is one whom
  * the service shows older than it did before.
  */
-import type { UserCase } from '../../model/change.ts';
+import type { TeamMember } from '../../model/team.ts';
+import type { UserCase } from '../../model/user-plan.ts';
+import type { UserState } from '../../model/user-state.ts';
 
 export interface Sighting {
   readonly base: boolean;
@@ -42,4 +44,16 @@ export function decideUserCase({ base, mirror, service, listed, gone }: Sighting
     return base ? 'missing' : 'stranger';
   }
   return base ? 'forget' : 'waiting';
+}
+
+export function caseOf(state: UserState, member: TeamMember | undefined): UserCase {
+  const { base, mirror, service, hasOpenIntent, stale } = state;
+  if (hasOpenIntent || stale === true) return 'waiting';
+  return decideUserCase({
+    base: base !== undefined,
+    mirror: mirror !== undefined,
+    service: service !== undefined,
+    listed: member !== undefined,
+    gone: mirror?.gone === true,
+  });
 }

@@ -1,15 +1,19 @@
 /** Who goes with whom in an update, and how many requests that takes. */
-import type { NameSafety, UserPlan } from '../../model/change.ts';
+import type { NameSafety } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
-import { readable, type ServiceUser } from '../../model/user.ts';
+import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import type { MirrorPort } from '../ports.ts';
 import { isNameless, isOpen, isSuspect } from './carry-name.ts';
 import { countLookups } from '../read/roster.ts';
 
-export type Pushable = Pick<UserPlan, 'id' | 'patch'>;
+/** What is to be sent of one user. */
+export interface Pushable {
+  readonly id: Id;
+  readonly patch: UserPatch;
+}
 
-export interface Batch<P extends Pushable> {
+export interface Batch<P> {
   readonly plans: readonly P[];
   /** Sent to learn from it what an update without a name does to the name. */
   readonly isProbe: boolean;
@@ -25,7 +29,7 @@ export interface PushLessons {
 export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]): Promise<PushLessons> {
   if (plans.length === 0) return { safety: 'kept', troubled: new Set() };
   return {
-    safety: plans.some(isNameless) ? await mirror.readNameSafety() : 'kept',
+    safety: plans.some(({ patch }) => isNameless(patch)) ? await mirror.readNameSafety() : 'kept',
     troubled: await mirror.readUnanswered(plans.map(({ id }) => id)),
   };
 }
@@ -42,7 +46,7 @@ export function arrangeBatches<P extends Pushable>(
   { safety, troubled }: PushLessons,
 ): readonly Batch<P>[] {
   const first = isOpen(safety)
-    ? plans.find((plan) => isNameless(plan) && !troubled.has(plan.id) && !isSuspect(safety, plan.id))
+    ? plans.find((plan) => isNameless(plan.patch) && !troubled.has(plan.id) && !isSuspect(safety, plan.id))
     : undefined;
   const others = plans.filter((plan) => plan !== first && !troubled.has(plan.id));
   const alone = plans.filter(({ id }) => troubled.has(id)).map((plan) => [plan]);

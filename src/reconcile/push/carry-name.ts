@@ -10,16 +10,17 @@
  *
  * So it is for one user alone where only that user's name was harmed, as it may have been by somebody else.
  */
-import type { Hold, NameSafety, UserPlan, UserState } from '../../model/change.ts';
+import { holdField, mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import type { NameSafety } from '../../model/intent.ts';
+import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
-import { type BaseUser, readable, type ServiceUser, saidOf, says } from '../../model/user.ts';
+import { type BaseUser, readable, type ServiceUser, saidOf, says, type UserPatch } from '../../model/user.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { unreadOf } from '../merge/merge-field.ts';
-import { withoutPushes } from '../guard/planned-push.ts';
 import { patchedFields } from './outcome.ts';
 
-export const isNameless = ({ patch }: Pick<UserPlan, 'patch'>): boolean =>
+export const isNameless = (patch: UserPatch): boolean =>
   patch.name === undefined && patchedFields(patch).length > 0;
 
 /** Whether updates without a name seem to harm this user's, and nobody knows yet whether they do. */
@@ -47,42 +48,27 @@ export function isOtherName(along: NamePair | undefined, user: ServiceUser): boo
   return along !== undefined && said !== 'left out' && !says(said, joinName(along));
 }
 
-function holdsOf({ moves, patch }: UserPlan, shown: string, untouched: boolean): readonly Hold[] {
-  const accept = untouched ? ", or name_split = 'known'" : '';
-  const detail = `an update without the name clears it on this service, and the split of "${shown}" is a guess: set first_name and last_name${accept}`;
-  const pushed = moves.filter(({ kind, field }) => kind === 'push' && patch[field] !== undefined);
-  return pushed.map(
-    ({ field, base, mirror, service }): Hold => ({
-      field,
-      reason: 'unsupported',
-      base,
-      mirror,
-      service,
-      detail,
-    }),
-  );
-}
+/** What becomes of an update without the name where that is known to clear the name. */
+type Carried =
+  /** The name goes along; `undefined`: there is none to lose. */
+  | { readonly along: NamePair | undefined }
+  /** A name that nobody can read is neither cleared nor written over. */
+  | 'unread'
+  | { readonly held: string };
 
-/** One plan without a name, where an update without one is known to clear it. */
-function nameOne(plan: UserPlan, state: UserState): { plan: UserPlan; along?: NamePair } {
+function carryName(plan: UserPlan, state: UserState): Carried {
   const base = plan.write?.base ?? state.base;
   const mirror = plan.write?.mirror ?? state.mirror;
-  if (base === undefined || mirror === undefined) return { plan };
+  if (base === undefined || mirror === undefined) return { along: undefined };
   const untouched = samePair(mirror.name, base.name);
-  const patched = patchedFields(plan.patch);
-  // A name that nobody can read is neither cleared nor written over.
-  if (state.service !== undefined && unreadOf('name', base, state.service) !== undefined)
-    return { plan: withoutPushes(plan, patched) };
+  if (state.service !== undefined && unreadOf('name', base, state.service) !== undefined) return 'unread';
   const said = readable(state.service?.name);
   const shown = said === undefined ? base.joined : (said ?? '');
   const along = halvesOf(shown, base, untouched && mirror.split === 'known');
-  if (along !== null) return along === undefined ? { plan } : { plan, along };
+  if (along !== null) return { along };
+  const accept = untouched ? ", or name_split = 'known'" : '';
   return {
-    plan: {
-      ...withoutPushes(plan, patched),
-      holds: [...plan.holds, ...holdsOf(plan, shown, untouched)],
-      releases: plan.releases.filter((field) => !patched.includes(field)),
-    },
+    held: `an update without the name clears it on this service, and the split of "${shown}" is a guess: set first_name and last_name${accept}`,
   };
 }
 
@@ -110,15 +96,19 @@ export function nameAlong(
   let unseen = 0;
   const named = plans.map((plan): UserPlan => {
     const state = states.get(plan.id);
-    if (state === undefined || !isNameless(plan) || safety === 'kept') return plan;
+    if (state === undefined || !isNameless(pushOf(plan)) || safety === 'kept') return plan;
     const isCleared = safety === 'touched' || isSuspect(safety, plan.id);
     if (!isCleared && mayLack(plan.id)) return plan;
-    const one = nameOne(plan, state);
-    if (one.along !== undefined) along.set(plan.id, one.along);
-    if (isCleared && !isNameless(one.plan) && one.plan.holds.length === plan.holds.length) unseen += 1;
-    if (isCleared || isNameless(one.plan)) return one.plan;
-    waiting += 1;
-    return withoutPushes(plan, patchedFields(plan.patch));
+    const carried = carryName(plan, state);
+    if (carried !== 'unread' && 'along' in carried) {
+      if (carried.along !== undefined) along.set(plan.id, carried.along);
+      return plan;
+    }
+    if (isCleared && carried !== 'unread')
+      return mapPushes(plan, (field, { values }) => holdField(field, 'unsupported', carried.held, values));
+    if (isCleared) unseen += 1;
+    else waiting += 1;
+    return mapPushes(plan, () => ({ kind: 'wait' }));
   });
   if (waiting > 0)
     notes.partial(

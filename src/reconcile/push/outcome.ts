@@ -12,7 +12,7 @@
  * All in canonical form. A field that is not sent must stay as it was: an untouched name that changes is
  * reported too, since the interface links its halves.
  */
-import type { FieldOutcomes, Intent, PushOutcome } from '../../model/change.ts';
+import type { FieldOutcomes, Intent, PushOutcome } from '../../model/intent.ts';
 import { canonicalName, hasLostWords } from '../../model/name.ts';
 import {
   type BaseUser,

@@ -10,13 +10,14 @@
  *
  * Nothing is ever sent twice blindly, and nothing leaves long after it was prepared (`send-guard.ts`).
  */
-import type { Hold, Intent, UserPlan } from '../../model/change.ts';
-import { type Field, readable } from '../../model/user.ts';
+import { decisionsOf, holdsOf, isPush, mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import type { Id } from '../../model/id.ts';
+import type { Intent } from '../../model/intent.ts';
+import { type Field, readable, type UserPatch } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import { warnOfStale } from '../run-notes.ts';
-import { isPush } from '../guard/guard.ts';
 import { planUser } from '../merge/plan-user.ts';
-import { onlyGuarded, withoutPushes } from '../guard/planned-push.ts';
+import { onlyGuarded } from '../guard/planned-push.ts';
 import { arrangeBatches, type Batch, readLessons } from './batches.ts';
 import { isNameless, nameAlong } from './carry-name.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
@@ -53,8 +54,12 @@ async function prepare(
   const states = await mirror.readDifferingUsers(users, places.roles);
   warnOfStale(notes, states.filter(({ stale }) => stale === true).length);
   const guarded = new Map(batch.map((plan) => [plan.id, plan]));
+  const sentOf = (id: Id): UserPatch => {
+    const plan = guarded.get(id);
+    return plan === undefined ? {} : pushOf(plan);
+  };
   const unread = states.filter((state) =>
-    patchedFields(guarded.get(state.id)?.patch ?? {}).some((field) => isUnread(field, state)),
+    patchedFields(sentOf(state.id)).some((field) => isUnread(field, state)),
   );
   if (unread.length > 0)
     notes.partial(`${unread.length} users wait: a field of theirs could not be read again before a push`);
@@ -66,16 +71,15 @@ async function prepare(
   const { plans, along } = nameAlong(
     again,
     new Map(states.map((state) => [state.id, state])),
-    (id) => !ofNamed && guarded.get(id)?.patch.name === undefined,
-    again.some(isNameless) ? await mirror.readNameSafety() : 'kept',
+    (id) => !ofNamed && sentOf(id).name === undefined,
+    again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'kept',
     notes,
   );
   const locked = new Set(await mirror.applyUsers(plans));
-  const holds: readonly Hold[] = plans.flatMap(({ holds: of }) => of);
-  notes.count('held', holds.length);
+  notes.count('held', plans.flatMap(holdsOf).length);
   const sent = plans.filter((plan) => isPush(plan) && !locked.has(plan.id));
-  const approved = sent.filter(({ id, patch }) =>
-    patchedFields(patch).every((field) => places.approved.get(id)?.includes(field) === true),
+  const approved = sent.filter((plan) =>
+    decisionsOf(plan, 'push').every(([field]) => places.approved.get(plan.id)?.includes(field) === true),
   );
   const opened = await mirror.openIntents(sent, new Set(approved.map(({ id }) => id)));
   const intents = opened.map((intent): Intent => {
@@ -90,7 +94,9 @@ async function arrange(
   { batchSize }: PushSettings,
   plans: readonly UserPlan[],
 ): Promise<readonly Batch<UserPlan>[]> {
-  return arrangeBatches(plans, batchSize, await readLessons(mirror, plans));
+  const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
+  const batches = arrangeBatches(pushes, batchSize, await readLessons(mirror, pushes));
+  return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan) }));
 }
 
 /** How often one batch is prepared and sent while the service, or a wait on the way, keeps putting it off. */
@@ -155,10 +161,7 @@ async function pushByField(
   let taken = false;
   for (const field of order.filter((one) => sent[one] !== undefined)) {
     if (places.breaker.open) break;
-    const part = withoutPushes(
-      plan,
-      patchedFields(plan.patch).filter((other) => other !== field),
-    );
+    const part = mapPushes(plan, (other, push) => (other === field ? push : { kind: 'wait' }));
     const ofNamed = sent.name !== undefined && field !== 'name';
     const { pushed } = await sendBatch(places, settings, [part], ofNamed);
     if (pushed === 'taken') taken = true;
@@ -200,7 +203,7 @@ async function afterProbe(
   return await arrange(
     places,
     settings,
-    plans.filter((plan) => !isNameless(plan)),
+    plans.filter((plan) => !isNameless(pushOf(plan))),
   );
 }
 

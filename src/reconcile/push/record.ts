@@ -1,10 +1,10 @@
 /** What pushing works on, and how the outcome of a push is read back and written down. */
-import type { Intent } from '../../model/change.ts';
+import type { Intent } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
 import type { Field, ServiceUser } from '../../model/user.ts';
 import type { RunNotes } from '../run-notes.ts';
-import type { Policy } from '../merge/policy.ts';
+import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
 import { type Answered, resultOf } from './result.ts';
 import { readBack } from '../read/roster.ts';

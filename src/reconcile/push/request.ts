@@ -1,6 +1,6 @@
 /** One update as a request: until when it may leave, and what it is answered with. */
 import { MusterdError, ServiceError } from '../../errors.ts';
-import type { FieldOutcomes, Intent } from '../../model/change.ts';
+import type { FieldOutcomes, Intent } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
 import type { ServiceUser, UserPatch, UserValues } from '../../model/user.ts';
 import type { PushContext, PushSettings } from './record.ts';

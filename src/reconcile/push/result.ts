@@ -1,6 +1,7 @@
 /** What the verdict on a push changes: which values are taken, what is held. */
 import type { ServiceError } from '../../errors.ts';
-import type { FieldOutcomes, Hold, HoldReason, Intent, IntentResult, PushTries } from '../../model/change.ts';
+import type { FieldOutcomes, Intent, IntentResult, PushTries } from '../../model/intent.ts';
+import type { Hold, HoldReason } from '../../model/user-plan.ts';
 import { joinName, splitName } from '../../model/name.ts';
 import {
   canonicalValue,

@@ -3,7 +3,7 @@
  * A request that is refused is read back and cut in two, until each user who is refused by themselves is found.
  */
 import type { ServiceError } from '../../errors.ts';
-import type { Intent } from '../../model/change.ts';
+import type { Intent } from '../../model/intent.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import { isOtherName } from './carry-name.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';

@@ -27,6 +27,11 @@ export interface Roster {
   readonly unproven: ReadonlySet<Id>;
 }
 
+/** The name under which people are shown a user. */
+export function nameIn({ users, members }: Pick<Roster, 'users' | 'members'>, id: Id): string {
+  return readable(users.get(id)?.name) ?? members.get(id)?.name ?? '';
+}
+
 /** Addresses asked for in one request; the largest body that the service takes is not documented. */
 const addressesPerRequest = 100;
 

@@ -1,0 +1,17 @@
+/** How what a plan changes is shown: what moves, from where to where, and why not. */
+import { showValue } from '../model/field-values.ts';
+import type { PlannedChange } from '../model/user-changes.ts';
+import type { Context } from './context.ts';
+import { printTable } from './output.ts';
+
+/** A settled field has been moved to the same place on both sides: both values are the new one. */
+export function fromTo({ change, base, mirror, service }: PlannedChange): readonly [string, string] {
+  if (change === 'push' || change === 'refused') return [showValue(service), showValue(mirror)];
+  return [showValue(change === 'settle' ? base : mirror), showValue(service)];
+}
+
+export function printUserChanges(context: Pick<Context, 'out'>, rows: readonly PlannedChange[]): void {
+  if (rows.length === 0) return;
+  const cells = rows.map((row) => [row.user_id, row.name, row.change, row.field, ...fromTo(row), row.reason]);
+  printTable(context, ['user', 'name', 'change', 'field', 'from', 'to', 'why'], cells);
+}

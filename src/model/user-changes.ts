@@ -1,0 +1,67 @@
+/** What a plan changes of a user, one by one: as `plan`, `resync` and `why` show it, and as `--json` gives it. */
+import { columnOf } from './field-values.ts';
+import type { Id } from './id.ts';
+import { fields as allFields } from './user.ts';
+import { type Decision, decisionsOf, type UserPlan, type Values } from './user-plan.ts';
+
+/** One thing that happens to one user. */
+export interface PlannedChange {
+  readonly user_id: Id;
+  readonly name: string;
+  readonly change:
+    | 'adopt'
+    | 'return'
+    | 'pull'
+    | 'settle'
+    | 'push'
+    | 'hold'
+    | 'missing'
+    | 'forget'
+    | 'refused';
+  /** `null`: it happens to the user as a whole. */
+  readonly field: string | null;
+  readonly base: unknown;
+  readonly mirror: unknown;
+  readonly service: unknown;
+  readonly reason: string | null;
+}
+
+const orNull = ({ base, mirror, service }: Values) => ({
+  base: base ?? null,
+  mirror: mirror ?? null,
+  service: service ?? null,
+});
+
+/** Why a field is held, in words. */
+export const sayHold = ({ reason, detail }: { readonly reason: string; readonly detail: string }): string =>
+  detail === '' ? reason : `${reason}: ${detail}`;
+
+function wholeChange({ case: userCase, write }: UserPlan): PlannedChange['change'] | null {
+  if (userCase === 'missing' || userCase === 'forget') return userCase;
+  return (userCase === 'adopt' || userCase === 'return') && write !== null ? userCase : null;
+}
+
+/** What happens to the user: as a whole first, then what moves, then what is held. */
+export function changesOf(plan: UserPlan, name: string): readonly PlannedChange[] {
+  const common = { user_id: plan.id, name, reason: null };
+  const none = { field: null, base: null, mirror: null, service: null };
+  const whole = wholeChange(plan);
+  const moved = allFields.flatMap((field): readonly PlannedChange[] => {
+    const decision = plan.fields[field];
+    if (!('values' in decision)) return [];
+    return [{ ...common, change: decision.kind, field: columnOf(field), ...orNull(decision.values) }];
+  });
+  const held = decisionsOf(plan, 'hold').map(([field, { hold }]): PlannedChange => {
+    const reason = sayHold(hold);
+    return { ...common, change: 'hold', field: columnOf(field), ...orNull(hold), reason };
+  });
+  return [...(whole === null ? [] : [{ ...common, ...none, change: whole }]), ...moved, ...held];
+}
+
+/** What becomes of one field, in a word. */
+export type DecisionWord = Exclude<Decision['kind'], 'same'> | 'nothing' | 'release';
+
+export function wordOf(decision: Decision): DecisionWord {
+  if (decision.kind !== 'same') return decision.kind;
+  return decision.ends ? 'release' : 'nothing';
+}

@@ -1,0 +1,193 @@
+/**
+ * What one run makes of one user: a decision for each field, and what is to be written. Nothing in it has been
+ * done yet. What is sent, moved, held and no longer held can be read off the decisions.
+ */
+import type { Id } from './id.ts';
+import type { NamePair } from './name.ts';
+import {
+  type BaseUser,
+  type Field,
+  fields as allFields,
+  type MirrorRow,
+  type MirrorUser,
+  type ServiceValue,
+  type UserPatch,
+} from './user.ts';
+
+/** Any one value of a user. */
+export type FieldValue = NamePair | string | Id | null;
+
+/** One field as the three versions have it. */
+export interface Values {
+  /** `undefined`: nothing was agreed on before. */
+  readonly base: FieldValue | undefined;
+  readonly mirror: FieldValue | undefined;
+  readonly service: ServiceValue;
+}
+
+/** Why a field waits for a person. */
+export type HoldReason =
+  | 'conflict'
+  | 'refused'
+  | 'ineffective'
+  | 'unsupported'
+  | 'gone'
+  | 'brake'
+  /** A person asked for it. */
+  | 'asked'
+  /** A person decided that it is not sent. */
+  | 'rejected';
+
+/** A field that is left alone on both sides until one of its two values changes; see also `holdStands`. */
+export interface Hold extends Values {
+  readonly field: Field;
+  readonly reason: HoldReason;
+  /** What happened, in words. */
+  readonly detail: string;
+  /** The service's value as a run last saw it, where it was held before. */
+  readonly shown?: ServiceValue;
+  /** A hold that a person asked for stands until then, whatever the values do: ms from now, by the database's clock. */
+  readonly endsInMs?: number | undefined;
+}
+
+/** A field that moves. */
+export interface Move {
+  readonly kind: 'pull' | 'settle' | 'push';
+  readonly values: Values;
+  /** An earlier hold of it is over. */
+  readonly ends: boolean;
+  /** Base takes what the service shows, whatever becomes of the mirror. */
+  readonly agrees?: true;
+}
+
+/** What becomes of one field. */
+export type Decision =
+  /** Nothing: both sides have it already. */
+  | { readonly kind: 'same'; readonly ends: boolean }
+  /** The service's value is taken with the user as a whole. */
+  | { readonly kind: 'adopt'; readonly ends: boolean }
+  | Move
+  /** Held from now on. */
+  | { readonly kind: 'hold'; readonly hold: Hold; readonly agrees?: true }
+  /** Held as before. `shown`: what the service shows of it now; `undefined`: nothing that can be read. */
+  | { readonly kind: 'held'; readonly shown: ServiceValue }
+  /** Neither pulled nor pushed: the next run looks at it again. */
+  | { readonly kind: 'wait' };
+
+export type Decisions = Readonly<Record<Field, Decision>>;
+
+/**
+ * What is to become of one user as a whole. The table stands in `reconcile/merge/user-case.ts`.
+ * `missing`: in no listing, not yet proven gone.
+ */
+export type UserCase =
+  | 'adopt'
+  | 'return'
+  | 'merge'
+  | 'unresolved'
+  | 'missing'
+  | 'forget'
+  | 'stranger'
+  | 'waiting';
+
+/** What was decided of a user. */
+export interface DecidedUser {
+  readonly id: Id;
+  readonly fields: Decisions;
+  /** What is to be written to the mirror and the base, or `null` if they stay as they are. */
+  readonly write: UserWrite | null;
+}
+
+export interface UserPlan extends DecidedUser {
+  readonly case: UserCase;
+}
+
+/** Mirror and base of one user as they are to be, both or neither. */
+export interface UserWrite {
+  readonly id: Id;
+  /** What the mirror held when it was read; the write does not happen if it holds anything else by then. */
+  readonly expected: MirrorRow | null;
+  readonly mirror: MirrorUser;
+  readonly observed: ObservedUser;
+  readonly base: BaseUser;
+}
+
+/** The columns of a mirror row that only ever follow the service. */
+export interface ObservedUser {
+  readonly name: string;
+  readonly role: string | null;
+  readonly resolved: boolean;
+  /** `null`: nothing new is known, the row keeps what it has. */
+  readonly details: UserDetails | null;
+}
+
+export interface UserDetails {
+  /** ISO 8601 UTC, as the service wrote it. */
+  readonly createdAt: string | null;
+  readonly updatedAt: string | null;
+  readonly userCreatedAt: string | null;
+  readonly userUpdatedAt: string | null;
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** One decision for each field. */
+export function decideEach(decide: (field: Field) => Decision): Decisions {
+  return Object.fromEntries(allFields.map((field) => [field, decide(field)])) as Record<Field, Decision>;
+}
+
+type Of<Kind extends Decision['kind']> = Decision & { readonly kind: Kind };
+
+/** The fields of which this was decided, with the decision. */
+export function decisionsOf<Kind extends Decision['kind']>(
+  { fields }: Pick<DecidedUser, 'fields'>,
+  kind: Kind,
+): readonly (readonly [Field, Of<Kind>])[] {
+  return allFields.flatMap((field) => {
+    const decision = fields[field];
+    return decision.kind === kind ? [[field, decision as Of<Kind>] as const] : [];
+  });
+}
+
+/** What is to be sent. */
+export function pushOf(plan: Pick<DecidedUser, 'fields'>): UserPatch {
+  return Object.fromEntries(decisionsOf(plan, 'push').map(([field, { values }]) => [field, values.mirror]));
+}
+
+export const isPush = (plan: Pick<DecidedUser, 'fields'>): boolean => decisionsOf(plan, 'push').length > 0;
+
+/** Fields that are held from now on; each replaces an earlier hold of its field. */
+export function holdsOf(plan: Pick<DecidedUser, 'fields'>): readonly Hold[] {
+  return decisionsOf(plan, 'hold').map(([, { hold }]) => hold);
+}
+
+/** Fields whose hold is over. */
+export function endedHolds({ fields }: Pick<DecidedUser, 'fields'>): readonly Field[] {
+  return allFields.filter((field) => 'ends' in fields[field] && fields[field].ends);
+}
+
+/** Whether all of the user is taken: at first sight, or back again. */
+export const isTakenWhole = ({ expected, observed }: UserWrite): boolean =>
+  expected === null || (expected.gone && observed.resolved);
+
+/** The name of the role, where it follows the team listing: all that is known of the role of such a member. */
+export function roleMove(
+  write: UserWrite | null,
+): { readonly old: string | null; readonly new: string | null } | undefined {
+  if (write === null || write.expected === null || write.observed.resolved) return undefined;
+  const [old, role] = [write.expected.role, write.observed.role];
+  return old === role ? undefined : { old, new: role };
+}
+
+/** A field that is held from now on, with its values. */
+export const holdField = (
+  field: Field,
+  reason: HoldReason,
+  detail: string,
+  { base, mirror, service }: Values,
+): Of<'hold'> => ({ kind: 'hold', hold: { field, reason, detail, base, mirror, service } });
+
+/** The same plan, with something else decided of what it would push. */
+export function mapPushes(plan: UserPlan, decide: (field: Field, push: Of<'push'>) => Decision): UserPlan {
+  const changed = decisionsOf(plan, 'push').map(([field, push]) => [field, decide(field, push)]);
+  return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(changed) } };
+}

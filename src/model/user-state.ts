@@ -1,0 +1,32 @@
+/** What is known of a user before anything is decided. */
+import type { Id } from './id.ts';
+import type { BaseUser, MirrorRow, ServiceUser } from './user.ts';
+import type { Hold } from './user-plan.ts';
+
+/** What the versions tell by which the service counts the changes of a user. The table stands in `overtaken.ts`. */
+export interface Versions {
+  /** The service shows a newer one than is on record. */
+  readonly isNewer: boolean;
+  /** The mirror was edited after that. */
+  readonly isEditedSince: boolean;
+  /** On this deployment a newer one says that a value was changed. */
+  readonly isTelling: boolean;
+}
+
+/** All that is known of one user. */
+export interface UserState {
+  readonly id: Id;
+  readonly service: ServiceUser | undefined;
+  readonly base: BaseUser | undefined;
+  readonly mirror: MirrorRow | undefined;
+  readonly held: readonly Hold[];
+  readonly hasOpenIntent: boolean;
+  /** Ms since the first complete pass that missed the user, by the database's clock. */
+  readonly missingForMs: number | undefined;
+  /** Whether the observed columns in the mirror differ from what the service says, byte for byte. */
+  readonly observedDiffers: boolean;
+  /** The service shows other values than before with an older version: what it says is not believed. */
+  readonly stale?: boolean;
+  /** Left out where the service has not been asked. */
+  readonly versions?: Versions;
+}
