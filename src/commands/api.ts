@@ -120,7 +120,7 @@ function parseInput(text: string, what: string): unknown {
   try {
     return parseJson(text).value;
   } catch (error) {
-    throw new MusterdError('usage', `${what} holds no JSON: ${error instanceof Error ? error.message : ''}`);
+    throw new MusterdError('usage', `${what} is not JSON: ${error instanceof Error ? error.message : ''}`);
   }
 }
 

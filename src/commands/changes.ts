@@ -65,7 +65,7 @@ export async function changesCommand(context: Context, options: ChangesOptions):
 }
 
 function show(context: Context, rows: readonly LedgerRow[]): void {
-  if (rows.length === 0) printLine(context.err, 'Nothing in the ledger answers to this.');
+  if (rows.length === 0) printLine(context.err, 'Nothing in the ledger matches.');
   else printTable(context, ledgerHead, rows.map(ledgerCells));
 }
 
@@ -119,7 +119,7 @@ export function readSince(text: string): LedgerFilter['since'] {
   if (Number.isNaN(ms))
     throw new MusterdError(
       'usage',
-      `--since "${text}" is neither a time such as 2026-03-01T09:00Z nor a stretch such as 2h or 3d`,
+      `--since "${text}" is neither a time such as 2026-03-01T09:00Z nor a duration such as 2h or 3d`,
     );
   return { moment: new Date(ms).toISOString() };
 }

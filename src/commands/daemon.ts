@@ -99,7 +99,7 @@ function createReload(
       now = next;
       log.info(change, 'settings read again');
       if (needsRestart.length > 0)
-        log.warn({ settings: needsRestart }, 'these settings count from the next start on');
+        log.warn({ settings: needsRestart }, 'these settings take effect at the next start');
     } catch (error) {
       log.error({ err: error }, 'settings not taken: the old ones stay');
     }

@@ -28,7 +28,7 @@ export function readUntil(text: string | undefined): HoldEnd {
   if (Number.isNaN(ms))
     throw new MusterdError(
       'usage',
-      `--until "${text}" is neither a time such as 2026-03-01T09:00Z nor a stretch such as 2h or 3d`,
+      `--until "${text}" is neither a time such as 2026-03-01T09:00Z nor a duration such as 2h or 3d`,
     );
   return { moment: new Date(ms).toISOString() };
 }

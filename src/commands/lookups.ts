@@ -34,7 +34,7 @@ export async function addLookupsCommand(context: Context, file: string): Promise
     else
       printLine(
         context.out,
-        `${plural(added, 'address', 'addresses')} added, ${lookups.length - added} known before`,
+        `${plural(added, 'address', 'addresses')} added, ${lookups.length - added} already known`,
       );
     return unusable.length > 0 ? exitCode.partial : exitCode.ok;
   });

@@ -18,7 +18,7 @@ export async function resyncCommand(
   options: { readonly adoptService?: boolean; readonly apply?: boolean },
 ): Promise<ExitCode> {
   if (options.adoptService !== true) {
-    throw new MusterdError('usage', 'resync needs to be told which side is to be believed', {
+    throw new MusterdError('usage', 'resync needs to know which side to believe', {
       hint: '"musterd resync --adopt-service" shows what it would be to take every user from the service and to hold all edits of the mirror that are not there yet; with --apply it is done. Nothing is ever sent.',
     });
   }
