@@ -34,8 +34,7 @@ export type Take = 'mirror' | 'service' | { readonly value: FieldValue };
 
 /** @throws MusterdError `usage` for what cannot be a value of the field; the rest the trigger on the mirror judges */
 export function readTake(field: Field, text: string | undefined): Take {
-  if (text === undefined)
-    throw new MusterdError('usage', '--take is missing: mirror, service, or a value');
+  if (text === undefined) throw new MusterdError('usage', '--take is missing: mirror, service, or a value');
   if (text === 'mirror' || text === 'service') return text;
   switch (field) {
     case 'name': {
