@@ -1,8 +1,18 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer } from 'vitest/node';
 import { measureSlowness } from './test/support/slowness.ts';
 
 // A bound is there to end a test that hangs, not to measure the machine.
 const slowness = measureSlowness();
+
+/** What takes long comes first, so that no worker is left alone with it at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Parameters<BaseSequencer['sort']>[0]) {
+    const sorted = await super.sort(files);
+    const rank = ({ moduleId }: (typeof sorted)[number]) => (moduleId.includes('/test/system/') ? 0 : 1);
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -14,5 +24,6 @@ export default defineConfig({
     hookTimeout: Math.round(120_000 * slowness),
     // Most tests wait for processes of their own: one worker would leave a machine of two cores idle.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
   },
 });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-const turnMs = 10;
+const turnMs = 25;
 
 /** How much of a turn counts. A busy machine takes longer for each turn, and so gets more time for as many. */
 const countedMs = 2 * turnMs;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { TestProject } from 'vitest/node';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
@@ -20,6 +20,8 @@ export default async function setup(project: TestProject): Promise<Close> {
       if (bindir === undefined && found.length > 0) continue;
       const embedded = await openEmbedded({ ephemeral: true, bindir, closePatienceMs: 0 });
       closers.push(async () => await embedded.close());
+      // It would look at databases of a second's life, and change what plans are made of while a test looks.
+      await execute(embedded.url, sql`alter system set autovacuum = off`, sql`select pg_reload_conf()`);
       found.push(await prepare(embedded.url, bindir === undefined ? 'embedded' : 'installed', closers));
     }
     const other = process.env['TEST_DATABASE_URL'];
@@ -40,7 +42,9 @@ async function prepare(url: string, kind: string, closers: Close[]): Promise<Tes
       select current_setting('server_version_num')::int / 10000 as major`.execute(admin.asTyped);
     await sql`create database ${sql.id(template)}`.execute(admin.asTyped);
     // Dropped before the server is stopped: a server that is not ours stays.
-    closers.push(async () => await dropDatabase(url, template));
+    closers.push(
+      async () => await execute(url, sql`drop database if exists ${sql.id(template)} with (force)`),
+    );
     const db = createDatabase({ url: withDatabase(url, template), applicationName: 'musterd test' });
     try {
       await migrate(db);
@@ -54,10 +58,10 @@ async function prepare(url: string, kind: string, closers: Close[]): Promise<Tes
   }
 }
 
-async function dropDatabase(url: string, name: string): Promise<void> {
+async function execute(url: string, ...statements: readonly RawBuilder<unknown>[]): Promise<void> {
   const admin = createDatabase({ url, applicationName: 'musterd test' });
   try {
-    await sql`drop database if exists ${sql.id(name)} with (force)`.execute(admin.asTyped);
+    for (const statement of statements) await statement.execute(admin.asTyped);
   } finally {
     await admin.close();
   }

@@ -8,7 +8,7 @@ import { createEmulator, type Emulator } from '../../src/emulator/create-emulato
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { spawnMusterd } from './run-musterd.ts';
+import { runMusterd } from './run-musterd.ts';
 
 /** A folder on a file system of this size, or nothing where we may not mount one. */
 function mountSmall(megabytes: number): string | undefined {
@@ -38,7 +38,7 @@ describe.skipIf(disk === undefined)(
     const ballast = join(root, 'ballast');
     const sql = async (text: string) => (await runSqlText(db, text)).rows;
     const reconcile = () =>
-      spawnMusterd(['reconcile', '--json'], {
+      runMusterd(['reconcile', '--json'], {
         ...emulator.environment,
         DATABASE_URL: embedded.url,
         MUSTERD__rate__perMinute: '100000',

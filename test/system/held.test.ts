@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { runMusterd, startMusterd } from './run-musterd.ts';
+import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** Fields that wait for a person, and the ways out. */
@@ -250,18 +250,18 @@ describe('held fields', () => {
       reached = true;
       await gate;
     });
-    const run = startMusterd(['reconcile'], environment());
+    const run = runMusterd(['reconcile'], environment());
     await eventually('the run reads tags', () => reached);
     const impatient = { ...environment(), MUSTERD__lease__waitMs: '0' };
     const resolve = ['resolve', String(id), 'email', '--take', 'service'];
     expect((await runMusterd(resolve, impatient)).code).toBe(75);
     const hold = ['hold', String(id), '--until', '2h', '--reason', 'a change'];
     expect((await runMusterd(hold, impatient)).code).toBe(75);
-    const patient = startMusterd(resolve, environment());
+    const patient = runMusterd(resolve, environment());
     release();
     unhook();
-    expect((await run.ended).code).toBe(3);
-    expect((await patient.ended).code).toBe(0);
+    expect((await run).code).toBe(3);
+    expect((await patient).code).toBe(0);
     expect(await stage.sql('select field from sync.held_fields')).toEqual([['name']]);
   });
 

@@ -299,7 +299,7 @@ describe('taking everything from the service', () => {
       reached = true;
       await gate;
     });
-    const run = startMusterd(['reconcile'], environment());
+    const run = runMusterd(['reconcile'], environment());
     await eventually('the run reads tags', () => reached);
     const { code } = await runMusterd(
       ['resync', '--adopt-service', '--apply'],
@@ -308,6 +308,6 @@ describe('taking everything from the service', () => {
     expect(code).toBe(75);
     release();
     unhook();
-    await run.ended;
+    await run;
   });
 });
