@@ -8,7 +8,7 @@ import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 
 /**
  * Reconciles now and at each time of the schedule, until somebody asks it to stop. A run that fails is
- * logged, and the next one tries again; only what no repetition will mend ends the daemon, and only at the
+ * logged, and the next one tries again; only what no repetition can help ends the daemon, and only at the
  * first run of its only team, where a person is still looking. SIGHUP reads the settings again.
  */
 export async function daemonCommand(context: Context): Promise<ExitCode> {
