@@ -351,7 +351,7 @@ describe('the text', () => {
       const metrics = createMetrics({ readStandings: async () => [] });
       createMetrics({ readStandings: async () => [] });
       await metrics.render();`;
-    const options = { cwd: ROOT, timeout: 20_000 * measureSlowness(), encoding: 'utf8' } as const;
+    const options = { cwd: ROOT, timeout: 20_000 * measureSlowness(), encoding: 'utf8', env: {} } as const;
     const ran = spawnSync(process.execPath, ['--input-type=module', '-e', program], options);
     expect(ran).toMatchObject({ status: 0, stderr: '' });
   });

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** As much of a turn counts as a calm machine takes: a busy one gets more time for as many. */
 const turnMs = 25;
 
-/** How much of a turn counts. A busy machine takes longer for each turn, and so gets more time for as many. */
-const countedMs = 2 * turnMs;
-
-/** But not more than so many times the deadline. */
+/** But never longer than so many times the deadline. */
 const longestStretch = 6;
 
 /** Waits until `check` gives something other than false, undefined or null; fails after the deadline. */
@@ -26,6 +24,6 @@ export async function eventually<T>(
       throw new Error(`Waited ${Math.round(passedMs)} ms in vain: ${what}`);
     }
     await delay(turnMs);
-    waitedMs += Math.min(countedMs, performance.now() - turnBeganMs);
+    waitedMs += Math.min(turnMs, performance.now() - turnBeganMs);
   }
 }

@@ -273,7 +273,8 @@ describe('musterd daemon', () => {
     ['/v1/team', 'failed'],
   ])('tries edits again soon when the service was away for a moment (%s: %s)', async (path, outcome) => {
     await open();
-    const daemon = start({ MUSTERD__edits__everyMs: '300', MUSTERD__http__totalDeadlineMs: '2000' });
+    const deadlineMs = String(Math.round(2_000 * measureSlowness()));
+    const daemon = start({ MUSTERD__edits__everyMs: '300', MUSTERD__http__totalDeadlineMs: deadlineMs });
     await firstRun(daemon);
     stage.emulator.addFault({ kind: 'status', code: 400, path, times: 'always' });
     const { id } = aUser();
