@@ -4,7 +4,7 @@ import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { MirrorUser, UserPatch } from '../model/user.ts';
-import { databaseTime, type Transaction } from './database.ts';
+import { databaseTime, type Row, type Transaction } from './database.ts';
 import { sqlState } from './database-errors.ts';
 import { patchInSql } from './patch-in-sql.ts';
 
@@ -60,7 +60,7 @@ async function writeEdits(
       was_split text, was_email text, was_phone text, was_role_id bigint, edit jsonb)`;
   const name = sql`
     first_name = s.edit -> 'name' ->> 'first', last_name = s.edit -> 'name' ->> 'last', name_split = 'known',`;
-  const { rows } = await sql<{ id: Id }>`
+  const { rows } = await sql<Row<'mirror.users', 'id'>>`
     with mine as materialized (
       select u.id from mirror.users u join ${staged} on s.id = u.id
       where u.team_id = ${teamId} and u.gone_at is null

@@ -1,13 +1,14 @@
 /** Intents: pushes that are written down before they are sent, and closed when their outcome is known. */
 import { sql } from 'kysely';
 import { stored } from '../model/canonical.ts';
-import type { Intent, IntentResult } from '../model/intent.ts';
-import { decisionsOf, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
+import type { Intent, IntentResult } from '../model/intent.ts';
 import { toJson } from '../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
 import type { BaseUser, Field, UserPatch } from '../model/user.ts';
-import type { Queryable, Row, Transaction } from './database.ts';
+import { decisionsOf, pushOf, type UserPlan } from '../model/user-plan.ts';
+import { anyOf } from './by-key.ts';
+import { databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { writeHolds } from './holds.ts';
 import { noteNames, withoutWaitingNames } from './name-safety.ts';
 import { patchInSql } from './patch-in-sql.ts';
@@ -133,9 +134,12 @@ export async function openIntents(
 
 /** Notes when these users' open intents leave: the quiet period counts from the last time. */
 export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
-  await sql`
-    update sync.changes set sent_at = clock_timestamp()
-    where team_id = ${teamId} and user_id = any (${ids}::bigint[]) and state = 'open'`.execute(tx);
+  await tx
+    .updateTable('sync.changes')
+    .set({ sent_at: databaseTime })
+    .where((eb) => eb.and({ team_id: teamId, state: 'open' }))
+    .where('user_id', '=', anyOf(ids))
+    .execute();
 }
 
 function stageResult(result: IntentResult) {

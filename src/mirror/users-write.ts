@@ -1,5 +1,8 @@
 /** Writes of users: staged as one JSON value, then one statement each for mirror, base, ledger and holds. */
 import { sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+import { type Field, fields, type UserValues } from '../model/user.ts';
 import {
   type DecidedUser,
   decisionsOf,
@@ -10,9 +13,7 @@ import {
   type UserWrite,
   type Values,
 } from '../model/user-plan.ts';
-import type { Id } from '../model/id.ts';
-import { toJson } from '../model/json.ts';
-import { type Field, fields, type UserValues } from '../model/user.ts';
+import { anyOf } from './by-key.ts';
 import type { Row, Transaction } from './database.ts';
 import { endHolds, noteShown, writeHolds } from './holds.ts';
 import { endStale } from './stale.ts';
@@ -171,11 +172,12 @@ export async function writeLedger(
 }
 
 /** Whoever was seen is no longer missing. */
-async function endAbsences(tx: Transaction, { teamId }: RunOf, plans: readonly UserPlan[]): Promise<void> {
-  const seen = plans.filter((plan) => ['adopt', 'return', 'merge', 'unresolved'].includes(plan.case));
-  await sql`
-    delete from sync.absences where team_id = ${teamId} and resource = 'users'
-      and id = any (${seen.map(({ id }) => id)}::bigint[])`.execute(tx);
+async function endAbsences(tx: Transaction, { teamId }: RunOf, ids: readonly Id[]): Promise<void> {
+  await tx
+    .deleteFrom('sync.absences')
+    .where((eb) => eb.and({ team_id: teamId, resource: 'users' }))
+    .where('id', '=', anyOf(ids))
+    .execute();
 }
 
 /**
@@ -209,13 +211,10 @@ export async function applyUsers(
 ): Promise<readonly Id[]> {
   const deferred = await applyDecisions(tx, run, plans);
   const applied = plans.filter(({ id }) => !deferred.has(id));
-  await endAbsences(tx, run, applied);
-  const shown = applied.filter((plan) => ['adopt', 'return', 'merge'].includes(plan.case));
-  await endStale(
-    tx,
-    run.teamId,
-    shown.map(({ id }) => id),
-  );
+  const idsOf = (...cases: readonly UserPlan['case'][]) =>
+    applied.filter((plan) => cases.includes(plan.case)).map(({ id }) => id);
+  await endAbsences(tx, run, idsOf('adopt', 'return', 'merge', 'unresolved'));
+  await endStale(tx, run.teamId, idsOf('adopt', 'return', 'merge'));
   return [...deferred];
 }
 
@@ -224,12 +223,12 @@ export async function forgetUsers(tx: Transaction, run: RunOf, ids: readonly Id[
   await sql`delete from sync.held_fields where team_id = ${run.teamId} and user_id = any (${ids}::bigint[])`.execute(
     tx,
   );
-  await sql`delete from sync.absences where team_id = ${run.teamId} and resource = 'users' and id = any (${ids}::bigint[])`.execute(
-    tx,
-  );
-  await sql`delete from sync.user_base where team_id = ${run.teamId} and id = any (${ids}::bigint[])`.execute(
-    tx,
-  );
+  await endAbsences(tx, run, ids);
+  await tx
+    .deleteFrom('sync.user_base')
+    .where('team_id', '=', run.teamId)
+    .where('id', '=', anyOf(ids))
+    .execute();
   await writeLedger(
     tx,
     run,
