@@ -12,6 +12,12 @@ export interface WithOptions<C> {
   option(flags: string, description: string): C;
 }
 
+/** What a command takes that needs the team to itself. */
+export const waitOption = [
+  '--wait <seconds>',
+  'how long to wait for another run to end; else exit 75',
+] as const;
+
 export interface Adding<C> {
   readonly add: (name: string, description: string, action: Action) => C;
   /** Gives it `--json`. */

@@ -97,11 +97,19 @@ function createOutput({ out, secrets }: ProcessWorld, json: boolean): Output {
   };
 }
 
+/** @throws MusterdError `usage` */
+function readWait(seconds: string): number {
+  if (!/^\d{1,6}$/.test(seconds))
+    throw new MusterdError('usage', `--wait: "${seconds}" is not a number of seconds`);
+  return Number(seconds) * 1000;
+}
+
 function createContext(
   { env, err, log: stream, secrets: known }: ProcessWorld,
   program: Command,
   { json, out }: Output,
   signal: AbortSignal,
+  wait: unknown,
 ): Context {
   const global = program.opts<{ config?: string; team?: string }>();
   return {
@@ -112,6 +120,7 @@ function createContext(
     signal,
     configFile: global.config,
     team: global.team,
+    waitMs: typeof wait === 'string' ? readWait(wait) : undefined,
     json,
     explain: (team, error) => {
       explain(err, error, team);
@@ -186,7 +195,7 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
       const options = command.opts();
       const words = passed.slice(0, -2).flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
       code = await carryOut(world, options['json'] === true, (output, signal) =>
-        action(createContext(world, program, output, signal), options, words),
+        action(createContext(world, program, output, signal, options['wait']), options, words),
       );
     });
   };

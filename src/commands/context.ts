@@ -35,6 +35,8 @@ export interface Context {
   readonly configFile: string | undefined;
   /** The team named on the command line. */
   readonly team: string | undefined;
+  /** How long to wait for another run to end, where the command line says. */
+  readonly waitMs: number | undefined;
   /** Machine-readable data on stdout instead of words. */
   readonly json: boolean;
   /** Says on stderr what ended the work for one team of several. @returns the exit code of that */

@@ -1,5 +1,5 @@
 /** The commands by which a person decides: plans, held fields, going back. Each module is loaded only when it is called. */
-import type { Adding, WithOptions } from './add-commands.ts';
+import { type Adding, waitOption, type WithOptions } from './add-commands.ts';
 
 export function addHoldingCommands<C extends WithOptions<C>>({ add, json }: Adding<C>): void {
   json(
@@ -9,7 +9,8 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json }: Addi
   )
     .option('--only <user,…>', 'these users only; the others wait on')
     .option('--reject <user,…>', 'not these: their edits are held')
-    .option('--reason <text>', 'why it may pass');
+    .option('--reason <text>', 'why it may pass')
+    .option(...waitOption);
   json(
     add(
       'held [user]',
@@ -26,7 +27,8 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json }: Addi
     ),
   )
     .option('--take <value>', 'mirror, service, or another value; of a name "First|Last"')
-    .option('--reason <text>', 'why, for the record');
+    .option('--reason <text>', 'why, for the record')
+    .option(...waitOption);
   json(
     add(
       'hold <user> [field]',
@@ -37,7 +39,8 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json }: Addi
   )
     .option('--until <time>', 'such as 2026-03-01T09:00Z, 2h or 3d')
     .option('--reason <text>', 'why')
-    .option('--end', 'end it now');
+    .option('--end', 'end it now')
+    .option(...waitOption);
   json(
     add(
       'undo <run>',
@@ -46,12 +49,14 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json }: Addi
     ),
   )
     .option('--apply', 'write it into the mirror; the next run sends it')
-    .option('--exit-code', 'exit 2 if there is something to turn around');
+    .option('--exit-code', 'exit 2 if there is something to turn around')
+    .option(...waitOption);
   json(
     add('resync', 'take every user from the service, as after a restored backup', async (context, options) =>
       (await import('./resync.ts')).resyncCommand(context, options),
     ),
   )
     .option('--adopt-service', 'the service is believed; edits that are not there yet are held')
-    .option('--apply', 'do it, and not only show it');
+    .option('--apply', 'do it, and not only show it')
+    .option(...waitOption);
 }

@@ -5,6 +5,9 @@ import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 import { plural } from '../model/in-words.ts';
 
+/** How long the command of a person waits unless told otherwise. */
+export const patienceMs = 60_000;
+
 /** Says once, in one line on stderr, for whom a command waits; nothing where nobody is looking. */
 export function tellOfWait({ err }: Pick<Context, 'err'>, waitMs: number): (who: string) => void {
   return (who) => {
@@ -18,9 +21,9 @@ export function tellOfWait({ err }: Pick<Context, 'err'>, waitMs: number): (who:
 
 /** The team, and how long and for whom to wait until no run of it is under way. */
 export function leaseWait(
-  context: Pick<Context, 'err' | 'signal'>,
+  context: Pick<Context, 'err' | 'signal' | 'waitMs'>,
   { team, lease }: Pick<Config, 'team' | 'lease'>,
 ): { readonly team: string; readonly lease: LeaseOptions } {
-  const onWait = tellOfWait(context, lease.waitMs);
-  return { team, lease: { ...lease, signal: context.signal, onWait } };
+  const { signal, waitMs = patienceMs } = context;
+  return { team, lease: { ...lease, waitMs, signal, onWait: tellOfWait(context, waitMs) } };
 }

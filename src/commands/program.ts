@@ -1,6 +1,6 @@
 /** The commands, their arguments and their options. What happens when one is called is handed in. */
 import { Command } from 'commander';
-import type { Action, Adding } from './add-commands.ts';
+import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
 import { addHoldingCommands } from './holding-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
@@ -51,7 +51,7 @@ async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module
 }
 
 /** The commands that look at the service itself. */
-function addServiceCommands({ add, json }: Adding<Command>): void {
+function addServiceCommands({ add, json }: Omit<Adding<Command>, 'waits'>): void {
   const api = add(
     'api <method> <path>',
     'one call of any endpoint, authenticated and within the rate; JSON out',
@@ -107,10 +107,10 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     return command;
   };
   json(
-    add('reconcile', 'one complete run, both ways', async (context, options) =>
-      (await import('./reconcile.ts')).reconcileCommand(context, options),
+    add('reconcile', 'one complete run, both ways', async (context) =>
+      (await import('./reconcile.ts')).reconcileCommand(context),
     ),
-  ).option('--wait <seconds>', 'how long to wait for another run to end; else exit 75 at once');
+  ).option(...waitOption);
   json(
     add('plan', 'what a run would do; writes nothing on either side', async (context, options) =>
       (await import('./plan.ts')).planCommand(context, options),

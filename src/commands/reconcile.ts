@@ -1,7 +1,6 @@
 import type { RunReport } from '../runs/with-run.ts';
 import { runReconcile } from '../runs/reconcile-team.ts';
 import type { Config } from '../config/config.ts';
-import { MusterdError } from '../errors.ts';
 import { prepareSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { eachTeam } from './each-team.ts';
@@ -11,23 +10,9 @@ import { plural, printable, seconds } from '../model/in-words.ts';
 import { createProgress } from './progress.ts';
 import { needsService, withMirrorOf } from './setup.ts';
 
-export interface ReconcileOptions {
-  /** Seconds. */
-  readonly wait?: string;
-}
-
-function readWait(text: string): number {
-  if (!/^\d{1,6}$/.test(text))
-    throw new MusterdError('usage', `--wait: "${text}" is not a number of seconds`);
-  return Number(text) * 1000;
-}
-
 /** One complete two-way run of each team. */
-export async function reconcileCommand(
-  context: Context,
-  { wait = '0' }: ReconcileOptions = {},
-): Promise<ExitCode> {
-  const waitMs = readWait(wait);
+export async function reconcileCommand(context: Context): Promise<ExitCode> {
+  const { waitMs = 0 } = context;
   return withMirrorOf(
     context,
     async ({ configuration: { teams }, log, mirror }) => {

@@ -3,7 +3,7 @@ import { type PlannedChange, changesOf } from '../model/user-changes.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import { planResync, type ResyncReport, runResync } from '../runs/resync-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { tellOfWait } from './lease-wait.ts';
+import { patienceMs, tellOfWait } from './lease-wait.ts';
 
 import { paint, printJson, printLine } from './output.ts';
 import { plural, printable } from '../model/in-words.ts';
@@ -26,8 +26,8 @@ export async function resyncCommand(
     context,
     async ({ config, log, mirror }) => {
       const progress = createProgress(context);
-      const onWait = tellOfWait(context, config.lease.waitMs);
-      const { waitMs } = config.lease;
+      const { waitMs = patienceMs } = context;
+      const onWait = tellOfWait(context, waitMs);
       const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs, onWait };
       const work = options.apply === true ? runResync : planResync;
       const report = await work(mirror.db, config, watch).finally(progress.close);

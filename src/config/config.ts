@@ -89,14 +89,13 @@ export const configSchema = z.strictObject({
       quietPeriodMs: milliseconds
         .default(600_000)
         .describe('How long an unanswered push may still take effect.'),
-      maxTries: positive.default(3).describe('A field pushed this often to no effect is held.'),
     })
     .prefault({}),
   http: z
     .strictObject({
-      connectTimeoutMs: positive.default(5_000).describe('Until a connection stands.'),
-      headersTimeoutMs: positive.default(30_000).describe('Until an answer begins.'),
-      totalDeadlineMs: positive.default(60_000).describe('Until an answer is complete.'),
+      totalDeadlineMs: positive
+        .default(60_000)
+        .describe('Until an answer is complete; until it begins, half of that.'),
       concurrency: positiveUpTo(64).default(4).describe('Requests in flight at once.'),
       maxResponseBytes: positive
         .default(33_554_432)
@@ -108,24 +107,12 @@ export const configSchema = z.strictObject({
   rate: z
     .strictObject({
       perMinute: positive.default(500).describe("The service's limit."),
-      burst: positive.default(20).describe('Requests that may leave at once after a quiet time.'),
       share: someShare.default(1).describe('Part of the limit that is ours.'),
-    })
-    .prefault({}),
-  clock: z
-    .strictObject({
-      warnAboveMs: milliseconds
-        .default(30_000)
-        .describe("Difference to the service's clock that is warned about."),
-      correctUpToMs: milliseconds
-        .default(900_000)
-        .describe('Largest difference by which tokens are dated again.'),
     })
     .prefault({}),
   pages: z
     .strictObject({
       size: positiveUpTo(10_000).default(100).describe('Rows asked for per page.'),
-      max: positive.default(10_000).describe('A listing of more pages is incomplete.'),
     })
     .prefault({}),
   absence: z
@@ -160,13 +147,7 @@ export const configSchema = z.strictObject({
         .describe('Users that one run may push to, if maxShare allows no more.'),
       maxShare: share.default(0.2).describe('Share of the users that one run may push to.'),
       maxSharePerDay: share.default(0.5).describe('Share of the users that all runs of a day may push to.'),
-      minPopulation: milliseconds.default(20).describe('Users from which on the shares apply.'),
       maxRoleChanges: milliseconds.default(3).describe('Roles that may change in one run.'),
-      maxDrift: share
-        .default(0.2)
-        .describe(
-          'Share of the users that may lack a field that they had, or show it as something that cannot be read.',
-        ),
     })
     .prefault({}),
   roles: z
@@ -183,9 +164,6 @@ export const configSchema = z.strictObject({
   lease: z
     .strictObject({
       ttlMs: atLeast(1_000).default(20_000).describe('How long a lease outlives its holder.'),
-      waitMs: milliseconds
-        .default(60_000)
-        .describe('How long approve, resolve, hold, undo and resync wait for a run under way.'),
     })
     .prefault({}),
   log: z
@@ -236,6 +214,22 @@ export const settingPaths: readonly string[] = Object.entries(configSchema.shape
       : [section];
   },
 );
+
+/**
+ * What earlier versions had settings for, and what takes their place. They have no effect: a file that names one still
+ * starts the daemon, which warns.
+ */
+export const goneSettings: Readonly<Record<string, string>> = {
+  'push.maxTries': 'a field is held after 3 tries',
+  'http.connectTimeoutMs': 'a connection has 5 s',
+  'http.headersTimeoutMs': 'an answer has half of http.totalDeadlineMs to begin',
+  'rate.burst': 'it is learned from the service',
+  clock: 'tokens are dated by the service where the clocks differ by 30 s to 15 minutes',
+  'pages.max': 'a listing may have 100,000 pages',
+  'guard.minPopulation': 'shares apply from 20 users on',
+  'guard.maxDrift': 'a fifth of the users may lack a field that they had',
+  'lease.waitMs': 'the commands take --wait <seconds>',
+};
 
 /** What can differ from team to team. The rest is of the process: its database, its status server, its log. */
 const teamSchema = configSchema.omit({ team: true, database: true, log: true, daemon: true, status: true });

@@ -14,16 +14,18 @@ import {
 import { openFilesOf, readEnvironment, readText, strangersAmong } from './environment.ts';
 import {
   type Environment,
+  hasSetting,
   isSection,
   mergeSettings,
   type Path,
   type RawSettings,
   withoutEmpty,
+  withoutSetting,
   withSetting,
 } from './raw-settings.ts';
 import { readSecretFiles, rivalsIn, settingOf, withoutRivals } from './secret-files.ts';
 import { substitute, variablesIn } from './substitute.ts';
-import { type Config, configSchema, settingPaths, teamSections } from './config.ts';
+import { type Config, configSchema, goneSettings, settingPaths, teamSections } from './config.ts';
 import {
   complaintsAboutTeams,
   type FromFile,
@@ -161,15 +163,29 @@ interface Surroundings {
   readonly check: (config: Config) => readonly Mistake[];
 }
 
+/** Without what is no setting any more, and a warning for each of those. */
+function withoutGone(merged: RawSettings, origins: Origins) {
+  let settings = merged;
+  const warnings: Complaint[] = [];
+  for (const [name, instead] of Object.entries(goneSettings)) {
+    const path = name.split('.');
+    if (!hasSetting(merged, path)) continue;
+    settings = withoutSetting(settings, path);
+    warnings.push(complain(origins, path, `this is no setting any more: ${instead}`));
+  }
+  return { settings, warnings };
+}
+
 /** The settings of one team: the file's, its own above them, and the environment's above these. */
 function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Settled {
   const { team, common, own, assigned } = origins;
   const written = mergeSettings(withoutRivals(common, own), own);
-  const merged = assigned.reduce(
+  const all = assigned.reduce(
     (below, { path, value }) =>
       withSetting(withoutRivals(below, given([{ path, value, name: '' }])), path, value),
     team === undefined ? written : { ...written, team },
   );
+  const { settings: merged, warnings } = withoutGone(all, origins);
   const secrets = readSecretFiles(merged, origins, { folder, env });
   const parsed = configSchema.safeParse(secrets.settings, { error: wordsFor });
   const issues = (parsed.error?.issues ?? []).flatMap((issue) =>
@@ -188,7 +204,7 @@ function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Set
       complain(origins, settingOf(path, merged), message),
     ),
   ];
-  return { config: parsed.data, origins, complaints, warnings: secrets.warnings };
+  return { config: parsed.data, origins, complaints, warnings: [...warnings, ...secrets.warnings] };
 }
 
 /**

@@ -204,10 +204,8 @@ export function createService(
     baseUrl,
     credentials: credentialsOf(config),
     mode,
-    http: { ...config.http, caFile },
+    http: { ...config.http, headersTimeoutMs: config.http.totalDeadlineMs / 2, caFile },
     rate: { ...config.rate, ...pace },
-    clockSkew: config.clock,
-    maxPages: config.pages.max,
     clock: systemClock,
     signal,
     onEvent,
@@ -221,14 +219,14 @@ export async function requireService(config: Config, log: Log): Promise<void> {
 
 /** The part of the limit that all processes on a database use together; the rest is margin for the network. */
 const sharedMargin = 0.99;
-/** A burst counts against what refills: a larger one would leave less of the limit for the long run. */
-const largestSharedBurst = 12;
+/** May leave at once. It counts against what refills: a larger one would leave less of the limit for the long run. */
+const sharedBurst = 12;
 
 /** What all processes on a database together may send for a team. */
 export function sharedPaceSettings({ rate }: Config): SharedPaceSettings {
   return {
     perMinute: rate.perMinute * rate.share * sharedMargin,
-    burst: Math.min(rate.burst, largestSharedBurst),
+    burst: sharedBurst,
   };
 }
 

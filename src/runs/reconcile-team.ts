@@ -12,24 +12,27 @@ import {
   type ReconcileSettings,
   reconcile,
 } from '../reconcile/reconcile.ts';
+import { usualLimits } from '../reconcile/guard/limits.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
 import { sharedPaceSettings } from './open.ts';
 import { type RunReport, type Watch, withReading, withRun } from './with-run.ts';
 
 /** Ms for an update to leave after it was prepared, besides what the pace makes it wait for its turn. */
 const sendDeadlineMs = 5_000;
+/** A field pushed this often in a row to no effect is held. */
+const maxTries = 3;
 
 export function reconcileSettings(config: Config): ReconcileSettings {
   const { push, pages, absence, policy, segments, guard, roles, service, rate } = config;
   const filters = { tags: config.scope.tags, contact_fields: config.scope.contactFields };
   return {
-    push: { ...push, sendDeadlineMs: sendDeadlineMs + 60_000 / (rate.perMinute * rate.share) },
+    push: { ...push, maxTries, sendDeadlineMs: sendDeadlineMs + 60_000 / (rate.perMinute * rate.share) },
     pageSize: pages.size,
     absence,
     scope: { baseUrl: service.baseUrl ?? '', filters },
     policy,
     segments,
-    guard: { ...guard, adminRoleIds: roles.admin.map(BigInt) },
+    guard: { ...usualLimits, ...guard, adminRoleIds: roles.admin.map(BigInt) },
   };
 }
 

@@ -1,5 +1,6 @@
 /** "Take everything from the service" for one team, as a run of its own or only planned. Nothing is ever sent. */
 import type { Config } from '../config/config.ts';
+import { usualLimits } from '../reconcile/guard/limits.ts';
 import type { Database } from '../mirror/database.ts';
 import type { UserPlan } from '../model/user-plan.ts';
 import type { Team } from '../model/team.ts';
@@ -56,7 +57,7 @@ async function planTeam(
   const differing = await mirror.readDifferingUsers([...users.values()], roles);
   const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
   const states = [...differing, ...unseen].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const { maxDrift } = config.guard;
+  const { maxDrift } = usualLimits;
   await tellOfUnread(mirror, differing, { population: users.size, maxDrift }, notes);
   const planned = states.map((state) => planResyncOf(state, members.get(state.id), config.policy));
   const plans = keepResolved(planned, states, await mirror.countPresentUsers(), notes);

@@ -56,7 +56,7 @@ export interface Client
   close(): Promise<void>;
 }
 
-const defaultMaxPages = 10_000;
+const defaultMaxPages = 100_000;
 /** With what is written down after it, an orderly end takes less than 20 s. */
 const defaultGraceMs = 15_000;
 

@@ -43,13 +43,14 @@ const complaintOf = (yaml: string, env: Environment = {}) => complaint(() => loa
 
 const inBraces = (text: string) => `\${${text}}`;
 
-const two = 'push: {batchSize: 7, maxTries: 5}\nteams:\n  south: {}\n  north:\n    push: {batchSize: 9}\n';
+const two =
+  'push: {batchSize: 7, quietPeriodMs: 5}\nteams:\n  south: {}\n  north:\n    push: {batchSize: 9}\n';
 
 describe('a file of several teams', () => {
   it('gives each the defaults of all and what it says of its own, in the order of the file', () => {
     const { teams, file: path } = load(two);
     expect(path).toBe(file);
-    const south = configSchema.parse({ team: 'south', push: { batchSize: 7, maxTries: 5 } });
+    const south = configSchema.parse({ team: 'south', push: { batchSize: 7, quietPeriodMs: 5 } });
     expect(teams).toEqual([south, { ...south, team: 'north', push: { ...south.push, batchSize: 9 } }]);
   });
 
@@ -147,8 +148,8 @@ describe('the environment with several teams', () => {
       database: { url: 'postgres://database.example/x' },
     };
     expect(teams).toMatchObject([
-      { team: 'south', push: { batchSize: 11, maxTries: 5 }, segments: [{ name: 'south' }], ...common },
-      { team: 'north', push: { batchSize: 12, maxTries: 5 }, segments: [{ name: 'all' }], ...common },
+      { team: 'south', push: { batchSize: 11, quietPeriodMs: 5 }, segments: [{ name: 'south' }], ...common },
+      { team: 'north', push: { batchSize: 12, quietPeriodMs: 5 }, segments: [{ name: 'all' }], ...common },
     ]);
   });
 
@@ -209,7 +210,7 @@ describe('a complaint about a team', () => {
       '4:18: teams.north.push.batchSize: a whole number from 1 to 25, not 26',
     ],
     [
-      'push:\n  batchSize: 26\nteams:\n  north:\n    push:\n      maxTries: 2\n',
+      'push:\n  batchSize: 26\nteams:\n  north:\n    push:\n      quietPeriodMs: 2\n',
       '2:14: teams.north.push.batchSize: a whole number from 1 to 25, not 26',
     ],
     [
@@ -504,7 +505,8 @@ describe('two readings of the settings', () => {
   });
 
   it('differ by team', () => {
-    const after = 'push: {batchSize: 7, maxTries: 5}\nteams:\n  west: {}\n  north: {roles: {admin: [3]}}\n';
+    const after =
+      'push: {batchSize: 7, quietPeriodMs: 5}\nteams:\n  west: {}\n  north: {roles: {admin: [3]}}\n';
     expect(compare(two, after)).toEqual({
       added: ['west'],
       removed: ['south'],

@@ -28,7 +28,7 @@ describe.each(servers())('on tables that nobody has analysed, on $name,', (serve
     stage = await createStage({
       server,
       emulator: { users: rowsOfEach, tags: rowsOfEach, fields: 10 },
-      config: { guard: { maxShare: 1, maxRows: rowsOfEach, minPopulation: rowsOfEach * 2 } },
+      config: { guard: { maxShare: 1, maxRows: rowsOfEach, maxSharePerDay: 1 } },
     });
     const { rows } = await sql<{ place: string }>`
       select format('%I.%I', schemaname, relname) as place from pg_stat_user_tables`.execute(stage.db.kysely);

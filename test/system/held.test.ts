@@ -252,11 +252,10 @@ describe('held fields', () => {
     });
     const run = runMusterd(['reconcile'], environment());
     await eventually('the run reads tags', () => reached);
-    const impatient = { ...environment(), MUSTERD__lease__waitMs: '0' };
     const resolve = ['resolve', String(id), 'email', '--take', 'service'];
-    expect((await runMusterd(resolve, impatient)).code).toBe(75);
+    expect((await runMusterd([...resolve, '--wait', '0'], environment())).code).toBe(75);
     const hold = ['hold', String(id), '--until', '2h', '--reason', 'a change'];
-    expect((await runMusterd(hold, impatient)).code).toBe(75);
+    expect((await runMusterd([...hold, '--wait', '0'], environment())).code).toBe(75);
     const patient = runMusterd(resolve, environment());
     release();
     unhook();

@@ -150,7 +150,6 @@ describe('an error under --json, in the middle of something', () => {
     ...stage.emulator.environment,
     DATABASE_URL: stage.url,
     MUSTERD__rate__perMinute: '100000',
-    MUSTERD__lease__waitMs: '0',
   });
   beforeAll(async () => {
     stage = await createStage();
@@ -175,7 +174,7 @@ describe('an error under --json, in the middle of something', () => {
     try {
       for (const args of [
         ['reconcile', '--json'],
-        ['hold', String(user?.id), '--json', '--until', '2h', '--reason', 'a visit'],
+        ['hold', String(user?.id), '--json', '--until', '2h', '--reason', 'a visit', '--wait', '0'],
         ['check', '--json', '--write-probe', String(user?.id)],
       ]) {
         const { code, stdout } = await runMusterd(args, environment());

@@ -64,7 +64,7 @@ describe('the cost of a plan', () => {
   });
 
   it('follows the pace that is set, and a run is quicker by what may leave at once at most', async () => {
-    const rate = { perMinute: 2_400, burst: 20, share: 0.5 };
+    const rate = { perMinute: 2_400, share: 0.5 };
     await open({ emulator, config: { push: { batchSize: 1, quietPeriodMs: 0 }, rate } });
     await edit();
     const { cost } = await stage.plan();

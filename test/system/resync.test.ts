@@ -301,10 +301,7 @@ describe('taking everything from the service', () => {
     });
     const run = runMusterd(['reconcile'], environment());
     await eventually('the run reads tags', () => reached);
-    const { code } = await runMusterd(
-      ['resync', '--adopt-service', '--apply'],
-      environment({ MUSTERD__lease__waitMs: '0' }),
-    );
+    const { code } = await runMusterd(['resync', '--adopt-service', '--apply', '--wait', '0'], environment());
     expect(code).toBe(75);
     release();
     unhook();

@@ -50,7 +50,7 @@ export function configFor(environment: Readonly<Record<string, string>>, overrid
   } = environment;
   return configSchema.parse({
     service: { baseUrl, secretId, secretKey },
-    rate: { perMinute: 1_000_000, burst: 1_000 },
+    rate: { perMinute: 1_000_000 },
     push: { quietPeriodMs: 0 },
     ...overrides,
   });

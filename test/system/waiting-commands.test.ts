@@ -37,7 +37,6 @@ describe('a command that waits for a run', () => {
     ...stage.emulator.environment,
     DATABASE_URL: stage.url,
     MUSTERD__rate__perMinute: '100000',
-    MUSTERD__lease__waitMs: '600000',
   });
   /** All that one of these commands could have written. */
   const written = () =>
@@ -68,6 +67,7 @@ describe('a command that waits for a run', () => {
       signal: stop.signal,
       configFile: undefined,
       team: undefined,
+      waitMs: 600_000,
       json: false,
       explain: () => 1,
       createLog: () => createLog({ level: 'silent' }),
@@ -82,7 +82,7 @@ describe('a command that waits for a run', () => {
     ['hold --end', (context) => holdCommand(context, { end: true }, userId, 'email')],
     ['undo --apply', (context) => undoCommand(context, { apply: true }, '1')],
     ['resync --apply', (context) => resyncCommand(context, { adoptService: true, apply: true })],
-    ['reconcile --wait', (context) => reconcileCommand(context, { wait: '600' })],
+    ['reconcile --wait', (context) => reconcileCommand(context)],
   ];
 
   it.each(commands)(

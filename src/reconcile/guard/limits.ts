@@ -18,6 +18,9 @@ export interface GuardSettings {
   readonly adminRoleIds: readonly Id[];
 }
 
+/** What nobody sets: the users from which on the shares apply, and the share that may lack a field. */
+export const usualLimits = { minPopulation: 20, maxDrift: 0.2 } as const;
+
 /** So many users may be pushed to in one run. */
 export function massLimit(population: number, { maxRows, maxShare, minPopulation }: GuardSettings): number {
   return population >= minPopulation ? Math.max(maxRows, Math.floor(population * maxShare)) : maxRows;

@@ -1,3 +1,4 @@
+import { defaultClockSkewSettings } from '../../service/clock-skew.ts';
 import type { Config } from '../../config/config.ts';
 import { readCredentials, writeCredentials } from '../../mirror/credentials.ts';
 import type { Database } from '../../mirror/database.ts';
@@ -34,12 +35,12 @@ export async function checkCredentials(
   return checked.some(({ accepted }) => accepted);
 }
 
-export function checkClock(service: Client, { clock }: Config, report: Report): void {
+export function checkClock(service: Client, report: Report): void {
   const offsetMs = service.clockOffsetMs();
   if (offsetMs === null) report.add('clock', 'note', 'the service sends no Date header to compare with');
   else {
     const direction = offsetMs >= 0 ? 'behind' : 'ahead of';
-    const verdict = Math.abs(offsetMs) > clock.warnAboveMs ? 'note' : 'ok';
+    const verdict = Math.abs(offsetMs) > defaultClockSkewSettings.warnAboveMs ? 'note' : 'ok';
     report.add('clock', verdict, `${seconds(Math.abs(offsetMs))} ${direction} the service's`);
   }
 }

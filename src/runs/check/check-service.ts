@@ -35,7 +35,7 @@ export async function checkService(
       report.fail('service', new MusterdError('credentials', 'The service accepts none of the credentials'));
       return 'no credentials';
     }
-    checkClock(service, config, report);
+    checkClock(service, report);
     const team = await service.team();
     if (!(await checkTeamOf(team, config, db, report))) return 'another team';
     await probeService(service, team, config, db, report);

@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configSchema, goneSettings, settingPaths } from '../../src/config/config.ts';
+import { loadConfiguration } from '../../src/config/load.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'musterd-gone-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const load = (yaml: string, env: Readonly<Record<string, string>> = {}) => {
+  const file = join(folder, 'team.yaml');
+  writeFileSync(file, yaml);
+  const { teams, warnings } = loadConfiguration(file, env, () => []);
+  return { teams, warnings: warnings.map((warning) => warning.replace(file, 'team.yaml')) };
+};
+
+describe('a setting that went', () => {
+  it('is none that there is, and there are few enough of those', () => {
+    expect(Object.keys(goneSettings).filter((name) => settingPaths.includes(name))).toEqual([]);
+    // With the list of teams.
+    expect(settingPaths.length + 1).toBeLessThanOrEqual(55);
+  });
+
+  it.each(Object.entries(goneSettings))('has no effect, and is warned about: %s', (name, instead) => {
+    const [section = '', key = 'anything'] = name.split('.');
+    const { teams, warnings } = load(`${section}: {${key}: such and such}\n`);
+    expect(teams).toEqual([configSchema.parse({})]);
+    expect(warnings).toEqual([expect.stringMatching(/^team\.yaml:1:\d+: /)]);
+    expect(warnings[0]).toContain(`${name}: this is no setting any more: ${instead}`);
+  });
+
+  it('is told of where it stands: in the environment, or below a team', () => {
+    const yaml =
+      'push: {maxTries: 5}\nteams:\n  north: {push: {maxTries: 4}, rate: {burst: 1}}\n  south: {}\n';
+    const { teams, warnings } = load(yaml, { MUSTERD__clock__warnAboveMs: '1', MUSTERD__pages__size: '7' });
+    expect(teams).toEqual(['north', 'south'].map((team) => configSchema.parse({ team, pages: { size: 7 } })));
+    expect(warnings.map((warning) => warning.replace(/ this is .*/, ''))).toEqual([
+      'team.yaml:3:28: teams.north.push.maxTries:',
+      'team.yaml:3:46: teams.north.rate.burst:',
+      'MUSTERD__clock__warnAboveMs:',
+      'team.yaml:1:18: teams.south.push.maxTries:',
+    ]);
+  });
+
+  it('makes no other stranger welcome', () => {
+    expect(() => load('push: {maxTries: 5, maxtries: 5}\n')).toThrow(
+      'push.maxtries: there is no such setting',
+    );
+    expect(() => load('clocks: {}\n')).toThrow('there is no such setting');
+  });
+});
