@@ -1,4 +1,4 @@
-/** Room for a new connection, always: who holds many without a question makes way for who asks one. */
+/** Room for a new connection, always: a client that holds many without a question makes way for one that asks. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 

@@ -154,7 +154,7 @@ function addRoutes(app: FastifyInstance, { ready, freshness, metrics }: StatusOp
 function addHooks(app: FastifyInstance, { hook, monotonicMs }: StatusOptions): void {
   const limit = createAttemptLimit(wrongTokens, monotonicMs ?? (() => performance.now()));
   app.post<{ Params: { token: string } }>('/hooks/:token', async (request, reply) => {
-    // First: behind a proxy, who tries tokens has the address of who knows one.
+    // First: behind a proxy, a client that tries tokens has the same address as one that knows one.
     if (await hook(request.params.token)) return await reply.code(202).send({ status: 'accepted' });
     const blockedMs = limit.blockedMs(request.ip);
     if (blockedMs > 0) {
