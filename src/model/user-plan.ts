@@ -10,6 +10,7 @@ import {
   fields as allFields,
   type MirrorRow,
   type MirrorUser,
+  type ServiceUser,
   type ServiceValue,
   type UserPatch,
 } from './user.ts';
@@ -129,6 +130,14 @@ export interface UserDetails {
   readonly userUpdatedAt: string | null;
   readonly raw: Readonly<Record<string, unknown>>;
 }
+
+export const detailsOf = (service: ServiceUser): UserDetails => ({
+  createdAt: service.createdAt ?? null,
+  updatedAt: service.updatedAt ?? null,
+  userCreatedAt: service.userCreatedAt ?? null,
+  userUpdatedAt: service.userUpdatedAt ?? null,
+  raw: service.raw,
+});
 
 /** One decision for each field. */
 export function decideEach(decide: (field: Field) => Decision): Decisions {

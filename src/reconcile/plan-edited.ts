@@ -8,7 +8,7 @@ import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
-import { type RunNotes, warnOfStale } from './run-notes.ts';
+import { type RunNotes, tell, warnOfStale } from './run-notes.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import { planUser } from './merge/plan-user.ts';
 import { reviewPlans, type RunContext, type UsersPlan } from './plan-users.ts';
@@ -16,7 +16,7 @@ import type { Policy } from './merge/merge-field.ts';
 import type { MirrorPort } from './ports.ts';
 import { noteRefused } from './read/roster.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
-import { tellOfUnread } from './unread.ts';
+import { readUnreadNotes } from './unread.ts';
 
 /** Looks users up by every address that is known of them. */
 async function find(lookup: UserLookup, mirror: MirrorPort, ids: readonly Id[]): Promise<void> {
@@ -108,7 +108,7 @@ export async function planEdited(
   warnOfStale(notes, stale.length);
   const population = await mirror.countPresentUsers();
   const { maxDrift } = settings.guard;
-  await tellOfUnread(mirror, states, { population, maxDrift }, notes);
+  tell(notes, await readUnreadNotes(mirror, states, { population, maxDrift }));
   await lookAround(lookup, mirror, plans, settings.guard.adminRoleIds);
   noteLookup(lookup, edited, notes);
   const { users, rejected, refusedLookups } = lookup;

@@ -4,16 +4,16 @@ import { decideEach, isPush, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
-import type { Field } from '../model/user.ts';
-import { type RunNotes, warnOfStale } from './run-notes.ts';
+import { type Field, fields, sameBytes } from '../model/user.ts';
+import { type RunNote, type RunNotes, tell, warnOfStale } from './run-notes.ts';
 import { type GuardVerdict, type GuardView, guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
-import { countMovedAlone, tellNothing } from './merge/overtaken.ts';
+import { hasMoved } from './merge/overtaken.ts';
 import { planUser } from './merge/plan-user.ts';
 import type { Policy } from './merge/merge-field.ts';
 import type { MirrorPort, ServicePort } from './ports.ts';
 import { type Roster, readRoster } from './read/roster.ts';
-import { tellOfUnread } from './unread.ts';
+import { readUnreadNotes } from './unread.ts';
 
 export interface RunContext {
   readonly service: ServicePort;
@@ -75,11 +75,12 @@ export async function planUsers(
     planUser(state, members.get(state.id), settings.policy),
   );
   const { maxDrift } = settings.guard;
-  await tellOfUnread(mirror, differing, { population: users.size, maxDrift }, notes);
+  tell(notes, await readUnreadNotes(mirror, differing, { population: users.size, maxDrift }));
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
   warnOfStale(notes, stale.length);
   const population = await mirror.countPresentUsers();
-  const plans = keepResolved(planned, states, population, notes);
+  const { plans, said } = keepResolved(planned, states, population);
+  tell(notes, said);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = unseen
     .filter(({ id }) => missing.has(id))
@@ -87,6 +88,21 @@ export async function planUsers(
   const view = { states, plans, users, isWhole: true, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
   return { roster, roles, plans: verdict.plans, absent, stale, movedAlone, verdict };
+}
+
+/** Users whose version is newer though nothing of them has changed on either side. */
+export function countMovedAlone(states: readonly UserState[]): number {
+  return states.filter((state) => {
+    const { versions, service, mirror, base, hasOpenIntent, stale } = state;
+    if (service === undefined || mirror === undefined || base === undefined) return false;
+    if (versions?.isNewer !== true || mirror.gone || hasOpenIntent || stale === true) return false;
+    return fields.every((field) => sameBytes(field, mirror, base)) && !hasMoved(state, service);
+  }).length;
+}
+
+/** So many of the users in one pass, or over some days, say that versions tell nothing (`versions.ts` has it in SQL). */
+export function tellNothing(movedAlone: number, shown: number): boolean {
+  return movedAlone >= Math.max(3, shown * 0.05);
 }
 
 /** Where many versions move by themselves, none of them is evidence. */
@@ -117,9 +133,9 @@ async function readKnown(
 }
 
 /** Nothing is pulled; what is held from now on stays so. */
-function leaveAlone({ fields, ...plan }: UserPlan): UserPlan {
+function leaveAlone(plan: UserPlan): UserPlan {
   const decide = (field: Field) =>
-    fields[field].kind === 'hold' ? fields[field] : ({ kind: 'wait' } as const);
+    plan.fields[field].kind === 'hold' ? plan.fields[field] : ({ kind: 'wait' } as const);
   return { ...plan, fields: decideEach(decide), write: null };
 }
 
@@ -128,15 +144,17 @@ export function keepResolved(
   plans: readonly UserPlan[],
   states: readonly UserState[],
   population: number,
-  notes: RunNotes,
-): readonly UserPlan[] {
+): { readonly plans: readonly UserPlan[]; readonly said: readonly RunNote[] } {
   const resolved = new Set(states.filter(({ mirror }) => mirror?.resolved === true).map(({ id }) => id));
   const lost = new Set(
     plans.filter((plan) => plan.case === 'unresolved' && resolved.has(plan.id)).map(({ id }) => id),
   );
-  if (lost.size <= Math.max(3, population * 0.1)) return plans;
-  notes.partial(`users: no lookup answers any more for ${lost.size} of ${population} users`);
-  return plans.map((plan) => (lost.has(plan.id) ? leaveAlone(plan) : plan));
+  if (lost.size <= Math.max(3, population * 0.1)) return { plans, said: [] };
+  const text = `users: no lookup answers any more for ${lost.size} of ${population} users`;
+  return {
+    plans: plans.map((plan) => (lost.has(plan.id) ? leaveAlone(plan) : plan)),
+    said: [{ kind: 'partial', text }],
+  };
 }
 
 function unknownUser(id: Id) {

@@ -125,6 +125,16 @@ export function createRunNotes(onEvent: (event: RunEvent) => void = () => {}): R
   };
 }
 
+/** What a decision has to say about itself; whoever asked for it tells the run. */
+export interface RunNote {
+  readonly kind: 'partial' | 'warn';
+  readonly text: string;
+}
+
+export function tell(notes: Pick<RunNotes, RunNote['kind']>, said: readonly RunNote[]): void {
+  for (const { kind, text } of said) notes[kind](text);
+}
+
 /** Users whom the service shows older than before, in one read. */
 export function warnOfStale(notes: RunNotes, users: number): void {
   if (users === 0) return;

@@ -13,7 +13,7 @@
 import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import { type Field, fields } from '../model/user.ts';
-import type { RunNotes } from './run-notes.ts';
+import type { RunNote } from './run-notes.ts';
 import { unreadOf } from './merge/merge-field.ts';
 import type { MirrorPort } from './ports.ts';
 
@@ -56,29 +56,27 @@ function sayUnread(field: Field, states: readonly UserState[]): readonly string[
 }
 
 /** @param accepted fields of which a person agreed that many users no longer have them: they cost a warning */
-export function noteUnread(
+export function unreadNotes(
   states: readonly UserState[],
   { population, maxDrift }: { readonly population: number; readonly maxDrift: number },
   accepted: readonly Field[],
-  notes: Pick<RunNotes, 'partial' | 'warn'>,
-): void {
+): readonly RunNote[] {
   const open = fields.filter((field) => !accepted.includes(field));
   const users = states.filter((state) => open.some((field) => isUnread(field, state))).length;
   const few = isFew(users, population, maxDrift);
-  for (const field of fields) {
-    const note = few || accepted.includes(field) ? notes.warn : notes.partial;
-    for (const text of sayUnread(field, states)) note(text);
-  }
+  return fields.flatMap((field) => {
+    const kind = few || accepted.includes(field) ? 'warn' : 'partial';
+    return sayUnread(field, states).map((text) => ({ kind, text }) as const);
+  });
 }
 
 /** The same, with what people agreed to: asked for only where something cannot be read. */
-export async function tellOfUnread(
+export async function readUnreadNotes(
   mirror: Pick<MirrorPort, 'readGuardHistory'>,
   states: readonly UserState[],
   of: { readonly population: number; readonly maxDrift: number },
-  notes: Pick<RunNotes, 'partial' | 'warn'>,
-): Promise<void> {
-  if (!states.some((state) => fields.some((field) => isUnread(field, state)))) return;
+): Promise<readonly RunNote[]> {
+  if (!states.some((state) => fields.some((field) => isUnread(field, state)))) return [];
   const { accepted } = await mirror.readGuardHistory();
-  noteUnread(states, of, accepted, notes);
+  return unreadNotes(states, of, accepted);
 }

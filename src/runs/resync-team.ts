@@ -11,8 +11,8 @@ import { keepResolved, noteRoster, type RunContext } from '../reconcile/plan-use
 import { settleIntents } from '../reconcile/push/push.ts';
 import { createPushContext } from '../reconcile/push/record.ts';
 import { type Roster, readRoster } from '../reconcile/read/roster.ts';
-import type { RunNotes } from '../reconcile/run-notes.ts';
-import { tellOfUnread } from '../reconcile/unread.ts';
+import { type RunNotes, tell } from '../reconcile/run-notes.ts';
+import { readUnreadNotes } from '../reconcile/unread.ts';
 import { requireSchema } from './open.ts';
 import { reconcileSettings } from './reconcile-team.ts';
 import { type RunReport, type Watch, withReading, withRun } from './with-run.ts';
@@ -58,9 +58,10 @@ async function planTeam(
   const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
   const states = [...differing, ...unseen].toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const { maxDrift } = usualLimits;
-  await tellOfUnread(mirror, differing, { population: users.size, maxDrift }, notes);
+  tell(notes, await readUnreadNotes(mirror, differing, { population: users.size, maxDrift }));
   const planned = states.map((state) => planResyncOf(state, members.get(state.id), config.policy));
-  const plans = keepResolved(planned, states, await mirror.countPresentUsers(), notes);
+  const { plans, said } = keepResolved(planned, states, await mirror.countPresentUsers());
+  tell(notes, said);
   const openPushes = (await mirror.readIntents()).length;
   return { team, roster, plans, notes, openPushes };
 }

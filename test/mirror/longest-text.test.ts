@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isTooLong, longestText } from '../../src/model/longest-text.ts';
-import { unsendable } from '../../src/reconcile/merge/plan-field.ts';
+import { unsendable } from '../../src/model/unsendable.ts';
 import { findFlaw } from '../../src/service/wire.ts';
 import { servers } from '../support/servers.ts';
 import { createStage, type Stage } from '../system/stage.ts';

@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Hold } from '../../src/model/user-plan.ts';
 import type { UserState, Versions } from '../../src/model/user-state.ts';
-import {
-  countMovedAlone,
-  hasMoved,
-  isOvertaken,
-  overtakenDetail,
-  tellNothing,
-} from '../../src/reconcile/merge/overtaken.ts';
+import { hasMoved, isOvertaken, overtakenDetail } from '../../src/reconcile/merge/overtaken.ts';
+import { countMovedAlone, tellNothing } from '../../src/reconcile/plan-users.ts';
 import { planInLists } from './in-lists.ts';
 import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { makeState, member, shown, without } from './states.ts';

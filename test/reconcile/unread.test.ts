@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { Hold } from '../../src/model/user-plan.ts';
 import type { Id } from '../../src/model/id.ts';
 import { type Field, fields, type ServiceUser } from '../../src/model/user.ts';
-import { createRunNotes } from '../../src/reconcile/run-notes.ts';
+import { createRunNotes, tell } from '../../src/reconcile/run-notes.ts';
 import { schemaDrift } from '../../src/reconcile/guard/limits.ts';
 import { planInLists } from './in-lists.ts';
 import { type ConflictPolicy, holdAll } from '../../src/reconcile/merge/merge-field.ts';
-import { isFew, noteUnread } from '../../src/reconcile/unread.ts';
+import { isFew, unreadNotes } from '../../src/reconcile/unread.ts';
 import { base, makeState, member, row, shown, without } from './states.ts';
 
 const odd = { unreadable: '{"a":1}' };
@@ -124,20 +124,20 @@ describe('what a run says', () => {
       stateOf(7n, shown),
     ];
     const notes = createRunNotes();
-    noteUnread(states, { population: 30, maxDrift: 0.2 }, [], notes);
+    tell(notes, unreadNotes(states, { population: 30, maxDrift: 0.2 }, []));
     expect(notes.reasons).toEqual([]);
     expect(notes.warnings).toEqual([
       "the email of 1 users, who had one, is left out of the service's answers, and stays as it is on both sides: 6",
       "the phone of 5 users cannot be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more",
       "the role_id of 5 users cannot be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more",
     ]);
-    noteUnread(states, { population: 29, maxDrift: 0.2 }, [], notes);
+    tell(notes, unreadNotes(states, { population: 29, maxDrift: 0.2 }, []));
     expect(notes.reasons).toEqual(notes.warnings);
     const agreed = createRunNotes();
-    noteUnread(states, { population: 29, maxDrift: 0.2 }, ['phone', 'roleId'], agreed);
+    tell(agreed, unreadNotes(states, { population: 29, maxDrift: 0.2 }, ['phone', 'roleId']));
     expect([agreed.warnings, agreed.reasons]).toEqual([notes.warnings, []]);
     const partly = createRunNotes();
-    noteUnread(states, { population: 24, maxDrift: 0.2 }, ['phone', 'email'], partly);
+    tell(partly, unreadNotes(states, { population: 24, maxDrift: 0.2 }, ['phone', 'email']));
     expect(partly.reasons).toEqual([expect.stringContaining('role_id of 5')]);
   });
 
@@ -145,7 +145,7 @@ describe('what a run says', () => {
     const notes = createRunNotes();
     const never = { ...makeState({ base: { phone: null } }), service: without('phone') };
     const none = [makeState(), never, makeState({ service: null })];
-    noteUnread(none, { population: 1, maxDrift: 0 }, [], notes);
+    tell(notes, unreadNotes(none, { population: 1, maxDrift: 0 }, []));
     expect([...notes.warnings, ...notes.reasons]).toEqual([]);
   });
 

@@ -206,6 +206,28 @@ describe('the structure of src', () => {
     );
   });
 
+  it('keeps what has to be read to change the merge in one folder, and short', () => {
+    const read = new Set(['reconcile/merge/plan-user.ts']);
+    for (const path of read) {
+      const { imports = [] } = files.find((file) => file.path === path) ?? {};
+      for (const name of imports.filter((one) => one.startsWith('.')))
+        read.add(relative(root, join(root, dirname(path), name)));
+    }
+    const linesOf = (paths: readonly string[]) =>
+      paths
+        .flatMap((path) => readFileSync(join(root, path), 'utf8').split('\n'))
+        .filter((line) => line.trim() !== '');
+    const [rules, nouns] = [true, false].map((isRule) =>
+      [...read].filter((path) => path.startsWith('reconcile/merge/') === isRule),
+    ) as [string[], string[]];
+    expect(nouns.filter((path) => !path.startsWith('model/'))).toEqual([]);
+    expect(rules.length).toBeLessThanOrEqual(7);
+    expect(linesOf(rules).length).toBeLessThanOrEqual(650);
+    // The nouns, which are read for much else: without their comments.
+    const isCode = (line: string) => !/^\s*(\/\*|\*|\/\/)/.test(line);
+    expect(linesOf(nouns).filter(isCode).length).toBeLessThanOrEqual(450);
+  });
+
   it('defines no exported name twice', () => {
     const names = files.flatMap(({ path }) =>
       [...readFileSync(join(root, path), 'utf8').matchAll(exporting)].map(([, name]) => name ?? ''),

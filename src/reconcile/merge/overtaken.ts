@@ -29,7 +29,6 @@ import {
   readable,
   type ServiceUser,
   type ServiceValue,
-  sameBytes,
 } from '../../model/user.ts';
 
 export const overtakenDetail =
@@ -61,19 +60,4 @@ export function hasMoved(state: Known, service: ServiceUser): boolean {
     const said = readable<string | Id>(service[field]);
     return said !== undefined && asStored(field, said) !== asStored(field, lastShown(field, state, base));
   });
-}
-
-/** Users whose version is newer though nothing of them has changed on either side. */
-export function countMovedAlone(states: readonly UserState[]): number {
-  return states.filter((state) => {
-    const { versions, service, mirror, base, hasOpenIntent, stale } = state;
-    if (service === undefined || mirror === undefined || base === undefined) return false;
-    if (versions?.isNewer !== true || mirror.gone || hasOpenIntent || stale === true) return false;
-    return fields.every((field) => sameBytes(field, mirror, base)) && !hasMoved(state, service);
-  }).length;
-}
-
-/** So many of the users in one pass, or over some days, say that versions tell nothing (`versions.ts` has it in SQL). */
-export function tellNothing(movedAlone: number, shown: number): boolean {
-  return movedAlone >= Math.max(3, shown * 0.05);
 }

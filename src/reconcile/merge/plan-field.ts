@@ -1,6 +1,4 @@
 /** What one run makes of one field of one user. */
-import { stored } from '../../model/canonical.ts';
-import { isTooLong, longestText } from '../../model/longest-text.ts';
 import {
   canonicalName,
   countWords,
@@ -8,7 +6,6 @@ import {
   joinName,
   type NamePair,
   samePair,
-  splitName,
 } from '../../model/name.ts';
 import {
   type BaseUser,
@@ -25,6 +22,7 @@ import {
 } from '../../model/user.ts';
 import { type Decision, type Hold, type HoldReason, holdField, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
+import { unsendable } from '../../model/unsendable.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { overtakenDetail } from './overtaken.ts';
 import { agreedOf } from './service-values.ts';
@@ -50,43 +48,6 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
     says(said, canonicalShown(hold.field, hold.service ?? null));
   const asMirror = { ...mirror, [hold.field]: hold.mirror } as UserValues;
   return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
-}
-
-/** Why a value cannot be sent, in words; `undefined` if it can. */
-export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): string | undefined {
-  const texts = {
-    name: `${mirror.name.first} ${mirror.name.last}`,
-    email: mirror.email,
-    phone: mirror.phone,
-  };
-  if (field !== 'roleId' && isTooLong(texts[field] ?? ''))
-    return `no run could read more than ${longestText} characters back`;
-  switch (field) {
-    case 'name': {
-      if (joinName(mirror.name) === '') return 'the service takes no empty name';
-      const edited: readonly (keyof NamePair)[] = (['first', 'last'] as const).filter(
-        (half) => mirror.name[half] !== base.name[half],
-      );
-      if (mirror.split === 'known') return undefined;
-      const whole = joinName(mirror.name);
-      const isCut = countWords(whole) > 2 && samePair(mirror.name, splitName(whole));
-      if (isCut && edited.length === 2 && hasLostWords(base.joined, whole))
-        return `the split of "${whole}" is a guess: set first_name and last_name, or name_split = 'known'`;
-      if (edited.length !== 1 || countWords(base.joined) < 3) return undefined;
-      const other = edited[0] === 'first' ? 'last_name' : 'first_name';
-      return `the split of "${base.joined}" is a guess: set ${other} too, or name_split = 'known'`;
-    }
-    case 'email':
-      return stored(mirror.email) === null ? 'the service gives no way to remove an email' : undefined;
-    case 'roleId':
-      return mirror.roleId === null ? 'the service gives no way to remove a role' : undefined;
-    case 'phone':
-      return stored(mirror.phone) !== null && !/[0-9]/.test(mirror.phone ?? '')
-        ? 'the phone number has no digits'
-        : undefined;
-    default:
-      return field satisfies never;
-  }
 }
 
 /**

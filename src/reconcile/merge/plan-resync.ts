@@ -22,7 +22,7 @@ import type { UserState } from '../../model/user-state.ts';
 import type { Policy } from './merge-field.ts';
 import { holdOn, holdStands, isAsked, type Seen, versionsOf } from './plan-field.ts';
 import { planUser, takeField } from './plan-user.ts';
-import { takeValue, writeOf } from './service-values.ts';
+import { takeValues, writeOf } from './service-values.ts';
 
 const detail = 'resync: this edit had not reached the service';
 
@@ -36,7 +36,7 @@ function resyncField(field: Field, state: Seen): Decision {
   if (decision.kind === 'hold' && decision.hold.reason !== 'conflict')
     return { ...decision, hold: { ...decision.hold, reason: 'conflict', base: values.base, detail } };
   if (decision.kind !== 'adopt') return decision;
-  const taken = { ...mirror, [field]: takeValue(field, service, mirror) };
+  const taken = { ...mirror, [field]: takeValues(service, mirror)[field] };
   if (!sameBytes(field, mirror, taken)) return { kind: 'pull', values, ends: decision.ends };
   const isAgreed = base !== undefined && sameBytes(field, base, taken);
   return isAgreed ? decision : { kind: 'settle', values, ends: decision.ends };

@@ -35,7 +35,7 @@ import {
   stillHeld,
   versionsOf,
 } from './plan-field.ts';
-import { emptyValues, observe, takeValue, takeValues, unlessSame, writeOf } from './service-values.ts';
+import { emptyValues, observe, takeValues, unlessSame, writeOf } from './service-values.ts';
 import { caseOf } from './user-case.ts';
 
 const allWait = decideEach(() => ({ kind: 'wait' }));
@@ -55,14 +55,8 @@ function holdOfGone(
 ): Hold {
   const service = (field === 'name' ? joinName(agreed.name) : agreed[field]) as ServiceValue;
   const detail = 'the user had left the team and came back; the edit from before waits';
-  const hold = {
-    field,
-    reason: 'gone',
-    base: agreed[field],
-    mirror: mirror[field],
-    service,
-    detail,
-  } as const;
+  const values = { base: agreed[field], mirror: mirror[field], service };
+  const { hold } = holdField(field, 'gone', detail, values);
   const before = holdOn(field, { held });
   const isRejected = before?.reason === 'rejected' && holdStands(before, mirror, { id: 0n, raw: {} });
   return isRejected ? { ...hold, reason: before.reason, detail: before.detail } : hold;
@@ -80,7 +74,7 @@ export function takeField(field: Field, state: Seen, stays: (hold: Hold) => bool
   const isLost =
     field === 'name' && base !== undefined && isEmptied(service, base) && isEmptied(service, mirror);
   const from = base ?? mirror;
-  const agreed = isLost ? from : { ...from, [field]: takeValue(field, service, from) };
+  const agreed = isLost ? from : { ...from, [field]: takeValues(service, from)[field] };
   const verdict = isLost ? 'unread' : mergeField(field, base, mirror, service);
   const mayBeEdited = verdict === 'push' || verdict === 'conflict' || verdict === 'unread';
   if (mayBeEdited && !sameBytes(field, mirror, agreed)) {
@@ -110,6 +104,7 @@ function isListedName(state: UserState, { name }: TeamMember): boolean {
   if (name === null || isEdited || isAsked(holdOn('name', state))) return false;
   return neverResolved(base) && !isEmptied({ name }, base);
 }
+
 /** One field of a member whom only the team listing knows; `listed`: as much of the user as follows the listing. */
 function planListed(field: Field, state: UserState, listed: ServiceUser): Decision {
   const { base, mirror } = state;

@@ -11,18 +11,22 @@ import {
   sameBytes,
   type UserValues,
 } from '../../model/user.ts';
-import type { Decision, Decisions, ObservedUser, UserWrite } from '../../model/user-plan.ts';
+import {
+  type Decision,
+  type Decisions,
+  detailsOf,
+  type ObservedUser,
+  type UserWrite,
+} from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 
 const takeText = (text: string | null | undefined, fallback: string | null) =>
   text === undefined ? fallback : stored(text);
 
-/** The service's value of one field as it is stored; one that the service does not show is the fallback's. */
-export function takeValue<F extends Field>(field: F, service: ServiceUser, fallback: UserValues) {
-  return takeValues(service, fallback)[field];
-}
-
-/** All of them. The pair that we have is kept where it joins to the service's name. */
+/**
+ * The service's values as they are stored; one that it does not show is the fallback's. The pair that we have is kept
+ * where it joins to the service's name.
+ */
 export function takeValues(service: ServiceUser, fallback: UserValues): UserValues {
   const [joined, roleId] = [readable(service.name), readable(service.roleId)];
   const isSame = joined === undefined || joinName(fallback.name) === canonicalName(joined ?? '');
@@ -104,16 +108,5 @@ export function unlessSame({ base, observedDiffers }: UserState, write: UserWrit
 
 /** What follows the service alone. */
 export function observe(service: ServiceUser, role: string | null, joined: string): ObservedUser {
-  return {
-    name: readable(service.name) ?? joined,
-    role,
-    resolved: true,
-    details: {
-      createdAt: service.createdAt ?? null,
-      updatedAt: service.updatedAt ?? null,
-      userCreatedAt: service.userCreatedAt ?? null,
-      userUpdatedAt: service.userUpdatedAt ?? null,
-      raw: service.raw,
-    },
-  };
+  return { name: readable(service.name) ?? joined, role, resolved: true, details: detailsOf(service) };
 }

@@ -16,7 +16,7 @@ import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
 import { type BaseUser, readable, type ServiceUser, saidOf, says, type UserPatch } from '../../model/user.ts';
-import type { RunNotes } from '../run-notes.ts';
+import type { RunNote } from '../run-notes.ts';
 import { unreadOf } from '../merge/merge-field.ts';
 import { patchedFields } from './outcome.ts';
 
@@ -76,6 +76,7 @@ function carryName(plan: UserPlan, state: UserState): Carried {
 export interface NamedPlans {
   readonly plans: readonly UserPlan[];
   readonly along: ReadonlyMap<Id, NamePair>;
+  readonly said: readonly RunNote[];
 }
 
 /**
@@ -89,7 +90,6 @@ export function nameAlong(
   states: ReadonlyMap<Id, UserState>,
   mayLack: (id: Id) => boolean,
   safety: NameSafety,
-  notes: RunNotes,
 ): NamedPlans {
   const along = new Map<Id, NamePair>();
   let waiting = 0;
@@ -110,13 +110,15 @@ export function nameAlong(
     else waiting += 1;
     return mapPushes(plan, () => ({ kind: 'wait' }));
   });
-  if (waiting > 0)
-    notes.partial(
-      `${waiting} users wait for the next run: nobody knows yet what an update without a name does to the name`,
-    );
-  if (unseen > 0)
-    notes.partial(
-      `${unseen} users wait: an update without the name may clear it, and the service does not show it now`,
-    );
-  return { plans: named, along };
+  const said = [
+    {
+      users: waiting,
+      text: `${waiting} users wait for the next run: nobody knows yet what an update without a name does to the name`,
+    },
+    {
+      users: unseen,
+      text: `${unseen} users wait: an update without the name may clear it, and the service does not show it now`,
+    },
+  ].flatMap(({ users, text }) => (users === 0 ? [] : [{ kind: 'partial', text } as const]));
+  return { plans: named, along, said };
 }

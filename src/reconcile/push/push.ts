@@ -15,7 +15,7 @@ import type { Id } from '../../model/id.ts';
 import type { Intent } from '../../model/intent.ts';
 import { type Field, readable, type UserPatch } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
-import { warnOfStale } from '../run-notes.ts';
+import { tell, warnOfStale } from '../run-notes.ts';
 import { planUser } from '../merge/plan-user.ts';
 import { onlyGuarded } from '../guard/planned-push.ts';
 import { arrangeBatches, type Batch, readLessons } from './batches.ts';
@@ -68,13 +68,13 @@ async function prepare(
     if (seenByGuard === undefined) return [];
     return [onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard)];
   });
-  const { plans, along } = nameAlong(
+  const { plans, along, said } = nameAlong(
     again,
     new Map(states.map((state) => [state.id, state])),
     (id) => !ofNamed && sentOf(id).name === undefined,
     again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'kept',
-    notes,
   );
+  tell(notes, said);
   const locked = new Set(await mirror.applyUsers(plans));
   notes.count('held', plans.flatMap(holdsOf).length);
   const sent = plans.filter((plan) => isPush(plan) && !locked.has(plan.id));

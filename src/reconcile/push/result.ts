@@ -12,7 +12,7 @@ import {
   serviceValue,
   type UserValues,
 } from '../../model/user.ts';
-import { takeValue } from '../merge/service-values.ts';
+import { takeValues } from '../merge/service-values.ts';
 import { nameWasTouched, patchedFields, patchOf } from './outcome.ts';
 
 /** An intent with what became of it. */
@@ -28,15 +28,9 @@ export interface Answered {
   readonly refusal?: ServiceError;
 }
 
-function takeValues(intent: Intent, seen: ServiceUser | null): UserValues {
+function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
   const sent: UserValues = { ...intent.base, ...intent.sent };
-  if (seen === null) return sent;
-  return {
-    name: takeValue('name', seen, sent),
-    email: takeValue('email', seen, sent),
-    phone: takeValue('phone', seen, sent),
-    roleId: takeValue('roleId', seen, sent),
-  };
+  return seen === null ? sent : takeValues(seen, sent);
 }
 
 /** Why a field is to be held after this outcome, if it is. */
@@ -125,7 +119,7 @@ export function resultOf(
     holdOf(field, answered, tries.get(intent.userId), maxTries),
   );
   const touched = holdOfTouchedName(answered);
-  const taken = takeValues(intent, seen);
+  const taken = takeAnswer(intent, seen);
   const joined = readable(seen?.name) ?? '';
   return {
     intent,
