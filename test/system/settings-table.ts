@@ -36,7 +36,7 @@ function typeOf(setting: Schema): string {
   if (first !== undefined) return typeOf(first);
   if (words !== undefined) return words.map(asCode).join(', ');
   if (type === 'string')
-    return (setting.minLength ?? 1) > 1 ? `text of at least ${setting.minLength}` : 'text';
+    return (setting.minLength ?? 1) > 1 ? `text of at least ${setting.minLength} characters` : 'text';
   if (type === 'boolean') return '`true`, `false`';
   if (type === 'array') return 'list';
   if (type === 'object') return 'mapping';
