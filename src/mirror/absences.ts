@@ -11,21 +11,23 @@ import type {
 } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 import type { Queryable, Transaction } from './database.ts';
+import { readLearned, writeLearned } from './learned.ts';
 import { type RunOf, writeLedger } from './users-write.ts';
+
+const scopeTopic = (resource: MirroredResource) => `scope ${resource}`;
 
 export async function readAbsenceGrounds(
   db: Queryable,
   teamId: Id,
   resource: MirroredResource,
 ): Promise<AbsenceGrounds> {
-  const scope = await sql<{ scope: string }>`
-    select scope from sync.scopes where team_id = ${teamId} and resource = ${resource}`.execute(db);
+  const scope = await readLearned(db, teamId, scopeTopic(resource));
   const { rows } = await sql<DecidedAbsence & { id: Id }>`
     select id, verdict, verdict_scope as scope from sync.absences
     where team_id = ${teamId} and resource = ${resource} and verdict is not null
     order by decided_at, id`.execute(db);
   return {
-    scope: scope.rows[0]?.scope ?? null,
+    scope: (scope?.value as string | undefined) ?? null,
     decided: new Map(rows.map(({ id, ...decided }) => [id, decided])),
   };
 }
@@ -107,22 +109,6 @@ async function writeVerdict(
     where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
 }
 
-async function writeScope(
-  tx: Transaction,
-  teamId: Id,
-  resource: MirroredResource,
-  scope: string,
-): Promise<void> {
-  await sql`
-    insert into sync.scopes as s (team_id, resource, scope)
-    select ${teamId}::bigint, ${resource}::text, ${scope}::text
-    where not exists (
-      select from sync.scopes where team_id = ${teamId} and resource = ${resource} and scope = ${scope})
-    on conflict (team_id, resource) do update set scope = excluded.scope, since = clock_timestamp()`.execute(
-    tx,
-  );
-}
-
 /**
  * Counts a complete pass against the missing rows and calls the proven ones gone.
  * @returns those that an editor holds: they are missing still, and called gone by a later run
@@ -135,7 +121,7 @@ export async function applyAbsences(
 ): Promise<readonly Id[]> {
   const { teamId } = run;
   await writeWithheld(tx, run, resource, { withheld, scope });
-  if (scopeIsUsual) await writeScope(tx, teamId, resource, scope);
+  if (scopeIsUsual) await writeLearned(tx, teamId, [{ topic: scopeTopic(resource), value: scope }], true);
   if (missing.length === 0) return [];
   await sql`
     insert into sync.absences as a (team_id, resource, id, missing_since)

@@ -196,12 +196,6 @@ export interface Schema {
     request_ids: Generated<readonly string[]>;
     groups: Generated<readonly string[]>;
   };
-  'sync.scopes': {
-    team_id: bigint;
-    resource: 'users' | 'tags' | 'contact_fields';
-    scope: string;
-    since: Generated<Date>;
-  };
   'sync.stale_rows': {
     team_id: bigint;
     id: bigint;

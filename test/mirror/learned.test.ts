@@ -167,6 +167,7 @@ describe('an upgrade', () => {
       insert into sync.credentials values ('north', '0123456789abcdef', '2026-01-02Z'), ('south', '0123456789abcdef', '2026-01-03Z');
       insert into sync.listings values (41, 'tags', 1, 50, 3, 'page', '2026-01-04Z'),
         (42, 'contact_fields', null, null, null, 'date', '2026-01-05Z'), (43, 'tags', 1, 50, 3, 'page', now());
+      insert into sync.scopes values (41, 'users', '0a1b2c3d4e5f', '2026-01-07Z'), (42, 'tags', 'f5e4d3c2b1a0', '2026-01-08Z');
       insert into sync.rate_limits values ('north', 'epoch', 4, 450.5, '2026-01-06Z'), ('south', 'epoch', null, null, null)`);
     await sql('create role test_learned_daemon');
     try {
@@ -181,6 +182,7 @@ describe('an upgrade', () => {
         ['north', 'credential 0123456789abcdef', true, '2026-01-02'],
         ['north', 'listing tags', { firstPage: 1, limit: 50, pages: 3, cursor: 'page' }, '2026-01-04'],
         ['north', 'rate', { burst: 4, perMinute: 450.5 }, '2026-01-06'],
+        ['north', 'scope users', '0a1b2c3d4e5f', '2026-01-07'],
         ['south', 'credential 0123456789abcdef', true, '2026-01-03'],
         [
           'south',
@@ -188,6 +190,7 @@ describe('an upgrade', () => {
           { firstPage: null, limit: null, pages: null, cursor: 'date' },
           '2026-01-05',
         ],
+        ['south', 'scope tags', 'f5e4d3c2b1a0', '2026-01-08'],
         ['south', 'users/get without a filter', { answer: 'all' }, '1970-01-01'],
       ]);
       expect(await sql('select team, next_at from sync.rate_limits order by team')).toEqual([

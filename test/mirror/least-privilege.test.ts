@@ -45,7 +45,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   },
   {
     places:
-      'sync.absences sync.changes sync.due sync.held_fields sync.learned sync.leases sync.migration_lock sync.migrations sync.plans sync.rate_limits sync.rejected_rows sync.runs sync.scopes sync.stale_rows sync.teams sync.user_base sync.withheld_absences',
+      'sync.absences sync.changes sync.due sync.held_fields sync.learned sync.leases sync.migration_lock sync.migrations sync.plans sync.rate_limits sync.rejected_rows sync.runs sync.stale_rows sync.teams sync.user_base sync.withheld_absences',
     owner: all,
     daemon: works,
     reader: '',

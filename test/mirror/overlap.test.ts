@@ -4,6 +4,7 @@ import {
   applyAbsences,
   applyWithheld,
   approveAbsence,
+  readAbsenceGrounds,
   readOverlap,
   readWaitingAbsences,
 } from '../../src/mirror/absences.ts';
@@ -61,6 +62,29 @@ it('is news once, and again with other users, other words or other settings', as
     ['superseded', 'abc'],
     ['waiting', 'def'],
   ]);
+});
+
+it('remembers what the settings asked for when nothing was in doubt, resource by resource', async () => {
+  await sql(
+    `insert into sync.teams (team, team_id) values ('north', 41), ('south', 42) on conflict do nothing`,
+  );
+  const nothing = { missing: [], gone: [], found: [], lost: [], withheld: null };
+  const judge = (resource: 'users' | 'tags', of: string, scopeIsUsual: boolean) =>
+    db.transaction((tx) => applyAbsences(tx, run, resource, { ...nothing, scope: of, scopeIsUsual }));
+  const usual = async (resource: 'users' | 'tags', of = team) =>
+    (await readAbsenceGrounds(db.kysely, of, resource)).scope;
+  await judge('users', 'first', false);
+  expect(await usual('users')).toBeNull();
+  await judge('users', 'first', true);
+  await judge('tags', 'of tags', true);
+  await judge('users', 'second', false);
+  expect([await usual('users'), await usual('tags'), await usual('users', 42n)]).toEqual([
+    'first',
+    'of tags',
+    null,
+  ]);
+  await judge('users', 'second', true);
+  expect(await usual('users')).toBe('second');
 });
 
 it('leaves those out who were approved to have left, for the same settings alone', async () => {
