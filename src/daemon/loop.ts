@@ -18,7 +18,7 @@ export interface LoopOptions {
   readonly firstRunNow: boolean;
   readonly monotonicMs: () => number;
   /** Something that the loop depends on does not answer; it tries again. */
-  readonly onTrouble: (error: unknown, what: string) => void;
+  readonly onTrouble: (error: unknown, step: string) => void;
 }
 
 export interface Loop {

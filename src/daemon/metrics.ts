@@ -117,9 +117,9 @@ const oneOf = (words: readonly string[], word: string) => (words.includes(word) 
 const operationPattern = /^(?:GET|POST|PUT|DELETE) \/v1\/[a-z/{}-]{1,40}$/;
 
 /** Each way to pick some of them. */
-function allOf<T>([one, ...others]: readonly T[]): readonly (readonly T[])[] {
-  if (one === undefined) return [[]];
-  return allOf(others).flatMap((some) => [some, [one, ...some]]);
+function allOf<T>([first, ...others]: readonly T[]): readonly (readonly T[])[] {
+  if (first === undefined) return [[]];
+  return allOf(others).flatMap((some) => [some, [first, ...some]]);
 }
 
 const groupsLabel = (groups: readonly RunGroup[]) => groups.toSorted().join('+');

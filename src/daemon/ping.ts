@@ -29,8 +29,8 @@ const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' ||
 
 /** @throws MusterdError `configuration`. The address can be a secret, so no message repeats it. */
 export function readPingUrl(text: string): URL {
-  const invalid = (what: string) =>
-    new MusterdError('configuration', `the address ${what}`, {
+  const invalid = (problem: string) =>
+    new MusterdError('configuration', `the address ${problem}`, {
       hint: 'https, or http on this machine, such as https://alarms.example.net/ping/musterd.',
     });
   const url = URL.parse(text);

@@ -202,7 +202,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     run: createRun(options, (team) => configs.get(team), fatal.reject),
     firstRunNow: anyTeam.daemon.queue === 'process',
     monotonicMs: () => systemClock.monotonicMs(),
-    onTrouble: (error, what) => log.warn({ err: error }, `${what}: trying again`),
+    onTrouble: (error, step) => log.warn({ err: error }, `${step}: trying again`),
   });
   const listener = createListener({
     url: mirror.url,

@@ -68,7 +68,7 @@ function secretOf(teamId: number, seed: number): TeamSecret {
   return { id: `emulated-${teamId}`, key };
 }
 
-function unlessRepeated(what: string, values: readonly (number | string)[]): void {
+function unlessRepeated(property: string, values: readonly (number | string)[]): void {
   const twice = values.find((value, at) => values.indexOf(value) !== at);
-  if (twice !== undefined) throw new Error(`Two emulated teams have the ${what} ${twice}.`);
+  if (twice !== undefined) throw new Error(`Two emulated teams have the ${property} ${twice}.`);
 }

@@ -8,10 +8,10 @@ export function withEmptyObjects(documented: unknown, value: unknown): unknown {
   if ((isObject || documented instanceof z.ZodRecord) && Array.isArray(value) && value.length === 0)
     return {};
   if (documented instanceof z.ZodArray && Array.isArray(value))
-    return value.map((one) => withEmptyObjects(documented.element, one));
+    return value.map((element) => withEmptyObjects(documented.element, element));
   if (!isObject || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const { shape } = documented;
   return Object.fromEntries(
-    Object.entries(value).map(([key, of]) => [key, withEmptyObjects(shape[key], of)]),
+    Object.entries(value).map(([key, inner]) => [key, withEmptyObjects(shape[key], inner)]),
   );
 }

@@ -115,14 +115,14 @@ export const faultMatches = {
 } as const satisfies Readonly<Record<keyof Match, string>>;
 
 /** The parameters of a kind with their defaults, such as `code=503, label=error, effect=none|applied`. */
-export function faultSettings(of: FaultKind): string {
-  const { parameters, choices = {} }: Kind<Readonly<Record<string, string | number>>> = faultTable[of];
+export function faultSettings(kind: FaultKind): string {
+  const { parameters, choices = {} }: Kind<Readonly<Record<string, string | number>>> = faultTable[kind];
   return Object.entries(parameters)
     .map(([name, standard]) => `${name}=${choices[name]?.join('|') ?? standard}`)
     .join(', ');
 }
 
-/** For people, "musterd emulator --help" and "--list". */
+/** For people: "musterd emulator --list". */
 export function describeMatches(): string {
   const lines = Object.entries(faultMatches).map(([name, means]) => `  ${name.padEnd(8)} ${means}`);
   const example = '--fault status,code=502,path=/v1/tags,at=3,times=2';
@@ -168,17 +168,17 @@ export function checkFault(given: Readonly<Record<string, unknown>>): Fault {
   } as Fault;
 }
 
-function checkSetting(of: FaultKind, key: string, value: string): string | number {
-  const { parameters, choices = {} }: Kind<Readonly<Record<string, string | number>>> = faultTable[of];
+function checkSetting(kind: FaultKind, key: string, value: string): string | number {
+  const { parameters, choices = {} }: Kind<Readonly<Record<string, string | number>>> = faultTable[kind];
   const valid = [...Object.keys(parameters), ...Object.keys(faultMatches)];
-  if (!valid.includes(key)) throw new Error(`The fault ${of} has no "${key}". Valid: ${valid.join(', ')}.`);
+  if (!valid.includes(key)) throw new Error(`The fault ${kind} has no "${key}". Valid: ${valid.join(', ')}.`);
   const words = choices[key];
   if (words !== undefined && !words.includes(value)) {
-    throw new Error(`${key} of the fault ${of} cannot be "${value}". Valid: ${words.join(', ')}.`);
+    throw new Error(`${key} of the fault ${kind} cannot be "${value}". Valid: ${words.join(', ')}.`);
   }
   if (key === 'method' || key === 'path' || (key === 'times' && value === 'always')) return value;
   if (typeof parameters[key] === 'string') return value;
   if (!/^-?\d{1,15}$/.test(value))
-    throw new Error(`${key} of the fault ${of} is a whole number, not "${value}".`);
+    throw new Error(`${key} of the fault ${kind} is a whole number, not "${value}".`);
   return Number(value);
 }

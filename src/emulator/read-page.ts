@@ -31,15 +31,15 @@ export function readPage<R extends { readonly id: number }>(
 ): ShownPage<R> {
   const limit = pageLimit(request.limit ?? 0, variants);
   if (limit === undefined) return { refused: 'limit is above the cap' };
-  const by = orderBy(request.order ?? '', variants);
-  if (by === undefined) return { refused: 'unknown order' };
+  const order = orderBy(request.order ?? '', variants);
+  if (order === undefined) return { refused: 'unknown order' };
   const first = firstRow(request.page, limit, mode);
   if (first === undefined) return { refused: 'pages start at 1' };
   const before = mode === 'ignored' || !request.date ? undefined : parseMoment(request.date);
   if (mode !== 'ignored' && request.date && before === undefined) return { refused: 'date is not RFC 3339' };
 
   const { times, shown, textOf } = listed;
-  let rows = sorted(listed, by, ascends(request.ascending, variants));
+  let rows = sorted(listed, order, ascends(request.ascending, variants));
   if (shown !== undefined) rows = rows.filter((row) => shown(row.id));
   const wanted = request.filter?.toLowerCase();
   if (wanted && textOf !== undefined) rows = rows.filter((row) => textOf(row).toLowerCase().includes(wanted));
@@ -83,15 +83,15 @@ const kept = new WeakMap<
 /** All rows in order, kept until the next change so that a listing of many pages is sorted once. */
 function sorted<R extends { readonly id: number }>(
   listed: Listed<R>,
-  by: Timed,
+  order: Timed,
   ascending: boolean,
 ): readonly R[] {
   const orders = kept.get(listed.rows) ?? new Map<string, { version: number; rows: readonly unknown[] }>();
   kept.set(listed.rows, orders);
-  const key = `${by} ${ascending}`;
+  const key = `${order} ${ascending}`;
   const there = orders.get(key);
   if (there !== undefined && there.version === listed.version) return there.rows as readonly R[];
-  const at = listed.times?.[by];
+  const at = listed.times?.[order];
   const sign = ascending ? 1 : -1;
   const rows = [...listed.rows.values()].sort(
     (a, b) => sign * ((at === undefined ? 0 : compareMoments(at(a), at(b))) || a.id - b.id),

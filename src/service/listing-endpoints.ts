@@ -57,7 +57,7 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
       fetchPage: async (page) =>
         decodePage(await call({ operation, body: { ...options.filter, ...page } }), resource, decode),
     });
-  const one = async <Row extends { readonly id: Id }>(
+  const readRow = async <Row extends { readonly id: Id }>(
     id: Id,
     operation: Operation,
     resource: string,
@@ -70,10 +70,10 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
 
   return {
     tags: (options) => list(options, operations.tags, 'tags', decodeTag, (tag) => tag.updated),
-    tag: (id) => one(id, operations.tag, 'tag', decodeTag),
+    tag: (id) => readRow(id, operations.tag, 'tag', decodeTag),
     contactFields: (options) => list(options, operations.contactFields, 'contact fields', decodeContactField),
     contactCount: async (body) => decodeCount(await call({ operation: operations.contactCount, body })),
     surveys: (options) => list(options, operations.surveys, 'surveys', decodeSurvey),
-    survey: (id) => one(id, operations.survey, 'survey', decodeSurvey),
+    survey: (id) => readRow(id, operations.survey, 'survey', decodeSurvey),
   };
 }

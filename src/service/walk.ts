@@ -61,10 +61,10 @@ function contradicts<Row extends { readonly id: Id }>(pages: readonly Fetched<Ro
   const [first, second] = pages;
   if (first === undefined) return false;
   if ('refused' in first) return true;
-  const one = filledPage(first);
-  if (one === null) return pages.some((page) => filledPage(page) !== null);
-  const two = filledPage(second);
-  return two !== null && samePage(one, two);
+  const firstPage = filledPage(first);
+  if (firstPage === null) return pages.some((page) => filledPage(page) !== null);
+  const secondPage = filledPage(second);
+  return secondPage !== null && samePage(firstPage, secondPage);
 }
 
 /** Takes pages in their order and keeps book of what speaks against completeness. */

@@ -13,7 +13,7 @@ export function keepRoom(server: Server, { connections, ofAddress }: Room): void
   /** The oldest first, with its address. */
   const open = new Map<Socket, string>();
   const answering = new Set<Socket>();
-  const of = (address: string) => [...open.keys()].filter((socket) => open.get(socket) === address);
+  const socketsOf = (address: string) => [...open.keys()].filter((socket) => open.get(socket) === address);
   const end = (sockets: readonly Socket[]) =>
     (sockets.find((socket) => !answering.has(socket)) ?? sockets[0])?.destroy();
   const forget = (socket: Socket) => {
@@ -22,10 +22,10 @@ export function keepRoom(server: Server, { connections, ofAddress }: Room): void
   };
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? '';
-    const rivals = of(address);
+    const rivals = socketsOf(address);
     if (rivals.length >= ofAddress) end(rivals);
     else if (open.size >= connections) {
-      const crowds = [...new Set(open.values())].map(of);
+      const crowds = [...new Set(open.values())].map(socketsOf);
       end(crowds.reduce((most, crowd) => (crowd.length > most.length ? crowd : most), []));
     }
     open.set(socket, address);

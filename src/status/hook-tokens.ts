@@ -14,7 +14,7 @@ export function createHookTokens(
   const digests = [...tokens].map(([team, token]) => ({ team, digest: digest(token) }));
   return (candidate) => {
     const wanted = digest(candidate);
-    const isSame = digests.map((one) => timingSafeEqual(one.digest, wanted));
+    const isSame = digests.map(({ digest }) => timingSafeEqual(digest, wanted));
     return digests.flatMap(({ team }, i) => (isSame[i] === true ? [team] : []));
   };
 }

@@ -137,9 +137,9 @@ function addRoutes(app: FastifyInstance, { ready, freshness, metrics }: StatusOp
   app.get<{ Querystring: { team?: unknown } }>('/freshness', async ({ query }, reply) => {
     const teams = await freshness();
     if (query.team !== undefined) {
-      const one = teams.find(({ team }) => team === query.team);
-      if (one === undefined) return await reply.code(404).send({ error: 'unknown team' });
-      return await reply.code(one.fresh ? 200 : 503).send(one);
+      const asked = teams.find(({ team }) => team === query.team);
+      if (asked === undefined) return await reply.code(404).send({ error: 'unknown team' });
+      return await reply.code(asked.fresh ? 200 : 503).send(asked);
     }
     const fresh = teams.every((team) => team.fresh);
     return await reply.code(fresh ? 200 : 503).send({ fresh, teams });

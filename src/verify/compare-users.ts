@@ -54,14 +54,17 @@ function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['user
       const isExplained = canonicalValue(field, valuesOf(mirror)) === '' || column in mirror.expected;
       if (said === 'left out' && isExplained) return [];
       return [
-        { id: mirror.id, what: said === 'left out' ? `${column} is left out` : `${column} cannot be read` },
+        {
+          id: mirror.id,
+          finding: said === 'left out' ? `${column} is left out` : `${column} cannot be read`,
+        },
       ];
     });
   });
-  return [...Map.groupBy(all, ({ what }) => what)].map(([what, of]) => {
-    const ids = of.slice(0, 3).map(({ id }) => id);
-    const more = of.length > ids.length ? ` and ${of.length - ids.length} more` : '';
-    return `users: the ${what} in the service's answers: ${ids.join(', ')}${more}`;
+  return [...Map.groupBy(all, ({ finding }) => finding)].map(([finding, users]) => {
+    const ids = users.slice(0, 3).map(({ id }) => id);
+    const more = users.length > ids.length ? ` and ${users.length - ids.length} more` : '';
+    return `users: the ${finding} in the service's answers: ${ids.join(', ')}${more}`;
   });
 }
 
