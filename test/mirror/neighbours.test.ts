@@ -45,7 +45,7 @@ beforeAll(async () => {
          (41, 1, 1, 'push', 'closed', 'old'), (41, 1, 2, 'push', 'open', 'mine'), (41, 2, 2, 'push', 'open', 'other'),
          (42, 1, 3, 'push', 'open', 'theirs')`,
       `insert into sync.due (team, run_group, failures, mark) select team, run_group, 2, 'mark'
-         from unnest('{one,two}'::text[]) team, unnest('{users,edits}'::text[]) run_group`,
+         from unnest('{one,two}'::text[]) team, unnest('{users,counts,edits}'::text[]) run_group`,
     ])
       await sql.raw(statement).execute(tx);
   });
@@ -92,13 +92,13 @@ it('publishes a listing and keeps its rejected rows apart from those of other li
 
 it('notes and forgets the edits of one team', async () => {
   const due = () => rowsOf('select team, run_group, mark, failures from sync.due order by 1, 2');
-  const others = ['one users mark 2', 'two edits mark 2', 'two users mark 2'];
+  const others = ['one users mark 2', 'two counts mark 2', 'two edits mark 2', 'two users mark 2'];
   await noteEdits(database.db, 'one', 'newer');
-  expect(await due()).toEqual(['one edits newer 2', ...others]);
+  expect(await due()).toEqual(['one counts mark 2', 'one edits newer 2', ...others]);
   await write((tx) => wakeForEdits(tx, 'one'));
-  expect(await due()).toEqual(['one edits  2', ...others]);
+  expect(await due()).toEqual(['one counts mark 2', 'one edits  2', ...others]);
   await write((tx) => noteEnd(tx, 'one', ['users'], 'complete'));
-  expect(await due()).toEqual(['one edits  0', 'one users mark 0', 'two edits mark 2', 'two users mark 2']);
+  expect(await due()).toEqual(['one counts mark 2', 'one edits  0', 'one users mark 0', ...others.slice(1)]);
 });
 
 it('ends a run once, and only that one', async () => {
