@@ -61,9 +61,9 @@ function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['user
       ];
     });
   });
-  return [...Map.groupBy(all, ({ finding }) => finding)].map(([finding, users]) => {
-    const ids = users.slice(0, 3).map(({ id }) => id);
-    const more = users.length > ids.length ? ` and ${users.length - ids.length} more` : '';
+  return [...Map.groupBy(all, ({ finding }) => finding)].map(([finding, rows]) => {
+    const ids = rows.slice(0, 3).map(({ id }) => id);
+    const more = rows.length > ids.length ? ` and ${rows.length - ids.length} more` : '';
     return `users: the ${finding} in the service's answers: ${ids.join(', ')}${more}`;
   });
 }
