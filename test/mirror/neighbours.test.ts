@@ -42,8 +42,8 @@ beforeAll(async () => {
       `insert into mirror.user_lookups (team_id, email) values (41, 'one@example.com'), (42, 'two@example.com')`,
       `insert into sync.runs (team, team_id, command) values ('one', 41, 'daemon'), ('one', 41, 'daemon'), ('two', 42, 'daemon')`,
       `insert into sync.changes (team_id, user_id, run_id, kind, state, request_id) values
-         (41, 1, 1, 'push', 'closed', 'old'), (41, 1, 2, 'push', 'open', 'mine'), (41, 2, 2, 'push', 'open', 'other'),
-         (42, 1, 3, 'push', 'open', 'theirs')`,
+         (41, 1, 2, 'push', 'open', 'mine'), (41, 2, 2, 'push', 'open', 'other'), (42, 1, 3, 'push', 'open', 'theirs'),
+         (41, 1, 1, 'push', 'closed', 'over')`,
       `insert into sync.due (team, run_group, failures, mark) select team, run_group, 2, 'mark'
          from unnest('{one,two}'::text[]) team, unnest('{users,counts,edits}'::text[]) run_group`,
     ])
