@@ -5,5 +5,6 @@
 create role musterd_reader nologin;
 create role musterd_editor nologin;
 create role musterd_role_editor nologin;
+create role musterd_approver nologin;
 create role musterd login password :'password';
 create database musterd owner musterd encoding 'UTF8' template template0;

@@ -3,13 +3,24 @@ import { type Adding, waitOption, type WithOptions } from './add-commands.ts';
 
 export function addHoldingCommands<C extends WithOptions<C>>({ add, json }: Adding<C>): void {
   json(
-    add('approve <hash>', 'let a plan pass that the guard refused', async (context, options, [hash = '']) =>
+    add('approve <batch>', 'let pass what the guard stopped', async (context, options, [hash = '']) =>
       (await import('./approve.ts')).approveCommand(context, options, hash),
     ),
   )
     .option('--only <user,…>', 'these users only; the others wait on')
-    .option('--reject <user,…>', 'not these: their edits are held')
     .option('--reason <text>', 'why it may pass')
+    .option(...waitOption);
+  json(
+    add(
+      'reject <batch>',
+      'decide that what the guard stopped is not sent',
+      async (context, options, [hash = '']) =>
+        (await import('./approve.ts')).rejectCommand(context, options, hash),
+    ),
+  )
+    .option('--only <user,…>', 'these users only; the others wait on')
+    .option('--revert', 'give the mirror the values back that both sides last agreed on')
+    .option('--reason <text>', 'why, for the record')
     .option(...waitOption);
   json(
     add(

@@ -1,11 +1,11 @@
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { columnOf } from '../model/field-values.ts';
-import type { PlannedPush } from '../model/plan.ts';
-import { type PlannedChange, changesOf } from '../model/user-changes.ts';
+import { hasMovedSince } from '../model/push-values.ts';
+import type { WaitingField } from '../model/waiting.ts';
+import { changesOf, type PlannedChange } from '../model/user-changes.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import { sayReplaced } from '../reconcile/overlap.ts';
-import { hashOf, shownIn } from '../reconcile/guard/planned-push.ts';
-import { patchedFields } from '../reconcile/push/outcome.ts';
+import { afterBatch } from '../reconcile/guard/guard.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
 import { plural, printable } from '../model/in-words.ts';
@@ -41,23 +41,23 @@ export async function planCommand(
 export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   const { plans, verdict } = report.users;
   const changes = [
-    ...plans.flatMap((plan) => changesOf(plan, nameIn(report.users.roster, plan.id))),
-    ...verdict.waiting.flatMap(refusedChanges),
+    ...afterBatch(plans).flatMap((plan) => changesOf(plan, nameIn(report.users.roster, plan.id))),
+    ...verdict.waiting.map(refusedChange),
   ];
   return changes.toSorted((a, b) => (a.user_id < b.user_id ? -1 : a.user_id > b.user_id ? 1 : 0));
 }
 
-function refusedChanges(push: PlannedPush): readonly PlannedChange[] {
-  return patchedFields(push.patch).map((field) => ({
-    user_id: push.userId,
-    name: push.name,
+function refusedChange({ userId, name, hold }: WaitingField): PlannedChange {
+  return {
+    user_id: userId,
+    name,
     change: 'refused',
-    field: columnOf(field),
-    base: push.base[field] ?? null,
-    mirror: push.patch[field] ?? null,
-    service: shownIn(push, field) ?? null,
-    reason: 'waits for an approval',
-  }));
+    field: columnOf(hold.field),
+    base: hold.base ?? null,
+    mirror: hold.mirror ?? null,
+    service: hold.shown ?? hold.service ?? null,
+    reason: hasMovedSince(hold) ? 'the service has changed it since it was held' : 'waits for an approval',
+  };
 }
 
 /** Why a run would not do all of this, or nothing of it. */
@@ -65,12 +65,9 @@ function refusedBy({ replaced, users }: PlanReport): readonly string[] {
   return [...(replaced === null ? [] : [sayReplaced(replaced)]), ...users.verdict.refused];
 }
 
-/** What "musterd approve" is given; `null`: there is nothing to approve. */
-function hashOfWaiting({ replaced, users }: PlanReport): string | null {
-  if (replaced !== null) return replaced.hash;
-  const { waiting, lacking } = users.verdict;
-  return waiting.length === 0 && lacking.length === 0 ? null : hashOf(waiting, lacking);
-}
+/** What "musterd approve" is given, the newest last. */
+const batchesOf = ({ replaced, users }: PlanReport): readonly string[] =>
+  replaced === null ? users.verdict.batches : [replaced.hash];
 
 const costInWords = ({ cost: { requests, seconds: of, perMinute } }: PlanReport) =>
   `pushing costs ${plural(requests, 'request')}, about ${of} s at ${Math.floor(perMinute)} a minute`;
@@ -84,7 +81,8 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     warnings: notes.warnings,
     users: { read: users.roster.users.size, unresolved: users.roster.unresolved.length },
     refused: refusedBy(report),
-    hash: hashOfWaiting(report),
+    hash: batchesOf(report).at(-1) ?? null,
+    batches: batchesOf(report),
     cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
     changes,
     listings,
@@ -116,9 +114,8 @@ export function printPlan(
 }
 
 function printRefusal(context: Pick<Context, 'out'>, report: PlanReport): void {
-  const hash = hashOfWaiting(report);
   for (const reason of refusedBy(report)) printLine(context.out, `refused: ${printable(reason)}`);
-  if (hash !== null)
+  for (const hash of batchesOf(report))
     printLine(context.out, `A run keeps this as ${hash}; then: musterd approve ${hash} --reason …`);
 }
 
@@ -132,8 +129,8 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
   const refused = refusedBy(report);
   if (refused.length > 0) {
     line('');
-    const hash = hashOfWaiting(report);
-    line(`**Refused by the guard**${hash === null ? '' : ` (plan \`${hash}\`)`}:`);
+    const named = batchesOf(report).map((hash) => `\`${hash}\``);
+    line(`**Refused by the guard**${named.length === 0 ? '' : ` (${named.join(', ')})`}:`);
     for (const reason of refused) line(`- ${inMarkdown(reason)}`);
   }
   for (const [id, of] of Map.groupBy(changes, ({ user_id }) => user_id)) {

@@ -113,7 +113,7 @@ export function printReport(context: Pick<Context, 'out'>, report: RunReport): v
 
 function printRefusal(
   context: Pick<Context, 'out'>,
-  { hash, reasons, users, stopped, what: kind }: NonNullable<RunReport['refusal']>,
+  { batches, reasons, users, stopped, what: kind }: NonNullable<RunReport['refusal']>,
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
   // What an earlier run had sent was read back before, and may be among the counts.
@@ -126,12 +126,13 @@ function printRefusal(
     line('Nothing was read back, pulled or sent. "musterd plan" shows what would be');
     return;
   }
-  if (hash === null) {
+  if (batches.length === 0) {
     line(`No push waits for an approval; ${what}`);
     return;
   }
-  line(`Pushes to ${plural(users, 'user')} wait in a plan; ${what}`);
-  line(
-    `Look at them with "musterd plan", then "musterd approve ${hash} --reason …", all or with --only or --reject`,
-  );
+  line(`Pushes to ${plural(users, 'user')} wait for an approval; ${what}`);
+  for (const hash of batches)
+    line(
+      `Look at them with "musterd plan", then "musterd approve ${hash} --reason …", or "musterd reject ${hash}"`,
+    );
 }

@@ -1,13 +1,12 @@
 /** How `musterd why` shows what it found out. */
 import type { LedgerRow } from '../mirror/ledger.ts';
-import type { HeldSince, LastEdit, OpenPush, WaitingPlan } from '../mirror/explain-read.ts';
+import type { HeldSince, LastEdit, OpenPush } from '../mirror/explain-read.ts';
 import type { FieldOutcomes } from '../model/intent.ts';
 import type { UserCase } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import { joinName } from '../model/name.ts';
 import { type Field, fields, readable } from '../model/user.ts';
-import { patchedFields } from '../reconcile/push/outcome.ts';
 import type { Context } from './context.ts';
 import type { FieldExplanation } from '../runs/explain-user.ts';
 import { columnOf, showTime, showValue } from '../model/field-values.ts';
@@ -29,7 +28,6 @@ export interface Explanation {
   readonly openPush: OpenPush | null;
   /** What a run would find out now about the open push. */
   readonly openOutcomes: FieldOutcomes | null;
-  readonly refusedPlan: WaitingPlan | null;
   readonly moves: readonly LedgerRow[];
   readonly next: string;
 }
@@ -49,7 +47,7 @@ export function showExplanation(context: Context, explanation: Explanation): voi
 }
 
 function inJson(explanation: Explanation): object {
-  const { id, state, edit, answer, held, openPush, openOutcomes, refusedPlan, moves, next } = explanation;
+  const { id, state, edit, answer, held, openPush, openOutcomes, moves, next } = explanation;
   const outcomes = Object.entries(openOutcomes ?? {});
   return {
     user: {
@@ -99,37 +97,45 @@ function inJson(explanation: Explanation): object {
               outcomes.map(([field, outcome]) => [columnOf(field as Field), outcome]),
             ),
           },
-    refused_plan:
-      refusedPlan === null
-        ? null
-        : {
-            hash: refusedPlan.hash,
-            has_user: refusedPlan.push !== null,
-            fields: patchedFields(refusedPlan.push?.patch ?? {}).map(columnOf),
-            made_at: refusedPlan.madeAt,
-            reasons: refusedPlan.reasons,
-          },
+    refused_plan: batchInJson(held),
     moves,
     next,
   };
 }
 
+/** The batch in which fields of the user wait. */
+function batchInJson(held: Explanation['held']): object | null {
+  const [first] = held.filter(
+    ({ reason, batch }) => batch !== null && reason !== 'asked' && reason !== 'conflict',
+  );
+  if (first === undefined) return null;
+  const of = held.filter(({ batch }) => batch === first.batch);
+  return {
+    hash: first.batch,
+    has_user: true,
+    fields: of.map(({ field }) => columnOf(field)),
+    made_at: first.since,
+    reasons: [...new Set(of.map(({ detail }) => detail))],
+  };
+}
+
 function heldInJson(held: Explanation['held'][number] | undefined): object | null {
   if (held === undefined) return null;
-  const { reason, detail, since, until, runId, mirrorValue, serviceValue } = held;
+  const { reason, detail, since, until, runId, batch, mirrorValue, serviceValue } = held;
   return {
     reason,
     detail,
     since,
     until,
     run_id: runId,
+    batch,
     mirror_value: mirrorValue ?? null,
     service_value: serviceValue ?? null,
   };
 }
 
 function print(context: Context, explanation: Explanation): void {
-  const { id, state, edit, answer, held, openPush, refusedPlan, moves, next } = explanation;
+  const { id, state, edit, answer, held, openPush, moves, next } = explanation;
   const line = (text: string) => printLine(context.out, printable(text));
   const marks = [
     ...(state.mirror === undefined ? ['not in the mirror'] : []),
@@ -166,10 +172,6 @@ function print(context: Context, explanation: Explanation): void {
       `Open push of ${sent.map(columnOf).join(', ')}: written down by run ${openPush.runId} at ${showTime(openPush.openedAt)}, outcome not known`,
     );
   }
-  if (refusedPlan !== null)
-    line(
-      `A guard refused a plan ${refusedPlan.push === null ? 'without' : 'with'} this user in it: ${refusedPlan.hash}, ${refusedPlan.reasons.join('; ')}`,
-    );
   if (moves.length > 0) printTable(context, ledgerHead, moves.map(ledgerCells));
   printLine(context.out, `${paint(context, 'bold', 'Next:')} ${printable(next)}`);
 }

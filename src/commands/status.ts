@@ -1,5 +1,6 @@
 import { readStatus, type TeamStatus } from '../mirror/read-status.ts';
 import { requireSchema } from '../runs/open.ts';
+import type { HeldBatch } from '../model/waiting.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
 import { plural, printable } from '../model/in-words.ts';
@@ -24,15 +25,19 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
   });
 }
 
-function planInJson({ hash, reasons, pushes, made_at }: NonNullable<TeamStatus['waitingPlan']>): object {
-  return { hash, reasons, users: pushes.length, made_at };
-}
+const batchInJson = ({ hash, reasons, users, since }: HeldBatch) => ({
+  hash,
+  reasons,
+  users,
+  made_at: since,
+});
 
 function statusInJson(status: TeamStatus): object {
-  const { teamId, lastAttempt, lastSuccess, openPushes, waitingPlan, ...rest } = status;
+  const { teamId, lastAttempt, lastSuccess, openPushes, batches, ...rest } = status;
   return {
     ...rest,
-    waiting_plan: waitingPlan === null ? null : planInJson(waitingPlan),
+    waiting_plan: batches.map(batchInJson).at(-1) ?? null,
+    batches: batches.map(batchInJson),
     team_id: teamId,
     last_attempt: lastAttempt,
     last_success: lastSuccess,
@@ -47,19 +52,10 @@ function when(date: Date | null | undefined): string {
 const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number]) =>
   `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash} --reason …`;
 
-/** What the guard refused, and what to do about it. */
-function planLines({
-  hash,
-  reasons,
-  pushes,
-  lacking,
-  made_at,
-}: NonNullable<TeamStatus['waitingPlan']>): readonly string[] {
-  const way =
-    pushes.length === 0 && lacking.length === 0
-      ? 'nothing of it is to be approved'
-      : `pushes to ${plural(pushes.length, 'user')} wait since ${when(made_at)}; musterd approve ${hash} --reason …`;
-  return [way, ...reasons];
+/** What the guard stopped, and what to do about it. */
+function batchLines({ hash, reasons, users, since }: HeldBatch): readonly string[] {
+  const what = users === 0 ? 'this waits' : `pushes to ${plural(users, 'user')} wait`;
+  return [`${what} since ${when(since)}; musterd approve ${hash} --reason …`, ...reasons];
 }
 
 function tally(counts: Readonly<Record<string, number>>): string {
@@ -97,8 +93,8 @@ function printStatus(context: Context, status: TeamStatus, psqlCommand: string |
     line(`contacts ${segment}`, `${count} at ${when(counted_at)}`);
   line('pending edits', tally(status.pending));
   line('held fields', tally(status.held));
-  const refused = status.waitingPlan === null ? [] : planLines(status.waitingPlan);
-  for (const [index, text] of refused.entries()) line(index === 0 ? 'refused plan' : '', text);
+  for (const batch of status.batches)
+    for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);
   for (const absence of status.withheld) line('not called gone', withheldLine(absence));
   if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);
   if (psqlCommand !== null) line('psql', psqlCommand);

@@ -3,20 +3,16 @@ import { findUsers } from '../mirror/find-user.ts';
 import { readLedger } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import { readDifferingUsers, readUserState } from '../mirror/users-read.ts';
-import { readHeldSince, readLastEdit, readOpenPush, readWaitingPlan } from '../mirror/explain-read.ts';
+import { readHeldSince, readLastEdit, readOpenPush } from '../mirror/explain-read.ts';
 import type { FieldOutcomes, Intent } from '../model/intent.ts';
-import { isPush, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import { readUserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
-import type { PlannedPush } from '../model/plan.ts';
-import type { Field, ServiceUser } from '../model/user.ts';
+import type { ServiceUser } from '../model/user.ts';
 import { requireSchema } from '../runs/open.ts';
-import { sameEdit } from '../reconcile/guard/plan-memory.ts';
 import { planUser } from '../reconcile/merge/plan-user.ts';
-import { plannedPush } from '../reconcile/guard/planned-push.ts';
 import { neverLeft } from '../reconcile/push/request.ts';
-import { judgeLate, patchedFields } from '../reconcile/push/outcome.ts';
+import { judgeLate } from '../reconcile/push/outcome.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { explainFields, adviceFor } from '../runs/explain-user.ts';
 import { showTime } from '../model/field-values.ts';
@@ -66,13 +62,6 @@ async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceA
   return { ...state, service, stale: differing?.stale === true };
 }
 
-/** The edits of the user that wait in a plan: the same ones, not others of the same fields. */
-function waitingFields(plan: UserPlan | undefined, row: PlannedPush | null): readonly Field[] {
-  if (plan === undefined || row === null) return [];
-  const push = plannedPush(plan, '');
-  return patchedFields(push.patch).filter((field) => sameEdit(field, push, row));
-}
-
 /** What the next run will find out about a push whose outcome is not known. */
 function outcomesOf(intent: Intent, service: ServiceUser | null, quietPeriodMs: number): FieldOutcomes {
   if (!intent.hasLeft) return neverLeft(intent).outcomes;
@@ -86,9 +75,6 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
   const plan = answer.reached ? planUser(state, answer.member, config.policy) : undefined;
   const held = await readHeldSince(kysely, teamId, id);
   const openPush = await readOpenPush(kysely, teamId, id);
-  const waiting = await readWaitingPlan(kysely, teamId, id);
-  const pushes = plan !== undefined && isPush(plan);
-  const refusedPlan = waiting !== null && (waiting.push !== null || pushes) ? waiting : null;
   const all = { userId: id, runId: null, field: null, kind: null, outcome: null, since: null };
   const moves = await readLedger(kysely, teamId, { ...all, limit: shownMoves });
   const { quietPeriodMs } = config.push;
@@ -106,8 +92,6 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
     heldUntil: Object.fromEntries(
       held.flatMap(({ field, until }) => (until === null ? [] : [[field, showTime(until)]])),
     ),
-    refusedPlan:
-      refusedPlan === null ? null : { hash: refusedPlan.hash, fields: waitingFields(plan, refusedPlan.push) },
     absence: seconds(config.absence.confirmAfterMs),
   });
   const fields = explainFields(state, plan, config.policy);
@@ -123,7 +107,6 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
     held,
     openPush,
     openOutcomes,
-    refusedPlan,
     moves,
     next,
   };

@@ -101,7 +101,8 @@ const reasons = wordsOf<HoldReason>({
   ineffective: true,
   unsupported: true,
   gone: true,
-  brake: true,
+  limit: true,
+  review: true,
   asked: true,
   rejected: true,
 });

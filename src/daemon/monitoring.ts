@@ -11,7 +11,7 @@ import type { Log } from '../log.ts';
 import { ping } from '../mirror/database.ts';
 import { readStandings } from '../mirror/due.ts';
 import { pendingMigrations } from '../mirror/migrations.ts';
-import { readHeldByReason, readRefusedPlanSizes, readTokensLeft } from '../mirror/metrics-read.ts';
+import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../mirror/metrics-read.ts';
 import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts';
 import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';
 import { type Mirror, sharedPaceSettings } from '../runs/open.ts';
@@ -70,7 +70,7 @@ export async function createMonitoring({ mirror: { db }, configs, log, env, vers
     readStandings: read,
     judge,
     readHeld: () => readHeldByReason(db.kysely, now.teams),
-    readRefused: () => readRefusedPlanSizes(db.kysely, now.teams),
+    readRefused: () => readUsersInBatches(db.kysely, now.teams),
     readRate: () => readTokensLeft(db.kysely, now.paces),
     operations: operationsOfRuns.map(nameOperation),
     version,

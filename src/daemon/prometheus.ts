@@ -70,7 +70,7 @@ export function createMeters() {
     ),
     refused: gauge(
       'refused_plan_users',
-      'Users whose pushes wait in a plan that the guard refused; 1 for a plan without any.',
+      'Users whose pushes wait in a batch that the guard stopped; 1 where only a field that many users lack waits.',
       'team',
     ),
     tokens: gauge('rate_tokens_left', 'Requests that may leave at once, all processes together.', 'team'),

@@ -77,7 +77,7 @@ export async function workOn(
   const delays = new Map(due.map(({ group }) => [group, timetable.delayMs(name, group)]));
   const end = await run(name, groups);
   if (end === 'busy' || end === 'stopped') return end;
-  // Edits of a run that did not get to its end are tried again; those of a refused plan wait for a person.
+  // Edits of a run that did not get to its end are tried again; those of a batch wait for a person.
   const isWhole = end === 'complete' || end === 'refused';
   if (edits !== undefined && isWhole && (pushes || hasUsers)) await store.noteEdits(name, edits.mark);
   // No edits have this mark: whatever waits by now is fresh, also what was edited while the run went on.

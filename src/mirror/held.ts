@@ -5,11 +5,13 @@ import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
 import type { Queryable, Transaction } from './database.ts';
-import { fieldOfSql, sqlField } from './users-read.ts';
+import { isLetPass } from './holds.ts';
+import { sqlField } from './users-read.ts';
 
 /** A row of `report.held`. */
 export interface HeldRow {
-  readonly user_id: Id;
+  /** `null`: the field of all users. */
+  readonly user_id: Id | null;
   readonly name: string | null;
   readonly field: string;
   readonly reason: HoldReason;
@@ -23,6 +25,12 @@ export interface HeldRow {
   readonly since: Date;
   readonly until: Date | null;
   readonly run_id: bigint | null;
+  /** What "musterd approve" is given; `null`: it is decided by itself. */
+  readonly batch: string | null;
+  /** When, by whom and why it was rejected. */
+  readonly decided_at: Date | null;
+  readonly decided_by: string | null;
+  readonly decided_why: string | null;
 }
 
 /** All of the team, or of one user, the oldest first. */
@@ -33,7 +41,7 @@ export async function readHeldFields(
 ): Promise<readonly HeldRow[]> {
   const { rows } = await sql<HeldRow>`
     select user_id, name, field, reason, base_value, mirror_value, service_value, detail, since, until, run_id,
-           mirror_value_then, service_value_then
+           mirror_value_then, service_value_then, batch, decided_at, decided_by, decided_why
     from report.held
     where team_id = ${teamId} and (${userId}::bigint is null or user_id = ${userId})
     order by since, user_id, field`.execute(db);
@@ -91,8 +99,9 @@ export async function askHolds(
       ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id), to_jsonb(b.role_id))
     ) as f (field, base_value, mirror_value, service_value)
     where f.field = any (${columns}::text[])
-    on conflict (team_id, user_id, field) do update set detail = excluded.detail, until = excluded.until
-      where h.reason = 'asked'
+    on conflict (team_id, user_id, field) do update set reason = 'asked', detail = excluded.detail,
+      until = excluded.until, decision = null
+      where h.reason = 'asked' or ${isLetPass} or h.batch is not null and h.reason in ('limit', 'review')
     returning field`.execute(tx);
   const others = await sql<AskedHolds['left'][number]>`
     select field, reason from sync.held_fields
@@ -101,21 +110,7 @@ export async function askHolds(
   return { held: rows.map(({ field }) => field), left: others.rows, until };
 }
 
-/** Fields of these users that somebody asked to hold, and whose hold has not ended. */
-export async function readAskedFields(
-  db: Queryable,
-  teamId: Id,
-  userIds: readonly Id[],
-): Promise<ReadonlyMap<Id, readonly Field[]>> {
-  const { rows } = await sql<{ user_id: Id; columns: readonly string[] }>`
-    select user_id, array_agg(field) as columns from sync.held_fields
-    where team_id = ${teamId} and user_id = any (${userIds}::bigint[])
-      and reason = 'asked' and until > clock_timestamp()
-    group by user_id`.execute(db);
-  return new Map(rows.map(({ user_id: id, columns }) => [id, columns.map(fieldOfSql)]));
-}
-
-/** Ends holds that were asked for; others stay. @returns the fields that are held no longer */
+/** Ends holds that were asked for; others stay, and a field that was in a batch waits in it again. @returns the fields */
 export async function endAskedHolds(
   tx: Transaction,
   teamId: Id,
@@ -123,8 +118,19 @@ export async function endAskedHolds(
   fields: readonly Field[],
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ field: string }>`
-    delete from sync.held_fields
-    where team_id = ${teamId} and user_id = ${userId} and reason = 'asked' and field = any (${fields.map(sqlField)}::text[])
-    returning field`.execute(tx);
+    with mine as (
+      select h.field, h.batch from sync.held_fields h
+      where team_id = ${teamId} and user_id = ${userId} and reason = 'asked' and field = any (${fields.map(sqlField)}::text[])
+      for update
+    ),
+    waits as (
+      update sync.held_fields h set reason = 'limit', until = null, detail = 'was held on request for a while'
+      from mine where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.batch is not null
+    ),
+    ended as (
+      delete from sync.held_fields h using mine
+      where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.batch is null
+    )
+    select field from mine order by field`.execute(tx);
   return rows.map(({ field }) => field);
 }

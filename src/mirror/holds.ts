@@ -4,23 +4,48 @@ import { type DecidedUser, decisionsOf, endedHolds, type Hold } from '../model/u
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Transaction } from './database.ts';
+import type { IntentResult } from '../model/intent.ts';
+import { fields } from '../model/user.ts';
 import { sqlField } from './users-read.ts';
 
-interface OfTeam {
+interface RunOrPerson {
   readonly teamId: Id;
+  readonly runId: bigint | null;
 }
+
+/** A person lets it pass, for now. */
+export const isLetPass = sql`(h.decision is not null and h.until > clock_timestamp())`;
+
+/** Of what is to be sent (`s.sent` of `s.id`) a field is held. */
+export const isHeldBack = (teamId: Id) => sql`
+  exists (
+    select from sync.held_fields h
+    where h.team_id = ${teamId} and h.user_id = s.id and s.sent ? h.field and not ${isLetPass}
+  )`;
 
 /** A hold that a person asked for stands until its end: nothing ends it early or takes its place. */
 const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
 
 /** A rejection stands for as long as the mirror has the rejected value: no later hold takes its place. */
 const isRejected = sql`h.reason = 'rejected' and excluded.reason <> 'rejected'
-  and h.mirror_value is not distinct from excluded.mirror_value`;
+  and h.mirror_value is not distinct from excluded.mirror_value and not ${isLetPass}`;
+
+/** It waits in a batch, or will when what was asked for ends; nobody has let it pass. */
+export const isInBatch = sql`
+  (h.batch is not null and h.reason in ('limit', 'review', 'asked') and not ${isLetPass})`;
+
+/** A person decided about it while the run was under way, which knows nothing of that: the next one does. */
+const isDecidedSince = (runId: bigint | null) => sql`
+  coalesce(h.decided_at > (select r.started_at from sync.runs r where r.run_id = ${runId}::bigint), false)`;
+
+/** What was let pass was sent, or the user has left: whatever becomes of it, it is in no batch any more. */
+const isDone = sql`
+  (excluded.reason = 'gone' or ${isLetPass} and h.mirror_value is not distinct from excluded.mirror_value)`;
 
 export async function writeHolds(
   tx: Transaction,
-  { teamId, runId }: OfTeam & { readonly runId: bigint | null },
-  held: readonly { readonly id: Id; readonly hold: Hold }[],
+  { teamId, runId }: RunOrPerson,
+  held: readonly { readonly id: Id | null; readonly hold: Hold }[],
 ): Promise<void> {
   if (held.length === 0) return;
   const rows = held.map(({ id, hold }) => ({
@@ -31,25 +56,30 @@ export async function writeHolds(
     mirror_value: hold.mirror,
     service_value: hold.service,
     detail: hold.detail,
+    batch: hold.batch,
   }));
   await sql`
     insert into sync.held_fields as h
-      (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, run_id)
+      (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, run_id,
+       batch, told_at)
     select ${teamId}, user_id, field, reason, base_value, mirror_value, service_value, service_value, detail,
-      ${runId}::bigint
+      ${runId}::bigint, batch, case when batch is not null then clock_timestamp() end
     from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, reason text, base_value jsonb,
-      mirror_value jsonb, service_value jsonb, detail text)
+      mirror_value jsonb, service_value jsonb, detail text, batch text)
     on conflict (team_id, user_id, field) do update set reason = excluded.reason, base_value = excluded.base_value,
       mirror_value = excluded.mirror_value, service_value = excluded.service_value,
       shown_value = excluded.shown_value, detail = excluded.detail,
-      since = clock_timestamp(), until = null, run_id = excluded.run_id
-      where not (${isAskedFor}) and not (${isRejected})`.execute(tx);
+      since = clock_timestamp(), until = null, run_id = excluded.run_id,
+      batch = coalesce(excluded.batch, case when not ${isDone} then h.batch end),
+      told_at = coalesce(h.told_at, excluded.told_at), decision = null, decided_at = null, decided_by = null,
+      decided_why = null
+      where not (${isAskedFor}) and not (${isRejected}) and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
-/** Fields that stay held, and of which the service shows something else by now. */
+/** Fields that stay held, and of which the service shows something else by now: nobody has let that pass. */
 export async function noteShown(
   tx: Transaction,
-  { teamId }: OfTeam,
+  { teamId, runId }: RunOrPerson,
   users: readonly DecidedUser[],
 ): Promise<void> {
   const rows = users.flatMap((user) =>
@@ -59,15 +89,15 @@ export async function noteShown(
   );
   if (rows.length === 0) return;
   await sql`
-    update sync.held_fields h set shown_value = s.shown_value
+    update sync.held_fields h set shown_value = s.shown_value, decision = null
     from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, shown_value jsonb)
     where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field
-      and h.shown_value is distinct from s.shown_value`.execute(tx);
+      and h.shown_value is distinct from s.shown_value and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
 export async function endHolds(
   tx: Transaction,
-  { teamId }: OfTeam,
+  { teamId, runId }: RunOrPerson,
   users: readonly DecidedUser[],
 ): Promise<void> {
   const ended = users.flatMap((user) =>
@@ -76,7 +106,25 @@ export async function endHolds(
   if (ended.length === 0) return;
   await sql`
     delete from sync.held_fields h using jsonb_to_recordset(${toJson(ended)}::jsonb) as s (user_id bigint, field text)
-    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field and not (${isAskedFor})`.execute(
+    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field and not (${isAskedFor})
+      and not ${isDecidedSince(runId)}`.execute(tx);
+}
+
+/** What was let pass has arrived: an approval is good once. */
+export async function endApprovals(
+  tx: Transaction,
+  teamId: Id,
+  results: readonly IntentResult[],
+): Promise<void> {
+  const arrived = results.flatMap(({ intent, outcomes }) =>
+    fields
+      .filter((field) => outcomes[field] === 'confirmed')
+      .map((field) => ({ user_id: intent.userId, field: sqlField(field) })),
+  );
+  if (arrived.length === 0) return;
+  await sql`
+    delete from sync.held_fields h using jsonb_to_recordset(${toJson(arrived)}::jsonb) as s (user_id bigint, field text)
+    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field and h.decision is not null`.execute(
     tx,
   );
 }

@@ -9,7 +9,7 @@ import type { BaseUser, Field, UserPatch } from '../model/user.ts';
 import { decisionsOf, pushOf, type UserPlan } from '../model/user-plan.ts';
 import { anyOf } from './by-key.ts';
 import { databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
-import { writeHolds } from './holds.ts';
+import { endApprovals, isHeldBack, writeHolds } from './holds.ts';
 import { noteNames, withoutWaitingNames } from './name-safety.ts';
 import { patchInSql } from './patch-in-sql.ts';
 import { isOlder } from './stale.ts';
@@ -91,7 +91,7 @@ function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
 
 /**
  * Writes down what is about to be sent. A user whose row changed since it was read, or who has an open
- * intent already, is left out.
+ * intent already, is left out; so is one of whom a field is held that is to be sent: a person has decided meanwhile.
  */
 export async function openIntents(
   tx: Transaction,
@@ -110,7 +110,7 @@ export async function openIntents(
       select s.id, s.sent, s.old, s.approved
       from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb, old jsonb, approved boolean)
       join mirror.users u on u.team_id = ${teamId} and u.id = s.id and u.gone_at is null
-      where s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
+      where not ${isHeldBack(teamId)} and s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
         'email', u.email, 'phone', u.phone, 'role_id', u.role_id)
     ),
     opened as (
@@ -267,6 +267,7 @@ export async function applyResults(
     run,
     applied.flatMap(({ intent, holds }) => holds.map((hold) => ({ id: intent.userId, hold }))),
   );
+  await endApprovals(tx, teamId, applied);
   await noteNames(tx, teamId, mine);
   return ids.filter((id) => !free.has(id) && !lost.has(id));
 }

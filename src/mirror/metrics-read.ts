@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { HoldReason } from '../model/user-plan.ts';
 import type { Queryable } from './database.ts';
+import { isLetPass, isInBatch } from './holds.ts';
 import { bucketOf, type SharedPaceSettings } from './rate-limits.ts';
 
 export interface HeldByReason {
@@ -10,7 +11,7 @@ export interface HeldByReason {
   readonly count: number;
 }
 
-/** Held fields of users who have not left; `asked` ones wait for nobody. Reasons without any are not named. */
+/** Held fields of users who have not left, but for those in batches; `asked` ones wait for nobody. Reasons without any are not named. */
 export async function readHeldByReason(
   db: Queryable,
   teams: readonly string[],
@@ -20,27 +21,29 @@ export async function readHeldByReason(
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where t.team = any (${teams}::text[]) and u.gone_at is null
+    where t.team = any (${teams}::text[]) and u.gone_at is null and (h.reason = 'asked' or not ${isInBatch}) and not ${isLetPass}
     group by t.team, h.reason order by t.team, h.reason`.execute(db);
   return rows;
 }
 
-export interface RefusedPlanSize {
+export interface UsersInBatches {
   readonly team: string;
-  /** Whose pushes wait; 1 where the guard refused something that no approval lets pass. */
+  /** Whose pushes wait; 1 where nothing waits but a field that many users no longer have. */
   readonly users: number;
 }
 
-/** The plans that wait for a person; teams without one are not named. */
-export async function readRefusedPlanSizes(
+/** How many users wait in batches; teams without any are not named. */
+export async function readUsersInBatches(
   db: Queryable,
   teams: readonly string[],
-): Promise<readonly RefusedPlanSize[]> {
-  const { rows } = await sql<RefusedPlanSize>`
-    select t.team, greatest(1, jsonb_array_length(p.changes)) as users
+): Promise<readonly UsersInBatches[]> {
+  const { rows } = await sql<UsersInBatches>`
+    select t.team, greatest(1, count(distinct h.user_id))::int as users
     from sync.teams t
-    join sync.plans p on p.team_id = t.team_id and p.state = 'refused'
-    where t.team = any (${teams}::text[]) order by t.team`.execute(db);
+    join sync.held_fields h on h.team_id = t.team_id
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where t.team = any (${teams}::text[]) and u.gone_at is null and ${isInBatch}
+    group by t.team order by t.team`.execute(db);
   return rows;
 }
 

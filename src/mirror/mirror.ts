@@ -6,7 +6,7 @@ import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { ListingMemory, RejectedRow } from '../model/listing.ts';
-import type { PlanMemory } from '../model/plan.ts';
+import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
@@ -26,11 +26,11 @@ import {
   writeRejectedRows,
 } from './listings.ts';
 import { readNameSafety } from './name-safety.ts';
+import { readGuardHistory, writeStopped } from './held-batches.ts';
 import { writeTeam } from './pinned-teams.ts';
-import { endAccepted, readGuardHistory, writeKeptRows, writeRefusedPlan } from './plans.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
-import { countHeldFields } from './read-status.ts';
+import { countWaiting } from './read-status.ts';
 import { noteStale } from './stale.ts';
 import { readDifferingUsers, readEditedUsers, readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers } from './users-write.ts';
@@ -56,7 +56,7 @@ export function createMirrorReader({ kysely }: Database, teamId: Id) {
     compareTags: (rows: readonly Tag[]) => compareListing(kysely, tagTable, teamId, rows),
     compareContactFields: (rows: readonly ContactField[]) =>
       compareListing(kysely, contactFieldTable, teamId, rows),
-    countHeldFields: () => countHeldFields(kysely, teamId),
+    countWaiting: () => countWaiting(kysely, teamId),
     readNameSafety: () => readNameSafety(kysely, teamId),
     readUnanswered: (ids: readonly Id[]) => readUnanswered(kysely, teamId, ids),
   };
@@ -79,12 +79,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),
     openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) =>
       write((tx) => openIntents(tx, run, plans, approved)),
-    applyRefusedPlan: ({ plan, isNews, kept, drifting }: PlanMemory) =>
-      write(async (tx) => {
-        await writeRefusedPlan(tx, run, plan, isNews);
-        await writeKeptRows(tx, run, kept);
-        if (drifting !== null) await endAccepted(tx, run, drifting);
-      }),
+    applyStopped: (stopped: Stopped) => write((tx) => writeStopped(tx, run, stopped)),
     markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
     requireLease: () => lease.require(),
     applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),

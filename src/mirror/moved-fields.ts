@@ -113,6 +113,7 @@ export async function readMovedFields(
     left join mirror.users u on u.team_id = ${teamId} and u.id = m.user_id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = m.user_id
     left join sync.held_fields h on h.team_id = ${teamId} and h.user_id = m.user_id and h.field = m.field
+      and (h.decision is null or h.until <= clock_timestamp())
     left join sync.changes o on o.team_id = ${teamId} and o.user_id = m.user_id and o.state = 'open'
     left join lateral (
       select c.kind from sync.changes c

@@ -2,9 +2,11 @@
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { readWaitingAbsences, type WaitingAbsence } from './absences.ts';
+import type { HeldBatch } from '../model/waiting.ts';
+import { readBatches } from './held-batches.ts';
 import { databaseTime, type Queryable, type Row } from './database.ts';
 import { readTeamId } from './pinned-teams.ts';
-import { readRefusedPlan, type StoredPlan } from './plans.ts';
+import { isLetPass, isInBatch } from './holds.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
 
 export interface TeamStatus {
@@ -21,8 +23,8 @@ export interface TeamStatus {
   /** Fields that wait for a person, by reason. */
   readonly held: Readonly<Record<string, number>>;
   readonly openPushes: number;
-  /** The plan that the guard refused and that waits for a person, if any. */
-  readonly waitingPlan: StoredPlan | null;
+  /** What the guard stopped and that waits for a person, the oldest first. */
+  readonly batches: readonly HeldBatch[];
   /** Missing rows that are not called gone before a person agrees. */
   readonly withheld: readonly WaitingAbsence[];
   readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
@@ -98,20 +100,31 @@ export async function readStatus(db: Queryable, team: string): Promise<TeamStatu
     ),
     held: await readTally(
       db,
-      sql`select reason as word, count(*)::int as count from sync.held_fields where team_id = ${id} group by reason`,
+      sql`
+        select reason as word, count(*)::int as count from sync.held_fields h
+        where team_id = ${id} and (reason = 'asked' or not ${isInBatch}) and not ${isLetPass} group by reason`,
     ),
     openPushes,
-    waitingPlan: await readRefusedPlan(db, id),
+    batches: await readBatches(db, id),
     withheld: await readWaitingAbsences(db, id),
     counts,
   };
 }
 
-/** Fields that wait for a person: not those of users who have left, nor those that a person asked to hold. */
-export async function countHeldFields(db: Queryable, teamId: Id): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from sync.held_fields h
+/**
+ * How much waits for a person: fields, each by itself, and users whose fields are in batches; 1 at least where a field
+ * waits that many users no longer have. Not those of users who have left, nor those that a person asked to hold.
+ */
+export async function countWaiting(
+  db: Queryable,
+  teamId: Id,
+): Promise<{ readonly held: number; readonly inBatches: number }> {
+  const { rows } = await sql<{ held: number; inBatches: number }>`
+    select count(*) filter (where h.reason <> 'asked' and not ${isInBatch} and not ${isLetPass})::int as held,
+      greatest(count(distinct h.user_id) filter (where ${isInBatch}),
+        (count(*) filter (where ${isInBatch} and h.user_id is null) > 0)::int)::int as "inBatches"
+    from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where h.team_id = ${teamId} and u.gone_at is null and h.reason <> 'asked'`.execute(db);
-  return rows[0]?.count ?? 0;
+    where h.team_id = ${teamId} and u.gone_at is null`.execute(db);
+  return rows[0] ?? { held: 0, inBatches: 0 };
 }

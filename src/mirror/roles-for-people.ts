@@ -2,7 +2,12 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Database, Transaction } from './database.ts';
 
-export const rolesForPeople = ['musterd_reader', 'musterd_editor', 'musterd_role_editor'] as const;
+export const rolesForPeople = [
+  'musterd_reader',
+  'musterd_editor',
+  'musterd_role_editor',
+  'musterd_approver',
+] as const;
 
 const reading = [
   'usage on schema mirror, report',
@@ -20,6 +25,12 @@ const rights: Readonly<Record<(typeof rolesForPeople)[number], readonly string[]
     'insert (team_id, email, phone), delete on mirror.user_lookups',
   ],
   musterd_role_editor: [...reading, 'update (role_id) on mirror.users'],
+  musterd_approver: [
+    ...reading,
+    'usage on schema sync',
+    'execute on function sync.approve(text, bigint[], text, bigint)',
+    'execute on function sync.reject(text, bigint[], text, boolean, bigint)',
+  ],
 };
 
 /**
@@ -30,7 +41,8 @@ export async function grantMissingRights(tx: Transaction): Promise<void> {
   const { rows } = await sql<{ name: keyof typeof rights }>`
     select r.rolname::text as name
     from pg_roles r join pg_namespace n on n.nspname = 'mirror' and pg_has_role(n.nspowner, 'usage')
-    where r.rolname = any (${rolesForPeople}::text[]) and not exists (
+    where r.rolname = any (${rolesForPeople}::text[])
+      and (r.rolname <> 'musterd_approver' or to_regproc('sync.approve') is not null) and not exists (
       select from aclexplode(n.nspacl) a where a.grantee = r.oid
     )`.execute(tx);
   const statements = rows.flatMap(({ name }) => rights[name].map((right) => `grant ${right} to ${name}`));

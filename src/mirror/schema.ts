@@ -87,8 +87,8 @@ export interface Schema {
     change_id: GeneratedAlways<bigint>;
     team_id: bigint;
     user_id: bigint;
-    run_id: bigint;
-    kind: 'adopt' | 'pull' | 'push' | 'settle' | 'hold' | 'tombstone' | 'forget';
+    run_id: bigint | null;
+    kind: 'adopt' | 'pull' | 'push' | 'settle' | 'hold' | 'tombstone' | 'forget' | 'approve' | 'reject' | 'resolve';
     state: Generated<'open' | 'closed'>;
     base: ColumnType<unknown, string | undefined, string>;
     old: ColumnType<unknown, string | undefined, string>;
@@ -99,6 +99,8 @@ export interface Schema {
     sent_at: Date | null;
     closed_at: Date | null;
     approved: Generated<boolean>;
+    decided_by: string | null;
+    decided_why: string | null;
   };
   'sync.due': {
     team: string;
@@ -115,9 +117,9 @@ export interface Schema {
   };
   'sync.held_fields': {
     team_id: bigint;
-    user_id: bigint;
+    user_id: bigint | null;
     field: 'name' | 'email' | 'phone' | 'role_id';
-    reason: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'brake' | 'asked' | 'rejected';
+    reason: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'limit' | 'review' | 'asked' | 'rejected';
     base_value: ColumnType<unknown, string | null, string | null>;
     mirror_value: ColumnType<unknown, string | null, string | null>;
     service_value: ColumnType<unknown, string | null, string | null>;
@@ -126,6 +128,12 @@ export interface Schema {
     run_id: bigint | null;
     until: Date | null;
     shown_value: ColumnType<unknown, string | null, string | null>;
+    batch: string | null;
+    told_at: Date | null;
+    decision: 'approved' | 'resolved' | null;
+    decided_at: Date | null;
+    decided_by: string | null;
+    decided_why: string | null;
   };
   'sync.learned': {
     team: string;
@@ -150,22 +158,6 @@ export interface Schema {
     name: string;
     timestamp: string;
     checksum: string | null;
-  };
-  'sync.plans': {
-    plan_id: GeneratedAlways<bigint>;
-    team_id: bigint;
-    run_id: bigint | null;
-    hash: string;
-    state: Generated<'refused' | 'kept' | 'approved' | 'superseded'>;
-    reasons: Generated<readonly string[]>;
-    changes: ColumnType<unknown, string, string>;
-    made_at: Generated<Date>;
-    expires_at: Date;
-    decided_at: Date | null;
-    decided_by: string | null;
-    decided_why: string | null;
-    passes_brakes: Generated<boolean>;
-    lacking: Generated<readonly string[]>;
   };
   'sync.rate_limits': {
     team: string;
@@ -249,6 +241,8 @@ export interface Schema {
     request_id: string | null;
     opened_at: Date | null;
     closed_at: Date | null;
+    decided_by: string | null;
+    decided_why: string | null;
   };
   'report.contact_counts_daily': {
     team_id: bigint | null;
@@ -283,6 +277,10 @@ export interface Schema {
     until: Date | null;
     mirror_value_then: ColumnType<unknown, string | null, string | null>;
     service_value_then: ColumnType<unknown, string | null, string | null>;
+    batch: string | null;
+    decided_at: Date | null;
+    decided_by: string | null;
+    decided_why: string | null;
   };
   'report.pending': {
     team_id: bigint | null;

@@ -18,7 +18,7 @@ import { isEditedSince, isNewer, isTelling } from './versions.ts';
 const usersPerStatement = 5000;
 
 /** A hold as `sync.held_fields` has it. */
-interface HeldRow {
+export interface HoldRow {
   readonly field: string;
   readonly reason: HoldReason;
   readonly base_value: unknown;
@@ -26,8 +26,10 @@ interface HeldRow {
   readonly service_value: unknown;
   readonly shown_value: unknown;
   readonly detail: string;
-  readonly until: string | null;
-  readonly ends_in_ms: number | null;
+  readonly batch: string | null;
+  /** Left out where the row is not of one user. */
+  readonly ends_in_ms?: number | null;
+  readonly decision?: 'approved' | 'resolved' | null;
 }
 
 /** The values that both sides have; a name in its two halves and, as `name`, joined. */
@@ -45,7 +47,7 @@ interface UserRow
   readonly gone: boolean;
   readonly has_open_intent: boolean;
   readonly missing_for_ms: number | null;
-  readonly held: readonly HeldRow[] | null;
+  readonly held: readonly HoldRow[] | null;
   readonly observed_differs: boolean;
   readonly stale: boolean;
   /** These three of users whom the service was asked for. */
@@ -69,18 +71,24 @@ export function valueFromJson(field: Field, value: unknown): UserValues[Field] {
   return field === 'roleId' ? BigInt(value as number) : (value as UserValues[Field]);
 }
 
-function toHold(row: HeldRow): Hold {
+/** A decision counts until its end; a field of a batch waits in it again when the hold that was asked for has ended. */
+export function toHold(row: HoldRow): Hold {
   const field = fieldOfSql(row.field);
+  const endsInMs = row.ends_in_ms ?? undefined;
+  const isOver = (endsInMs ?? 0) <= 0;
+  const { batch, decision } = row;
   const said = (value: unknown) => (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue;
   return {
     field,
-    reason: row.reason,
+    reason: row.reason === 'asked' && isOver && batch !== null ? 'limit' : row.reason,
     base: valueFromJson(field, row.base_value),
     mirror: valueFromJson(field, row.mirror_value),
     service: said(row.service_value),
     shown: said(row.shown_value),
     detail: row.detail,
-    endsInMs: row.ends_in_ms ?? undefined,
+    endsInMs,
+    ...(batch === null ? {} : { batch }),
+    ...(decision && !isOver ? { decision } : {}),
   };
 }
 

@@ -6,6 +6,7 @@ import { type Field, fields, type UserValues } from '../model/user.ts';
 import {
   type DecidedUser,
   decisionsOf,
+  type Hold,
   holdsOf,
   isTakenWhole,
   roleMove,
@@ -150,12 +151,15 @@ function ledgerOf(decided: DecidedUser) {
     const old = { role: role.old };
     rows.push({ user_id, kind: 'pull', base: old, old, new: { role: role.new } });
   }
-  const held = holdsOf(decided).map((hold) => [hold.field, hold] as const);
-  if (held.length > 0) {
-    const [base, old] = [sideInSql(held, 'base'), sideInSql(held, 'mirror')];
-    rows.push({ user_id, kind: 'hold', base, old, new: sideInSql(held, 'service') });
-  }
-  return rows;
+  return [...rows, ...holdsInLedger(user_id, holdsOf(decided))];
+}
+
+/** A row of the ledger for what is held of one user from now on. */
+export function holdsInLedger(user_id: Id, holds: readonly Hold[]): readonly object[] {
+  if (holds.length === 0) return [];
+  const held = holds.map((hold) => [hold.field, hold] as const);
+  const [base, old] = [sideInSql(held, 'base'), sideInSql(held, 'mirror')];
+  return [{ user_id, kind: 'hold', base, old, new: sideInSql(held, 'service') }];
 }
 
 export async function writeLedger(

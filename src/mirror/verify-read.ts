@@ -53,6 +53,7 @@ async function readUsers(tx: Transaction, teamId: Id): Promise<readonly Mirrored
     cross join lateral (
       select coalesce(jsonb_object_agg(f.field, 'held: ' || f.reason), '{}') as held
       from sync.held_fields f where f.team_id = u.team_id and f.user_id = u.id
+        and (f.decision is null or f.until <= clock_timestamp())
     ) h
     where u.team_id = ${teamId} order by u.id`.execute(tx);
   return rows;

@@ -33,7 +33,10 @@ export type HoldReason =
   | 'ineffective'
   | 'unsupported'
   | 'gone'
-  | 'brake'
+  /** The guard stopped it, alone or in a batch. */
+  | 'limit'
+  /** A person wants to see it first. */
+  | 'review'
   /** A person asked for it. */
   | 'asked'
   /** A person decided that it is not sent. */
@@ -49,6 +52,10 @@ export interface Hold extends Values {
   readonly shown?: ServiceValue;
   /** A hold that a person asked for stands until then, whatever the values do: ms from now, by the database's clock. */
   readonly endsInMs?: number | undefined;
+  /** What was stopped together: it stays with the field while something else holds it. */
+  readonly batch?: string;
+  /** A person lets these values pass, once: the limits on a whole run, or those on single fields too. */
+  readonly decision?: 'approved' | 'resolved';
 }
 
 /** A field that moves. */

@@ -63,6 +63,7 @@ export async function stopReplaced(
   const isNews = await mirror.applyWithheld('users', replaced, scopeOf('users', scope));
   const { hash, ids } = replaced;
   notes.refuse({
+    batches: [],
     hash,
     reasons: [sayReplaced(replaced)],
     users: ids.length,

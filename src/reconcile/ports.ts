@@ -15,10 +15,11 @@ import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
-import type { EditedUser, GuardHistory, PlanMemory, PresentUser } from '../model/plan.ts';
+import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
+import type { GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write can have had an effect. */
@@ -63,7 +64,6 @@ export interface MirrorPort {
   /** What a refresh would do; writes nothing. */
   compareTags(rows: readonly Tag[]): Promise<RefreshResult>;
   compareContactFields(rows: readonly ContactField[]): Promise<RefreshResult>;
-  countHeldFields(): Promise<number>;
   /** Those of these users whose last push was never answered for. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
   /** Whether an update without a name was seen to leave the name alone on this deployment. */
@@ -93,8 +93,8 @@ export interface MirrorWriter {
    * @param approved users of whom a person let pass all that is sent
    */
   openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<readonly Intent[]>;
-  /** Keeps a refused plan for a person to look at, in place of an earlier one. */
-  applyRefusedPlan(memory: PlanMemory): Promise<void>;
+  /** Holds what the guard stopped, all of it or nothing. */
+  applyStopped(stopped: Stopped): Promise<void>;
   /** Notes on these users' open intents that they leave now: done right before each write to the service. */
   markSent(ids: readonly Id[]): Promise<void>;
   /** Throws `lease-lost` where the run's lease can have run out by now. Asks nobody, and takes no time. */

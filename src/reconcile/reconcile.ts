@@ -28,8 +28,8 @@ import type { RunNotes } from './run-notes.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import { judgeOverlap, stopReplaced } from './overlap.ts';
 import { planEdited } from './plan-edited.ts';
+import { afterBatch, countUsers } from './guard/guard.ts';
 import { type RunContext, planUsers, type UsersPlan } from './plan-users.ts';
-import { hashOf } from './guard/planned-push.ts';
 import type { Policy } from './merge/merge-field.ts';
 import { pushEdits, settleIntents } from './push/push.ts';
 import { createPushContext } from './push/record.ts';
@@ -81,8 +81,8 @@ async function costOf(
   { batchSize }: ReconcileSettings['push'],
 ): Promise<PushCost> {
   const pushes = new Map(plans.filter(isPush).map((plan) => [plan.id, { id: plan.id, patch: pushOf(plan) }]));
-  for (const { userId: id, patch } of verdict.waiting)
-    pushes.set(id, { id, patch: { ...patch, ...pushes.get(id)?.patch } });
+  for (const { userId: id, hold } of verdict.waiting)
+    pushes.set(id, { id, patch: { ...pushes.get(id)?.patch, [hold.field]: hold.mirror } });
   const all = [...pushes.values()];
   const batches = arrangeBatches(all, batchSize, await readLessons(mirror, all));
   return { users: all.length, requests: countRequests(batches, roster.users) };
@@ -130,15 +130,15 @@ async function reconcileUsers(
   if (await stopReplaced(places, team, settings.scope)) return true;
   await settleIntents(push, pushSettings);
   const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings);
-  const { refused, waiting, lacking, kept, drifting, approved, stopped, isNews } = users.verdict;
-  const hash = hashOf(waiting, lacking);
-  const plan = refused.length === 0 ? null : { hash, reasons: refused, pushes: waiting, lacking };
-  await mirror.applyRefusedPlan({ plan, isNews, kept, drifting });
-  if (plan !== null)
+  const { refused, waiting, batches, approved, stopped, isNews, writes } = users.verdict;
+  if (isNews || writes.holds.length + writes.lacking.length + writes.ended.length > 0)
+    await mirror.applyStopped(writes);
+  if (refused.length > 0)
     notes.refuse({
-      hash: waiting.length === 0 && lacking.length === 0 ? null : hash,
+      hash: batches.at(-1) ?? null,
+      batches,
       reasons: refused,
-      users: waiting.length,
+      users: countUsers(waiting),
       stopped,
       isNews,
       what: 'pushes',
@@ -149,7 +149,7 @@ async function reconcileUsers(
   if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
   if (users.movedAlone > 0) await mirror.noteMovedAlone(users.movedAlone, users.roster.users.size);
-  const deferred = await applyPulls(places, users.plans);
+  const deferred = await applyPulls(places, afterBatch(users.plans));
   if (who === 'everybody') await applyUserAbsences(places, users, settings.absence, settings.scope);
   // Nothing of a deferred user was written, and neither were the holds of what must not be sent.
   const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));

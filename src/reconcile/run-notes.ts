@@ -45,6 +45,8 @@ export type RunEvent =
 export interface GuardRefusal {
   /** What "musterd approve" is given; `null`: nothing of it is to be approved. */
   readonly hash: string | null;
+  /** All batches that wait, the newest last. */
+  readonly batches: readonly string[];
   readonly reasons: readonly string[];
   /** Pushes that the guard stopped, or users who are to have left before anything else is done. */
   readonly what: 'pushes' | 'departures';

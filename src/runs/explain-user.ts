@@ -5,6 +5,7 @@ import { type Hold, holdsOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import { type Field, fields, isUnreadable, type ServiceUser, serviceValue } from '../model/user.ts';
 import { mergeField, type Verdict } from '../reconcile/merge/merge-field.ts';
+import { waitsInBatch } from '../reconcile/merge/held-field.ts';
 import { standsByMirror } from '../reconcile/merge/plan-field.ts';
 import type { Policy } from '../reconcile/merge/merge-field.ts';
 import { columnOf } from '../model/field-values.ts';
@@ -78,8 +79,6 @@ export interface ExplainedFacts {
   readonly quietUntil: string;
   /** Ends of the holds that a person asked for, in words, by field. */
   readonly heldUntil: Readonly<Partial<Record<Field, string>>>;
-  /** A refused plan that waits for a person, and which edits of this user are in it. */
-  readonly refusedPlan: { readonly hash: string; readonly fields: readonly Field[] } | null;
   /** For how long a user must have been missing, in words. */
   readonly absence: string;
 }
@@ -140,10 +139,7 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
   const columns = (word: DecisionWord) => decided(word).map(columnOf);
   const does = (verb: string, names: readonly string[]) =>
     names.length === 0 ? [] : [`${verb} ${list(names)}`];
-  const { refusedPlan } = facts;
-  const refused = (refusedPlan?.fields ?? []).map(columnOf);
-  const pushes = columns('push').filter((column) => !refused.includes(column));
-  const waiting = columns('push').filter((column) => refused.includes(column));
+  const pushes = columns('push');
   const acts = [
     ...does('pulls', columns('pull')),
     ...does('settles', columns('settle')),
@@ -154,15 +150,19 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
   ];
   const held = decided('held');
   const asked = held.filter((field) => facts.heldUntil[field] !== undefined);
-  const others = held.filter((field) => !asked.includes(field));
+  const waiting = facts.state.held.filter((hold) => held.includes(hold.field) && waitsInBatch(hold));
+  const others = held.filter(
+    (field) => !asked.includes(field) && waiting.every((hold) => hold.field !== field),
+  );
   const unread = columns('wait');
   const parts = [
     ...(acts.length === 0
       ? []
       : [`the next run ${list(acts)}${pushes.length > 0 ? ', unless a guard stops it' : ''}`]),
-    ...(waiting.length === 0
-      ? []
-      : [`the push of ${list(waiting)} waits for "musterd approve ${refusedPlan?.hash}"`]),
+    ...[...Map.groupBy(waiting, ({ batch }) => batch)].map(
+      ([batch, of]) =>
+        `the push of ${list(of.map(({ field }) => columnOf(field)))} waits for "musterd approve ${batch}"`,
+    ),
     ...asked.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
     ...stayHeld(others, facts),
     ...(unread.length === 0

@@ -51,7 +51,7 @@ export interface RunReport {
   readonly counts: RunNotes['counts'];
   /** Held fields that wait for a person. */
   readonly held: number;
-  /** The same, and the users of a refused plan; at least 1 where anything was refused. */
+  /** The same, and the users who wait in batches; at least 1 where anything was refused. */
   readonly waiting: number;
   readonly requests: number;
   readonly durationMs: number;
@@ -135,7 +135,7 @@ async function runUnderLease<Result>(
     const mirror = createMirror(db, lease, team.id, runId);
     const context = { service, mirror, notes, monotonicMs: () => systemClock.monotonicMs() };
     const result = await work(context, team);
-    const report = await record.end(team, await mirror.countHeldFields());
+    const report = await record.end(team, await mirror.countWaiting());
     return { report, result };
   } catch (error) {
     await record.endEarly(error);
@@ -182,11 +182,14 @@ function createRecord(db: Database, { runId, groups, log, notes }: Recorded) {
     onServiceEvent: ({ kind }: ServiceEvent) => {
       if (kind === 'request') requests += 1;
     },
-    /** @param held fields that wait for a person */
-    end: async ({ id, name }: Team, held: number): Promise<RunReport> => {
+    end: async (
+      { id, name }: Team,
+      { held, inBatches }: { readonly held: number; readonly inBatches: number },
+    ): Promise<RunReport> => {
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);
-      const waiting = refusal === null ? held : Math.max(1, held + refusal.users);
+      const departures = refusal?.what === 'departures' ? refusal.users : 0;
+      const waiting = Math.max(refusal === null ? 0 : 1, held + inBatches + departures);
       const ended = await finish(outcome, [...notes.reasons, ...(refusal?.reasons ?? [])], waiting);
       return { team: { id, name }, runId, groups, warnings, refusal, held, requests, ...ended };
     },

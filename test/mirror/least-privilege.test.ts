@@ -13,7 +13,13 @@ import { servers } from '../support/servers.ts';
  * insert, update, delete and truncate, `(…)` with columns where not all. A new one belongs into one of these groups,
  * or gets one of its own.
  */
-const reads = { daemon: 'select', reader: 'select', editor: 'select', roleEditor: 'select' };
+const reads = {
+  daemon: 'select',
+  reader: 'select',
+  editor: 'select',
+  roleEditor: 'select',
+  approver: 'select',
+};
 const all = 'select insert update delete truncate';
 const works = 'select insert update delete';
 const lookups = 'select(added_at,email,phone,team_id)';
@@ -32,6 +38,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     reader: 'select',
     editor: 'select update(email,first_name,last_name,name_split,phone)',
     roleEditor: 'select update(role_id)',
+    approver: 'select',
     nobody: '',
   },
   {
@@ -41,16 +48,18 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     reader: lookups,
     editor: `${lookups} insert(email,phone,team_id) delete`,
     roleEditor: lookups,
+    approver: lookups,
     nobody: '',
   },
   {
     places:
-      'sync.absences sync.changes sync.due sync.held_fields sync.learned sync.leases sync.migration_lock sync.migrations sync.plans sync.rate_limits sync.rejected_rows sync.runs sync.stale_rows sync.teams sync.user_base sync.withheld_absences',
+      'sync.absences sync.changes sync.due sync.held_fields sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.runs sync.stale_rows sync.teams sync.user_base sync.withheld_absences',
     owner: all,
     daemon: works,
     reader: '',
     editor: '',
     roleEditor: '',
+    approver: '',
     nobody: '',
   },
   {
@@ -62,15 +71,17 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   },
 ];
 
-/** Functions that whoever reads or edits calls without knowing, and those that nobody but the owner may call. */
+/** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
     'mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams()',
-  owner: 'mirror.check_user_edit() mirror.tell_of_edits()',
+  approver: 'sync.approve(text,bigint[],text,bigint) sync.reject(text,bigint[],text,boolean,bigint)',
+  owner:
+    'mirror.check_user_edit() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint) sync.require_approver() sync.session_sees(bigint)',
 };
 
-type Who = 'owner' | 'daemon' | 'reader' | 'editor' | 'roleEditor' | 'nobody';
-const people = ['reader', 'editor', 'roleEditor', 'nobody'] as const;
+type Who = 'owner' | 'daemon' | 'reader' | 'editor' | 'roleEditor' | 'approver' | 'nobody';
+const people = ['reader', 'editor', 'roleEditor', 'approver', 'nobody'] as const;
 const advice =
   'decide who may do what with it: in test/mirror/least-privilege.test.ts and in docs/operations.md';
 
@@ -106,6 +117,7 @@ describe.each(places)('least privilege on $name', (server) => {
     reader: 'musterd_reader',
     editor: 'musterd_editor',
     roleEditor: 'musterd_role_editor',
+    approver: 'musterd_approver',
     nobody: `test_nobody_${suffix}`,
   };
   let embedded: Embedded | undefined;
@@ -135,7 +147,9 @@ describe.each(places)('least privilege on $name', (server) => {
       owner,
       `grant usage on schema mirror, sync, report to ${roles.daemon};
        grant select, insert, update, delete on all tables in schema mirror, sync to ${roles.daemon};
-       grant select on all tables in schema report to ${roles.daemon}`,
+       grant select on all tables in schema report to ${roles.daemon};
+       grant execute on function sync.approve(text, bigint[], text, bigint) to ${roles.daemon};
+       grant execute on function sync.reject(text, bigint[], text, boolean, bigint) to ${roles.daemon}`,
     );
     await owner.close();
   });
@@ -166,11 +180,13 @@ describe.each(places)('least privilege on $name', (server) => {
         await rows(`select p.oid::regprocedure::text from pg_proc p
           where p.pronamespace::regnamespace::text in ('mirror', 'sync', 'report') and ${condition} order by 1`)
       ).map(([signature]) => signature);
-    const [everybody, owner] = [functions.everybody.split(' '), functions.owner.split(' ')];
-    expect(await found('true'), advice).toEqual([...everybody, ...owner].toSorted());
+    const [everybody, approver, owner] = (['everybody', 'approver', 'owner'] as const).map((who) =>
+      functions[who].split(' '),
+    ) as [string[], string[], string[]];
+    expect(await found('true'), advice).toEqual([...everybody, ...approver, ...owner].toSorted());
     for (const who of people)
       expect(await found(`has_function_privilege('${roles[who]}', p.oid, 'execute')`), advice).toEqual(
-        everybody,
+        who === 'approver' ? [...everybody, ...approver] : everybody,
       );
   });
 

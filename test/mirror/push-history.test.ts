@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { noteKeptName, readNameSafety } from '../../src/mirror/name-safety.ts';
-import { readGuardHistory } from '../../src/mirror/plans.ts';
+import { readGuardHistory } from '../../src/mirror/held-batches.ts';
 import { countIneffective, readUnanswered } from '../../src/mirror/push-history.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import type { Intent } from '../../src/model/intent.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
      insert into sync.runs (team, team_id, command) values ('main', 41, 'daemon')`,
   );
 });
-afterEach(() => runSqlText(database.db, 'truncate sync.changes, sync.plans, sync.learned'));
+afterEach(() => runSqlText(database.db, 'truncate sync.changes, sync.learned'));
 afterAll(() => database.close());
 
 interface Row {
@@ -163,56 +163,5 @@ describe('what the guard remembers', () => {
   ])('%s', async (_, row, counts) => {
     await ledger(row);
     expect((await read()).pushedToday).toEqual(new Set(counts ? [1n] : []));
-  });
-
-  const plan = (state: string, more = {}) => ({ team: 41, state, hours: 1, resolved: false, ...more });
-  const addPlan = ({ team, state, hours, resolved }: ReturnType<typeof plan>) =>
-    sql`
-    insert into sync.plans (team_id, hash, state, changes, passes_brakes, decided_at, expires_at)
-    values (${team}, '', ${state}, '[{"user_id": 1, "name": "", "base": {}, "patch": {"phone": "1", "email": "a@example.com"}}]',
-      ${resolved}, clock_timestamp() - interval '1 hour', clock_timestamp() + ${hours} * interval '1 hour')`.execute(
-      database.db.kysely,
-    );
-  it.each([
-    ['one that waits', plan('refused'), { waiting: 1, isOld: false }],
-    ['one that has waited for long', plan('refused', { hours: -1 }), { waiting: 1, isOld: true }],
-    ['rows kept in mind', plan('kept'), { kept: 1 }],
-    ['rows kept in mind for ever', plan('kept', { hours: -1 }), { kept: 1 }],
-    ['an approved one', plan('approved'), { approved: 1 }],
-    ['one approved field by field', plan('approved', { resolved: true }), { resolved: 1 }],
-    ['one approved long ago', plan('approved', { hours: -1 }), {}],
-    ['one of the past', plan('superseded'), {}],
-    ['one of another team', plan('approved', { team: 42 }), {}],
-  ])('a plan: %s', async (_, row, expected) => {
-    await addPlan(row);
-    const { approved, resolved, waiting, kept, isOld } = await read();
-    const counts = { kept: kept.length, approved: approved.length, resolved: resolved.length };
-    const nothing = { waiting: 0, isOld: false, kept: 0, approved: 0, resolved: 0 };
-    expect({ waiting: waiting?.length ?? 0, isOld, ...counts }).toEqual({ ...nothing, ...expected });
-  });
-
-  it.each<readonly [string, Row, readonly string[]]>([
-    ['nothing', { ...phone, user: 2 }, ['phone', 'email']],
-    ['one field that was confirmed', phone, ['email']],
-    ['one that was shown', { kind: 'settle', old: { phone: '1' }, new: { phone: '+1' } }, ['email']],
-    ['one that was settled otherwise', { kind: 'settle', old: {}, new: { phone: '1' } }, ['phone', 'email']],
-    ['one without effect', { ...phone, outcome: { phone: 'ineffective' } }, ['phone', 'email']],
-    ['one of another value', { ...phone, new: { phone: '2' } }, ['phone', 'email']],
-    ['one that was pulled', { ...phone, kind: 'pull' }, ['phone', 'email']],
-    ['one confirmed before the approval', { ...phone, hoursAgo: 2 }, ['phone', 'email']],
-    ['one of another team', { ...phone, team: 42 }, ['phone', 'email']],
-    [
-      'both',
-      {
-        new: { phone: '1', email: 'a@example.com' },
-        outcome: { phone: 'confirmed', email: 'confirmed' },
-      },
-      [],
-    ],
-  ])('an approval of which has arrived: %s', async (_, row, left) => {
-    await addPlan(plan('approved'));
-    await ledger(row);
-    const { approved } = await read();
-    expect(approved.map(({ patch }) => Object.keys(patch).toSorted().toReversed())).toEqual([left]);
   });
 });

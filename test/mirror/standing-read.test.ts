@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { createSharedPace } from '../../src/mirror/rate-limits.ts';
-import { readHeldByReason, readRefusedPlanSizes, readTokensLeft } from '../../src/mirror/metrics-read.ts';
+import { readHeldByReason, readUsersInBatches, readTokensLeft } from '../../src/mirror/metrics-read.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 
@@ -45,19 +45,23 @@ describe.each(servers())('what is measured on $name', (server) => {
     expect(await readHeldByReason(kysely, [])).toEqual([]);
   });
 
-  it('counts the users of refused plans, one at least', async () => {
+  it('counts the users who wait in batches, one at least', async () => {
     const { kysely } = database.db;
     await sql`
-      insert into sync.plans (team_id, hash, state, changes, expires_at)
-      select v.team_id, '', v.state, v.changes::jsonb, now()
-      from (values (41, 'refused', '[{}, {}, {}]'), (41, 'approved', '[{}]'), (41, 'kept', '[{}]'),
-        (42, 'refused', '[]'), (43, 'superseded', '[{}]')) v (team_id, state, changes)`.execute(kysely);
-    expect(await readRefusedPlanSizes(kysely, ['harbour', 'quay', 'calm', 'unknown'])).toEqual([
+      insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, until)
+      values (41, 11, 'email', 'limit', 'a', null, null), (41, 11, 'phone', 'limit', 'b', null, null),
+        (41, 12, 'email', 'review', 'a', null, null), (41, 13, 'email', 'asked', 'a', null, now() + interval '1 h'),
+        (41, 14, 'email', 'limit', 'a', 'approved', now() + interval '1 h'), (41, 15, 'email', 'limit', null, null, null),
+        (41, 16, 'email', 'conflict', 'a', null, null), (41, 2, 'phone', 'limit', 'a', null, null),
+        (42, null, 'phone', 'limit', 'c', null, null), (43, null, 'phone', 'limit', 'c', 'approved', 'infinity')`.execute(
+      kysely,
+    );
+    expect(await readUsersInBatches(kysely, ['harbour', 'quay', 'calm', 'unknown'])).toEqual([
       { team: 'harbour', users: 3 },
       { team: 'quay', users: 1 },
     ]);
-    expect(await readRefusedPlanSizes(kysely, ['quay'])).toEqual([{ team: 'quay', users: 1 }]);
-    expect(await readRefusedPlanSizes(kysely, [])).toEqual([]);
+    expect(await readUsersInBatches(kysely, ['quay'])).toEqual([{ team: 'quay', users: 1 }]);
+    expect(await readUsersInBatches(kysely, [])).toEqual([]);
   });
 
   it('tells what is left of the pace', async () => {

@@ -317,11 +317,11 @@ describe('a held field', () => {
     ['asked', ahead, 'conflict', 'new', 'old'],
     ['asked', ahead, 'rejected', 'new', 'old'],
     ['asked', past, 'conflict', 'new', 'new'],
-    ['rejected', 'null', 'brake', 'old', 'old'],
-    ['rejected', 'null', 'brake', 'new', 'new'],
+    ['rejected', 'null', 'limit', 'old', 'old'],
+    ['rejected', 'null', 'limit', 'new', 'new'],
     ['rejected', 'null', 'rejected', 'old', 'new'],
-    ['conflict', 'null', 'brake', 'old', 'new'],
-    ['refused', ahead, 'brake', 'old', 'new'],
+    ['conflict', 'null', 'limit', 'old', 'new'],
+    ['refused', ahead, 'limit', 'old', 'new'],
   ];
   it.each(cases)(
     '%s until %s, and then %s over %s: the %s one stands',
@@ -353,9 +353,9 @@ describe('a held field', () => {
   it('that is held again is held by the new reason', async () => {
     await heldBefore('conflict', 'null');
     await apply(
-      planOf({ fields: decisions({ email: { kind: 'hold', hold: holdOf('brake') } }), write: null }),
+      planOf({ fields: decisions({ email: { kind: 'hold', hold: holdOf('limit') } }), write: null }),
     );
-    expect(await held()).toMatchObject([{ reason: 'brake', detail: 'new' }]);
+    expect(await held()).toMatchObject([{ reason: 'limit', detail: 'new' }]);
   });
 });
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Intent } from '../../src/model/intent.ts';
-import { holdsOf, mapPushes, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
+import { type FieldValue, type Hold, holdsOf, mapPushes, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
-import type { GuardHistory, PlannedPush } from '../../src/model/plan.ts';
+import type { GuardHistory } from '../../src/model/waiting.ts';
 import {
   type Field,
   type MirrorUser,
@@ -11,10 +11,12 @@ import {
   type ServiceUser,
   type UserPatch,
 } from '../../src/model/user.ts';
-import { type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
+import { hashOf } from '../../src/reconcile/guard/batch-hash.ts';
+import { afterBatch, type GuardVerdict, type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
+import { waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { hashOf, onlyGuarded, plannedPush, shownIn } from '../../src/reconcile/guard/planned-push.ts';
+import { onlyGuarded } from '../../src/reconcile/guard/planned-push.ts';
 import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { inLists } from './in-lists.ts';
 import { makeState, member, shown } from './states.ts';
@@ -30,23 +32,15 @@ const settings: GuardSettings = {
   adminRoleIds: [1n],
 };
 
-const nobody: GuardHistory = {
-  pushedToday: new Set(),
-  approved: [],
-  resolved: [],
-  waiting: null,
-  isOld: false,
-  kept: [],
-  gone: new Set(),
-  lacking: [],
-  accepted: [],
-};
+const nobody: GuardHistory = { pushedToday: new Set(), waiting: [], isOld: false, lacking: [], accepted: [] };
 const mirrorWins: Policy = { ...holdAll, email: 'mirror-wins' };
 
 interface Edits {
   readonly edits?: Readonly<Record<number, Partial<MirrorUser>>>;
   /** What the service shows otherwise, by user; `null`: it shows nobody. */
   readonly shows?: Readonly<Record<number, Partial<ServiceUser> | null>>;
+  /** What is held of them before. */
+  readonly held?: Readonly<Record<number, readonly Hold[]>>;
   readonly history?: Partial<GuardHistory>;
   readonly open?: readonly Pick<Intent, 'userId' | 'sent'>[];
   readonly policy?: Policy;
@@ -70,13 +64,19 @@ function stateOf(id: Id, edit: Partial<MirrorUser>, says: Partial<ServiceUser> |
 }
 
 /** Forty users, the first of them the only administrator; all that differ from it is given. */
-function viewOf({ edits = {}, shows = {}, history = {}, open = [], ...given }: Edits): GuardView {
+function viewOf({ edits = {}, shows = {}, held = {}, history = {}, open = [], ...given }: Edits): GuardView {
   const { policy = holdAll, unlisted = [], isWhole = true } = given;
   const ids = Array.from({ length: 40 }, (_, i) => BigInt(i + 1));
   const states = ids.map((id) => {
     const said = shows[Number(id)];
-    return stateOf(id, edits[Number(id)] ?? {}, said === undefined ? {} : said);
+    const state = stateOf(id, edits[Number(id)] ?? {}, said === undefined ? {} : said);
+    return { ...state, held: held[Number(id)] ?? [] };
   });
+  const waiting = states.flatMap(({ id, held: of }) =>
+    of
+      .filter((hold) => waitsInBatch(hold) && hold.decision === undefined)
+      .map((hold) => ({ userId: id, name: '', hold })),
+  );
   return {
     states,
     plans: states.map((state) => planUser(state, { ...member, id: state.id }, policy)),
@@ -95,7 +95,7 @@ function viewOf({ edits = {}, shows = {}, history = {}, open = [], ...given }: E
     })),
     open,
     population: ids.length,
-    history: { ...nobody, ...history },
+    history: { ...nobody, waiting, ...history },
   };
 }
 
@@ -107,14 +107,19 @@ const planOf = <P extends UserPlan>(plans: readonly P[], id: Id) => plans.find((
 /** New emails for so many users, from the 11th on. */
 const many = (count: number): Record<number, Partial<MirrorUser>> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [i + 11, { email: `new${i}@example.com` }]));
-/** The row of one email as a plan holds it. */
-const rowOf = (id: Id, email: string, more: Partial<PlannedPush> = {}): PlannedPush => ({
-  userId: id,
-  name: '',
-  base: { email: emailOf(id) },
-  patch: { email },
-  ...more,
-});
+/** A field of user 2 or another as it is held in a batch. */
+const holdOf = (id: Id, mirror: FieldValue, more: Partial<Hold> = {}): Hold => {
+  const field = more.field ?? 'email';
+  const agreed = field === 'email' ? emailOf(id) : id === 1n ? 1n : 4n;
+  return { field, reason: 'limit', base: agreed, mirror, service: agreed, detail: '', batch: 'abc', ...more };
+};
+const approved = { decision: 'approved' } as const;
+const resolved = { decision: 'resolved' } as const;
+/** What the guard held of that view, as the next run finds it. */
+const heldBy = (verdict: Pick<GuardVerdict, 'waiting'>): NonNullable<Edits['held']> =>
+  Object.fromEntries(
+    verdict.waiting.map(({ userId, hold }) => [Number(userId), [{ ...hold, shown: hold.service }]]),
+  );
 
 describe('a field that would be pushed', () => {
   type Said = 'nothing' | 'approved' | 'resolved' | 'left';
@@ -146,20 +151,22 @@ describe('a field that would be pushed', () => {
 
   it.each(cases)('$said, $braked, $refused → $fate', ({ said, braked, refused, fate }) => {
     const email = word(braked) ? emailOf(3n) : 'new@example.com';
-    const row = rowOf(2n, email);
+    const holds: Record<Said, readonly Hold[]> = {
+      nothing: [],
+      approved: [holdOf(2n, email, approved)],
+      resolved: [holdOf(2n, email, resolved)],
+      // It was a conflict meanwhile, which is over.
+      left: [holdOf(2n, email, { reason: 'conflict', service: 'web@example.com' })],
+    };
     const verdict = judge({
       edits: { 2: { email }, ...(word(refused) ? many(9) : {}) },
-      history: {
-        approved: said === 'approved' ? [row] : [],
-        resolved: said === 'resolved' ? [row] : [],
-        waiting: said === 'left' ? [row] : null,
-      },
+      held: { 2: holds[said] },
     });
     const plan = planOf(verdict.plans, 2n);
     const is: Record<Fate, boolean> = {
       sent: plan?.patch.email === email,
       waits: verdict.waiting.some(({ userId }) => userId === 2n),
-      held: plan?.holds.some(({ reason }) => reason === 'brake') === true,
+      held: plan?.holds.some(({ reason, batch }) => reason === 'limit' && batch === undefined) === true,
     };
     const found = rowsOf(is).flatMap(([one, yes]) => (yes ? [one] : []));
     expect(found).toEqual([fate]);
@@ -175,66 +182,84 @@ describe('a field that would be pushed', () => {
   });
 
   it('passes by itself where the user has another field that does not', () => {
-    const row = rowOf(2n, 'new@example.com');
     const verdict = judge({
       edits: { 2: { email: 'new@example.com', phone: '15550999' }, ...many(9) },
-      history: { approved: [row] },
+      held: { 2: [holdOf(2n, 'new@example.com', approved)] },
     });
     expect(planOf(verdict.plans, 2n)?.patch).toEqual({ email: 'new@example.com' });
-    expect(verdict.waiting.find(({ userId }) => userId === 2n)?.patch).toEqual({ phone: '15550999' });
+    expect(verdict.waiting.filter(({ userId }) => userId === 2n).map(({ hold }) => hold.mirror)).toEqual([
+      '15550999',
+    ]);
     expect(verdict.approved.get(2n)).toEqual(['email']);
   });
 });
 
 describe('what was approved', () => {
-  const approved = rowOf(2n, 'new@example.com', { service: { email: 'web@example.com' } });
-  it.each([
+  const over: Partial<Hold> = { ...approved, service: 'web@example.com' };
+  it.each<readonly [string, Partial<Hold>, boolean]>([
     ['the same', {}, true],
-    ['another value of the service', { service: { email: 'later@example.com' } }, false],
-    ['the service as it was last agreed on', { service: {} }, false],
-    ['another base', { base: { email: 'other@example.com' } }, false],
-    ['another value', { patch: { email: 'other@example.com' } }, false],
-  ] as const)('with %s passes: %s', (_, other: Partial<PlannedPush>, passes) => {
+    ['another value of the service', { service: 'later@example.com' }, false],
+    ['the service as it was last agreed on', { service: undefined }, false],
+    ['another base', { base: 'other@example.com' }, false],
+    ['another value', { mirror: 'other@example.com' }, false],
+  ])('with %s passes: %s', (_, other, passes) => {
     const verdict = judge({
       edits: { 2: { email: 'new@example.com' }, ...many(9) },
       shows: { 2: { email: 'web@example.com' } },
       policy: mirrorWins,
-      history: { approved: [{ ...approved, ...other }] },
+      held: { 2: [holdOf(2n, 'new@example.com', { ...over, ...other })] },
     });
     expect(planOf(verdict.plans, 2n)?.patch.email !== undefined).toBe(passes);
+    // It counts as a new edit, since nobody has let this one pass.
+    expect(verdict.refused[0]).toContain(passes ? '9 of 40' : '10 of 40');
   });
 
-  it('is told by a hash that knows the value of the service', () => {
-    const same = { ...approved, service: { email: emailOf(2n) } };
-    expect(hashOf([same])).toBe(hashOf([rowOf(2n, 'new@example.com')]));
-    expect(hashOf([approved])).not.toBe(hashOf([same]));
-    expect(shownIn(approved, 'email')).toBe('web@example.com');
-    expect(shownIn(rowOf(2n, 'new@example.com'), 'email')).toBe(emailOf(2n));
+  it('is in a batch that is called by users, values, bases and what the service has', () => {
+    const values = { base: 'a@example.com', mirror: 'b@example.com', service: 'a@example.com' };
+    const row = { userId: 2n, field: 'email', values } as const;
+    expect(hashOf([row])).toBe(hashOf([{ ...row, values: { ...values, service: undefined } }]));
+    expect(hashOf([row])).toBe(hashOf([{ ...row, values: { ...values, service: 'A@example.com' } }]));
+    const others = [
+      [{ ...row, userId: 3n }],
+      [{ ...row, field: 'phone' } as const],
+      [row, { ...row, field: 'phone' } as const],
+      ...(['base', 'mirror', 'service'] as const).map((side) => [
+        { ...row, values: { ...values, [side]: 'c@example.com' } },
+      ]),
+    ];
+    expect(new Set([[row], ...others].map((rows) => hashOf(rows))).size).toBe(others.length + 1);
+    const phone = { ...row, field: 'phone' } as const;
+    expect(hashOf([phone, row])).toBe(hashOf([row, phone]));
+    expect(new Set([hashOf([row]), hashOf([row], ['phone']), hashOf([row], ['email'])]).size).toBe(3);
+    expect(hashOf([], ['phone', 'email'])).toBe(hashOf([], ['email', 'phone']));
   });
 });
 
-describe('a refused plan', () => {
-  it('counts what is held, names it, and keeps the rest waiting', () => {
+describe('a batch', () => {
+  it('leaves out what is held alone, names it, and keeps the rest waiting', () => {
     const first = judge({ edits: { 2: { email: emailOf(3n) }, ...many(8) } });
     expect(first).toMatchObject({
       stopped: true,
       refused: [expect.stringContaining('9 of 40'), expect.stringContaining('email of 2')],
     });
     expect(first.waiting.length).toBe(8);
-    // The held field is no push any more, and eight are below the limit by themselves.
-    const later = judge({ edits: many(8), history: { waiting: first.waiting } });
+    expect(new Set(first.waiting.map(({ hold }) => hold.batch))).toEqual(new Set(first.batches));
+    // Both are written down at once, or the next run would count the one again.
+    expect(first.writes.holds.map(({ hold }) => hold.batch === undefined).filter(Boolean)).toEqual([true]);
+    const later = judge({ edits: many(8), held: heldBy(first) });
     expect(later).toMatchObject({
       stopped: false,
-      refused: ['8 users of an earlier plan wait for a decision'],
+      refused: ['8 users of an earlier batch wait for a decision'],
+      batches: first.batches,
+      writes: { holds: [] },
     });
-    expect(hashOf(later.waiting)).toBe(hashOf(first.waiting));
   });
 
   type Told = 'no' | 'yes, and the run ends' | 'yes, and the run goes on';
   const another = { 30: { email: 'a@example.com' } };
-  it.each<readonly [string, Edits['edits'] | null, boolean, Edits['edits'], Told, number]>([
-    ['nothing waited', null, false, many(8), 'no', 0],
-    ['nothing waited', null, false, many(9), 'yes, and the run ends', 9],
+  it.each<readonly [string, NonNullable<Edits['edits']>, boolean, Edits['edits'], Told, number]>([
+    ['nothing waited', {}, false, many(8), 'no', 0],
+    ['nothing waited', {}, false, many(9), 'yes, and the run ends', 9],
     ['the same waits', many(9), false, many(9), 'no', 9],
     ['the same waits for a day', many(9), true, many(9), 'yes, and the run goes on', 9],
     ['a part of it waits, the rest is within the limits', many(2), false, many(9), 'no', 2],
@@ -242,8 +267,8 @@ describe('a refused plan', () => {
     ['another user waited', another, false, many(9), 'yes, and the run goes on', 9],
     ['what waited was taken back', many(9), true, {}, 'no', 0],
   ])('is told of when %s', (_, before, isOld, edits = {}, told, waits) => {
-    const waiting = before === null ? null : rowsOfPlans(viewOf({ edits: before ?? {} }).plans);
-    const verdict = judge({ edits, history: { waiting, isOld } });
+    const held = heldBy(guard(viewOf({ edits: before }), { ...settings, maxRows: 0, maxShare: 0 }));
+    const verdict = judge({ edits, held, history: { isOld } });
     const said: Told = !verdict.isNews
       ? 'no'
       : verdict.stopped
@@ -253,42 +278,44 @@ describe('a refused plan', () => {
     expect(verdict.stopped && !verdict.isNews).toBe(false);
   });
 
-  it.each<readonly [string, Edits, number]>([
-    ['a part of it is not answered', { edits: many(9), shows: { 11: null, 12: null, 13: null } }, 0],
-    ['a part of it becomes a conflict', { edits: many(9), shows: { 11: { email: 'web@example.com' } } }, 1],
+  const web = { 11: { email: 'web@example.com' } };
+  it.each<readonly [string, Edits, number, number]>([
+    ['a part of it is not answered', { edits: many(9), shows: { 11: null, 12: null, 13: null } }, 9, 1],
+    ['a part of it is edited on the service too', { edits: many(9), shows: web }, 9, 1],
     [
       'a part of it is edited on the service too, where the mirror wins',
-      { edits: many(9), shows: { 11: { email: 'web@example.com' } }, policy: mirrorWins },
-      0,
+      { edits: many(9), shows: web, policy: mirrorWins },
+      9,
+      2,
     ],
-    ['a part of it is taken back', { edits: many(5) }, 4],
-    ['a part of it is edited again', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 1],
-  ])('is not sent when %s', (_, given, fewer) => {
-    const { waiting } = judge({ edits: many(9) });
-    const later = judge({ ...given, history: { waiting } });
-    expect(later.waiting.length).toBe(9 - fewer);
-    const sent = later.plans
-      .filter(({ patch }) => Object.keys(patch).length > 0)
-      .map(({ patch }) => patch.email);
-    expect(sent).toEqual(given.edits?.[11]?.email === 'other@example.com' ? ['other@example.com'] : []);
+    ['a part of it is taken back', { edits: many(5) }, 5, 1],
+    ['a part of it is edited again', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 9, 2],
+  ])('is not sent when %s', (_, given, waits, batches) => {
+    const later = judge({ ...given, held: heldBy(judge({ edits: many(9) })) });
+    expect([later.waiting.length, later.batches.length]).toEqual([waits, batches]);
+    expect(later).toMatchObject({ stopped: false, isNews: false });
+    expect(later.plans.filter(({ patch }) => Object.keys(patch).length > 0)).toEqual([]);
   });
 
-  it('has a row again that was held in between, and not twice while it is', () => {
-    const waiting = [rowOf(2n, 'new@example.com', { name: 'Anne Berg' })];
-    const edits = { 2: { email: 'new@example.com' } };
-    const web = { 2: { email: 'web@example.com' } };
-    const during = judge({ edits, shows: web, history: { waiting } });
-    expect(during).toMatchObject({ refused: [], waiting: [], kept: waiting });
+  it('stays with a field while something else holds it', () => {
+    const held = { 2: [holdOf(2n, 'new@example.com')] };
+    const edits = { 2: { email: 'other@example.com' } };
+    const during = judge({ edits, shows: { 2: { email: 'web@example.com' } }, held });
+    expect(during).toMatchObject({ refused: [], waiting: [], batches: [] });
     expect(planOf(during.plans, 2n)?.holds).toMatchObject([{ reason: 'conflict' }]);
-    const after = judge({ edits, history: { waiting: null, kept: during.kept } });
-    expect(after).toMatchObject({ stopped: false, isNews: false, waiting, kept: [] });
+    const conflict = holdOf(2n, 'other@example.com', { reason: 'conflict', service: 'web@example.com' });
+    const after = judge({ edits, held: { 2: [conflict] } });
+    expect(after).toMatchObject({ stopped: false, isNews: false, waiting: [{ userId: 2n }] });
     expect(planOf(after.plans, 2n)?.patch).toEqual({});
   });
 
-  it('keeps a row in mind that is braked by now', () => {
-    const row = rowOf(2n, emailOf(3n), { name: 'Anne Berg' });
-    const verdict = judge({ edits: { 2: { email: emailOf(3n) } }, history: { waiting: [row] } });
-    expect(verdict).toMatchObject({ refused: [], waiting: [], kept: [row] });
+  it('is written down whole, and its fields are held from then on', () => {
+    const { plans, writes, hash = '' } = { ...judge({ edits: many(9) }), hash: undefined };
+    expect(hash).toBe('');
+    expect(writes.holds.map(({ id }) => id)).toEqual(Array.from({ length: 9 }, (_, i) => BigInt(i + 11)));
+    const after = afterBatch(plans).map(inLists);
+    expect(after.flatMap(({ holds }) => holds)).toEqual([]);
+    expect(after.filter(({ held }) => held.includes('email')).length).toBe(9);
   });
 
   it.each([
@@ -304,25 +331,20 @@ describe('a refused plan', () => {
     expect(guard({ ...view, population: users }, large).refused.length > 0).toBe(isRefused);
   });
 
-  it('drops a row once the edit is taken back', () => {
-    const waiting = [rowOf(2n, 'new@example.com')];
-    expect(judge({ history: { waiting } })).toMatchObject({ waiting: [], refused: [] });
+  it('is over once the edit is taken back', () => {
+    expect(judge({ held: { 2: [holdOf(2n, 'new@example.com')] } })).toMatchObject({
+      waiting: [],
+      refused: [],
+    });
   });
 });
-
-function rowsOfPlans(plans: readonly UserPlan[]): readonly PlannedPush[] {
-  return plans.filter((plan) => pushOf(plan).email !== undefined).map((plan) => plannedPush(plan, ''));
-}
 
 describe('the brakes', () => {
   const held = (given: Edits): readonly (readonly [number, Field])[] =>
     judge(given).plans.flatMap(({ id, holds }) => holds.map(({ field }) => [Number(id), field] as const));
-  const resolved = (userId: Id, base: UserPatch, patch: UserPatch): PlannedPush => ({
-    userId,
-    name: '',
-    base,
-    patch,
-  });
+  const role = (id: Id, roleId: bigint, more: Partial<Hold> = {}) => [
+    holdOf(id, roleId, { field: 'roleId', ...more }),
+  ];
   const isAdmin = (ids: readonly number[]): Record<number, Partial<ServiceUser>> =>
     Object.fromEntries(ids.map((id) => [id, { roleId: 1n }]));
   const demoted = { roleId: 4n };
@@ -353,7 +375,7 @@ describe('the brakes', () => {
       'while another’s promotion is held',
       {
         edits: { 1: demoted, 2: { roleId: 1n }, 3: { roleId: 9n }, 4: { roleId: 9n }, 5: { roleId: 9n } },
-        history: { resolved: [resolved(1n, { roleId: 1n }, { roleId: 5n })] },
+        held: { 1: role(1n, 5n, resolved) },
       },
       [
         [1, 'roleId'],
@@ -372,17 +394,11 @@ describe('the brakes', () => {
       'while another’s promotion waits in a plan',
       {
         edits: { 1: demoted, 2: { roleId: 1n } },
-        history: {
-          waiting: [{ userId: 2n, name: '', base: { roleId: 4n }, patch: { roleId: 1n } }],
-        },
+        held: { 2: role(2n, 1n) },
       },
       [[1, 'roleId']],
     ],
-    [
-      'that a person resolved',
-      { edits: { 1: demoted }, history: { resolved: [resolved(1n, { roleId: 1n }, demoted)] } },
-      [],
-    ],
+    ['that a person resolved', { edits: { 1: demoted }, held: { 1: role(1n, 4n, resolved) } }, []],
   ])('on the role of %s', (_, given, expected) => {
     expect(held(given)).toEqual(expected);
   });
@@ -425,7 +441,7 @@ describe('the brakes', () => {
       'that another is to get by a decision',
       {
         edits: { 2: { email: 'x@example.com' }, 3: { email: 'x@example.com' } },
-        history: { resolved: [resolved(3n, { email: emailOf(3n) }, { email: 'x@example.com' })] },
+        held: { 3: [holdOf(3n, 'x@example.com', resolved)] },
       },
       [[2, 'email']],
     ],
@@ -437,8 +453,7 @@ describe('the brakes', () => {
     const roles = (ids: readonly number[]) => Object.fromEntries(ids.map((id) => [id, { roleId: 9n }]));
     expect(held({ edits: roles([2, 3, 4]) })).toEqual([]);
     expect(held({ edits: roles([2, 3, 4, 5]) }).length).toBe(4);
-    const one = resolved(2n, { roleId: 4n }, { roleId: 9n });
-    expect(held({ edits: roles([2, 3, 4, 5]), history: { resolved: [one] } })).toEqual([]);
+    expect(held({ edits: roles([2, 3, 4, 5]), held: { 2: role(2n, 9n, resolved) } })).toEqual([]);
   });
 });
 
@@ -498,13 +513,12 @@ describe('the demotion of an administrator', () => {
     expect(planOf(plans, 3n)?.patch).toEqual({ roleId: 1n });
   });
 
-  it('keeps its place in a plan that waits for a person, whoever is promoted meanwhile', () => {
-    const row = { userId: 1n, name: '', base: { roleId: 1n }, patch: { roleId: 4n } };
+  it('keeps its place in a batch that waits for a person, whoever is promoted meanwhile', () => {
     const { waiting, postponed } = judge({
       edits: { 1: { roleId: 4n }, 3: { roleId: 1n } },
-      history: { waiting: [row] },
+      held: { 1: [holdOf(1n, 4n, { field: 'roleId' })] },
     });
-    expect(waiting).toMatchObject([{ userId: 1n, patch: { roleId: 4n } }]);
+    expect(waiting).toMatchObject([{ userId: 1n, hold: { field: 'roleId', mirror: 4n } }]);
     expect([...postponed]).toEqual([]);
   });
 });
@@ -556,33 +570,62 @@ describe('a field that many users no longer have', () => {
       refused: verdict.refused.length,
       stopped: verdict.stopped,
       lacking: verdict.lacking,
-      drifting: verdict.drifting,
+      news: verdict.writes.lacking.map(({ field }) => field),
+      ended: verdict.writes.ended,
     };
   };
-  const waits: Partial<GuardHistory> = { waiting: [], lacking: ['phone'] };
-  it.each([
-    ['by everybody', {}, true, ['phone'], ['phone']],
-    ['that is said already', { history: waits }, false, ['phone'], ['phone']],
-    ['that somebody agreed to', { history: { accepted: ['phone'] } }, false, [], ['phone']],
-    ['where they agreed to another', { history: { accepted: ['email'] } }, true, ['phone'], ['phone']],
-    ['which they have again', { isBack: true, history: waits }, false, [], []],
-    ['of whom not all were read', { isWhole: false, isBack: true, history: waits }, false, ['phone'], null],
+  const waits: Partial<GuardHistory> = { lacking: [{ field: 'phone', batch: 'abc' }] };
+  it.each<
+    readonly [
+      string,
+      Parameters<typeof lacking>[0],
+      boolean,
+      readonly Field[],
+      readonly Field[],
+      readonly Field[],
+    ]
+  >([
+    ['by everybody', {}, true, ['phone'], ['phone'], []],
+    ['that is said already', { history: waits }, false, ['phone'], [], []],
+    ['that somebody agreed to', { history: { accepted: ['phone'] } }, false, [], [], []],
     [
-      'of whom not all were read, and somebody agreed',
-      { isWhole: false, isBack: true, history: { ...waits, accepted: ['phone'] } },
+      'where they agreed to another',
+      { history: { accepted: ['email'] } },
+      true,
+      ['phone'],
+      ['phone'],
+      ['email'],
+    ],
+    ['which they have again', { isBack: true, history: waits }, false, [], [], ['phone']],
+    [
+      'which they have again, and it was agreed to',
+      { isBack: true, history: { accepted: ['phone'] } },
       false,
       [],
-      null,
+      [],
+      ['phone'],
     ],
-  ] as const)('%s', (_, given, stopped, fields, drifting) => {
+    ['of whom not all were read', { isWhole: false, isBack: true, history: waits }, false, ['phone'], [], []],
+    [
+      'of whom not all were read, and somebody agreed',
+      { isWhole: false, isBack: true, history: { accepted: ['phone'] } },
+      false,
+      [],
+      [],
+      [],
+    ],
+  ])('%s', (_, given, stopped, fields, news, ended) => {
     const refused = fields.length;
-    expect(lacking(given)).toEqual({ refused, stopped, lacking: fields, drifting });
+    expect(lacking(given)).toEqual({ refused, stopped, lacking: fields, news, ended });
   });
 
-  it('makes another plan of the same pushes', () => {
-    const { waiting } = judge({ edits: many(8) });
-    expect(hashOf(waiting, [])).toBe(hashOf(waiting));
-    expect(new Set([hashOf(waiting), hashOf(waiting, ['phone']), hashOf(waiting, ['email'])]).size).toBe(3);
-    expect(hashOf([], ['phone', 'email'])).toBe(hashOf([], ['email', 'phone']));
+  it('holds what is edited meanwhile, in the same batch if it is news', () => {
+    const states = viewOf({ edits: many(1) }).states.map((state): UserState => {
+      const { phone: _, ...service } = state.service ?? { id: state.id, raw: {} };
+      return { ...state, service };
+    });
+    const verdict = guard({ ...viewOf({ edits: many(1) }), states }, settings);
+    expect(verdict.waiting.map(({ hold }) => hold.batch)).toEqual(verdict.batches);
+    expect(verdict.writes.lacking.map(({ batch }) => batch)).toEqual(verdict.batches);
   });
 });

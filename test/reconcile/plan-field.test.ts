@@ -170,7 +170,8 @@ describe('a hold', () => {
       refused: true,
       ineffective: true,
       gone: true,
-      brake: true,
+      limit: true,
+      review: true,
       rejected: true,
     };
     for (const [reason] of rowsOf(reasons)) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import type { Id } from '../../src/model/id.ts';
-import type { GuardHistory, PlannedPush } from '../../src/model/plan.ts';
+import type { Hold } from '../../src/model/user-plan.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
@@ -140,18 +140,7 @@ describe('what a run pushes', () => {
 
   it('counts as approved where a person has let pass all that is sent of a user', async () => {
     const { mirror, run } = createStage();
-    const approve = (id: Id, patch: UserPatch): PlannedPush => ({
-      userId: id,
-      name: '',
-      base: valuesOf(id),
-      patch,
-    });
-    const readGuardHistory = mirror.readGuardHistory.bind(mirror);
     const openIntents = mirror.openIntents.bind(mirror);
-    mirror.readGuardHistory = async (): Promise<GuardHistory> => ({
-      ...(await readGuardHistory()),
-      approved: [1n, 2n].map((id) => approve(id, { email: `robin${id}@example.com` })),
-    });
     const asked: (readonly Id[])[] = [];
     mirror.openIntents = (plans, approved) => {
       asked.push([...approved]);
@@ -159,6 +148,12 @@ describe('what a run pushes', () => {
     };
     for (const id of [1n, 2n, 3n]) mirror.edit(id, { email: `robin${id}@example.com` });
     mirror.edit(2n, { phone: '15550177' });
+    for (const id of [1n, 2n]) {
+      const { email } = valuesOf(id);
+      const values = { base: email, mirror: `robin${id}@example.com`, service: email };
+      const hold: Hold = { field: 'email', reason: 'limit', detail: '', ...values, decision: 'approved' };
+      mirror.states.set(id, { ...mirror.state(id), held: [hold] });
+    }
     expect((await run('users')).counts).toMatchObject({ pushed: 4 });
     expect(asked).toEqual([[1n]]);
   });

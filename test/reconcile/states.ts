@@ -164,7 +164,7 @@ const reasons: readonly HoldReason[] = [
   'ineffective',
   'unsupported',
   'gone',
-  'brake',
+  'limit',
   'rejected',
 ];
 

@@ -54,7 +54,7 @@ describe('a braked field', () => {
     await stage.run();
     await stage.sql(`update mirror.users set role_id = 17, email = 'x@example.com' where id = ${admin}`);
     expect(await stage.run()).toMatchObject({ waiting: 1, counts: { pushed: 1 } });
-    expect(await held()).toEqual([[String(admin), 'role_id', 'brake', '17']]);
+    expect(await held()).toEqual([[String(admin), 'role_id', 'limit', '17']]);
     await stage.run();
     expect(stage.emulator.team.user(admin)).toMatchObject({ roleId: 1, email: 'x@example.com' });
   });
@@ -67,7 +67,7 @@ describe('a braked field', () => {
     await stage.sql(`update sync.held_fields set until = clock_timestamp() - interval '1 s'`);
     await stage.sql(`update mirror.users set email = 'x@example.com' where id = ${admin}`);
     expect(await stage.run()).toMatchObject({ waiting: 1 });
-    expect(await held()).toEqual([[String(admin), 'role_id', 'brake', '4']]);
+    expect(await held()).toEqual([[String(admin), 'role_id', 'limit', '4']]);
     expect(stage.emulator.team.user(admin).roleId).toBe(1);
   });
 
@@ -137,8 +137,8 @@ describe('a mass change', () => {
     expect(admins().map(({ id }) => id)).toEqual([admin]);
     expect(users().filter(({ phone }) => phone === shared?.phone).length).toBe(1);
     expect(await stage.sql('select field, reason from report.held order by field')).toEqual([
-      ['phone', 'brake'],
-      ['role_id', 'brake'],
+      ['phone', 'limit'],
+      ['role_id', 'limit'],
     ]);
   });
 
@@ -167,7 +167,7 @@ describe('a mass change', () => {
     await stage.sql(`update mirror.users set phone = '15550100'`);
     const refused = await musterd('reconcile', '--json');
     expect(refused.code).toBe(4);
-    expect(JSON.parse(refused.stdout)).toMatchObject({ refused_plan: null, held: 0, waiting: 1 });
+    expect(JSON.parse(refused.stdout)).toMatchObject({ refused_plan: null, held: 100, waiting: 100 });
     expect(await stage.run()).toMatchObject({ outcome: 'complete', held: 100 });
     expect(await stage.run()).toMatchObject({ outcome: 'complete', held: 100, refusal: null });
     expect(stage.updates()).toEqual([]);
@@ -187,7 +187,7 @@ describe('brakes see what is on its way', () => {
     await setRole(17, [two]);
     await stage.run();
     expect(admins().map(({ id }) => id)).toEqual([two]);
-    expect(await held()).toContainEqual([String(two), 'role_id', 'brake', '17']);
+    expect(await held()).toContainEqual([String(two), 'role_id', 'limit', '17']);
   });
 
   it('to another user whose address was resolved', async () => {

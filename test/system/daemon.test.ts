@@ -133,7 +133,7 @@ describe('musterd daemon', () => {
     const daemon = start({ MUSTERD__edits__pollMs: '300', MUSTERD__edits__everyMs: '300' });
     await firstRun(daemon);
     await stage.sql(`update mirror.users set email = 'all' || id || '@example.com'`);
-    await eventually('the plan is refused', async () => (await runs(`outcome = 'refused'`)) === 1);
+    await eventually('the batch is held', async () => (await runs(`outcome = 'refused'`)) === 1);
     stage.emulator.clearRequests();
     const polled = performance.now();
     await eventually('it has looked a few times', () => performance.now() - polled > 2_000);
@@ -156,10 +156,11 @@ describe('musterd daemon', () => {
     await stage.sql(
       `update mirror.users set email = 'all' || id || '@example.com' where id in (${ids.join(', ')})`,
     );
-    await eventually('the plan is refused', async () => (await runs(`outcome = 'refused'`)) === 1);
-    const [[hash = ''] = []] = await stage.sql(`select hash from sync.plans where state = 'refused'`);
+    await eventually('the batch is held', async () => (await runs(`outcome = 'refused'`)) === 1);
+    const [[hash = ''] = []] = await stage.sql('select distinct batch from report.held');
     const [one = 0, ...others] = ids;
-    const approved = await musterd('approve', hash, '--reject', String(one), '--reason', 'all but one');
+    expect((await musterd('reject', hash, '--only', String(one))).code).toBe(0);
+    const approved = await musterd('approve', hash, '--reason', 'all but one');
     expect(approved.code).toBe(0);
     await eventually('the others are on the service', () =>
       others.every((id) => emailOf(id) === `all${id}@example.com`),

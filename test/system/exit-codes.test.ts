@@ -85,7 +85,8 @@ const situations: Readonly<Record<string, Situation>> = {
       await editEmail(stage, many);
       const { refusal } = await stage.run();
       const [[id = ''] = []] = await stage.sql(`select min(id) from mirror.users where ${many}`);
-      await musterd('approve', refusal?.hash ?? '', '--reject', id, '--reason', 'no');
+      await musterd('reject', refusal?.hash ?? '', '--only', id, '--reason', 'no');
+      await musterd('approve', refusal?.hash ?? '', '--reason', 'the others');
       await stage.run();
     },
     codes: [0, 0, 0, 3, 3],

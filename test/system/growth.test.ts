@@ -8,7 +8,8 @@ import { readHeldFields } from '../../src/mirror/held.ts';
 import { readStatus } from '../../src/mirror/read-status.ts';
 import { readUserState } from '../../src/mirror/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/verify-read.ts';
-import { readOpenPush, readWaitingPlan } from '../../src/mirror/explain-read.ts';
+import { readBatches } from '../../src/mirror/held-batches.ts';
+import { readOpenPush } from '../../src/mirror/explain-read.ts';
 import { scheduledGroups } from '../../src/model/run-group.ts';
 import { servers } from '../support/servers.ts';
 import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';
@@ -59,10 +60,10 @@ describe.each(servers())('on a mirror with a year behind it, on $name,', (server
     await stage.sql(`
       update mirror.users set first_name = 'Robin ${edits}', last_name = 'Berg' where id = ${one?.id};
       update mirror.users set phone = '1555017${edits}' where id = ${two?.id};
-      insert into sync.plans (team_id, hash, state, changes, expires_at, decided_at)
-      select team_id, 'fresh', 'approved', jsonb_build_array(jsonb_build_object('user_id', id, 'name', '', 'base', '{}'::jsonb,
-        'patch', jsonb_build_object('phone', '15550${edits}'))), now() + interval '1 day', now()
-      from mirror.users where id = ${two?.id}`);
+      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, batch, decision, until, decided_at)
+      select u.team_id, u.id, 'phone', 'limit', to_jsonb(b.phone), to_jsonb(u.phone), to_jsonb(b.phone), to_jsonb(b.phone), 'fresh',
+        'approved', now() + interval '1 day', now()
+      from mirror.users u join sync.user_base b using (team_id, id) where u.id = ${two?.id}`);
   };
 
   describe.each(['never analysed', 'analysed'])('%s:', (when) => {
@@ -106,7 +107,7 @@ describe.each(servers())('on a mirror with a year behind it, on $name,', (server
       await readHeldFields(kysely, teamId, null);
       await readUserState(kysely, teamId, id);
       await readOpenPush(kysely, teamId, id);
-      await readWaitingPlan(kysely, teamId, id);
+      await readBatches(kysely, teamId);
       expect(greedy()).toEqual([]);
     });
   });

@@ -96,7 +96,7 @@ describe('held fields', () => {
     expect(await values('sync.user_base', id)).toEqual(service);
     expect(
       await stage.sql(
-        `select c.kind, c.old, c.new, r.command from sync.changes c join sync.runs r using (run_id) where r.command = 'resolve' order by 1, c.change_id`,
+        `select c.kind, c.old, c.new, r.command from sync.changes c join sync.runs r using (run_id) where r.command = 'resolve' and c.kind <> 'resolve' order by 1, c.change_id`,
       ),
     ).toEqual([
       ['pull', '{"email":"mirror@example.com"}', '{"email":"Service@example.com"}', 'resolve'],
@@ -195,26 +195,17 @@ describe('held fields', () => {
     const other = roleId === 4 ? 2 : 4;
     await stage.sql(`update mirror.users set role_id = ${other} where id = ${id}`);
     expect(await stage.run()).toMatchObject({ waiting: 1 });
-    expect(await stage.sql('select field, reason from report.held')).toEqual([['role_id', 'brake']]);
+    expect(await stage.sql('select field, reason from report.held')).toEqual([['role_id', 'limit']]);
     stage.emulator.clearRequests();
     await inJson('resolve', String(id), 'role_id', '--take', 'mirror', '--reason', 'new duties');
-    expect(await stage.sql(`select state, reasons, decided_why, changes from sync.plans`)).toEqual([
-      [
-        'approved',
-        '["resolved"]',
-        'new duties',
-        JSON.stringify([
-          {
-            base: { role_id: roleId },
-            name: `${stage.emulator.team.user(id).first} ${stage.emulator.team.user(id).last}`,
-            patch: { role_id: other },
-            user_id: id,
-          },
-        ]),
-      ],
-    ]);
+    const decided = `select decision, mirror_value, decided_why from sync.held_fields`;
+    expect(await stage.sql(decided)).toEqual([['resolved', String(other), 'new duties']]);
+    expect(await stage.sql('select * from report.held')).toEqual([]);
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
     expect(stage.updates()).toEqual([{ id, role_id: other }]);
+    expect(await stage.sql(decided)).toEqual([]);
+    const kept = `select kind, decided_why from sync.changes where decided_why is not null`;
+    expect(await stage.sql(kept)).toEqual([['resolve', 'new duties']]);
     await expectSilence();
   });
 

@@ -72,7 +72,7 @@ describe('a swap of the only administrator', () => {
     await stage.run();
     expect(admins()).toEqual([one]);
     const both = [
-      [String(one), 'role_id', 'brake'],
+      [String(one), 'role_id', 'limit'],
       [String(other), 'role_id', 'refused'],
     ];
     expect(new Set(await held())).toEqual(new Set(both));
@@ -117,7 +117,7 @@ describe('a swap of the only administrator', () => {
     expect(admins()).toEqual([one]);
     await stage.run();
     expect(admins()).toEqual([one]);
-    expect(await held()).toEqual([[String(one), 'role_id', 'brake']]);
+    expect(await held()).toEqual([[String(one), 'role_id', 'limit']]);
   });
 });
 
@@ -139,7 +139,7 @@ describe('a demotion that goes the short way', () => {
     expect(await held()).toEqual([]);
     expect(await stage.run()).toMatchObject({ waiting: 1 });
     expect(admins()).toEqual([one]);
-    expect(await held()).toEqual([[String(one), 'role_id', 'brake']]);
+    expect(await held()).toEqual([[String(one), 'role_id', 'limit']]);
   });
 
   it('waits for a whole run, and is not held, when another was promoted in the web app', async () => {
@@ -218,6 +218,6 @@ describe('an administrator whom the team no longer lists', () => {
     await setRole(4, one);
     expect(await stage.run()).toMatchObject({ waiting: 1 });
     expect(stage.emulator.team.user(one).roleId).toBe(1);
-    expect(await held()).toEqual([[String(one), 'role_id', 'brake']]);
+    expect(await held()).toEqual([[String(one), 'role_id', 'limit']]);
   });
 });

@@ -140,6 +140,7 @@ describe('docs/operations.md', () => {
       'musterd_reader',
       'musterd_editor',
       'musterd_role_editor',
+      'musterd_approver',
       'musterd_daemon',
       'musterd_queue',
     ];
@@ -183,7 +184,7 @@ describe('the SQL of docs/operations.md', () => {
   });
 
   /** What the embedded server has already, and what it would take a session of its own. */
-  const isThere = /^create role musterd(?:_reader|_editor|_role_editor)? |^create database /;
+  const isThere = /^create role musterd(?:_reader|_editor|_role_editor|_approver)? |^create database /;
   const statements = blocks('sql').map((block) => block.replaceAll('…', 'x'));
 
   it('can be run', async () => {

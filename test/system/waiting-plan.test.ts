@@ -1,7 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { decidePlan } from '../../src/commands/approve.ts';
-import type { PlannedPush } from '../../src/model/plan.ts';
-import type { Field } from '../../src/model/user.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
@@ -63,34 +60,37 @@ describe('a plan of which a part was approved', () => {
     expect(updated()).toEqual(inOrder(ids.slice(25)));
   });
 
-  it('lets a left user pass once the edit is another, and is told of again after a day', async () => {
+  it('holds a left user in a batch of its own once the edit is another, and is told of again after a day', async () => {
     await open();
     const ids = idsOf(40);
     await edit(ids);
     const { refusal } = await stage.run();
     await musterd('approve', refusal?.hash ?? '', '--only', ids.slice(2).join(','), '--reason', 'these');
     const [one = 0, two = 0] = ids;
+    const batchOf = async (id: number) =>
+      (await stage.sql(`select batch from report.held where user_id = ${id}`))[0]?.[0] ?? '';
+    expect(await batchOf(one)).toBe(refusal?.hash);
     await edit([one], 'other');
-    expect(await stage.run()).toMatchObject({ waiting: 1 });
-    expect(stage.emulator.team.user(one).email).toBe(`other${one}@example.com`);
-    const [[made = ''] = []] = await stage.sql(`select made_at from sync.plans where state = 'refused'`);
-    await stage.sql(
-      `update sync.plans set expires_at = clock_timestamp() - interval '1 s' where state = 'refused'`,
-    );
+    expect(await stage.run()).toMatchObject({ waiting: 2, refusal: { users: 2, isNews: false } });
+    expect(updated()).toEqual(inOrder(ids.slice(2)));
+    expect([await batchOf(one), await batchOf(two)]).toEqual([
+      expect.not.stringMatching(refusal?.hash ?? ''),
+      refusal?.hash,
+    ]);
+    await stage.sql(`update sync.held_fields set told_at = clock_timestamp() - interval '24 h'`);
     stage.emulator.clearRequests();
     stage.emulator.team.addTag('meanwhile');
     const again = await musterd('reconcile');
     expect(again.code).toBe(4);
-    expect(again.stdout).toContain('Pushes to 1 user wait in a plan; the run went on with everything else');
+    expect(again.stdout).toContain(
+      'Pushes to 2 users wait for an approval; the run went on with everything else',
+    );
     expect(await stage.sql(`select count(*) from mirror.tags where tag = 'meanwhile'`)).toEqual([['1']]);
     expect(stage.updates()).toEqual([]);
-    expect(await stage.sql(`select made_at > '${made}' from sync.plans where state = 'refused'`)).toEqual([
-      ['true'],
-    ]);
     expect((await musterd('reconcile')).code).toBe(3);
-    const [[hash = ''] = []] = await stage.sql(`select hash from sync.plans where state = 'refused'`);
-    await musterd('approve', hash, '--reason', 'this one too');
+    for (const id of [one, two]) await musterd('approve', await batchOf(id), '--reason', 'this one too');
     expect(await stage.run()).toMatchObject({ waiting: 0 });
+    expect(stage.emulator.team.user(one).email).toBe(`other${one}@example.com`);
     expect(stage.emulator.team.user(two).email).toBe(`new${two}@example.com`);
   });
 
@@ -115,18 +115,18 @@ describe('a plan of which a part was approved', () => {
     await edit(idsOf(40));
     const { refusal } = await stage.run();
     // The plan is replaced in the moment in which the approval takes the lease.
-    await stage.sql(`create function sync.replace_plan() returns trigger language plpgsql as $$
+    await stage.sql(`create function sync.replace_batch() returns trigger language plpgsql as $$
       begin
-        update sync.plans set state = 'superseded' where state = 'refused';
-        insert into sync.plans (team_id, hash, changes, expires_at)
-          select team_id, hash, changes, expires_at from sync.plans where state = 'superseded';
+        update sync.held_fields set batch = '000000000000';
         return new;
       end $$;
-      create trigger replace_plan before insert on sync.leases for each row execute function sync.replace_plan()`);
+      create trigger replace_batch before insert on sync.leases for each row execute function sync.replace_batch()`);
     const late = await musterd('approve', refusal?.hash ?? '', '--reason', 'these');
-    expect(late.stderr).toContain('something else took its place');
+    expect(late.stderr).toContain('Nothing is held in a batch');
     expect(late.code).toBe(64);
-    expect(await stage.sql(`select count(*) from sync.plans where state = 'approved'`)).toEqual([['0']]);
+    expect(await stage.sql(`select count(*) from sync.held_fields where decision is not null`)).toEqual([
+      ['0'],
+    ]);
   });
 });
 
@@ -146,7 +146,8 @@ describe('a plan under mirror-wins', () => {
       service: `web${ids[0]}@example.com`,
     });
     const rejected = ids.slice(0, 5);
-    await musterd('approve', refusal?.hash ?? '', '--reject', rejected.join(','), '--reason', 'these not');
+    await musterd('reject', refusal?.hash ?? '', '--only', rejected.join(','), '--reason', 'these not');
+    await musterd('approve', refusal?.hash ?? '', '--reason', 'the others');
     expect(await stage.run()).toMatchObject({ waiting: 5, counts: { pushed: 25 } });
     for (const id of rejected) expect(stage.emulator.team.user(id).email).toBe(`web${id}@example.com`);
     expect(await stage.run()).toMatchObject({ waiting: 5 });
@@ -194,15 +195,9 @@ describe('a hold that somebody asked for', () => {
     await edit(ids);
     const { refusal } = await stage.run();
     await musterd('hold', String(ids[0]), 'email', ...until);
-    const { stdout } = await musterd(
-      'approve',
-      refusal?.hash ?? '',
-      '--reject',
-      String(ids[0]),
-      '--reason',
-      'no',
-    );
-    expect(stdout).toContain('Not rejected, held on request: 1 field');
+    const { stdout } = await musterd('reject', refusal?.hash ?? '', '--only', String(ids[0]));
+    expect(stdout).toContain('Left as they are: 1 field held on request');
+    await musterd('approve', refusal?.hash ?? '', '--reason', 'all');
     expect(await stage.sql('select user_id, reason, detail, until is null from report.held')).toEqual([
       [String(ids[0]), 'asked', 'legal', 'false'],
     ]);
@@ -222,7 +217,7 @@ describe('a refusal', () => {
     expect(await stage.run()).toMatchObject({ outcome: 'partial', waiting: 1, held: 0 });
     const planned = await musterd('plan');
     expect(planned.code).toBe(1);
-    const [[hash = ''] = []] = await stage.sql(`select hash from sync.plans where state = 'refused'`);
+    const [[hash = ''] = []] = await stage.sql('select distinct batch from report.held');
     expect(planned.stdout).toContain(`musterd approve ${hash}`);
     expect(await musterd('approve', hash, '--reason', 'no phones any more')).toMatchObject({ code: 0 });
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
@@ -258,12 +253,14 @@ describe('a refusal', () => {
     const { refusal } = await stage.run();
     const run = await musterd('reconcile');
     expect(run.code).toBe(3);
-    expect(run.stdout).toContain('Pushes to 30 users wait in a plan; the run went on with everything else');
+    expect(run.stdout).toContain(
+      'Pushes to 30 users wait for an approval; the run went on with everything else',
+    );
     expect(run.stdout).toContain(`musterd approve ${refusal?.hash}`);
     expect(run.stdout).not.toContain('report.held');
     expect(run.stdout).not.toContain('not complete');
     const status = await musterd('status');
-    expect(status.stdout).toMatch(/refused plan\s+pushes to 30 users wait since/);
+    expect(status.stdout).toMatch(/held in a batch\s+pushes to 30 users wait since/);
     expect(status.stdout).toContain(`musterd approve ${refusal?.hash} --reason`);
     const { waiting_plan } = JSON.parse((await musterd('status', '--json')).stdout) as {
       waiting_plan: unknown;
@@ -290,8 +287,8 @@ describe('a refusal', () => {
     expect(await stage.run()).toMatchObject({ outcome: 'refused' });
     // What was refused waits for a person all the same; another edit is within the limit of the day again.
     await stage.sql(`update sync.changes set outcome = '{"email": "unsent"}' where kind = 'push'`);
-    await edit(ids.slice(10), 'other');
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { pushed: 1 } });
+    await edit(idsOf(1, 11));
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { pushed: 1 } });
   });
 });
 
@@ -322,7 +319,7 @@ describe('what nobody has decided', () => {
       },
       30,
     ],
-    ['a part becomes a conflict', async (five) => webEdit(five), 25],
+    ['a part is changed by the service too', async (five) => webEdit(five), 30],
     [
       'a part is not answered',
       async (five) => {
@@ -354,7 +351,12 @@ describe('what nobody has decided', () => {
     const before = emailsNow();
     const five = ids.slice(0, 5);
     webEdit(five);
-    expect(await stage.run()).toMatchObject({ held: 5, waiting: 30, refusal: { users: 25 } });
+    expect(await stage.run()).toMatchObject({ held: 0, waiting: 30, refusal: { users: 30 } });
+    expect(
+      await stage.sql(
+        `select count(*) from report.held where detail like '%the service has changed it since'`,
+      ),
+    ).toEqual([['5']]);
     setBack(five, before);
     expect(await stage.run()).toMatchObject({ held: 0, waiting: 30, refusal: { users: 30 } });
     expect(updated()).toEqual([]);
@@ -364,14 +366,16 @@ describe('what nobody has decided', () => {
     const { ids, hash } = await refuse();
     const [one = 0, ...others] = ids;
     await musterd('hold', String(one), 'email', '--until', '1d', '--reason', 'legal');
-    const { stdout } = await musterd('approve', hash, '--reject', String(one), '--reason', 'not this one');
-    expect(stdout).toContain('29 users approved, 0 rejected, 1 wait on');
+    const rejected = await musterd('reject', hash, '--only', String(one), '--reason', 'not this one');
+    expect(rejected.stdout).toContain('0 users approved, 30 wait on');
+    const { stdout } = await musterd('approve', hash, '--reason', 'the others');
+    expect(stdout).toContain('29 users approved, 1 wait on');
     expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pushed: 29 } });
     await musterd('hold', String(one), 'email', '--end');
     const { refusal } = await stage.run();
     expect(refusal).toMatchObject({ users: 1 });
     expect(updated()).toEqual(inOrder(others));
-    await musterd('approve', refusal?.hash ?? '', '--reject', String(one), '--reason', 'not this one');
+    await musterd('reject', refusal?.hash ?? '', '--reason', 'not this one');
     expect(await stage.run()).toMatchObject({ held: 1, waiting: 1, refusal: null });
     expect(updated()).toEqual(inOrder(others));
   });
@@ -385,7 +389,8 @@ describe('what nobody has decided', () => {
       const { refusal } = await stage.run();
       const [one = 0] = ids;
       const before = emailsNow();
-      await musterd('approve', refusal?.hash ?? '', '--reject', String(one), '--reason', 'never');
+      await musterd('reject', refusal?.hash ?? '', '--only', String(one), '--reason', 'never');
+      await musterd('approve', refusal?.hash ?? '', '--reason', 'the others');
       await stage.run();
       stage.emulator.clearRequests();
       const held = () => stage.sql('select user_id, reason, detail from report.held');
@@ -412,7 +417,8 @@ describe('what nobody has decided', () => {
     await edit(ids);
     const { refusal } = await stage.run();
     const [one = 0] = ids;
-    await musterd('approve', refusal?.hash ?? '', '--reject', String(one), '--reason', 'never');
+    await musterd('reject', refusal?.hash ?? '', '--only', String(one), '--reason', 'never');
+    await musterd('approve', refusal?.hash ?? '', '--reason', 'the others');
     await stage.run();
     stage.emulator.team.showUser(one, { listed: false, answered: false });
     for (let pass = 0; pass < 3; pass += 1) await stage.run();
@@ -432,8 +438,8 @@ describe('what nobody has decided', () => {
     for (let pass = 0; pass < 3; pass += 1) await stage.run();
     expect(await stage.run()).toMatchObject({ held: 0, waiting: 1, refusal: { users: 1 } });
     expect((await musterd('resync', '--adopt-service', '--apply')).code).toBe(3);
-    expect(await stage.run()).toMatchObject({ held: 1, waiting: 1, refusal: null });
-    // Whoever decides has decided: nothing of it waits in a plan.
+    expect(await stage.run()).toMatchObject({ held: 0, waiting: 1, refusal: { users: 1 } });
+    // Whoever decides has decided: nothing of it waits in a batch.
     const [one = 0] = others;
     await musterd('resolve', String(one), 'email', '--take', 'mirror');
     stage.emulator.clearRequests();
@@ -506,77 +512,5 @@ describe('what nobody has decided', () => {
     await edit(ids);
     expect(await stage.run()).toMatchObject({ outcome: 'refused' });
     expect(updated()).toEqual([]);
-  });
-
-  it('is decided by user and field', () => {
-    const row = (userId: bigint, patch: PlannedPush['patch']): PlannedPush => ({
-      userId,
-      name: '',
-      base: {},
-      patch,
-    });
-    const pushes = [row(1n, { email: 'a' }), row(2n, { email: 'b', phone: '1' }), row(3n, { email: 'c' })];
-    const asked = new Map<bigint, readonly Field[]>([
-      [1n, ['email']],
-      [2n, ['email']],
-    ]);
-    const idsIn = (rows: readonly PlannedPush[]) =>
-      rows.map(({ userId, patch }) => [Number(userId), ...Object.keys(patch)]);
-    const table: readonly (readonly [Parameters<typeof decidePlan>[1], unknown, unknown, unknown])[] = [
-      [
-        {},
-        [
-          [1, 'email'],
-          [2, 'email', 'phone'],
-          [3, 'email'],
-        ],
-        [],
-        [],
-      ],
-      [
-        { only: '1' },
-        [[1, 'email']],
-        [],
-        [
-          [2, 'email', 'phone'],
-          [3, 'email'],
-        ],
-      ],
-      [
-        { reject: '1' },
-        [
-          [2, 'email', 'phone'],
-          [3, 'email'],
-        ],
-        [],
-        [[1, 'email']],
-      ],
-      [
-        { reject: '2' },
-        [
-          [1, 'email'],
-          [3, 'email'],
-        ],
-        [[2, 'phone']],
-        [[2, 'email']],
-      ],
-      [
-        { reject: '3' },
-        [
-          [1, 'email'],
-          [2, 'email', 'phone'],
-        ],
-        [[3, 'email']],
-        [],
-      ],
-    ];
-    for (const [options, approved, rejected, rest] of table) {
-      const decision = decidePlan(pushes, options, asked);
-      expect([decision.approved, decision.rejected, decision.rest].map(idsIn)).toEqual([
-        approved,
-        rejected,
-        rest,
-      ]);
-    }
   });
 });

@@ -71,12 +71,15 @@ describe('what happens next', () => {
     open: null,
     quietUntil: 'noon',
     heldUntil: {},
-    refusedPlan: null,
     absence: '600.0 s',
     ...given,
   });
   const values = { base: null, mirror: null, service: null };
-  const refused = { hash: 'abc', fields: ['email', 'name'] } as const;
+  const waits = { kind: 'held', shown: null } as const;
+  const batched: UserState = {
+    ...state,
+    held: [{ field: 'email', reason: 'limit', detail: '', ...values, batch: 'abc' }],
+  };
   const [push, pull] = [moveOf('push'), moveOf('pull')] as const;
   const conflict = { field: 'name', reason: 'conflict', detail: '', ...values, base: undefined } as const;
   it.each<readonly [string, Partial<ExplainedFacts>, string]>([
@@ -93,21 +96,15 @@ describe('what happens next', () => {
       'The next run pulls role_id and pushes email, unless a guard stops it.',
     ],
     [
-      'a push that a refused plan holds',
-      { plan: plan('merge', { roleId: pull, email: push }), refusedPlan: refused },
+      'a push that waits in a batch',
+      { plan: plan('merge', { roleId: pull, email: waits }), state: batched },
       'The next run pulls role_id; the push of email waits for "musterd approve abc".',
     ],
     [
-      'a push outside the refused plan',
-      { plan: plan('merge', { email: push }), refusedPlan: { ...refused, fields: [] } },
-      'The next run pushes email, unless a guard stops it.',
-    ],
-    [
-      'two pushes, of which one is in the refused plan',
-      { plan: plan('merge', { email: push, phone: push }), refusedPlan: refused },
+      'two pushes, of which one waits in a batch',
+      { plan: plan('merge', { email: waits, phone: push }), state: batched },
       'The next run pushes phone, unless a guard stops it; the push of email waits for "musterd approve abc".',
     ],
-    ['a refused plan without a push', { refusedPlan: refused }, 'Nothing: both sides agree.'],
     [
       'a conflict',
       { plan: plan('merge', { name: { kind: 'hold', hold: conflict } }) },
@@ -426,18 +423,13 @@ describe('musterd why', () => {
     expect((await why(String(id), env)).report.next).toContain('confirms the push of phone');
   });
 
-  /** A refused plan with this row in it. */
-  const refuse = (row: object) =>
-    stage.sql(
-      `insert into sync.plans (team_id, hash, reasons, changes, expires_at)
-       values (41, 'abcdef012345', '{too many}', '${JSON.stringify([row])}', clock_timestamp() + interval '1 day')`,
-    );
-
-  it('says by field what waits for a plan to be approved, and what the next run sends', async () => {
+  it('says by field what waits in a batch to be approved, and what the next run sends', async () => {
     await open();
     const { id, email } = subject();
     await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${id}`);
-    await refuse({ user_id: id, name: '', base: { email }, patch: { email: 'new@example.com' } });
+    await stage.sql(`insert into sync.held_fields
+        (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, batch, told_at)
+      values (41, ${id}, 'email', 'limit', '"${email}"', '"new@example.com"', '"${email}"', '"${email}"', 'too many', 'abcdef012345', now())`);
     const { report } = await why(String(id));
     expect(report.refused_plan).toMatchObject({
       hash: 'abcdef012345',
@@ -453,25 +445,6 @@ describe('musterd why', () => {
     expect((await why(String(id))).report.next).toContain(both);
     expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pushed: 1 } });
     expect(stage.updates().map((body) => body['phone'])).toEqual(['15550155']);
-    // Another edit of the same field is not the one that waits.
-    await stage.sql(`update mirror.users set email = 'other@example.com' where id = ${id}`);
-    expect((await why(String(id))).report.next).toBe('The next run pushes email, unless a guard stops it.');
-  });
-
-  it('says that a push outside the plan that waits goes its way', async () => {
-    await open();
-    const { id } = subject();
-    const waiting = stage.emulator.team.users().find((user) => user.id !== id && user.email !== null);
-    const patch = { email: 'waits@example.com' };
-    await stage.sql(`update mirror.users set phone = '15550155' where id = ${id}`);
-    await stage.sql(`update mirror.users set email = '${patch.email}' where id = ${waiting?.id}`);
-    await refuse({ user_id: waiting?.id, name: '', base: { email: waiting?.email }, patch });
-    const { report } = await why(String(id));
-    expect(report.refused_plan).toMatchObject({ hash: 'abcdef012345', has_user: false });
-    expect(report.next).toBe('The next run pushes phone, unless a guard stops it.');
-    const { stdout } = await musterd(['why', String(id)]);
-    expect(stdout).toContain('A guard refused a plan without this user in it: abcdef012345');
-    expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pushed: 1 } });
   });
 
   it('says that a guard may stop a push, such as that of the last administrator', async () => {

@@ -22,7 +22,7 @@ export async function addYear({ db }: Pick<Stage, 'db'>): Promise<void> {
       set local session_replication_role = replica;
       select team, team_id into strict my_team, my_id from sync.teams;
       foreach place in array array['mirror.users', 'mirror.tags', 'mirror.contact_fields', 'mirror.contact_counts', 'sync.user_base',
-        'sync.runs', 'sync.changes', 'sync.plans', 'sync.withheld_absences', 'sync.rejected_rows', 'sync.held_fields', 'sync.absences']
+        'sync.runs', 'sync.changes', 'sync.withheld_absences', 'sync.rejected_rows', 'sync.held_fields', 'sync.absences']
       loop
         execute format('alter table %s set (autovacuum_enabled = false)', place);
       end loop;
@@ -37,16 +37,10 @@ export async function addYear({ db }: Pick<Stage, 'db'>): Promise<void> {
       from generate_series(1, 5000) n
       cross join (select u.id from mirror.users u union all select 90000000 + g from generate_series(1, 10) g) u
       cross join lateral (select now() - interval '25 hours' - (5000 - n) * interval '105 min' as at) t
-      cross join lateral (select (array['push', 'pull', 'settle', 'hold'])[1 + n % 4] as kind) k
+      cross join lateral (select (array['push', 'pull', 'settle', 'hold', 'approve'])[1 + n % 5] as kind) k
       cross join lateral (select f.field, jsonb_build_object(f.field, 'value ' || n) as new
         from (select (array['email', 'phone', 'name'])[1 + n % 3] as field) f) v
       order by n, u.id;
-
-      insert into sync.plans (team_id, run_id, hash, state, changes, made_at, expires_at, decided_at)
-      select my_id, 1, md5(n::text), case n % 2 when 0 then 'approved' else 'superseded' end,
-        (select jsonb_agg(jsonb_build_object('user_id', u.id, 'name', u.name, 'base', '{}'::jsonb, 'patch', '{"phone": "15550100"}'::jsonb)) from mirror.users u),
-        at, at + interval '24 hours', at
-      from generate_series(1, 4000) n cross join lateral (select now() - interval '25 hours' - n * interval '2 hours' as at) t;
 
       insert into sync.withheld_absences (team_id, resource, hash, state, reason, ids, run_id, made_at)
       select my_id, 'tags', md5(n::text), 'superseded', 'many', '{1,2,3}', 1, now() - n * interval '2 hours'

@@ -63,7 +63,7 @@ export const brakeWords = {
 function brake({ plan, resolved }: Braking, field: Field, detail: string): Brakes {
   const decision = plan.fields[field];
   if (decision.kind !== 'push' || resolved.includes(field)) return new Map();
-  return new Map([[plan.id, [holdField(field, 'brake', detail, decision.values).hold]]]);
+  return new Map([[plan.id, [holdField(field, 'limit', detail, decision.values).hold]]]);
 }
 
 type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
@@ -138,7 +138,7 @@ export interface LastAdministrators {
  * | no   | no                              | no                 | waits for a run that reads everybody |
  * | no   | no                              | yes                | is held                              |
  *
- * One that is not sent in this run anyway (`isSent`) keeps its place in the refused plan instead of waiting
+ * One that is not sent in this run anyway (`isSent`) keeps its place in the batch instead of waiting
  * outside of it.
  */
 export function lastAdministrators(

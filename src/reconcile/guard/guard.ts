@@ -3,46 +3,57 @@
  *
  * | what                                                        | what happens              |
  * |-------------------------------------------------------------|---------------------------|
- * | pushes to more than max(`maxRows`, `maxShare`) of the users | the plan is refused       |
- * | pushes to more than `maxSharePerDay` in a day, over all runs| the plan is refused       |
- * | pushes to every user of `wholeTeam` or more                 | the plan is refused       |
- * | more than `maxDrift` of the rows lack a field they had, and | the plan is refused       |
+ * | pushes to more than max(`maxRows`, `maxShare`) of the users | all pushes are held       |
+ * | pushes to more than `maxSharePerDay` in a day, over all runs| all pushes are held       |
+ * | pushes to every user of `wholeTeam` or more                 | all pushes are held       |
+ * | more than `maxDrift` of the rows lack a field they had, and | all pushes are held       |
  * | nobody has agreed to that since they do                     |                           |
- * | a row of a refused plan, with the mirror's value as it was  | it waits on               |
- * | a brake (`field-limits.ts`)                                       | that field is held        |
+ * | a field that was in a batch, and of which nobody decided    | it is held again          |
+ * | a limit on single fields (`field-limits.ts`)                | that field is held        |
  * | a demotion that only a promotion of this run would mend     | it waits for the next run |
  *
  * Shares apply from `minPopulation` users on. Only pushes count: adopting, pulling and settling never do.
- * What becomes of each field that would be pushed:
+ * What is held together is a batch. What becomes of each field that would be pushed:
  *
- * | braked | resolved | approved | refused or left | the field                             |
- * |--------|----------|----------|-----------------|---------------------------------------|
- * | yes    | no       | ·        | ·               | is held, and is no part of the plan   |
- * | ·      | yes      | ·        | ·               | is sent, and does not count           |
- * | no     | no       | yes      | ·               | is sent, and does not count           |
- * | no     | no       | no       | yes             | waits in the plan                     |
- * | no     | no       | no       | no              | is sent                               |
+ * | beyond a field limit | resolved | approved | refused or in a batch before | the field             |
+ * |----------------------|----------|----------|------------------------------|-----------------------|
+ * | yes                  | no       | ·        | ·                            | is held alone         |
+ * | ·                    | yes      | ·        | ·                            | is sent, not counted  |
+ * | no                   | no       | yes      | ·                            | is sent, not counted  |
+ * | no                   | no       | no       | yes                          | is held in this batch |
+ * | no                   | no       | no       | no                           | is sent               |
  *
- * Resolved and approved is what a person agreed to with these very values. Left is what waits since an
- * earlier run (`plan-memory.ts`): it does not count, and however few are left of a plan, nobody has agreed to
- * them. So a plan that waits keeps nothing else from being sent.
+ * Resolved and approved is what a person agreed to with these very values. A value that was in a batch before does
+ * not count again; another one of the same field does, and however few they are, nobody has agreed to them. So a
+ * batch that waits keeps nothing else from being sent.
  *
  * What people are told (exit code 4), and what a run then still does:
  *
  * | waited before | refused now                                  | told | the run           |
  * |---------------|----------------------------------------------|------|-------------------|
  * | nothing       | yes                                          | yes  | ends              |
- * | a plan        | more users than one run may push to, or all  | yes  | goes on           |
- * | a plan        | no, or fewer                                 | no   | goes on           |
- * | a plan        | ·, but it has waited for a day               | yes  | goes on           |
+ * | a batch       | more users than one run may push to, or all  | yes  | goes on           |
+ * | a batch       | no, or fewer                                 | no   | goes on           |
+ * | a batch       | ·, but it has waited for a day               | yes  | goes on           |
  */
-import { type Hold, isPush, mapPushes, type UserPlan } from '../../model/user-plan.ts';
-import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
-import type { GuardHistory, PlannedPush } from '../../model/plan.ts';
+import { sameValue } from '../../model/push-values.ts';
 import { type Field, readable } from '../../model/user.ts';
 import {
-  type Brakes,
+  type Decision,
+  decisionsOf,
+  type Hold,
+  holdsOf,
+  isPush,
+  mapPushes,
+  type UserPlan,
+  type Values,
+} from '../../model/user-plan.ts';
+import type { UserState } from '../../model/user-state.ts';
+import type { GuardHistory, Stopped, WaitingField } from '../../model/waiting.ts';
+import { isApproved } from '../merge/held-field.ts';
+import { hashOf } from './batch-hash.ts';
+import {
   joinBrakes,
   type LastAdministrators,
   lastAdministrators,
@@ -51,14 +62,13 @@ import {
   tooManyRoles,
   type Until,
 } from './field-limits.ts';
+import { pushedValues } from './planned-push.ts';
+import { sayBraked, sayLacking, sayLeft } from './refusal-words.ts';
 import { type GuardSettings, isWholeTeam, massChange, massLimit, sayDrift, schemaDrift } from './limits.ts';
-import { joinRows, type Remembered, remember, sameEdit } from './plan-memory.ts';
-import { fieldsAmong, onlyFields, plannedPush } from './planned-push.ts';
-import { patchedFields } from '../push/outcome.ts';
 
 export interface GuardView extends Population {
   readonly states: readonly UserState[];
-  /** Every plan of the run; those with a patch are pushes. */
+  /** Every plan of the run, pushes or not. */
   readonly plans: readonly UserPlan[];
   /** Users present in the mirror. */
   readonly population: number;
@@ -72,191 +82,232 @@ export interface GuardVerdict {
   readonly stopped: boolean;
   /** Whether people are to be told: for the first time, of another mass change, or again after a while. */
   readonly isNews: boolean;
-  /** All plans; their patches hold what may be sent now, and their holds what a brake stopped. */
+  /** All plans; what they push may be sent now, and the rest of it is held or waits. */
   readonly plans: readonly UserPlan[];
   /** What a person let pass, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
-  /** What waits for an approval. */
-  readonly waiting: readonly PlannedPush[];
-  /** What is held by now, or of users who have left, and waits again when that ends. */
-  readonly kept: readonly PlannedPush[];
+  /** All that waits in batches now. */
+  readonly waiting: readonly WaitingField[];
+  /** The batches that wait, the newest last. */
+  readonly batches: readonly string[];
   /** Demotions that are left out of this run, neither held nor waiting for a person, and until when. */
   readonly postponed: ReadonlyMap<Id, Until>;
-  /** Fields that many users no longer have, and that the plan is refused for. */
+  /** Fields that many users no longer have, which waits for a person. */
   readonly lacking: readonly Field[];
-  /** The same, accepted or not; `null`: too few users were read to tell. */
-  readonly drifting: readonly Field[] | null;
+  /** What is to be written down of all this. */
+  readonly writes: Stopped;
 }
 
 /** A plan that pushes, and what people have said of its fields. */
-interface Standing {
+interface ReviewedPush {
   readonly plan: UserPlan;
-  readonly push: PlannedPush;
+  readonly pushed: readonly (readonly [Field, Values])[];
   readonly resolved: readonly Field[];
   /** Approved or resolved. */
   readonly approved: readonly Field[];
-  /** Waiting since an earlier run, and not approved. */
+  /** In a batch before, and not approved. */
+  readonly again: readonly Field[];
+  /** Of those the ones with the same value, which nobody had approved. */
   readonly left: readonly Field[];
 }
 
-function standingsOf({ plans, history, users }: GuardView): readonly Standing[] {
-  const earlier = [...(history.waiting ?? []), ...history.kept];
-  const [resolved, approved, waiting] = [history.resolved, history.approved, earlier].map(byUser);
+function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
+  const heldOf = new Map(states.map(({ id, held }) => [id, held]));
   return plans.filter(isPush).map((plan) => {
-    const push = plannedPush(plan, readable(users.get(plan.id)?.name) ?? '');
-    const of = (rows: ReadonlyMap<Id, readonly PlannedPush[]> | undefined) => rows?.get(plan.id) ?? [];
-    const passed = fieldsAmong(push, [...of(resolved), ...of(approved)]);
-    const left = patchedFields(push.patch).filter(
-      (field) => !passed.includes(field) && of(waiting).some((row) => sameEdit(field, push, row)),
+    const pushed = decisionsOf(plan, 'push').map(
+      ([field, { values }]) => [field, pushedValues(plan, field, values)] as const,
     );
-    return { plan, push, resolved: fieldsAmong(push, of(resolved)), approved: passed, left };
+    const where = (is: (hold: Hold | undefined, values: Values) => boolean) =>
+      pushed.flatMap(([field, values]) => {
+        const hold = heldOf.get(plan.id)?.find((one) => one.field === field);
+        return is(hold, values) ? [field] : [];
+      });
+    const isAgain = (hold: Hold | undefined, values: Values): hold is Hold =>
+      hold?.batch !== undefined && !isApproved(hold, values);
+    return {
+      plan,
+      pushed,
+      resolved: where((hold, values) => isApproved(hold, values) && hold?.decision === 'resolved'),
+      approved: where(isApproved),
+      again: where(isAgain),
+      left: where(
+        (hold, values) =>
+          isAgain(hold, values) &&
+          hold.decision === undefined &&
+          sameValue(hold.field, hold.mirror, values.mirror),
+      ),
+    };
   });
 }
-
-function byUser(rows: readonly PlannedPush[]): ReadonlyMap<Id, readonly PlannedPush[]> {
-  return Map.groupBy(rows, ({ userId }) => userId);
-}
-
-/** So many held fields are named in a refusal. */
-const namedBrakes = 3;
-
-/** What a refusal says of fields that no approval of the plan lets pass. */
-function sayBraked(brakes: Brakes): readonly string[] {
-  const all = [...brakes].flatMap(([id, holds]) =>
-    holds.map(({ field, detail }) => `${field === 'roleId' ? 'role_id' : field} of ${id}: ${detail}`),
-  );
-  if (all.length === 0) return [];
-  const named = all.slice(0, namedBrakes).join('; ');
-  const more = all.length > namedBrakes ? `; and ${all.length - namedBrakes} more` : '';
-  return [`fields to be held on their own, and no part of the plan: ${named}${more}`];
-}
-
-const sayLeft = (left: readonly PlannedPush[]): readonly string[] =>
-  left.length === 0 ? [] : [`${left.length} users of an earlier plan wait for a decision`];
-
-const sayLacking = (lacking: readonly Field[]): readonly string[] =>
-  lacking.length === 0
-    ? []
-    : [
-        `many users no longer had their ${lacking.join(', ')} when everybody was read, which waits for a decision`,
-      ];
 
 const fieldsOf = (holds: readonly Pick<Hold, 'field'>[] | undefined): readonly Field[] =>
   (holds ?? []).map(({ field }) => field);
 
-/** The brakes on all pushes, and the demotions that have to wait for another run. */
+type Waits = (push: ReviewedPush, field: Field) => boolean;
+
+/** The limits on single fields, and the demotions that have to wait for another run. */
 function brakesOn(
-  standings: readonly Standing[],
-  waits: (standing: Standing, field: Field) => boolean,
+  pushes: readonly ReviewedPush[],
+  waits: Waits,
   view: GuardView,
   settings: GuardSettings,
 ): LastAdministrators {
-  const early = joinBrakes([
-    sharedAddresses(standings, view),
-    tooManyRoles(standings, settings.maxRoleChanges),
-  ]);
-  const changing = standings.filter(({ plan }) => !fieldsOf(early.get(plan.id)).includes('roleId'));
-  const sent = new Set(changing.filter((standing) => !waits(standing, 'roleId')).map(({ plan }) => plan.id));
+  const early = joinBrakes([sharedAddresses(pushes, view), tooManyRoles(pushes, settings.maxRoleChanges)]);
+  const changing = pushes.filter(({ plan }) => !fieldsOf(early.get(plan.id)).includes('roleId'));
+  const sent = new Set(changing.filter((push) => !waits(push, 'roleId')).map(({ plan }) => plan.id));
   const admins = lastAdministrators(changing, view, settings.adminRoleIds, ({ id }) => sent.has(id));
   return { ...admins, brakes: joinBrakes([early, admins.brakes]) };
 }
 
-const roleOnly: readonly Field[] = ['roleId'];
-
-function applyVerdict(plan: UserPlan, brakes: readonly Hold[], unsent: readonly Field[]): UserPlan {
-  return mapPushes(plan, (field, push) => {
-    const hold = brakes.find((brake) => brake.field === field);
-    if (hold !== undefined) return { kind: 'hold', hold };
-    return unsent.includes(field) ? { kind: 'wait' } : push;
-  });
+/** What many users no longer have: of which nobody knows yet, which waits still, and which is over. */
+function reviewDrift(view: GuardView, settings: GuardSettings) {
+  const { lacking: waiting, accepted } = view.history;
+  const drift = schemaDrift(view, settings);
+  const open = drift.filter(({ field }) => !accepted.includes(field));
+  const isJudged = view.isWhole && view.users.size >= settings.minPopulation;
+  const isOver = (field: Field) => isJudged && !fieldsOf(drift).includes(field);
+  return {
+    open,
+    news: open.filter(({ field }) => !fieldsOf(waiting).includes(field)),
+    /** Waits, though this run cannot tell whether it is so still. */
+    unseen: isJudged ? [] : waiting,
+    left: waiting.filter(({ field }) => !isOver(field)),
+    ended: [...fieldsOf(waiting), ...accepted].filter(isOver),
+  };
 }
 
-/** Fields of each push that are not sent now, since they wait for a person. */
-function waitingFieldsOf(
-  standings: readonly Standing[],
-  waits: (standing: Standing, field: Field) => boolean,
-  brakes: Brakes,
-): ReadonlyMap<Id, readonly Field[]> {
-  return new Map(
-    standings.map((standing): readonly [Id, readonly Field[]] => {
-      const braked = fieldsOf(brakes.get(standing.plan.id));
-      const open = patchedFields(standing.push.patch).filter((field) => !braked.includes(field));
-      return [standing.plan.id, open.filter((field) => waits(standing, field))];
+/** What of earlier batches waits on as it is; not what would be pushed now. */
+function leftOf({ history, plans }: GuardView): readonly WaitingField[] {
+  const decided = new Map(plans.map(({ id, fields }) => [id, fields]));
+  const stays = (decision: Decision | undefined) =>
+    decision === undefined ||
+    decision.kind === 'held' ||
+    decision.kind === 'wait' ||
+    ('ends' in decision && decision.kind === 'same' && !decision.ends);
+  return history.waiting.filter(({ userId, hold }) => stays(decided.get(userId)?.[hold.field]));
+}
+
+/** How many users these fields are of. */
+export const countUsers = (waiting: readonly WaitingField[]): number =>
+  new Set(waiting.map(({ userId }) => userId)).size;
+
+/** What is not sent of these pushes: the fields that are held together, and those that are held alone. */
+function holdBack(
+  { plans, users: shown }: GuardView,
+  pushes: readonly ReviewedPush[],
+  { brakes, postponed }: LastAdministrators,
+  waits: Waits,
+  batch: { readonly detail: string; readonly lacking: readonly Field[] },
+) {
+  const rows = pushes.flatMap((push) => {
+    const braked = fieldsOf(brakes.get(push.plan.id));
+    return push.pushed
+      .filter(([field]) => !braked.includes(field) && waits(push, field))
+      .map(([field, values]) => ({ userId: push.plan.id, field, values }));
+  });
+  const isEmpty = rows.length === 0 && batch.lacking.length === 0;
+  const hash = isEmpty ? null : hashOf(rows, batch.lacking);
+  const waiting = rows.map(({ userId, field, values }): WaitingField => {
+    const detail = batch.detail === '' ? 'edited again while it waited in a batch' : batch.detail;
+    const hold: Hold = {
+      field,
+      reason: 'limit',
+      ...values,
+      detail,
+      ...(hash === null ? {} : { batch: hash }),
+    };
+    return { userId, name: readable(shown.get(userId)?.name) ?? '', hold };
+  });
+  const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));
+  const holdOf = (id: Id, field: Field): Hold | undefined =>
+    brakes.get(id)?.find((hold) => hold.field === field) ??
+    stopped.get(id)?.find(({ hold }) => hold.field === field)?.hold;
+  const mapped = plans.map((plan) =>
+    mapPushes(plan, (field, push) => {
+      const hold = holdOf(plan.id, field);
+      if (hold !== undefined) return { kind: 'hold', hold };
+      return field === 'roleId' && postponed.has(plan.id) ? { kind: 'wait' } : push;
     }),
   );
+  return { hash, waiting, plans: mapped };
 }
-
-/** What stays of earlier plans beside the pushes that wait now: a left row that is braked by now is kept in mind. */
-function rememberedOf(
-  standings: readonly Standing[],
-  brakes: Brakes,
-  view: GuardView,
-): Remembered & { readonly left: readonly PlannedPush[] } {
-  const { waiting, kept } = remember(view);
-  const parts = standings.map(({ plan, push, left }) => {
-    const braked = fieldsOf(brakes.get(plan.id));
-    const of = (isBraked: boolean) =>
-      onlyFields(
-        push,
-        left.filter((field) => braked.includes(field) === isBraked),
-      );
-    return { free: of(false), braked: of(true) };
-  });
-  const free = parts.map((part) => part.free).filter(isRow);
-  const braked = parts.map((part) => part.braked).filter(isRow);
-  return { waiting, kept: joinRows([...kept, ...braked]), left: joinRows([...waiting, ...free]) };
-}
-
-const isRow = ({ patch }: PlannedPush) => patchedFields(patch).length > 0;
 
 export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
-  const standings = standingsOf(view);
-  const { history } = view;
-  const isNew = ({ approved, left }: Standing, field: Field) =>
-    !approved.includes(field) && !left.includes(field);
-  const counted = standings.filter((standing) =>
-    patchedFields(standing.push.patch).some((field) => isNew(standing, field)),
-  );
-  const ids = counted.map(({ plan }) => plan.id);
-  const drift = schemaDrift(view, settings);
-  const isOpen = (field: Field) => !history.accepted.includes(field);
-  const lacking = drift.filter(({ field }) => isOpen(field));
-  const isJudged = view.isWhole && view.users.size >= settings.minPopulation;
-  const stillLacking = isJudged ? [] : history.lacking.filter(isOpen);
+  const { history, population } = view;
+  const pushes = reviewPushes(view);
+  const isFresh: Waits = ({ approved, left }, field) => !approved.includes(field) && !left.includes(field);
+  const counted = pushes.filter((push) => push.pushed.some(([field]) => isFresh(push, field)));
+  const drift = reviewDrift(view, settings);
   const tooMuch = [
-    ...massChange(ids, view, settings),
-    ...lacking.map((one) => sayDrift(one, view.users.size)),
+    ...massChange(
+      counted.map(({ plan }) => plan.id),
+      view,
+      settings,
+    ),
+    ...drift.open.map((one) => sayDrift(one, view.users.size)),
   ];
   const isRefused = tooMuch.length > 0;
-  const waits = (standing: Standing, field: Field) =>
-    !standing.approved.includes(field) && (isRefused || standing.left.includes(field));
-  const { brakes, postponed } = brakesOn(standings, waits, view, settings);
-  const waitingFields = waitingFieldsOf(standings, waits, brakes);
-  const rows = standings.map(({ plan, push }) => onlyFields(push, waitingFields.get(plan.id) ?? []));
-  const { waiting, kept, left } = rememberedOf(standings, brakes, view);
+  const waits: Waits = ({ approved, again }, field) =>
+    !approved.includes(field) && (isRefused || again.includes(field));
+  const limits = brakesOn(pushes, waits, view, settings);
+  const lacking = fieldsOf(drift.news);
+  const { hash, waiting, plans } = holdBack(view, pushes, limits, waits, {
+    detail: tooMuch.join('; '),
+    lacking,
+  });
+  const left = leftOf(view);
+  const isOld = (field: WaitingField) =>
+    history.waiting.some(({ userId, hold }) => userId === field.userId && hold.field === field.hold.field);
   const refused = [
     ...tooMuch,
-    ...sayLeft(left),
-    ...sayLacking(stillLacking),
-    ...(isRefused ? sayBraked(brakes) : []),
+    ...sayLeft(countUsers([...left, ...(isRefused ? waiting.filter(isOld) : waiting)])),
+    ...sayLacking(fieldsOf(drift.unseen)),
+    ...(isRefused ? sayBraked(limits.brakes) : []),
   ];
-  const added = counted.filter((standing) =>
-    (waitingFields.get(standing.plan.id) ?? []).some((field) => isNew(standing, field)),
+  const waitedBefore = history.waiting.length > 0 || history.lacking.length > 0;
+  const stopped = isRefused && !waitedBefore;
+  const added = counted.filter((push) =>
+    waiting.some(({ userId, hold }) => userId === push.plan.id && isFresh(push, hold.field)),
   ).length;
-  const isMass = added > massLimit(view.population, settings) || isWholeTeam(added, view.population);
+  const isMass = added > massLimit(population, settings) || isWholeTeam(added, population);
+  const isNews = refused.length > 0 && (history.isOld || stopped || (isRefused && isMass));
+  const heldAlone = stopped
+    ? [...limits.brakes].flatMap(([id, holds]) => holds.map((hold) => ({ id, hold })))
+    : [];
+  const batches = [...drift.left, ...left.map(({ hold }) => hold)].flatMap(({ batch = [] }) => batch);
   return {
     refused,
-    stopped: isRefused && history.waiting === null,
-    isNews: refused.length > 0 && (history.isOld || (isRefused && (history.waiting === null || isMass))),
-    plans: view.plans.map((plan) => {
-      const unsent = [...(waitingFields.get(plan.id) ?? []), ...(postponed.has(plan.id) ? roleOnly : [])];
-      return applyVerdict(plan, brakes.get(plan.id) ?? [], unsent);
-    }),
-    approved: new Map(standings.map(({ plan, approved }) => [plan.id, approved])),
-    waiting: joinRows([...rows.filter(isRow), ...waiting]),
-    kept,
-    postponed,
-    lacking: [...new Set([...fieldsOf(lacking), ...stillLacking])],
-    drifting: isJudged ? fieldsOf(drift) : null,
+    stopped,
+    isNews,
+    plans,
+    approved: new Map(pushes.map(({ plan, approved }) => [plan.id, approved])),
+    waiting: [...left, ...waiting],
+    batches: [...new Set([...batches, ...(hash === null ? [] : [hash])])],
+    postponed: limits.postponed,
+    lacking: [...fieldsOf(drift.left), ...lacking],
+    writes: {
+      holds: [...waiting.map(({ userId, hold }) => ({ id: userId, hold })), ...heldAlone],
+      lacking: drift.news.map((one) => ({
+        field: one.field,
+        reason: 'limit',
+        base: undefined,
+        mirror: undefined,
+        service: undefined,
+        detail: sayDrift(one, view.users.size),
+        ...(hash === null ? {} : { batch: hash }),
+      })),
+      ended: drift.ended,
+      isNews,
+    },
   };
+}
+
+/** The same plans once the batch is written down: its fields are held. */
+export function afterBatch(plans: readonly UserPlan[]): readonly UserPlan[] {
+  return plans.map((plan) => {
+    const written = holdsOf(plan).filter(({ batch }) => batch !== undefined);
+    if (written.length === 0) return plan;
+    const held = written.map(({ field, service }) => [field, { kind: 'held', shown: service }] as const);
+    return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(held) } };
+  });
 }

@@ -1,7 +1,7 @@
 /** The limits beyond which a whole plan is refused, and why, in words. */
 import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
-import type { GuardHistory } from '../../model/plan.ts';
+import type { GuardHistory } from '../../model/waiting.ts';
 import { type Field, fields, type ServiceUser } from '../../model/user.ts';
 import { isUnread } from '../unread.ts';
 

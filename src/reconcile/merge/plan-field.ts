@@ -20,9 +20,11 @@ import {
   serviceValue,
   type UserValues,
 } from '../../model/user.ts';
+import { samePush, sameValue } from '../../model/push-values.ts';
 import { type Decision, type Hold, type HoldReason, holdField, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { unsendable } from '../../model/unsendable.ts';
+import { isApproved, waitsInBatch } from './held-field.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { overtakenDetail } from './overtaken.ts';
 import { agreedOf } from './service-values.ts';
@@ -145,9 +147,16 @@ export function planField(field: Field, state: Seen, policy: Policy, isLate = fa
   if (verdict === 'nothing') return { kind: 'same', ends };
   if (verdict === 'settle') return { kind: 'settle', values, ends };
   const base = agreedOf(state.base, mirror, service);
-  if (previous !== undefined && staysHeld(previous, base, mirror, service)) return stillHeld(field, service);
+  if (isApproved(previous, values)) return { kind: 'push', values, ends: false };
+  const batched = previous !== undefined && waitsInBatch(previous) ? previous : undefined;
+  if (batched !== undefined && samePush(field, batched, values))
+    return { kind: 'held', shown: batched.shown };
+  if (previous !== undefined && batched === undefined && staysHeld(previous, base, mirror, service))
+    return stillHeld(field, service);
   const isPulled = verdict === 'conflict' && isSetAgain(previous, mirror, service);
   const decided = isPulled ? 'pull' : applyPolicy(policy, field, verdict);
+  if (decided === 'conflict' && batched !== undefined && sameValue(field, batched.mirror, mirror[field]))
+    return stillHeld(field, service);
   if (decided === 'conflict') return hold('conflict', 'both sides changed it since they last agreed');
   if (decided === 'push') {
     const detail = unsendable(field, mirror, base);

@@ -29,7 +29,11 @@ const detail = 'resync: this edit had not reached the service';
 /** As of a user who comes back, but that each value taken is a change of its own, and each edit a conflict. */
 function resyncField(field: Field, state: Seen): Decision {
   const { base, mirror, service } = state;
-  const stays = (hold: Hold) => (hold.reason === 'asked' ? isAsked(hold) : holdStands(hold, mirror, service));
+  // What a person let pass before is not sent after all: it was decided about another state of things.
+  const stays = (hold: Hold) =>
+    hold.reason === 'asked'
+      ? isAsked(hold)
+      : hold.decision === undefined && holdStands(hold, mirror, service);
   const decision = takeField(field, state, stays);
   const values = versionsOf(field, state);
   // A name that the service no longer shows is no edit of ours, and says so itself.

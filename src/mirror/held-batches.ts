@@ -1,0 +1,175 @@
+/** What the guard stopped: held fields in batches, until a person decides; and what a person decides about them. */
+import { sql } from 'kysely';
+import { MusterdError } from '../errors.ts';
+import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+import type { Hold } from '../model/user-plan.ts';
+import type { HeldBatch, GuardHistory, Stopped } from '../model/waiting.ts';
+import type { Queryable, Transaction } from './database.ts';
+import { sqlState } from './database-errors.ts';
+import { isLetPass, isInBatch, writeHolds } from './holds.ts';
+import { fieldOfSql, type HoldRow, sqlField, toHold } from './users-read.ts';
+import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
+
+/** How long a batch waits before people are told of it again. */
+const patience = sql`interval '24 hours'`;
+
+/** A push of which no field ever left does not count for the day; one of which a part did does. */
+async function readPushedToday(db: Queryable, teamId: Id): Promise<ReadonlySet<Id>> {
+  const { rows } = await sql<{ user_id: bigint }>`
+    select distinct user_id from sync.changes c
+    where team_id = ${teamId} and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
+      and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`.execute(
+    db,
+  );
+  return new Set(rows.map(({ user_id }) => user_id));
+}
+
+/** All that waits in batches, of users who have not left, and what is said of fields that many users lack. */
+export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {
+  const { rows } = await sql<
+    HoldRow & { user_id: Id | null; name: string; is_accepted: boolean; is_old: boolean }
+  >`
+    select h.user_id, h.field, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch,
+      coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.told_at <= statement_timestamp() - ${patience} as is_old
+    from sync.held_fields h
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where h.team_id = ${teamId} and u.gone_at is null and (h.user_id is null or ${isInBatch})
+    order by h.since, h.user_id, h.field`.execute(db);
+  const ofAll = rows.filter(({ user_id }) => user_id === null);
+  return {
+    pushedToday: await readPushedToday(db, teamId),
+    waiting: rows.flatMap((row) =>
+      row.user_id === null ? [] : [{ userId: row.user_id, name: row.name, hold: toHold(row) }],
+    ),
+    isOld: rows.some(({ is_old, is_accepted }) => is_old && !is_accepted),
+    lacking: ofAll.filter(({ is_accepted }) => !is_accepted).map(toHold),
+    accepted: ofAll.filter(({ is_accepted }) => is_accepted).map(({ field }) => fieldOfSql(field)),
+  };
+}
+
+/** Writes down what a run stopped: all of it or nothing, so that no part of a batch is sent as a few more edits. */
+export async function writeStopped(
+  tx: Transaction,
+  run: RunOf,
+  { holds, lacking, ended, isNews }: Stopped,
+): Promise<void> {
+  await writeHolds(tx, run, [...holds, ...lacking.map((hold) => ({ id: null, hold }))]);
+  const byUser = Map.groupBy(holds, ({ id }) => id);
+  await writeLedger(
+    tx,
+    run,
+    [...byUser].flatMap(([id, of]) =>
+      holdsInLedger(
+        id,
+        of.map(({ hold }) => hold),
+      ),
+    ),
+  );
+  if (ended.length > 0)
+    await sql`
+      delete from sync.held_fields
+      where team_id = ${run.teamId} and user_id is null and field = any (${ended.map(sqlField)}::text[])`.execute(
+      tx,
+    );
+  if (isNews)
+    await sql`
+      update sync.held_fields set told_at = clock_timestamp() where team_id = ${run.teamId} and batch is not null`.execute(
+      tx,
+    );
+}
+
+/** The batches of which something waits, the oldest first. */
+export async function readBatches(db: Queryable, teamId: Id): Promise<readonly HeldBatch[]> {
+  const { rows } = await sql<Omit<HeldBatch, 'lacking'> & { lacking: readonly string[] }>`
+    select h.batch as hash, min(h.since) as since, count(distinct h.user_id)::int as users,
+      array_agg(distinct h.detail) as reasons,
+      coalesce(array_agg(h.field) filter (where h.user_id is null), '{}') as lacking
+    from sync.held_fields h
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where h.team_id = ${teamId} and u.gone_at is null and ${isInBatch}
+    group by h.batch order by min(h.since), h.batch`.execute(db);
+  return rows.map((row) => ({ ...row, lacking: row.lacking.map(fieldOfSql) }));
+}
+
+/** What became of one field that a person named. */
+export interface DecidedField {
+  /** `null`: the field of all users. */
+  readonly user_id: Id | null;
+  readonly field: string;
+  /** `moved`: it is not as it was held. `asked`, `held`: something else holds it. `left`: there is nothing to reject. */
+  readonly outcome: 'approved' | 'rejected' | 'moved' | 'gone' | 'asked' | 'held' | 'left';
+}
+
+export interface Choice {
+  readonly batch: string;
+  /** `null`: all of them. */
+  readonly only: readonly Id[] | null;
+  readonly why: string;
+}
+
+/** What Postgres says of a batch or a user that is not there. */
+function describeRefusal(error: unknown): unknown {
+  if (!(error instanceof Error) || !['P0002', '22023'].includes(sqlState(error) ?? '')) return error;
+  return new MusterdError('usage', error.message, { cause: error });
+}
+
+/** Lets the fields of a batch pass once, as they are. @throws MusterdError `usage` for what is not in it */
+export async function approveBatch(
+  tx: Transaction,
+  teamId: Id,
+  { batch, only, why }: Choice,
+): Promise<readonly DecidedField[]> {
+  const approve = sql<DecidedField>`
+    select user_id, field, outcome from sync.approve(${batch}, ${only}::bigint[], ${why}, ${teamId})`;
+  return (
+    await approve.execute(tx).catch((error: unknown) => {
+      throw describeRefusal(error);
+    })
+  ).rows;
+}
+
+/** Decides that they are not sent. @param revert gives the mirror back what both sides last agreed on */
+export async function rejectBatch(
+  tx: Transaction,
+  teamId: Id,
+  { batch, only, why, revert }: Choice & { readonly revert: boolean },
+): Promise<readonly DecidedField[]> {
+  const reject = sql<DecidedField>`
+    select user_id, field, outcome from sync.reject(${batch}, ${only}::bigint[], ${why}, ${revert}, ${teamId})`;
+  return (
+    await reject.execute(tx).catch((error: unknown) => {
+      throw describeRefusal(error);
+    })
+  ).rows;
+}
+
+/** Keeps what a person decided of one field, and lets it pass with the values of the hold, where it is to pass limits. */
+export async function writeResolution(
+  tx: Transaction,
+  { teamId, runId }: RunOf,
+  {
+    id,
+    hold,
+    decision,
+    why,
+  }: { readonly id: Id; readonly hold: Hold; readonly decision: Hold['decision']; readonly why: string },
+): Promise<void> {
+  const { field, reason, base, mirror, service, detail, batch } = hold;
+  const row = toJson([{ base, mirror, service }]);
+  const values = sql`jsonb_to_recordset(${row}::jsonb) as s (base jsonb, mirror jsonb, service jsonb)`;
+  const column = sqlField(field);
+  await sql`
+    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by, decided_why)
+    select ${teamId}, ${id}, ${runId}, 'resolve', jsonb_build_object(${column}::text, s.base),
+      jsonb_build_object(${column}::text, s.service), jsonb_build_object(${column}::text, s.mirror), clock_timestamp(),
+      session_user, ${why}
+    from ${values}`.execute(tx);
+  if (decision === undefined) return;
+  await sql`
+    insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value,
+      detail, batch, decision, decided_at, decided_by, decided_why, until)
+    select ${teamId}, ${id}, ${column}, ${reason}, s.base, s.mirror, s.service, s.service, ${detail}, ${batch ?? null},
+      ${decision}, clock_timestamp(), session_user, ${why}, clock_timestamp() + interval '24 hours'
+    from ${values}`.execute(tx);
+}

@@ -1,0 +1,48 @@
+/** What waits for a person in batches, and what a person decided about it. */
+import type { Id } from './id.ts';
+import type { Field } from './user.ts';
+import type { Hold } from './user-plan.ts';
+
+/** A field that waits in its batch. */
+export interface WaitingField {
+  readonly userId: Id;
+  readonly name: string;
+  readonly hold: Hold;
+}
+
+/** Fields that were stopped together and still wait. */
+export interface HeldBatch {
+  /** What "musterd approve" is given: it stands for these rows with these values. */
+  readonly hash: string;
+  readonly reasons: readonly string[];
+  /** How many users wait in it. */
+  readonly users: number;
+  /** Fields that many users no longer have. */
+  readonly lacking: readonly Field[];
+  readonly since: Date;
+}
+
+/** What earlier runs and people have to say about the pushes of this one. */
+export interface GuardHistory {
+  /** Users pushed to in the last 24 h without an approval. */
+  readonly pushedToday: ReadonlySet<Id>;
+  /** All that waits in batches, the oldest first; not of users who have left. */
+  readonly waiting: readonly WaitingField[];
+  /** Whether some of it has waited for so long that people are to be told of it again. */
+  readonly isOld: boolean;
+  /** Fields that many users no longer have, which waits too. */
+  readonly lacking: readonly Pick<Hold, 'field' | 'batch'>[];
+  /** Fields of which a person agreed that many users no longer have them. */
+  readonly accepted: readonly Field[];
+}
+
+/** What a run stopped: written in one transaction, so that no part of it is forgotten. */
+export interface Stopped {
+  readonly holds: readonly { readonly id: Id; readonly hold: Hold }[];
+  /** Fields that many users no longer have, and of which nobody was told yet. */
+  readonly lacking: readonly Hold[];
+  /** Fields that the users have again: what waited for that, or was agreed to, is over. */
+  readonly ended: readonly Field[];
+  /** Whether people are told of all that waits now. */
+  readonly isNews: boolean;
+}

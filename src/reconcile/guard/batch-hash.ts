@@ -1,0 +1,29 @@
+/** What a batch is called: any other row, value, base or value of the service makes another hash. */
+import { createHash } from 'node:crypto';
+import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import { canonicalService } from '../../model/push-values.ts';
+import { type Field, fields } from '../../model/user.ts';
+import type { Values } from '../../model/user-plan.ts';
+
+export interface BatchRow {
+  readonly userId: Id;
+  readonly field: Field;
+  readonly values: Values;
+}
+
+/** @param lacking fields that many users no longer have */
+export function hashOf(rows: readonly BatchRow[], lacking: readonly Field[] = []): string {
+  const sorted = rows.toSorted((a, b) =>
+    a.userId === b.userId ? fields.indexOf(a.field) - fields.indexOf(b.field) : a.userId < b.userId ? -1 : 1,
+  );
+  const all = sorted.map(({ userId, field, values }) => [
+    userId,
+    field,
+    values.base ?? null,
+    values.mirror ?? null,
+    canonicalService(field, values),
+  ]);
+  const text = toJson([...all, ...fields.filter((field) => lacking.includes(field))]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+}

@@ -1,0 +1,27 @@
+/** What the guard says of what it does not let pass, beside the limits themselves. */
+import type { Field } from '../../model/user.ts';
+import type { Brakes } from './field-limits.ts';
+
+/** So many held fields are named in a refusal. */
+const namedBrakes = 3;
+
+/** What a refusal says of fields that no approval of a batch lets pass. */
+export function sayBraked(brakes: Brakes): readonly string[] {
+  const all = [...brakes].flatMap(([id, holds]) =>
+    holds.map(({ field, detail }) => `${field === 'roleId' ? 'role_id' : field} of ${id}: ${detail}`),
+  );
+  if (all.length === 0) return [];
+  const named = all.slice(0, namedBrakes).join('; ');
+  const more = all.length > namedBrakes ? `; and ${all.length - namedBrakes} more` : '';
+  return [`fields to be held on their own, and in no batch: ${named}${more}`];
+}
+
+export const sayLeft = (users: number): readonly string[] =>
+  users === 0 ? [] : [`${users} users of an earlier batch wait for a decision`];
+
+export const sayLacking = (lacking: readonly Field[]): readonly string[] =>
+  lacking.length === 0
+    ? []
+    : [
+        `many users no longer had their ${lacking.join(', ')} when everybody was read, which waits for a decision`,
+      ];

@@ -1,0 +1,123 @@
+/** A person decides what waits: a batch of held fields, or rows that are missing. */
+import { MusterdError } from '../errors.ts';
+import { approveAbsence, readWaitingAbsences, type WaitingAbsence } from '../mirror/absences.ts';
+import {
+  approveBatch,
+  type Choice,
+  type DecidedField,
+  readBatches,
+  rejectBatch,
+} from '../mirror/held-batches.ts';
+import { type LeaseOptions, underLease, type LeasedWork } from '../mirror/lease.ts';
+import { readTeamId } from '../mirror/pinned-teams.ts';
+import type { MirroredResource } from '../model/absence.ts';
+import type { Id } from '../model/id.ts';
+import { withholdLeft } from '../reconcile/missing-rows.ts';
+import { requireSchema, type Setup } from './open.ts';
+
+export type { Choice };
+
+/** What became of a batch. */
+export interface DecidedBatch {
+  readonly of: 'fields';
+  readonly fields: readonly DecidedField[];
+  /** Users of the batch of whom nobody has decided yet. */
+  readonly waiting: number;
+}
+
+/** What became of missing rows. */
+export interface DecidedRows {
+  readonly of: MirroredResource;
+  readonly approved: number;
+  readonly waiting: number;
+  /** What those are called that wait on; `null`: none does. */
+  readonly rest: string | null;
+}
+
+type Tx = Parameters<LeasedWork<unknown>>[0];
+
+interface Team {
+  readonly team: string;
+  readonly lease: LeaseOptions;
+}
+
+/** @throws MusterdError `usage`: nothing waits under that name */
+async function requireWaiting({ config, mirror: { db } }: Setup, hash: string) {
+  await requireSchema(db);
+  const teamId = await readTeamId(db.kysely, config.team);
+  const batches = teamId === null ? [] : (await readBatches(db.kysely, teamId)).map((one) => one.hash);
+  const absences = teamId === null ? [] : await readWaitingAbsences(db.kysely, teamId);
+  const absence = absences.find((one) => one.hash === hash);
+  if (teamId !== null && (absence !== undefined || batches.includes(hash))) return { teamId, absence };
+  const waiting = [...batches, ...absences.map((one) => one.hash)];
+  const hint =
+    waiting.length === 0
+      ? 'Nothing waits. "musterd plan" shows what would move now.'
+      : `What waits: ${waiting.join(', ')}. Look at it with "musterd held" and "musterd status".`;
+  throw new MusterdError('usage', `nothing waits for a decision under ${hash}`, { hint });
+}
+
+/** What a run has replaced since it was looked at is not decided about: nobody has seen what waits now. */
+const changedMeanwhile = (hash: string) =>
+  new MusterdError('usage', `${hash} no longer waits for an approval: something else took its place`, {
+    hint: 'Nothing was decided. Look at what waits now with "musterd status".',
+  });
+
+/** Agrees that rows are gone which no listing shows any more: these rows only, for as long as they are missing. */
+async function approveRows(
+  tx: Tx,
+  teamId: Id,
+  absence: WaitingAbsence,
+  { only, why }: Choice,
+): Promise<DecidedRows> {
+  const stranger = only?.find((id) => !absence.ids.includes(id));
+  if (stranger !== undefined)
+    throw new MusterdError('usage', `${stranger} is not among the missing ${absence.resource}`);
+  const ids = only === null ? absence.ids : absence.ids.filter((id) => only.includes(id));
+  const rest = withholdLeft(
+    absence.resource,
+    absence.ids.filter((id) => only?.includes(id) === false),
+  );
+  const now = await readWaitingAbsences(tx, teamId);
+  if (now.every((one) => one.absence_id !== absence.absence_id)) throw changedMeanwhile(absence.hash);
+  await approveAbsence(tx, teamId, absence, { ids, rest, why });
+  return {
+    of: absence.resource,
+    approved: ids.length,
+    waiting: rest?.ids.length ?? 0,
+    rest: rest?.hash ?? null,
+  };
+}
+
+async function decidedBatch(
+  tx: Tx,
+  teamId: Id,
+  batch: string,
+  fields: readonly DecidedField[],
+): Promise<DecidedBatch> {
+  const left = (await readBatches(tx, teamId)).find(({ hash }) => hash === batch);
+  return { of: 'fields', fields, waiting: left?.users ?? 0 };
+}
+
+/** Lets pass what the guard stopped, or calls missing rows gone: all of it, or some of its users or rows. */
+export async function approve(setup: Setup, team: Team, choice: Choice): Promise<DecidedBatch | DecidedRows> {
+  const { teamId, absence } = await requireWaiting(setup, choice.batch);
+  return await underLease(setup.mirror.db, team, async (tx) => {
+    if (absence !== undefined) return await approveRows(tx, teamId, absence, choice);
+    return await decidedBatch(tx, teamId, choice.batch, await approveBatch(tx, teamId, choice));
+  });
+}
+
+/** Decides that what the guard stopped is not sent. */
+export async function reject(
+  setup: Setup,
+  team: Team,
+  choice: Choice & { readonly revert: boolean },
+): Promise<DecidedBatch> {
+  const { teamId, absence } = await requireWaiting(setup, choice.batch);
+  if (absence !== undefined)
+    throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
+  return await underLease(setup.mirror.db, team, async (tx) =>
+    decidedBatch(tx, teamId, choice.batch, await rejectBatch(tx, teamId, choice)),
+  );
+}

@@ -1,0 +1,136 @@
+/** A person decides one held field; the next run carries out what follows from it. */
+import { MusterdError } from '../errors.ts';
+import { writeResolution } from '../mirror/held-batches.ts';
+import { editUsers, stampEdit } from '../mirror/edits.ts';
+import { type LeasedWork, type LeaseOptions, underLease } from '../mirror/lease.ts';
+import { recordStep } from '../mirror/runs.ts';
+import { readUserState } from '../mirror/users-read.ts';
+import { applyDecisions } from '../mirror/users-write.ts';
+import { columnOf } from '../model/field-values.ts';
+import type { Id } from '../model/id.ts';
+import {
+  type BaseUser,
+  type Field,
+  type MirrorRow,
+  type ServiceUser,
+  type ServiceValue,
+  sameBytes,
+  type UserPatch,
+} from '../model/user.ts';
+import type { FieldValue, Hold, Values } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
+import { holdStands } from '../reconcile/merge/plan-field.ts';
+import { planResolved } from '../reconcile/merge/plan-resync.ts';
+import { requireTeamId, requireUser } from './named-user.ts';
+import type { Setup } from './open.ts';
+
+/** Which value is to stand: one of the two sides', or another. */
+export type Take = 'mirror' | 'service' | { readonly value: FieldValue };
+
+interface Held {
+  readonly hold: Hold;
+  readonly mirror: MirrorRow;
+  readonly base: BaseUser;
+}
+
+/** @throws MusterdError `usage` if there is nothing to resolve */
+function requireHeld({ id, held, mirror, base }: UserState, field: Field): Held {
+  const hold = held.find((one) => one.field === field);
+  const column = columnOf(field);
+  if (hold === undefined) {
+    throw new MusterdError('usage', `The ${column} of user ${id} is not held`, {
+      hint: '"musterd held" lists what is; a field that is not held is edited in mirror.users.',
+    });
+  }
+  if (hold.reason === 'asked') {
+    throw new MusterdError('usage', `The ${column} of user ${id} is held because somebody asked for it`, {
+      hint: `End it with "musterd hold ${id} ${column} --end".`,
+    });
+  }
+  if (mirror === undefined || base === undefined || mirror.gone) {
+    throw new MusterdError('usage', `User ${id} is not in the team now`, {
+      hint: 'The field stays held until the user is back.',
+    });
+  }
+  const unsaid: ServiceUser = { id, raw: {} };
+  if (!holdStands(hold, mirror, unsaid)) {
+    throw new MusterdError('usage', `The ${column} of user ${id} was edited since it was held`, {
+      hint: 'The next run looks at it again; "musterd held" shows what it makes of it.',
+    });
+  }
+  return { hold, mirror, base };
+}
+
+const busy = (id: Id) =>
+  new MusterdError('mirror', `User ${id} is being edited; nothing was changed`, { hint: 'Try again.' });
+
+/** What the mirror is to hold, or `undefined` if it already does. */
+function wantedOf(take: Exclude<Take, 'service'>, field: Field, mirror: MirrorRow): UserPatch | undefined {
+  const value = take === 'mirror' ? mirror[field] : take.value;
+  const patch: UserPatch = { [field]: value };
+  const same = sameBytes(field, { ...mirror, ...patch }, mirror);
+  // Anyone who takes a name that was cut by a guess accepts the cut.
+  return same && (field !== 'name' || mirror.split === 'known') ? undefined : patch;
+}
+
+export interface Resolved {
+  readonly id: Id;
+  readonly field: Field;
+  readonly name: string;
+  readonly mirror: FieldValue;
+  readonly base: FieldValue;
+}
+
+/** What a guard or a person stopped passes the limits, and those on single fields where one of them stopped it. */
+function decisionOn({ reason, batch }: Hold): Hold['decision'] {
+  if (reason !== 'limit' && reason !== 'review' && reason !== 'rejected') return undefined;
+  return reason === 'limit' && batch === undefined ? 'resolved' : 'approved';
+}
+
+/** Ends one hold: all of it in the transaction that it is given. */
+async function resolveHold(
+  tx: Parameters<LeasedWork<unknown>>[0],
+  { teamId, team, id }: { readonly teamId: Id; readonly team: string; readonly id: Id },
+  field: Field,
+  take: Take,
+  why: string,
+): Promise<Resolved> {
+  const state = await readUserState(tx, teamId, id);
+  const { hold, mirror, base } = requireHeld(state, field);
+  const runId = await recordStep(tx, { team, teamId, command: 'resolve' });
+  const decided = planResolved({ ...state, mirror, base }, hold, take === 'service' ? take : 'mirror');
+  const deferred = await applyDecisions(tx, { teamId, runId }, [decided]);
+  if (deferred.size > 0) throw busy(id);
+  const { mirror: after, base: agreed } = decided.write;
+  const note = (values: Partial<Values>, decision?: Hold['decision']) =>
+    writeResolution(tx, { teamId, runId }, { id, hold: { ...hold, ...values }, decision, why });
+  const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field] };
+  if (take === 'service') {
+    await note({ mirror: after[field] });
+    return result;
+  }
+  const wanted = wantedOf(take, field, mirror);
+  if (wanted === undefined) await stampEdit(tx, teamId, id);
+  else {
+    const edited = await editUsers(tx, teamId, [{ id, expected: mirror, values: wanted }]);
+    if (!edited.has(id)) throw busy(id);
+  }
+  const value = wanted?.[field] === undefined ? mirror[field] : (wanted[field] as FieldValue);
+  const service = field === 'name' ? agreed.joined : agreed[field];
+  await note({ base: agreed[field], mirror: value, service: service as ServiceValue }, decisionOn(hold));
+  return { ...result, mirror: value };
+}
+
+/** Decides a held field, in one transaction. */
+export async function resolve(
+  setup: Setup,
+  { team, lease }: { readonly team: string; readonly lease: LeaseOptions },
+  who: string,
+  { field, take, why }: { readonly field: Field; readonly take: Take; readonly why: string },
+): Promise<Resolved> {
+  const teamId = await requireTeamId(setup);
+  const { id } = await requireUser(setup, teamId, who);
+  return await underLease(setup.mirror.db, { team, lease }, (tx) =>
+    resolveHold(tx, { teamId, team, id }, field, take, why),
+  );
+}

@@ -1,0 +1,205 @@
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { migrate } from '../../src/mirror/migrations.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+let folder: string;
+beforeEach(async () => {
+  database = await createTestDatabase({ empty: true });
+  folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));
+});
+afterEach(async () => {
+  rmSync(folder, { recursive: true });
+  await database.close();
+});
+
+const all = readdirSync('migrations').filter((name) => name.endsWith('.sql'));
+const migrateTo = async (end: string) => {
+  for (const name of all.filter((one) => one < end))
+    copyFileSync(join('migrations', name), join(folder, name));
+  await migrate(database.db, { folder });
+};
+const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+
+test('what an earlier version wrote down as rejected is rejected still, and no other limit is', async () => {
+  await migrateTo('0014');
+  await sql(
+    `insert into sync.held_fields (team_id, user_id, field, reason, detail) values
+       (41, 1, 'email', 'brake', 'rejected: not these'), (41, 1, 'phone', 'brake', 'user 2 has the same phone')`,
+  );
+  await migrateTo('9999');
+  expect(await sql('select field, reason, detail, decided_why from sync.held_fields order by field')).toEqual(
+    [
+      ['email', 'rejected', 'not these', 'not these'],
+      ['phone', 'limit', 'user 2 has the same phone', null],
+    ],
+  );
+});
+
+/** Users 1 to 12 with an edited email each; and, by user, what a stored plan has of it. */
+const users = `
+  set local musterd.writing = 'on';
+  insert into sync.user_base (team_id, id, name, first_name, last_name, email)
+    select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old' || id || '@example.com' from generate_series(1, 12) id;
+  insert into mirror.users (team_id, id, name, first_name, last_name, email, resolved, gone_at)
+    select team_id, id, name, first_name, last_name, 'new' || id || '@example.com', true, case id when 8 then now() end
+    from sync.user_base;
+  insert into sync.runs (team, command) values ('default', 'reconcile')`;
+const row = (id: number, to = `new${id}`, more: object = {}) => ({
+  user_id: id,
+  name: 'Anne Berg',
+  base: { email: `old${id}@example.com` },
+  patch: { email: `${to}@example.com` },
+  ...more,
+});
+interface Plan {
+  readonly state: 'refused' | 'kept' | 'approved' | 'superseded';
+  readonly hash: string;
+  readonly rows: readonly object[];
+  readonly reasons?: string;
+  readonly expires: string;
+  readonly by?: string;
+  readonly brakes?: boolean;
+  readonly lacking?: string;
+}
+const insertPlan = (of: Plan) =>
+  sql(`insert into sync.plans
+    (team_id, run_id, hash, state, reasons, changes, expires_at, decided_at, decided_by, decided_why, passes_brakes, lacking)
+    values (41, 1, '${of.hash}', '${of.state}', '{${of.reasons ?? ''}}', '${JSON.stringify(of.rows)}', ${of.expires},
+      ${of.by === undefined ? 'null, null, null' : `now() - interval '1 hour', '${of.by}', 'why ${of.hash}'`},
+      ${of.brakes === true}, '{${of.lacking ?? ''}}')`);
+const [soon, over] = [`now() + interval '20 hours'`, `now() - interval '1 hour'`];
+const held = (where: string) =>
+  sql(`select user_id, reason, batch, decision, mirror_value, service_value, decided_by, decided_why
+       from sync.held_fields where ${where} order by user_id`);
+
+test('plans, approvals and what was kept in mind are held fields from then on', async () => {
+  await migrateTo('0020');
+  await sql(users);
+  await sql(`insert into sync.held_fields (team_id, user_id, field, reason, mirror_value, until) values
+    (41, 3, 'email', 'asked', '"new3@example.com"', ${soon}), (41, 7, 'email', 'conflict', '"new7@example.com"', null),
+    (41, 9, 'email', 'rejected', '"new9@example.com"', null), (41, 12, 'email', 'gone', '"new12@example.com"', null)`);
+  const moved = { service: { email: 'web2@example.com' } };
+  await insertPlan({
+    state: 'refused',
+    hash: 'aaaaaaaaaaaa',
+    rows: [row(1), row(2, 'new2', moved), row(3), row(5, 'first5')],
+    reasons: 'too many',
+    expires: soon,
+    lacking: 'phone',
+  });
+  await insertPlan({ state: 'kept', hash: '', rows: [row(7), row(8), row(12)], expires: `'infinity'` });
+  // Partly used, edited since, over, and what was resolved field by field.
+  await insertPlan({
+    state: 'approved',
+    hash: 'bbbbbbbbbbbb',
+    rows: [row(4), row(6), row(5), row(10, 'other10')],
+    expires: soon,
+    by: 'anne',
+  });
+  await insertPlan({ state: 'approved', hash: 'cccccccccccc', rows: [row(10)], expires: over, by: 'berta' });
+  await insertPlan({
+    state: 'approved',
+    hash: 'dddddddddddd',
+    rows: [row(11)],
+    reasons: 'resolved',
+    expires: soon,
+    by: 'carl',
+    brakes: true,
+  });
+  await insertPlan({
+    state: 'approved',
+    hash: 'eeeeeeeeeeee',
+    rows: [],
+    expires: `'infinity'`,
+    by: 'dora',
+    lacking: 'role_id',
+  });
+  await insertPlan({ state: 'superseded', hash: 'ffffffffffff', rows: [row(1)], expires: over });
+  await sql(`insert into sync.changes (team_id, user_id, run_id, kind, new, outcome)
+    values (41, 6, 1, 'push', '{"email": "new6@example.com"}', '{"email": "confirmed"}')`);
+  await migrateTo('9999');
+
+  const value = (name: string) => `${name}@example.com`;
+  expect(await held('user_id is not null')).toEqual([
+    [1n, 'limit', 'aaaaaaaaaaaa', null, value('new1'), value('old1'), null, null],
+    [2n, 'limit', 'aaaaaaaaaaaa', null, value('new2'), value('web2'), null, null],
+    [3n, 'asked', 'aaaaaaaaaaaa', null, value('new3'), null, null, null],
+    [4n, 'limit', 'bbbbbbbbbbbb', 'approved', value('new4'), value('old4'), 'anne', 'why bbbbbbbbbbbb'],
+    // Approved with the value that it has now, refused with another.
+    [5n, 'limit', 'bbbbbbbbbbbb', 'approved', value('new5'), value('old5'), 'anne', 'why bbbbbbbbbbbb'],
+    [7n, 'conflict', 'aaaaaaaaaaaa', null, value('new7'), null, null, null],
+    [8n, 'limit', 'aaaaaaaaaaaa', null, value('new8'), value('old8'), null, null],
+    [9n, 'rejected', null, null, value('new9'), null, null, ''],
+    [11n, 'limit', null, 'resolved', value('new11'), value('old11'), 'carl', 'why dddddddddddd'],
+    [12n, 'gone', null, null, value('new12'), null, null, null],
+  ]);
+  expect(
+    await sql(
+      `select field, batch, decision, decided_by, until = 'infinity' from sync.held_fields where user_id is null order by 1`,
+    ),
+  ).toEqual([
+    ['phone', 'aaaaaaaaaaaa', null, null, null],
+    ['role_id', 'eeeeeeeeeeee', 'approved', 'dora', true],
+  ]);
+  expect(
+    await sql(
+      `select count(*)::int from sync.held_fields where told_at <= now() and batch is not null and decision is null`,
+    ),
+  ).toEqual([[6]]);
+  expect(
+    await sql(
+      `select user_id, kind, new ->> 'email', decided_by from sync.changes where kind in ('approve', 'resolve') order by user_id, 3`,
+    ),
+  ).toEqual([
+    [4n, 'approve', value('new4'), 'anne'],
+    [5n, 'approve', value('new5'), 'anne'],
+    [6n, 'approve', value('new6'), 'anne'],
+    [10n, 'approve', value('new10'), 'berta'],
+    [10n, 'approve', value('other10'), 'anne'],
+    [11n, 'resolve', value('new11'), 'carl'],
+  ]);
+  expect(await sql(`select coalesce(to_regclass('sync.plans'), to_regclass('sync.planned'))`)).toEqual([
+    [null],
+  ]);
+  expect(await sql('select user_id, state from report.pending order by 1')).toEqual([
+    [1n, 'refused'],
+    [2n, 'refused'],
+    [3n, 'held'],
+    [4n, 'waiting'],
+    [5n, 'waiting'],
+    [6n, 'waiting'],
+    [7n, 'held'],
+    [8n, 'gone'],
+    [9n, 'held'],
+    [10n, 'waiting'],
+    [11n, 'waiting'],
+    [12n, 'held'],
+  ]);
+});
+
+test('rows of a name, of a phone that is cleared and of a role keep their values', async () => {
+  await migrateTo('0020');
+  await sql(users);
+  await sql(
+    `set local musterd.writing = 'on'; update mirror.users set phone = null, role_id = 9007199254740993, last_name = 'Borg' where id = 1`,
+  );
+  await sql(`insert into sync.plans (team_id, hash, changes, expires_at) values (41, 'aaaaaaaaaaaa', '[{"user_id": 1,
+    "base": {"name": {"first": "Anne", "last": "Berg"}, "phone": "15550100", "role_id": 4},
+    "service": {"phone": "15550100"},
+    "patch": {"name": {"first": "Anne", "last": "Borg"}, "phone": null, "role_id": 9007199254740993}}]', ${soon})`);
+  await migrateTo('9999');
+  expect(
+    await sql(
+      'select field, base_value::text, mirror_value::text, service_value::text from sync.held_fields order by 1',
+    ),
+  ).toEqual([
+    ['name', '{"last": "Berg", "first": "Anne"}', '{"last": "Borg", "first": "Anne"}', '"Anne Berg"'],
+    ['phone', '"15550100"', null, '"15550100"'],
+    ['role_id', '4', '9007199254740993', '4'],
+  ]);
+});

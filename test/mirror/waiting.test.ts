@@ -1,0 +1,323 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { servers } from '../support/servers.ts';
+import { castShadows } from '../support/shadows.ts';
+
+/** Three users of team 41, one of team 42; each has an edited email that waits in a batch. */
+const seed = `
+  set local musterd.writing = 'on';
+  truncate mirror.users, sync.user_base, sync.held_fields, sync.changes, mirror.team_roles;
+  insert into mirror.team_roles (role_name, all_teams) values ('public', true);
+  insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone)
+    select t, id, 'Anne Berg', 'Anne', 'Berg', 'old' || id || '@example.com', '15550100'
+    from (values (41, 1), (41, 2), (41, 3), (42, 4)) v (t, id);
+  insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved)
+    select team_id, id, name, first_name, last_name, 'new' || id || '@example.com', phone, true from sync.user_base;
+  insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, batch, told_at)
+    select u.team_id, u.id, 'email', 'limit', to_jsonb(b.email), to_jsonb(u.email), to_jsonb(b.email), to_jsonb(b.email),
+      case u.team_id when 41 then 'aaaaaaaaaaaa' else 'bbbbbbbbbbbb' end, now()
+    from mirror.users u join sync.user_base b using (team_id, id)`;
+
+describe.each(servers())('deciding about a batch on $name', (server) => {
+  const suffix = randomBytes(4).toString('hex');
+  const [approver, editor, stranger] = ['approver', 'editor', 'stranger'].map(
+    (name) => `test_${name}_${suffix}`,
+  );
+  let database: TestDatabase;
+  let asApprover: Database;
+  let asEditor: Database;
+  let asStranger: Database;
+  const connect = (role = '') => {
+    const url = new URL(database.url);
+    [url.username, url.password] = [role, 'secret'];
+    return createDatabase({ url: url.href, applicationName: 'musterd test', maxConnections: 1 });
+  };
+  const run = async (text: string, db = database.db) => (await runSqlText(db, text)).rows;
+  const approve = (db: Database, args: string) =>
+    run(`select user_id, field, outcome from sync.approve(${args})`, db);
+  const reject = (db: Database, args: string) =>
+    run(`select user_id, field, outcome from sync.reject(${args})`, db);
+  const held = () =>
+    run(`select user_id, reason, batch, decision, decided_by, decided_why, until > now() + interval '23 hours'
+         from sync.held_fields order by 1`);
+  const untouched = [1n, 2n, 3n].map((id) => [id, 'limit', 'aaaaaaaaaaaa', null, null, null, null]);
+  const other = [4n, 'limit', 'bbbbbbbbbbbb', null, null, null, null];
+
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    await run(`
+      create role ${approver} login password 'secret' in role musterd_approver;
+      create role ${editor} login password 'secret' in role musterd_editor;
+      create role ${stranger} login password 'secret';
+      insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
+      insert into sync.due (team, run_group, mark) values ('north', 'edits', 'x'), ('south', 'edits', 'x');
+      grant create on schema public to ${stranger}, ${approver};
+      grant usage on schema sync to ${stranger}, ${editor}`);
+    [asApprover, asEditor, asStranger] = [connect(approver), connect(editor), connect(stranger)];
+  });
+  beforeEach(() => run(seed));
+  afterAll(async () => {
+    await Promise.all([asApprover, asEditor, asStranger].map((db) => db.close()));
+    await database.close();
+    const admin = createDatabase({ url: server.url });
+    await runSqlText(admin, `drop role ${approver}, ${editor}, ${stranger}`);
+    await admin.close();
+  });
+
+  it('approves all of it for a day, and says who, when and why', async () => {
+    await run(`update sync.due set mark = 'x'`);
+    expect(await approve(asApprover, `'AAAAAAAAAAAA', reason => 'the new domain'`)).toEqual([
+      [1n, 'email', 'approved'],
+      [2n, 'email', 'approved'],
+      [3n, 'email', 'approved'],
+    ]);
+    expect(await held()).toEqual([
+      ...[1n, 2n, 3n].map((id) => [
+        id,
+        'limit',
+        'aaaaaaaaaaaa',
+        'approved',
+        approver,
+        'the new domain',
+        true,
+      ]),
+      other,
+    ]);
+    expect(
+      await run(
+        `select user_id, kind, base, old, new, decided_by, decided_why from sync.changes order by 1 limit 1`,
+      ),
+    ).toEqual([
+      [
+        1n,
+        'approve',
+        { email: 'old1@example.com' },
+        { email: 'old1@example.com' },
+        { email: 'new1@example.com' },
+        approver,
+        'the new domain',
+      ],
+    ]);
+    expect(await run(`select team, mark from sync.due order by 1`)).toEqual([
+      ['north', null],
+      ['south', 'x'],
+    ]);
+    expect(await run('select user_id from report.held')).toEqual([[4n]]);
+    expect(await run('select user_id, state from report.pending order by 1')).toEqual([
+      [1n, 'waiting'],
+      [2n, 'waiting'],
+      [3n, 'waiting'],
+      [4n, 'refused'],
+    ]);
+  });
+
+  it('rejects all of it, and what was rejected is in no batch', async () => {
+    expect((await reject(asApprover, `'aaaaaaaaaaaa', reason => 'no'`)).map((row) => row[2])).toEqual([
+      'rejected',
+      'rejected',
+      'rejected',
+    ]);
+    expect(await held()).toEqual([
+      ...[1n, 2n, 3n].map((id) => [id, 'rejected', null, null, approver, 'no', null]),
+      other,
+    ]);
+    expect(await run(`select distinct kind, decided_why from sync.changes`)).toEqual([['reject', 'no']]);
+    await expect(reject(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('Nothing is held in a batch');
+  });
+
+  it('rejects and gives the mirror back what both sides last agreed on', async () => {
+    await run(`set local musterd.writing = 'on'; update mirror.users set first_name = 'Anna' where id = 1`);
+    expect(await reject(asApprover, `'aaaaaaaaaaaa', '{1}', revert => true`)).toEqual([
+      [1n, 'email', 'rejected'],
+    ]);
+    expect(
+      await run(`select id, email, first_name, edited_by from mirror.users where id < 3 order by id`),
+    ).toEqual([
+      [1n, 'old1@example.com', 'Anna', approver],
+      [2n, 'new2@example.com', 'Anne', null],
+    ]);
+    expect(await held()).toEqual([...untouched.slice(1), other]);
+  });
+
+  it('gives back what an editor could not write', async () => {
+    await run(
+      `update sync.user_base set email = null where id = 1; update sync.held_fields set base_value = null where user_id = 1`,
+    );
+    await run('begin', asApprover);
+    await reject(asApprover, `'aaaaaaaaaaaa', revert => true`);
+    expect(await run(`select current_setting('musterd.writing', true)`, asApprover)).toEqual([['']]);
+    await run('commit', asApprover);
+    expect(await run('select email from mirror.users where id = 1')).toEqual([[null]]);
+  });
+
+  it('does nothing to rows that are not named, nor again to those that were', async () => {
+    await approve(asApprover, `'aaaaaaaaaaaa', '{2}', 'this one'`);
+    const [first, second, third, fourth] = await held();
+    expect([first, third, fourth]).toEqual([untouched[0], untouched[2], other]);
+    expect(second?.slice(3, 6)).toEqual(['approved', approver, 'this one']);
+    await run(`update sync.held_fields set until = until - interval '1 hour' where user_id = 2`);
+    expect(await approve(asApprover, `'aaaaaaaaaaaa', '{2}', 'again'`)).toEqual([[2n, 'email', 'approved']]);
+    expect((await held())[1]?.slice(3)).toEqual(['approved', approver, 'this one', false]);
+    await reject(asApprover, `'aaaaaaaaaaaa', '{2}', 'not after all'`);
+    expect((await held())[1]).toEqual([2n, 'rejected', null, null, approver, 'not after all', null]);
+  });
+
+  it.each([
+    ['edited since', `update mirror.users set email = 'x@example.com' where id = 1`, 'moved', 'moved'],
+    ['agreed on anew', `update sync.user_base set email = 'x@example.com' where id = 1`, 'moved', 'rejected'],
+    [
+      'changed by the service',
+      `update sync.held_fields set shown_value = '"x@example.com"' where user_id = 1`,
+      'moved',
+      'rejected',
+    ],
+    ['of a user who left', `update mirror.users set gone_at = now() where id = 1`, 'gone', 'gone'],
+    [
+      'held on request',
+      `update sync.held_fields set reason = 'asked', until = now() + interval '1 h' where user_id = 1`,
+      'asked',
+      'asked',
+    ],
+    [
+      'held on request that has ended',
+      `update sync.held_fields set reason = 'asked', until = now() - interval '1 h' where user_id = 1`,
+      'approved',
+      'rejected',
+    ],
+    [
+      'a conflict by now',
+      `update sync.held_fields set reason = 'conflict' where user_id = 1`,
+      'held',
+      'held',
+    ],
+  ])('says of a row that is %s how it is', async (_, change, approved, rejected) => {
+    await run(`set local musterd.writing = 'on'; ${change}`);
+    const before = await held();
+    const isDone = (outcome: string) => outcome === 'approved' || outcome === 'rejected';
+    expect(await approve(asApprover, `'aaaaaaaaaaaa', '{1}'`)).toEqual([[1n, 'email', approved]]);
+    if (!isDone(approved)) expect(await held()).toEqual(before);
+    expect(await reject(asApprover, `'aaaaaaaaaaaa', '{1}'`)).toEqual([[1n, 'email', rejected]]);
+    if (!isDone(rejected)) expect(await held()).toEqual(before);
+  });
+
+  it('approves that a field is lacking, until the users have it again, and rejects no such thing', async () => {
+    await run(
+      `insert into sync.held_fields (team_id, field, reason, batch) values (41, 'phone', 'limit', 'cccccccccccc')`,
+    );
+    expect(await reject(asApprover, `'cccccccccccc'`)).toEqual([[null, 'phone', 'left']]);
+    expect(await approve(asApprover, `'cccccccccccc', reason => 'so be it'`)).toEqual([
+      [null, 'phone', 'approved'],
+    ]);
+    expect(
+      await run(
+        `select reason, decision, until = 'infinity', decided_why from sync.held_fields where user_id is null`,
+      ),
+    ).toEqual([['limit', 'approved', true, 'so be it']]);
+  });
+
+  it.each([
+    ['a batch that is not there', `'dddddddddddd'`, 'Nothing is held in a batch dddddddddddd'],
+    ['a user of another batch', `'aaaaaaaaaaaa', '{1,4}'`, 'User 4 is not in batch aaaaaaaaaaaa'],
+    ['a batch of another team than was named', `'aaaaaaaaaaaa', team => 42`, 'Nothing is held in a batch'],
+  ])('refuses %s, and does nothing', async (_, args, told) => {
+    for (const decide of [approve, reject]) await expect(decide(asApprover, args)).rejects.toThrow(told);
+    expect(await held()).toEqual([...untouched, other]);
+  });
+
+  it('asks which team is meant where two have the same batch', async () => {
+    await run(`update sync.held_fields set batch = 'aaaaaaaaaaaa'`);
+    await expect(approve(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('is held in 2 teams');
+    expect(await approve(asApprover, `'aaaaaaaaaaaa', team => 42`)).toEqual([[4n, 'email', 'approved']]);
+  });
+
+  it('knows the teams that the session sees, whoever owns the function', async () => {
+    await run(`delete from mirror.team_roles;
+      insert into mirror.team_roles (role_name, team_id) values ('${approver}', 42)`);
+    await expect(approve(asApprover, `'aaaaaaaaaaaa'`)).rejects.toThrow('Nothing is held in a batch');
+    expect(await approve(asApprover, `'bbbbbbbbbbbb'`)).toEqual([[4n, 'email', 'approved']]);
+    await run('delete from mirror.team_roles');
+    await expect(reject(asApprover, `'bbbbbbbbbbbb'`)).rejects.toThrow('Nothing is held in a batch');
+    // The owner of the tables is never restricted.
+    expect((await reject(database.db, `'aaaaaaaaaaaa'`)).length).toBe(3);
+  });
+
+  it('is for members of musterd_approver alone', async () => {
+    for (const db of [asEditor, asStranger])
+      for (const decide of [approve, reject])
+        await expect(decide(db, `'aaaaaaaaaaaa'`)).rejects.toThrow('permission denied for function');
+    await expect(run('set role musterd_approver', asStranger)).rejects.toThrow(
+      'permission denied to set role',
+    );
+    for (const call of [
+      `sync.decide('aaaaaaaaaaaa', true, null, null, false, null)`,
+      'sync.require_approver()',
+      'sync.session_sees(41)',
+    ])
+      await expect(run(`select ${call}`, asApprover)).rejects.toThrow('permission denied for function');
+    await expect(run('select * from sync.held_fields', asApprover)).rejects.toThrow(
+      'permission denied for table',
+    );
+    expect(await held()).toEqual([...untouched, other]);
+  });
+
+  it('is not to be had through a function of an approver', async () => {
+    await run(
+      `create or replace function public.lend() returns bigint language sql security definer
+         as 'select count(*) from sync.approve(''aaaaaaaaaaaa'')'`,
+      asApprover,
+    );
+    await expect(run('select public.lend()', asStranger)).rejects.toThrow('may not decide');
+    expect(await run('select public.lend()', asApprover)).toEqual([[3n]]);
+  });
+
+  it('is nothing that a trigger of a stranger does in the name of an approver', async () => {
+    await run(
+      `create table if not exists public.bait (id int); grant insert on public.bait to ${approver};
+       create or replace function public.bite() returns trigger language plpgsql as
+         'begin perform sync.approve(''aaaaaaaaaaaa''); return new; end';
+       create or replace trigger bite before insert on public.bait for each row execute function public.bite()`,
+      asStranger,
+    );
+    await expect(run('insert into public.bait values (1)', asApprover)).rejects.toThrow(
+      'A trigger decides nothing',
+    );
+    expect(await held()).toEqual([...untouched, other]);
+  });
+
+  it('of two at once the first is done, and the other sees it', async () => {
+    const second = connect(approver);
+    const waiting = () =>
+      run(`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+    let ended: Promise<unknown> | undefined;
+    try {
+      await run(`begin; select sync.reject('aaaaaaaaaaaa', '{1}', 'no')`, asApprover);
+      ended = approve(second, `'aaaaaaaaaaaa'`);
+      await eventually('the second waits', async () => (await waiting()).length > 0);
+      await run('commit', asApprover);
+      expect(await ended).toEqual([
+        [2n, 'email', 'approved'],
+        [3n, 'email', 'approved'],
+      ]);
+      expect((await held())[0]?.[1]).toBe('rejected');
+    } finally {
+      await ended?.catch(() => {});
+      await second.close();
+    }
+  });
+
+  it('calls no function, operator or table of strangers, whatever the search_path', async () => {
+    await castShadows(asStranger);
+    await run(
+      `create temp table held_fields (batch text); create temp table users (id bigint);
+       set search_path = public, pg_temp, pg_catalog; set row_security = off`,
+      asApprover,
+    );
+    expect((await approve(asApprover, `'aaaaaaaaaaaa'`)).length).toBe(3);
+    expect((await reject(asApprover, `'aaaaaaaaaaaa', revert => true`)).length).toBe(3);
+    await run('reset all', asApprover);
+  });
+});

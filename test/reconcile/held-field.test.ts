@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import type { MirrorRow } from '../../src/model/user.ts';
+import type { Hold, HoldReason } from '../../src/model/user-plan.ts';
+import type { UserState } from '../../src/model/user-state.ts';
+import { guard } from '../../src/reconcile/guard/guard.ts';
+import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
+import { type ConflictPolicy, holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { base, id, makeState, member } from './states.ts';
+import { rowsOf } from './truth.ts';
+
+/** A held email, by what holds it; `in a batch` or alone. */
+type Kind =
+  | Exclude<HoldReason, 'limit' | 'review'>
+  | 'limit in a batch'
+  | 'review in a batch'
+  | 'limit alone';
+type Event =
+  | 'nothing'
+  | 'edited again'
+  | 'edit withdrawn'
+  | 'service moved'
+  | 'approved'
+  | 'limit lifted'
+  | 'user leaves and comes back';
+type Fate = 'stays' | 'ends' | 'new batch' | 'sent' | 'pulled' | 'conflict' | 'gone' | 'rejected';
+
+const agreed = base.email ?? '';
+const batch = 'abc';
+
+function stateOf(kind: Kind): UserState {
+  const [reason] = kind.split(' ') as [HoldReason];
+  const mirror = reason === 'unsupported' ? '' : 'new@example.com';
+  const service = reason === 'conflict' ? 'web@example.com' : agreed;
+  const hold: Hold = {
+    field: 'email',
+    reason,
+    base: agreed,
+    mirror,
+    service,
+    shown: service,
+    detail: '',
+    ...(kind.endsWith('batch') ? { batch } : {}),
+    ...(reason === 'asked' ? { endsInMs: 1_000 } : {}),
+  };
+  return makeState({ mirror: { email: mirror }, service: { email: service }, held: [hold] });
+}
+
+const edit = (state: UserState, values: Partial<MirrorRow>): UserState =>
+  state.mirror === undefined ? state : { ...state, mirror: { ...state.mirror, ...values } };
+const change: Readonly<Record<Event, (state: UserState) => UserState>> = {
+  nothing: (state) => state,
+  'limit lifted': (state) => state,
+  'edited again': (state) => edit(state, { email: 'other@example.com' }),
+  'edit withdrawn': (state) => edit(state, { email: agreed }),
+  'service moved': (state) => ({
+    ...state,
+    service: { id, raw: {}, ...state.service, email: 'later@example.com' },
+  }),
+  approved: (state) => ({ ...state, held: state.held.map((hold) => ({ ...hold, decision: 'approved' })) }),
+  'user leaves and comes back': (state) => edit(state, { gone: true }),
+};
+
+const settings: GuardSettings = {
+  maxRows: 25,
+  maxShare: 0.2,
+  maxSharePerDay: 0.5,
+  minPopulation: 20,
+  maxRoleChanges: 3,
+  maxDrift: 0.2,
+  adminRoleIds: [],
+};
+
+/** What a run makes of the email: the merge first, then the guard. */
+function fateOf(state: UserState, maxRows: number, policy: ConflictPolicy = 'hold'): Fate | undefined {
+  const { plans } = guard(
+    {
+      states: [state],
+      plans: [planUser(state, member, { ...holdAll, email: policy })],
+      users: new Map(state.service === undefined ? [] : [[id, state.service]]),
+      isWhole: true,
+      members: new Map([[id, member]]),
+      present: [],
+      open: [],
+      population: 100,
+      history: { pushedToday: new Set(), waiting: [], isOld: false, lacking: [], accepted: [] },
+    },
+    { ...settings, maxRows },
+  );
+  const decision = plans[0]?.fields.email;
+  if (decision?.kind === 'held') return 'stays';
+  if (decision?.kind === 'push') return 'sent';
+  if (decision?.kind === 'pull') return decision.ends ? 'pulled' : undefined;
+  if (decision?.kind === 'same') return decision.ends ? 'ends' : undefined;
+  if (decision?.kind !== 'hold') return undefined;
+  const { hold } = decision;
+  if (hold.reason !== 'limit') return hold.batch === undefined ? (hold.reason as Fate) : undefined;
+  return hold.batch !== undefined && hold.batch !== batch ? 'new batch' : undefined;
+}
+
+/** The table of `held-field.ts`. What an approval does to a field that is in no batch, `sync.approve()` keeps from it. */
+const inBatch = {
+  nothing: 'stays',
+  'edited again': 'new batch',
+  'edit withdrawn': 'ends',
+  'service moved': 'stays',
+  approved: 'sent',
+  'limit lifted': 'stays',
+  'user leaves and comes back': 'gone',
+} as const;
+const alone = {
+  nothing: 'stays',
+  'edited again': 'sent',
+  'edit withdrawn': 'ends',
+  'service moved': 'conflict',
+  'limit lifted': 'stays',
+  'user leaves and comes back': 'gone',
+} as const;
+const byMirror = { ...alone, 'service moved': 'stays' } as const;
+const table: Readonly<Record<Kind, Readonly<Partial<Record<Event, Fate>>>>> = {
+  'limit in a batch': inBatch,
+  'review in a batch': inBatch,
+  'limit alone': alone,
+  conflict: { ...alone, 'edited again': 'conflict', 'edit withdrawn': 'pulled' },
+  refused: alone,
+  ineffective: alone,
+  unsupported: alone,
+  rejected: { ...byMirror, 'user leaves and comes back': 'rejected' },
+  gone: byMirror,
+  asked: {
+    nothing: 'stays',
+    'edited again': 'stays',
+    'edit withdrawn': 'stays',
+    'service moved': 'stays',
+    'limit lifted': 'stays',
+    'user leaves and comes back': 'stays',
+  },
+};
+
+describe('a held field', () => {
+  const cases = rowsOf(table).flatMap(([kind, fates]) =>
+    (Object.entries(fates) as [Event, Fate][]).map(([event, fate]) => [kind, event, fate] as const),
+  );
+  it.each(cases)('%s, %s: %s', (kind, event, fate) => {
+    const maxRows = event === 'limit lifted' ? 1_000 : settings.maxRows;
+    expect(fateOf(change[event](stateOf(kind)), maxRows)).toBe(fate);
+  });
+
+  it.each<readonly [ConflictPolicy, Fate]>([
+    ['hold', 'stays'],
+    ['mirror-wins', 'new batch'],
+    ['service-wins', 'pulled'],
+  ])('in a batch, of which the service has another value, under %s: %s', (policy, fate) => {
+    for (const approved of [false, true]) {
+      const state = stateOf('limit in a batch');
+      const moved = change['service moved'](approved ? change.approved(state) : state);
+      expect(fateOf(moved, settings.maxRows, policy)).toBe(fate);
+    }
+  });
+
+  it.each<readonly [Event, Fate]>([
+    ['edited again', 'new batch'],
+    ['edit withdrawn', 'ends'],
+    ['service moved', 'stays'],
+    ['user leaves and comes back', 'gone'],
+  ])('that was approved, %s: %s', (event, fate) => {
+    expect(fateOf(change[event](change.approved(stateOf('limit in a batch'))), settings.maxRows)).toBe(fate);
+  });
+
+  it('that was rejected, and then let pass by itself, is sent with that value alone', () => {
+    const state = change.approved(stateOf('rejected'));
+    expect(fateOf(state, settings.maxRows)).toBe('sent');
+    expect(fateOf(change['service moved'](state), settings.maxRows)).toBe('stays');
+  });
+
+  it('shows what the service has once it is another value, and not where only the case differs', () => {
+    const shownOf = (email: string) => {
+      const state = {
+        ...stateOf('limit in a batch'),
+        service: { id, raw: {}, name: base.joined, roleId: 3n, email },
+      };
+      const decision = planUser(state, member, holdAll).fields.email;
+      return decision.kind === 'held' ? decision.shown : undefined;
+    };
+    expect([shownOf('later@example.com'), shownOf(agreed.toUpperCase())]).toEqual([
+      'later@example.com',
+      agreed,
+    ]);
+  });
+});
