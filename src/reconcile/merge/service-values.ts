@@ -95,14 +95,14 @@ export function writeOf(
   return { id, expected: row ?? null, mirror, observed: observe(joined), base };
 }
 
-/** Nothing is written where all is as it was. */
+/** Nothing is written where all is as it was: the mirror never moves without the base. */
 export function unlessSame({ base, observedDiffers }: UserState, write: UserWrite): UserWrite | null {
   const { expected: row, observed } = write;
   const isSame =
     row !== null &&
     !(row.gone || observedDiffers || row.resolved !== observed.resolved || row.role !== observed.role) &&
     base?.joined === write.base.joined &&
-    allFields.every((field) => sameBytes(field, write.mirror, row) && sameBytes(field, write.base, base));
+    allFields.every((field) => sameBytes(field, write.base, base));
   return isSame ? null : write;
 }
 
