@@ -133,10 +133,6 @@ const foreign = new Set([
   'bypassrls',
   'NO_COLOR',
   'X-Request-Id',
-  'musterd_approver',
-  'sync.approve()',
-  'sync.reject()',
-  "select sync.approve('5f2a…', reason => 'new domain')",
 ]);
 
 const documents = ['CONTRIBUTING.md', 'docs/architecture.md', 'docs/guide.md'];
