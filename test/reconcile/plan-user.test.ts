@@ -247,6 +247,11 @@ describe('a user who is back', () => {
     expect(plan).toMatchObject({ holds: [], write: { base: { email: 'ANNE@example.com' } } });
   });
 
+  it('has no name held that both sides have emptied', () => {
+    const plan = merge(back({ mirror: { name: { first: '', last: '' } }, service: { name: '' } }));
+    expect(plan).toMatchObject({ holds: [], write: { base: { name: { first: '', last: '' }, joined: '' } } });
+  });
+
   it('keeps the hold of an edit that still waits and ends the others', () => {
     const hold = { reason: 'refused', base: null, mirror: null, service: null, detail: '' } as const;
     const state = back({ mirror: { email: otherValues.email } });

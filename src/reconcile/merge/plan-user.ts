@@ -75,7 +75,7 @@ export function takeField(field: Field, state: Seen, stays: (hold: Hold) => bool
     field === 'name' && base !== undefined && isEmptied(service, base) && isEmptied(service, mirror);
   const from = base ?? mirror;
   const agreed = isLost ? from : { ...from, [field]: takeValues(service, from)[field] };
-  const verdict = isLost ? 'unread' : mergeField(field, base, mirror, service);
+  const verdict = mergeField(field, base, mirror, service);
   const mayBeEdited = verdict === 'push' || verdict === 'conflict' || verdict === 'unread';
   if (mayBeEdited && !sameBytes(field, mirror, agreed)) {
     const hold = holdOfGone(field, mirror, agreed, state);
