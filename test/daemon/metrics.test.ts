@@ -263,7 +263,7 @@ describe('what happens in the process', () => {
       11 * 4,
       countedKinds.length,
       2 * 5,
-      8,
+      9,
     ]);
     metrics.onServiceEvent('harbour', { kind: 'throttled' });
     metrics.onServiceEvent('harbour', request({ operation: 'POST /v1/tags', status: 401 }));
