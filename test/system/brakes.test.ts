@@ -27,7 +27,8 @@ const people = () =>
     ({ first, last, email, phone, roleId }) =>
       /^\S+$/.test(first) && /^\S+$/.test(last) && email !== null && phone !== null && roleId !== 1,
   );
-const held = () => stage.sql('select user_id, field, reason, mirror_value from report.held order by 1, 2');
+const held = () =>
+  stage.sql('select user_id, field, reason, mirror_value from report.held where batch is null order by 1, 2');
 const setRole = (roleId: number, ids: readonly number[]) =>
   stage.sql(`update mirror.users set role_id = ${roleId} where id in (${ids.join(', ')})`);
 
