@@ -1,36 +1,13 @@
 /** How `musterd why` shows what it found out. */
-import type { LedgerRow } from '../mirror/ledger.ts';
-import type { HeldSince, LastEdit, OpenPush } from '../mirror/explain-read.ts';
-import type { FieldOutcomes } from '../model/intent.ts';
-import type { UserCase } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
-import type { Id } from '../model/id.ts';
 import { joinName } from '../model/name.ts';
 import { type Field, fields, readable } from '../model/user.ts';
 import type { Context } from './context.ts';
-import type { FieldExplanation } from '../runs/explain-user.ts';
+import type { Explanation } from '../runs/explain-user.ts';
 import { columnOf, showTime, showValue } from '../model/field-values.ts';
 import { ledgerCells, ledgerHead } from './ledger-rows.ts';
 import { paint, printJson, printLine, printTable } from './output.ts';
 import { printable } from '../model/in-words.ts';
-import type { ServiceAnswer } from '../runs/ask-service.ts';
-
-/** All that is known of one user, and what it comes to. */
-export interface Explanation {
-  readonly id: Id;
-  readonly state: UserState;
-  /** `null`: nobody has edited the row here. */
-  readonly edit: LastEdit | null;
-  readonly answer: ServiceAnswer;
-  readonly case: UserCase | null;
-  readonly fields: readonly FieldExplanation[];
-  readonly held: readonly HeldSince[];
-  readonly openPush: OpenPush | null;
-  /** What a run would find out now about the open push. */
-  readonly openOutcomes: FieldOutcomes | null;
-  readonly moves: readonly LedgerRow[];
-  readonly next: string;
-}
 
 /** The name to show: the service's, or what is left of it here. */
 function nameOf({ service, mirror, base }: UserState): string {

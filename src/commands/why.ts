@@ -1,113 +1,19 @@
-import { systemClock } from '../clock.ts';
-import { findUsers } from '../mirror/find-user.ts';
-import { readLedger } from '../mirror/ledger.ts';
-import { readTeamId } from '../mirror/pinned-teams.ts';
-import { readDifferingUsers, readUserState } from '../mirror/users-read.ts';
-import { readHeldSince, readLastEdit, readOpenPush } from '../mirror/explain-read.ts';
-import type { FieldOutcomes, Intent } from '../model/intent.ts';
-import type { UserState } from '../model/user-state.ts';
-import { readUserQuery } from '../model/user-query.ts';
-import type { Id } from '../model/id.ts';
-import type { ServiceUser } from '../model/user.ts';
-import { requireSchema } from '../runs/open.ts';
-import { planUser } from '../reconcile/merge/plan-user.ts';
-import { neverLeft } from '../reconcile/push/request.ts';
-import { judgeLate } from '../reconcile/push/outcome.ts';
+import { explainUser } from '../runs/explain-user.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { explainFields, adviceFor } from '../runs/explain-user.ts';
-import { showTime } from '../model/field-values.ts';
-import { nobodyAnswers, theOnly } from '../runs/the-only-user.ts';
-import { seconds } from '../model/in-words.ts';
-import type { Setup } from '../runs/open.ts';
 import { needsService, withMirror } from './setup.ts';
-import { type Explanation, showExplanation } from './show-explanation.ts';
-import { askService, type ServiceAnswer } from '../runs/ask-service.ts';
-
-/** Moves of the ledger that are shown. */
-const shownMoves = 10;
+import { showExplanation } from './show-explanation.ts';
 
 /** Why a user stands as it does. Writes nothing on either side. */
 export async function whyCommand(context: Context, who: string): Promise<ExitCode> {
   return withMirror(
     context,
     async (setup) => {
-      const { db } = setup.mirror;
-      await requireSchema(db);
-      const asked = readUserQuery(who);
-      const pinned = await readTeamId(db.kysely, setup.config.team);
-      const found = pinned === null ? [] : await findUsers(db.kysely, pinned, asked);
-      const known = theOnly(who, found)?.id;
-      const answer = await askService(setup, context.signal, { who, asked, known });
-      if (!answer.reached && (known === undefined || pinned === null)) throw answer.error;
-      const id = known ?? (answer.reached ? answer.id : undefined);
-      const teamId = answer.reached ? answer.teamId : pinned;
-      if (id === undefined || teamId === null) throw nobodyAnswers(who);
-      showExplanation(context, await explain(setup, teamId, id, answer));
+      const explanation = await explainUser(setup, context.signal, who);
+      showExplanation(context, explanation);
+      const { answer } = explanation;
       if (answer.reached) return exitCode.ok;
       return answer.error.code === 'credentials' ? exitCode.credentials : exitCode.partial;
     },
     needsService,
   );
-}
-
-/** One user as all three sides have it; whether the service shows it older than before is told by both rows. */
-async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceAnswer): Promise<UserState> {
-  const { kysely } = mirror.db;
-  const state = await readUserState(kysely, teamId, id);
-  if (!answer.reached || answer.service === undefined) return state;
-  const { service, member } = answer;
-  const role = member?.role ?? null;
-  const roles = new Map(role === null ? [] : [[id, role]]);
-  const [differing] = await readDifferingUsers(kysely, teamId, [service], roles);
-  return { ...state, service, stale: differing?.stale === true };
-}
-
-/** What the next run will find out about a push whose outcome is not known. */
-function outcomesOf(intent: Intent, service: ServiceUser | null, quietPeriodMs: number): FieldOutcomes {
-  if (!intent.hasLeft) return neverLeft(intent).outcomes;
-  return judgeLate(intent.sent, intent.before, service, intent.ageMs >= quietPeriodMs);
-}
-
-async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer): Promise<Explanation> {
-  const { config, mirror } = setup;
-  const { kysely } = mirror.db;
-  const state = await readState(setup, teamId, id, answer);
-  const plan = answer.reached ? planUser(state, answer.member, config.policy) : undefined;
-  const held = await readHeldSince(kysely, teamId, id);
-  const openPush = await readOpenPush(kysely, teamId, id);
-  const all = { userId: id, runId: null, field: null, kind: null, outcome: null, since: null };
-  const moves = await readLedger(kysely, teamId, { ...all, limit: shownMoves });
-  const { quietPeriodMs } = config.push;
-  const openOutcomes =
-    openPush === null || !answer.reached
-      ? null
-      : outcomesOf(openPush.intent, answer.service ?? null, quietPeriodMs);
-  const next = adviceFor({
-    plan,
-    state,
-    open: openOutcomes,
-    quietUntil: showTime(
-      openPush === null ? null : new Date(systemClock.now() + quietPeriodMs - openPush.intent.ageMs),
-    ),
-    heldUntil: Object.fromEntries(
-      held.flatMap(({ field, until }) => (until === null ? [] : [[field, showTime(until)]])),
-    ),
-    absence: seconds(config.absence.confirmAfterMs),
-  });
-  const fields = explainFields(state, plan, config.policy);
-  const edit = await readLastEdit(kysely, teamId, id);
-  const userCase = plan?.case ?? null;
-  return {
-    id,
-    state,
-    edit,
-    answer,
-    case: userCase,
-    fields,
-    held,
-    openPush,
-    openOutcomes,
-    moves,
-    next,
-  };
 }

@@ -1,192 +1,127 @@
-/** Why a user stands as it does, field by field, and what happens next. Values in, values out. */
-import type { FieldOutcomes } from '../model/intent.ts';
-import { type DecisionWord, sayHold, wordOf } from '../model/user-changes.ts';
-import { type Hold, holdsOf, type UserPlan } from '../model/user-plan.ts';
+/** Why a user stands as it does: the three versions, what a run would make of them, and what it would send. */
+import { systemClock } from '../clock.ts';
+import {
+  type HeldSince,
+  type LastEdit,
+  type OpenPush,
+  readHeldSince,
+  readLastEdit,
+  readOpenPush,
+} from '../mirror/explain-read.ts';
+import { findUsers } from '../mirror/find-user.ts';
+import { type LedgerRow, readLedger } from '../mirror/ledger.ts';
+import { readTeamId } from '../mirror/pinned-teams.ts';
+import { readDifferingUsers, readUserState } from '../mirror/users-read.ts';
+import { showTime } from '../model/field-values.ts';
+import type { Id } from '../model/id.ts';
+import { seconds } from '../model/in-words.ts';
+import type { FieldOutcomes, Intent } from '../model/intent.ts';
+import type { ServiceUser } from '../model/user.ts';
+import type { UserCase } from '../model/user-plan.ts';
+import { readUserQuery } from '../model/user-query.ts';
 import type { UserState } from '../model/user-state.ts';
-import { type Field, fields, isUnreadable, type ServiceUser, serviceValue } from '../model/user.ts';
-import { mergeField, type Verdict } from '../reconcile/merge/merge-field.ts';
-import { waitsInBatch } from '../reconcile/merge/held-field.ts';
-import { standsByMirror } from '../reconcile/merge/plan-field.ts';
-import type { Policy } from '../reconcile/merge/merge-field.ts';
-import { columnOf } from '../model/field-values.ts';
+import { planUser } from '../reconcile/merge/plan-user.ts';
+import { judgeLate } from '../reconcile/push/outcome.ts';
+import { neverLeft } from '../reconcile/push/request.ts';
+import { askService, type ServiceAnswer } from './ask-service.ts';
+import { adviceFor, explainFields, type FieldExplanation } from './explain-fields.ts';
+import { requireSchema, type Setup } from './open.ts';
+import { nobodyAnswers, theOnly } from './the-only-user.ts';
 
-export interface FieldExplanation {
-  readonly field: Field;
-  readonly base: unknown;
-  readonly mirror: unknown;
-  /** `undefined`: the service said nothing of it, or was not asked. */
-  readonly service: unknown;
-  /** The row of the merge table; `null` where there are not two sides to merge. */
-  readonly rule: Verdict | null;
-  /** `null`: the service was not asked, so nobody can say. */
-  readonly decision: DecisionWord | null;
-  readonly because: string | null;
-}
+/** Moves of the ledger that are shown. */
+const shownMoves = 10;
 
-function becauseOf(
-  { field, rule, decision }: Pick<FieldExplanation, 'field' | 'rule' | 'decision'>,
-  holds: readonly Hold[],
-  policy: Policy,
-  service: ServiceUser | undefined,
-): string | null {
-  const hold = holds.find((candidate) => candidate.field === field);
-  if (hold !== undefined && decision !== 'release' && decision !== 'adopt') {
-    return sayHold(hold);
-  }
-  if (rule === 'unread') {
-    const shown = service?.[field];
-    return isUnreadable(shown)
-      ? `the service shows what cannot be read: ${shown.unreadable}`
-      : 'the service leaves it out, where it had a value before: emptied, or not shown';
-  }
-  if (rule === 'conflict' && (decision === 'pull' || decision === 'push'))
-    return `policy.${field} is ${policy[field]}`;
-  return null;
-}
-
-/** @param plan what `planUser` makes of the state; `undefined` where the service was not asked */
-export function explainFields(
-  state: UserState,
-  plan: UserPlan | undefined,
-  policy: Policy,
-): readonly FieldExplanation[] {
-  const { base, mirror, service } = state;
-  const holds = [...(plan === undefined ? [] : holdsOf(plan)), ...state.held];
-  return fields.map((field) => {
-    const rule =
-      mirror === undefined || service === undefined ? null : mergeField(field, base, mirror, service);
-    const decision = plan === undefined ? null : wordOf(plan.fields[field]);
-    return {
-      field,
-      base: base?.[field],
-      mirror: mirror?.[field],
-      service: service === undefined ? undefined : serviceValue(service, field),
-      rule,
-      decision,
-      because: becauseOf({ field, rule, decision }, holds, policy, service),
-    };
-  });
-}
-
-/** What the sentence below is made of. */
-export interface ExplainedFacts {
-  /** `undefined`: the service was not asked. */
-  readonly plan: UserPlan | undefined;
+/** All that is known of one user, and what it comes to. */
+export interface Explanation {
+  readonly id: Id;
   readonly state: UserState;
-  /** What a run would find out now about the open push, if there is one. */
-  readonly open: FieldOutcomes | null;
-  /** When an open push may be given up, in words. */
-  readonly quietUntil: string;
-  /** Ends of the holds that a person asked for, in words, by field. */
-  readonly heldUntil: Readonly<Partial<Record<Field, string>>>;
-  /** For how long a user must have been missing, in words. */
-  readonly absence: string;
+  /** `null`: nobody has edited the row here. */
+  readonly edit: LastEdit | null;
+  readonly answer: ServiceAnswer;
+  readonly case: UserCase | null;
+  readonly fields: readonly FieldExplanation[];
+  readonly held: readonly HeldSince[];
+  readonly openPush: OpenPush | null;
+  /** What a run would find out now about the open push. */
+  readonly openOutcomes: FieldOutcomes | null;
+  readonly moves: readonly LedgerRow[];
+  readonly next: string;
 }
 
-/** `a`, `a and b`, `a, b and c`. */
-function list(words: readonly string[]): string {
-  return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+/** @throws MusterdError `usage` if nobody, or more than one, answers to it; what kept the service from answering, where the mirror knows nobody either */
+export async function explainUser(setup: Setup, signal: AbortSignal, who: string): Promise<Explanation> {
+  const { db } = setup.mirror;
+  await requireSchema(db);
+  const asked = readUserQuery(who);
+  const pinned = await readTeamId(db.kysely, setup.config.team);
+  const found = pinned === null ? [] : await findUsers(db.kysely, pinned, asked);
+  const known = theOnly(who, found)?.id;
+  const answer = await askService(setup, signal, { who, asked, known });
+  if (!answer.reached && (known === undefined || pinned === null)) throw answer.error;
+  const id = known ?? (answer.reached ? answer.id : undefined);
+  const teamId = answer.reached ? answer.teamId : pinned;
+  if (id === undefined || teamId === null) throw nobodyAnswers(who);
+  return explain(setup, teamId, id, answer);
 }
 
-/** What happens next, in one sentence. */
-export function adviceFor(facts: ExplainedFacts): string {
-  const { plan, open } = facts;
-  if (plan === undefined) return 'Nobody can say what happens next before the service answers.';
-  if (open !== null) return afterOpenPush(open, facts.quietUntil);
-  switch (plan.case) {
-    case 'merge':
-      return afterMerge(plan, facts);
-    case 'adopt':
-      return facts.state.service === undefined
-        ? 'The next run takes the name and role from the team listing; no lookup answers for the member.'
-        : 'The next run adopts the user from the service.';
-    case 'return':
-      return holdsOf(plan).length === 0
-        ? "The user is back: the next run adopts the service's values again."
-        : `The user is back: the next run adopts the service's values again and holds the earlier edit of ${list(holdsOf(plan).map(({ field }) => columnOf(field)))}.`;
-    case 'unresolved':
-      return 'The team lists the member and no lookup answers, so nothing is pulled or pushed until "musterd lookups add" gives an address that does.';
-    case 'missing':
-      return `Neither the team listing nor a lookup shows the user, who is called gone once complete runs ${facts.absence} apart have missed them, within the limits of absence.`;
-    case 'stranger':
-      return 'Only the mirror has this user, and the interface gives no way to create one: the row waits for a person.';
-    case 'forget':
-      return 'Nobody has this user any more but the bookkeeping, which the next run forgets.';
-    case 'waiting':
-      if (facts.state.stale === true)
-        return 'The service shows the user older than before, as a cache or a replica that lags does: nothing is pulled or pushed until it shows a newer row, or has shown this one in three runs over half an hour.';
-      return facts.state.mirror === undefined
-        ? 'Nothing happens: only the ledger knows this user.'
-        : 'The user has left the team: the row stays as it is unless they come back.';
-    default:
-      return plan.case satisfies never;
-  }
+/** One user as all three sides have it; whether the service shows it older than before is told by both rows. */
+async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceAnswer): Promise<UserState> {
+  const { kysely } = mirror.db;
+  const state = await readUserState(kysely, teamId, id);
+  if (!answer.reached || answer.service === undefined) return state;
+  const { service, member } = answer;
+  const role = member?.role ?? null;
+  const roles = new Map(role === null ? [] : [[id, role]]);
+  const [differing] = await readDifferingUsers(kysely, teamId, [service], roles);
+  return { ...state, service, stale: differing?.stale === true };
 }
 
-/** How long fields stay held that nobody asked to hold. */
-function stayHeld(held: readonly Field[], { state }: ExplainedFacts): readonly string[] {
-  const byMirror = held.filter((field) =>
-    state.held.some((hold) => hold.field === field && standsByMirror(hold)),
-  );
-  const others = held.filter((field) => !byMirror.includes(field));
-  const say = (of: readonly Field[], until: string) =>
-    of.length === 0 ? [] : [`${list(of.map(columnOf))} stays held until ${until} or somebody decides`];
-  return [...say(others, 'one of the two values changes'), ...say(byMirror, "the mirror's value changes")];
+/** What the next run will find out about a push whose outcome is not known. */
+function outcomesOf(intent: Intent, service: ServiceUser | null, quietPeriodMs: number): FieldOutcomes {
+  if (!intent.hasLeft) return neverLeft(intent).outcomes;
+  return judgeLate(intent.sent, intent.before, service, intent.ageMs >= quietPeriodMs);
 }
 
-function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
-  const decided = (word: DecisionWord) => fields.filter((field) => wordOf(plan.fields[field]) === word);
-  const columns = (word: DecisionWord) => decided(word).map(columnOf);
-  const does = (verb: string, names: readonly string[]) =>
-    names.length === 0 ? [] : [`${verb} ${list(names)}`];
-  const pushes = columns('push');
-  const acts = [
-    ...does('pulls', columns('pull')),
-    ...does('settles', columns('settle')),
-    ...does('holds', columns('hold')),
-    ...does('ends the hold of', columns('release')),
-    // Last, so that the sentence can say of it alone that a guard may stop it.
-    ...does('pushes', pushes),
-  ];
-  const held = decided('held');
-  const asked = held.filter((field) => facts.heldUntil[field] !== undefined);
-  const waiting = facts.state.held.filter((hold) => held.includes(hold.field) && waitsInBatch(hold));
-  const others = held.filter(
-    (field) => !asked.includes(field) && waiting.every((hold) => hold.field !== field),
-  );
-  const unread = columns('wait');
-  const parts = [
-    ...(acts.length === 0
-      ? []
-      : [`the next run ${list(acts)}${pushes.length > 0 ? ', unless a guard stops it' : ''}`]),
-    ...[...Map.groupBy(waiting, ({ batch }) => batch)].map(
-      ([batch, of]) =>
-        `the push of ${list(of.map(({ field }) => columnOf(field)))} waits for "musterd approve ${batch}"`,
+async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer): Promise<Explanation> {
+  const { config, mirror } = setup;
+  const { kysely } = mirror.db;
+  const state = await readState(setup, teamId, id, answer);
+  const plan = answer.reached ? planUser(state, answer.member, config.policy) : undefined;
+  const held = await readHeldSince(kysely, teamId, id);
+  const openPush = await readOpenPush(kysely, teamId, id);
+  const all = { userId: id, runId: null, field: null, kind: null, outcome: null, since: null };
+  const moves = await readLedger(kysely, teamId, { ...all, limit: shownMoves });
+  const { quietPeriodMs } = config.push;
+  const openOutcomes =
+    openPush === null || !answer.reached
+      ? null
+      : outcomesOf(openPush.intent, answer.service ?? null, quietPeriodMs);
+  const next = adviceFor({
+    plan,
+    state,
+    open: openOutcomes,
+    quietUntil: showTime(
+      openPush === null ? null : new Date(systemClock.now() + quietPeriodMs - openPush.intent.ageMs),
     ),
-    ...asked.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
-    ...stayHeld(others, facts),
-    ...(unread.length === 0
-      ? []
-      : [`${list(unread)} waits until the service shows a value that can be read`]),
-  ];
-  if (parts.length === 0) return 'Nothing: both sides agree.';
-  const sentence = parts.join('; ');
-  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
-}
-
-function afterOpenPush(outcomes: FieldOutcomes, quietUntil: string): string {
-  const of = (...words: readonly string[]) =>
-    fields.filter((field) => words.includes(outcomes[field] ?? '')).map(columnOf);
-  const does = (verb: string, names: readonly string[], rest = '') =>
-    names.length === 0 ? [] : [`${verb} ${list(names)}${rest}`];
-  const acts = [
-    ...does('confirms the push of', of('confirmed')),
-    ...does('waits for a sign of', of('unknown'), `, which is given up as not applied after ${quietUntil}`),
-    ...does('gives up the push of', of('unsent', 'unanswered'), ' as not applied and merges again'),
-    ...does(
-      'records that the service does not show what was sent as',
-      of('changed', 'missing', 'ineffective'),
+    heldUntil: Object.fromEntries(
+      held.flatMap(({ field, until }) => (until === null ? [] : [[field, showTime(until)]])),
     ),
-  ];
-  return `The outcome of a push is not known: the next run reads the user back and ${list(acts)}.`;
+    absence: seconds(config.absence.confirmAfterMs),
+  });
+  const fields = explainFields(state, plan, config.policy);
+  const edit = await readLastEdit(kysely, teamId, id);
+  const userCase = plan?.case ?? null;
+  return {
+    id,
+    state,
+    edit,
+    answer,
+    case: userCase,
+    fields,
+    held,
+    openPush,
+    openOutcomes,
+    moves,
+    next,
+  };
 }
