@@ -271,9 +271,11 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   ).length;
   const isMass = added > massLimit(population, settings) || isWholeTeam(added, population);
   const isNews = refused.length > 0 && (history.isOld || stopped || (isRefused && isMass));
-  const heldAlone = stopped
-    ? [...limits.brakes].flatMap(([id, holds]) => holds.map((hold) => ({ id, hold })))
-    : [];
+  // Where there is no batch, something else has to say that people were told.
+  const heldAlone =
+    stopped && hash === null
+      ? [...limits.brakes].flatMap(([id, holds]) => holds.map((hold) => ({ id, hold })))
+      : [];
   const batches = [...drift.left, ...left.map(({ hold }) => hold)].flatMap(({ batch = [] }) => batch);
   return {
     refused,
