@@ -164,7 +164,7 @@ describe.each(servers())('on $name', (server) => {
     );
     const script = `
       import { createDatabase } from ${JSON.stringify(source('database.ts'))};
-      import { migrate } from ${JSON.stringify(source('migrate.ts'))};
+      import { migrate } from ${JSON.stringify(source('migrations.ts'))};
       const [url, folder] = process.argv.slice(1);
       const db = createDatabase({ url });
       console.log(JSON.stringify(await migrate(db, { folder })));
