@@ -57,23 +57,22 @@ export async function readOverlap(
 /** Puts it in place of what was withheld before; the same again is left as it is. @returns whether it is not the same */
 async function writeWithheld(
   tx: Transaction,
-  { teamId, runId }: RunOf,
+  teamId: Id,
   resource: MirroredResource,
   { withheld, scope }: Pick<AbsenceDecision, 'withheld' | 'scope'>,
 ): Promise<boolean> {
   await sql`
-    update sync.withheld_absences set state = 'superseded'
-    where team_id = ${teamId} and resource = ${resource} and state = 'waiting'
-      and hash is distinct from ${withheld?.hash ?? null}::text`.execute(tx);
+    update sync.absences set batch = null, detail = null, scope = null, withheld_at = null
+    where team_id = ${teamId} and resource = ${resource} and batch is not null
+      and id <> all (${withheld?.ids ?? []}::bigint[])`.execute(tx);
   if (withheld === null) return false;
   const { hash, reason, ids } = withheld;
   const { rows } = await sql`
-    insert into sync.withheld_absences (team_id, resource, hash, reason, ids, run_id, scope)
-    values (${teamId}, ${resource}, ${hash}, ${reason}, ${ids}::bigint[], ${runId}, ${scope})
-    on conflict (team_id, resource) where state = 'waiting' do update
-      set reason = excluded.reason, scope = excluded.scope
-      where (withheld_absences.reason, withheld_absences.scope) is distinct from (excluded.reason, excluded.scope)
-    returning absence_id`.execute(tx);
+    update sync.absences set batch = ${hash}, detail = ${reason}, scope = ${scope},
+      withheld_at = case when batch = ${hash} then withheld_at else clock_timestamp() end
+    where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])
+      and (batch, detail, scope) is distinct from (${hash}::text, ${reason}::text, ${scope}::text)
+    returning id`.execute(tx);
   return rows.length > 0;
 }
 
@@ -92,7 +91,7 @@ export async function applyWithheld(
     insert into sync.absences (team_id, resource, id, missing_since, passes)
     select ${run.teamId}, ${resource}, m.id, clock_timestamp(), 0 from unnest(${withheld.ids}::bigint[]) m (id)
     on conflict do nothing`.execute(tx);
-  return writeWithheld(tx, run, resource, { withheld, scope });
+  return writeWithheld(tx, run.teamId, resource, { withheld, scope });
 }
 
 /** What these missing rows are from now on; whoever was shown again meanwhile is no longer among them. */
@@ -105,7 +104,7 @@ async function writeVerdict(
   if (ids.length === 0) return;
   await sql`
     update sync.absences set verdict = ${verdict}::text, verdict_scope = ${scope}::text,
-      decided_at = case when ${verdict}::text is not null then clock_timestamp() end
+      decided_at = case when ${verdict}::text is not null then clock_timestamp() end, decided_by = null, decided_why = null
     where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
 }
 
@@ -120,16 +119,16 @@ export async function applyAbsences(
   { missing, gone, found, lost, withheld, scope, scopeIsUsual }: AbsenceDecision,
 ): Promise<readonly Id[]> {
   const { teamId } = run;
-  await writeWithheld(tx, run, resource, { withheld, scope });
   if (scopeIsUsual) await writeLearned(tx, teamId, [{ topic: scopeTopic(resource), value: scope }], true);
-  if (missing.length === 0) return [];
-  await sql`
+  if (missing.length > 0)
+    await sql`
     insert into sync.absences as a (team_id, resource, id, missing_since)
     select ${teamId}, ${resource}, m.id, clock_timestamp() from unnest(${missing}::bigint[]) m (id)
     on conflict (team_id, resource, id) do update set passes = a.passes + 1,
       missing_since = case when a.passes = 0 then excluded.missing_since else a.missing_since end`.execute(
-    tx,
-  );
+      tx,
+    );
+  await writeWithheld(tx, teamId, resource, { withheld, scope });
   await writeVerdict(tx, { teamId, resource }, found, { verdict: 'found', scope });
   await writeVerdict(tx, { teamId, resource }, lost, { verdict: null, scope: null });
   if (gone.length === 0) return [];
@@ -154,50 +153,14 @@ export async function applyAbsences(
 
 /** Missing rows that wait for a person. */
 export interface WaitingAbsence extends WithheldAbsence {
-  readonly absence_id: bigint;
   readonly resource: MirroredResource;
   readonly made_at: Date;
 }
 
 export async function readWaitingAbsences(db: Queryable, teamId: Id): Promise<readonly WaitingAbsence[]> {
   const { rows } = await sql<WaitingAbsence>`
-    select absence_id, resource, hash, reason, ids, made_at from sync.withheld_absences
-    where team_id = ${teamId} and state = 'waiting' order by resource`.execute(db);
+    select resource, batch as hash, min(detail) as reason, array_agg(id order by id) as ids, min(withheld_at) as made_at
+    from sync.absences where team_id = ${teamId} and batch is not null
+    group by resource, batch order by resource`.execute(db);
   return rows;
-}
-
-/** What a person decided about rows that waited. */
-export interface AbsenceApproval {
-  /** May be called gone, for as long as they are missing and the settings ask for the same. */
-  readonly ids: readonly Id[];
-  /** Waits on, until it is approved too or shown again. */
-  readonly rest: WithheldAbsence | null;
-  readonly why: string;
-}
-
-/** Writes down what a person decided, in place of what waited. */
-export async function approveAbsence(
-  tx: Transaction,
-  teamId: Id,
-  { absence_id: id, resource, hash, reason }: WaitingAbsence,
-  { ids, rest, why }: AbsenceApproval,
-): Promise<void> {
-  const waited = await sql<{ scope: string | null }>`
-    update sync.withheld_absences set state = 'superseded' where absence_id = ${id} returning scope`.execute(
-    tx,
-  );
-  const scope = waited.rows[0]?.scope ?? null;
-  await sql`
-    insert into sync.withheld_absences
-      (team_id, resource, hash, state, reason, ids, scope, decided_at, decided_by, decided_why)
-    values (${teamId}, ${resource}, ${hash}, 'approved', ${reason}, ${ids}::bigint[], ${scope},
-            clock_timestamp(), session_user, ${why})`.execute(tx);
-  await writeVerdict(tx, { teamId, resource }, ids, { verdict: 'approved', scope });
-  if (rest === null) return;
-  await sql`
-    insert into sync.withheld_absences (team_id, resource, hash, reason, ids, scope)
-    values (${teamId}, ${resource}, ${rest.hash}, ${rest.reason}, ${rest.ids}::bigint[], ${scope})`.execute(
-    tx,
-  );
-  await writeVerdict(tx, { teamId, resource }, rest.ids, { verdict: 'left', scope: null });
 }

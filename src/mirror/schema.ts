@@ -82,6 +82,12 @@ export interface Schema {
     verdict: 'approved' | 'left' | 'found' | null;
     verdict_scope: string | null;
     decided_at: Date | null;
+    batch: string | null;
+    detail: string | null;
+    scope: string | null;
+    withheld_at: Date | null;
+    decided_by: string | null;
+    decided_why: string | null;
   };
   'sync.changes': {
     change_id: GeneratedAlways<bigint>;
@@ -210,21 +216,6 @@ export interface Schema {
     phone: string | null;
     role_id: bigint | null;
     agreed_at: Generated<Date>;
-  };
-  'sync.withheld_absences': {
-    absence_id: GeneratedAlways<bigint>;
-    team_id: bigint;
-    resource: 'users' | 'tags' | 'contact_fields';
-    hash: string;
-    state: Generated<'waiting' | 'approved' | 'superseded'>;
-    reason: string;
-    ids: readonly bigint[];
-    run_id: bigint | null;
-    made_at: Generated<Date>;
-    decided_at: Date | null;
-    decided_by: string | null;
-    decided_why: string | null;
-    scope: string | null;
   };
   'report.changes': {
     change_id: bigint | null;

@@ -90,11 +90,6 @@ export function sayWithheld(resource: MirroredResource, { reason, hash }: Withhe
 const wordsOnLeft = (rows: number) =>
   `${rows} missing ${rows === 1 ? 'row was' : 'rows were'} left out of an approval`;
 
-/** What is withheld of an approval that left these rows out; `null`: it left out none. */
-export function withholdLeft(resource: MirroredResource, ids: readonly Id[]): WithheldAbsence | null {
-  return ids.length === 0 ? null : { hash: absenceHash(resource, ids), reason: wordsOnLeft(ids.length), ids };
-}
-
 /**
  * A verdict counts as long as its row is missing, and, where it has a scope, as long as the settings ask for that:
  *

@@ -1,6 +1,6 @@
 /** A person decides what waits: a batch of held fields, or rows that are missing. */
 import { MusterdError } from '../errors.ts';
-import { approveAbsence, readWaitingAbsences, type WaitingAbsence } from '../mirror/absences.ts';
+import { readWaitingAbsences } from '../mirror/absences.ts';
 import {
   approveBatch,
   type Choice,
@@ -12,7 +12,6 @@ import { type LeaseOptions, underLease, type LeasedWork } from '../mirror/lease.
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
-import { withholdLeft } from '../reconcile/missing-rows.ts';
 import { requireSchema, type Setup } from './open.ts';
 
 export type { Choice };
@@ -57,36 +56,15 @@ async function requireWaiting({ config, mirror: { db } }: Setup, hash: string) {
   throw new MusterdError('usage', `nothing waits for a decision under ${hash}`, { hint });
 }
 
-/** What a run has replaced since it was looked at is not decided about: nobody has seen what waits now. */
-const changedMeanwhile = (hash: string) =>
-  new MusterdError('usage', `${hash} no longer waits for an approval: something else took its place`, {
-    hint: 'Nothing was decided. Look at what waits now with "musterd status".',
-  });
-
-/** Agrees that rows are gone which no listing shows any more: these rows only, for as long as they are missing. */
-async function approveRows(
+/** What became of missing rows: these only are called gone, for as long as they are missing. */
+async function decidedRows(
   tx: Tx,
   teamId: Id,
-  absence: WaitingAbsence,
-  { only, why }: Choice,
+  of: MirroredResource,
+  fields: readonly DecidedField[],
 ): Promise<DecidedRows> {
-  const stranger = only?.find((id) => !absence.ids.includes(id));
-  if (stranger !== undefined)
-    throw new MusterdError('usage', `${stranger} is not among the missing ${absence.resource}`);
-  const ids = only === null ? absence.ids : absence.ids.filter((id) => only.includes(id));
-  const rest = withholdLeft(
-    absence.resource,
-    absence.ids.filter((id) => only?.includes(id) === false),
-  );
-  const now = await readWaitingAbsences(tx, teamId);
-  if (now.every((one) => one.absence_id !== absence.absence_id)) throw changedMeanwhile(absence.hash);
-  await approveAbsence(tx, teamId, absence, { ids, rest, why });
-  return {
-    of: absence.resource,
-    approved: ids.length,
-    waiting: rest?.ids.length ?? 0,
-    rest: rest?.hash ?? null,
-  };
+  const rest = (await readWaitingAbsences(tx, teamId)).find(({ resource }) => resource === of);
+  return { of, approved: fields.length, waiting: rest?.ids.length ?? 0, rest: rest?.hash ?? null };
 }
 
 async function decidedBatch(
@@ -103,8 +81,9 @@ async function decidedBatch(
 export async function approve(setup: Setup, team: Team, choice: Choice): Promise<DecidedBatch | DecidedRows> {
   const { teamId, absence } = await requireWaiting(setup, choice.batch);
   return await underLease(setup.mirror.db, team, async (tx) => {
-    if (absence !== undefined) return await approveRows(tx, teamId, absence, choice);
-    return await decidedBatch(tx, teamId, choice.batch, await approveBatch(tx, teamId, choice));
+    const decided = await approveBatch(tx, teamId, choice);
+    if (absence !== undefined) return await decidedRows(tx, teamId, absence.resource, decided);
+    return await decidedBatch(tx, teamId, choice.batch, decided);
   });
 }
 

@@ -53,7 +53,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   },
   {
     places:
-      'sync.absences sync.changes sync.due sync.held_fields sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.runs sync.stale_rows sync.teams sync.user_base sync.withheld_absences',
+      'sync.absences sync.changes sync.due sync.held_fields sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.runs sync.stale_rows sync.teams sync.user_base',
     owner: all,
     daemon: works,
     reader: '',
@@ -77,7 +77,7 @@ const functions = {
     'mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams()',
   approver: 'sync.approve(text,bigint[],text,bigint) sync.reject(text,bigint[],text,boolean,bigint)',
   owner:
-    'mirror.check_user_edit() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint) sync.require_approver() sync.session_sees(bigint)',
+    'mirror.check_user_edit() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint) sync.require_approver() sync.session_sees(bigint)',
 };
 
 type Who = 'owner' | 'daemon' | 'reader' | 'editor' | 'roleEditor' | 'approver' | 'nobody';

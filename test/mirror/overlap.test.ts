@@ -1,13 +1,6 @@
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import {
-  applyAbsences,
-  applyWithheld,
-  approveAbsence,
-  readAbsenceGrounds,
-  readOverlap,
-  readWaitingAbsences,
-} from '../../src/mirror/absences.ts';
+import { applyAbsences, applyWithheld, readAbsenceGrounds, readOverlap } from '../../src/mirror/absences.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { readUnseenUsers } from '../../src/mirror/users-read.ts';
 import type { WithheldAbsence } from '../../src/model/absence.ts';
@@ -29,7 +22,7 @@ beforeEach(async () => {
   await db.transaction(async (tx) => {
     const write = (text: string) => tx.executeQuery<{ run_id: bigint }>(CompiledQuery.raw(text));
     await write(`select set_config('musterd.writing', 'on', true)`);
-    for (const table of ['mirror.teams', 'mirror.users', 'sync.absences', 'sync.withheld_absences'])
+    for (const table of ['mirror.teams', 'mirror.users', 'sync.absences'])
       await write(`delete from ${table}`);
     const { rows } = await write(
       `insert into sync.runs (team, command) values ('north', 'reconcile') returning run_id`,
@@ -58,9 +51,9 @@ it('is news once, and again with other users, other words or other settings', as
   expect(await withhold({ ...withheld, reason: 'other words' })).toBe(true);
   expect(await withhold({ ...withheld, reason: 'other words' }, 'other')).toBe(true);
   expect(await withhold({ ...withheld, hash: 'def', ids: [3n] })).toBe(true);
-  expect(await sql(`select state, hash from sync.withheld_absences order by absence_id`)).toEqual([
-    ['superseded', 'abc'],
-    ['waiting', 'def'],
+  expect(await sql(`select id, batch, detail, scope from sync.absences order by id`)).toEqual([
+    [2n, null, null, null],
+    [3n, 'def', 'replaced', scope],
   ]);
 });
 
@@ -90,9 +83,7 @@ it('remembers what the settings asked for when nothing was in doubt, resource by
 it('leaves those out who were approved to have left, for the same settings alone', async () => {
   await withhold();
   expect((await read([1n])).population).toBe(3);
-  const [waiting] = await readWaitingAbsences(db.kysely, team);
-  if (waiting === undefined) throw new Error('nothing waits');
-  await db.transaction((tx) => approveAbsence(tx, team, waiting, { ids: [2n], rest: null, why: 'left' }));
+  await sql(`select sync.approve('abc', '{2}', 'left')`);
   expect(await read([1n])).toMatchObject({ population: 2, unlisted: [3n] });
   expect(await read([1n, 2n])).toMatchObject({ known: 2, population: 2, unlisted: [3n] });
   expect(await read([1n], 'other settings')).toMatchObject({ population: 3, unlisted: [2n, 3n] });

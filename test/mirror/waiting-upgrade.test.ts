@@ -203,3 +203,45 @@ test('rows of a name, of a phone that is cleared and of a role keep their values
     ['role_id', '4', '9007199254740993', '4'],
   ]);
 });
+
+test('missing rows that wait, and what was said of others, stand with the missing rows from then on', async () => {
+  await migrateTo('0023');
+  await sql(`
+    insert into sync.absences (team_id, resource, id, missing_since, verdict, verdict_scope, decided_at) values
+      (41, 'users', 1, now(), null, null, null), (41, 'users', 2, now(), 'found', 'old', now()),
+      (41, 'users', 3, now(), 'approved', 'now', now() - interval '59 minutes'), (41, 'users', 4, now(), 'left', null, now() - interval '59 minutes'),
+      (41, 'users', 5, now(), null, null, null), (41, 'tags', 1, now(), null, null, null), (42, 'users', 1, now(), null, null, null),
+      (41, 'tags', 3, now(), 'approved', null, now() - interval '119 minutes')`);
+  const decided = (hours: number, by: string) => `now() - interval '${hours} hours', '${by}', 'why ${by}'`;
+  await sql(`
+    insert into sync.withheld_absences (team_id, resource, hash, state, reason, ids, scope, made_at, decided_at, decided_by, decided_why) values
+      (41, 'users', 'aaaaaaaaaaaa', 'waiting', 'too many', '{1,2,4,9}', 'now', now() - interval '5 hours', null, null, null),
+      (41, 'users', 'bbbbbbbbbbbb', 'superseded', 'more', '{1,2,3,4,5}', 'now', now(), null, null, null),
+      (41, 'users', 'bbbbbbbbbbbb', 'approved', 'more', '{3}', 'now', now(), ${decided(1, 'anne')}),
+      (41, 'users', 'cccccccccccc', 'approved', 'before', '{3,8}', 'now', now(), ${decided(2, 'berta')}),
+      (41, 'tags', 'dddddddddddd', 'approved', 'tags', '{3}', null, now(), ${decided(2, 'carl')})`);
+  await migrateTo('9999');
+  const waiting = ['aaaaaaaaaaaa', 'too many', 'now', true];
+  const nothing = [null, null, null, null];
+  expect(
+    await sql(`select team_id, resource, id, batch, detail, scope, withheld_at < now() - interval '4 hours',
+        verdict, verdict_scope, decided_by, decided_why from sync.absences order by 1, 2, 3`),
+  ).toEqual([
+    [41n, 'tags', 1n, ...nothing, ...nothing],
+    [41n, 'tags', 3n, ...nothing, 'approved', null, 'carl', 'why carl'],
+    [41n, 'users', 1n, ...waiting, ...nothing],
+    [41n, 'users', 2n, ...waiting, 'found', 'old', null, null],
+    [41n, 'users', 3n, ...nothing, 'approved', 'now', 'anne', 'why anne'],
+    [41n, 'users', 4n, ...waiting, 'left', null, 'anne', 'why anne'],
+    [41n, 'users', 5n, ...nothing, ...nothing],
+    [42n, 'users', 1n, ...nothing, ...nothing],
+  ]);
+  expect(
+    await sql('select user_id, kind, decided_by, decided_why from sync.changes order by change_id'),
+  ).toEqual([
+    [3n, 'approve', 'anne', 'why anne'],
+    [3n, 'approve', 'berta', 'why berta'],
+    [8n, 'approve', 'berta', 'why berta'],
+  ]);
+  expect(await sql(`select to_regclass('sync.withheld_absences')`)).toEqual([[null]]);
+});

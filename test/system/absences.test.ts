@@ -138,7 +138,7 @@ describe('absences that nobody decides by himself', () => {
       stage.sql(`
         do $$ declare c record; begin
           for c in select table_name, column_name from information_schema.columns
-            where table_schema = 'sync' and table_name in ('absences', 'withheld_absences')
+            where table_schema = 'sync' and table_name = 'absences'
               and data_type = 'timestamp with time zone'
           loop
             execute format('update sync.%1$I set %2$I = %2$I - interval ''7 days''', c.table_name, c.column_name);

@@ -70,7 +70,7 @@ describe('a team of which more than half was replaced', () => {
     expect(kinds['adopt']?.map(({ user_id }) => user_id)).toEqual(came);
     expect(kinds['missing']?.map(({ user_id }) => user_id)).toEqual(left);
     expect((await musterd('plan')).stdout).toContain(`musterd approve ${hash} --reason`);
-    expect((await musterd('plan', '--markdown')).stdout).toContain(`(plan \`${hash}\`)`);
+    expect((await musterd('plan', '--markdown')).stdout).toContain(`(\`${hash}\`)`);
     const verify = await musterd('verify', '--json');
     expect(verify.code).toBe(1);
     expect(verify.json()).toMatchObject({ only_on_one_side: { length: 4 } });

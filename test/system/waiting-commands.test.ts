@@ -24,7 +24,7 @@ describe('a command that waits for a run', () => {
     await stage.run();
     for (const { id } of stage.emulator.team.tags().slice(0, 5)) stage.emulator.team.removeTag(id);
     await stage.run();
-    hash = (await stage.sql('select hash from sync.withheld_absences'))[0]?.[0] ?? '';
+    hash = (await stage.sql('select batch from sync.absences'))[0]?.[0] ?? '';
     userId = String(stage.emulator.team.users()[0]?.id);
     lease = await takeLease(stage.db, 'default', { ttlMs: 60_000 });
   });
@@ -41,7 +41,7 @@ describe('a command that waits for a run', () => {
   /** All that one of these commands could have written. */
   const written = () =>
     stage.sql(
-      `select 'a', count(*) from sync.withheld_absences where state <> 'waiting' union all
+      `select 'a', count(*) from sync.absences where verdict is not null union all
        select 'h', count(*) from sync.held_fields union all
        select 'r', count(*) from sync.runs union all
        select 'u', count(*) from mirror.users where edited_at is not null union all
@@ -116,9 +116,7 @@ describe('a command that waits for a run', () => {
     await lease.release();
     expect(await ended).toBe(0);
     expect(lines).toEqual([]);
-    expect(await stage.sql(`select count(*) from sync.withheld_absences where state = 'approved'`)).toEqual([
-      ['1'],
-    ]);
+    expect(await stage.sql(`select count(*) from sync.absences where verdict = 'approved'`)).toEqual([['5']]);
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('ends as a process with 1 at %s', async (signal) => {

@@ -82,7 +82,7 @@ const missingTags = (count: number, settings: object, says: string): Play => ({
   },
   says,
   wayOut: async (stage) =>
-    (await stage.sql(`select hash from sync.withheld_absences where state = 'waiting'`)).map(([hash]) =>
+    (await stage.sql(`select distinct batch from sync.absences where batch is not null`)).map(([hash]) =>
       approve(hash),
     ),
   freed: async (stage) =>
@@ -162,7 +162,7 @@ const plays: Readonly<Record<Stop, Play>> = {
       await missingTags(7, {}, '').cause(stage);
       await stage.run();
       const [[hash = '', id = ''] = []] = await stage.sql(
-        `select hash, ids[1] from sync.withheld_absences where state = 'waiting'`,
+        `select batch, id from sync.absences where batch is not null order by id`,
       );
       await succeed(stage, [...approve(hash), '--only', id]);
     },

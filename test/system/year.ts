@@ -3,7 +3,7 @@ import { runSqlText } from '../../src/mirror/sql-text.ts';
 import type { Stage } from './stage.ts';
 
 /** Tables that only ever grow. */
-export const growing = ['changes', 'runs', 'plans', 'withheld_absences', 'contact_counts'] as const;
+export const growing = ['changes', 'runs', 'contact_counts'] as const;
 
 /** Rows of the smallest of them: whatever reads a small part of it is seen. */
 export const rowsAtLeast = 4_000;
@@ -22,7 +22,7 @@ export async function addYear({ db }: Pick<Stage, 'db'>): Promise<void> {
       set local session_replication_role = replica;
       select team, team_id into strict my_team, my_id from sync.teams;
       foreach place in array array['mirror.users', 'mirror.tags', 'mirror.contact_fields', 'mirror.contact_counts', 'sync.user_base',
-        'sync.runs', 'sync.changes', 'sync.withheld_absences', 'sync.rejected_rows', 'sync.held_fields', 'sync.absences']
+        'sync.runs', 'sync.changes', 'sync.rejected_rows', 'sync.held_fields', 'sync.absences']
       loop
         execute format('alter table %s set (autovacuum_enabled = false)', place);
       end loop;
@@ -41,10 +41,6 @@ export async function addYear({ db }: Pick<Stage, 'db'>): Promise<void> {
       cross join lateral (select f.field, jsonb_build_object(f.field, 'value ' || n) as new
         from (select (array['email', 'phone', 'name'])[1 + n % 3] as field) f) v
       order by n, u.id;
-
-      insert into sync.withheld_absences (team_id, resource, hash, state, reason, ids, run_id, made_at)
-      select my_id, 'tags', md5(n::text), 'superseded', 'many', '{1,2,3}', 1, now() - n * interval '2 hours'
-      from generate_series(1, 4000) n;
 
       insert into mirror.contact_counts (team_id, segment, counted_at, count)
       select my_id, s, now() - n * interval '15 min', n

@@ -1,0 +1,163 @@
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { applyAbsences, readAbsenceGrounds, readWaitingAbsences } from '../../src/mirror/absences.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { AbsenceDecision, MirroredResource } from '../../src/model/absence.ts';
+import { absenceHash } from '../../src/reconcile/missing-rows.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+afterAll(() => database.close());
+const run = { teamId: 41n, runId: 1n };
+const scope = 'a1b2';
+const sql = async (text: string) => (await runSqlText(db, text)).rows;
+const nothing = { gone: [], found: [], lost: [], scope, scopeIsUsual: false };
+/** A pass that withholds these rows, of which it has missed the same or more. */
+const withhold = (
+  resource: MirroredResource,
+  ids: readonly bigint[],
+  more: Partial<AbsenceDecision> = {},
+  teamId = 41n,
+) => {
+  const withheld = ids.length === 0 ? null : { hash: absenceHash(resource, ids), reason: 'too many', ids };
+  return db.transaction((tx) =>
+    applyAbsences(tx, { ...run, teamId }, resource, { ...nothing, missing: ids, withheld, ...more }),
+  );
+};
+const approve = (args: string) => sql(`select user_id, field, outcome from sync.approve(${args})`);
+const known = () =>
+  sql(`select id, batch, scope, verdict, verdict_scope, decided_by = session_user as by_me, decided_why,
+         decided_at is not null as is_decided
+       from sync.absences where team_id = 41 and resource = 'tags' order by id`);
+const waiting = async (teamId = 41n) =>
+  (await readWaitingAbsences(db.kysely, teamId)).map(({ resource, hash, reason, ids }) => [
+    resource,
+    hash,
+    reason,
+    ids,
+  ]);
+const all = absenceHash('tags', [1n, 2n, 10n]);
+const waits = (id: bigint) => [id, all, scope, null, null, null, null, false];
+const approved = (id: bigint) => [id, null, null, 'approved', scope, true, 'they left', true];
+
+beforeEach(async () => {
+  await sql(`truncate sync.absences, sync.changes;
+    delete from sync.learned;
+    insert into sync.teams (team, team_id) values ('north', 41), ('south', 42) on conflict do nothing;
+    insert into mirror.team_roles (role_name, all_teams) values ('public', true) on conflict do nothing`);
+  await withhold('tags', [10n, 1n, 2n]);
+});
+
+it('approves all that waits together, and nothing else, and says who and why', async () => {
+  await withhold('users', [1n]);
+  await withhold('tags', [1n, 3n], {}, 42n);
+  expect(await approve(`'${all.toUpperCase()}', reason => 'they left'`)).toEqual(
+    [1n, 2n, 10n].map((id) => [id, 'tags', 'approved']),
+  );
+  expect(await known()).toEqual([1n, 2n, 10n].map(approved));
+  expect(await waiting()).toEqual([['users', absenceHash('users', [1n]), 'too many', [1n]]]);
+  expect(await waiting(42n)).toEqual([['tags', absenceHash('tags', [1n, 3n]), 'too many', [1n, 3n]]]);
+  expect(await sql('select count(*)::int from sync.changes')).toEqual([[0]]);
+  await expect(approve(`'${all}'`)).rejects.toThrow(`Nothing is held in a batch ${all}`);
+});
+
+it('names what an approval leaves out as the next pass does, which changes nothing about it', async () => {
+  expect(await approve(`'${all}', '{1}', 'they left'`)).toEqual([[1n, 'tags', 'approved']]);
+  const rest = absenceHash('tags', [2n, 10n]);
+  const left = (id: bigint) => [id, rest, scope, 'left', null, true, 'they left', true];
+  expect(await known()).toEqual([approved(1n), left(2n), left(10n)]);
+  expect(await waiting()).toEqual([['tags', rest, '2 missing rows were left out of an approval', [2n, 10n]]]);
+  const since = await sql('select min(withheld_at) from sync.absences');
+  await withhold('tags', [2n, 10n], { missing: [1n, 2n, 10n] });
+  expect(await sql('select min(withheld_at) from sync.absences')).toEqual(since);
+  expect(await approve(`'${rest}', '{2}', 'they left'`)).toEqual([[2n, 'tags', 'approved']]);
+  expect(await waiting()).toEqual([
+    ['tags', absenceHash('tags', [10n]), '1 missing row was left out of an approval', [10n]],
+  ]);
+  expect((await readAbsenceGrounds(db.kysely, 41n, 'tags')).decided).toEqual(
+    new Map([
+      [10n, { verdict: 'left', scope: null }],
+      [1n, { verdict: 'approved', scope }],
+      [2n, { verdict: 'approved', scope }],
+    ]),
+  );
+});
+
+it('keeps in the ledger who agreed that a user has left', async () => {
+  await withhold('users', [1n, 2n]);
+  await approve(`'${absenceHash('users', [1n, 2n])}', '{2}', 'they left'`);
+  expect(
+    await sql(`select team_id, user_id, run_id, kind, state, decided_by = session_user as by_me, decided_why,
+         closed_at is not null as is_closed
+               from sync.changes`),
+  ).toEqual([[41n, 2n, null, 'approve', 'closed', true, 'they left', true]]);
+});
+
+it('rejects nothing, as a missing row stays until it is approved', async () => {
+  expect(await sql(`select user_id, field, outcome from sync.reject('${all}', '{2}')`)).toEqual([
+    [2n, 'tags', 'left'],
+  ]);
+  expect(await known()).toEqual([1n, 2n, 10n].map(waits));
+});
+
+it.each([
+  [`'${all}', '{1,3}'`, '3 is not among the missing tags of batch'],
+  [`'${all}', team => 43`, 'Nothing is held in a batch'],
+  [`'ffffffffffff'`, 'Nothing is held in a batch'],
+])('refuses %s and writes nothing', async (args, says) => {
+  await withhold('tags', [3n], {}, 42n);
+  await expect(approve(args)).rejects.toThrow(says);
+  expect(await known()).toEqual([1n, 2n, 10n].map(waits));
+});
+
+it('asks which team is meant where the same rows are missing from two', async () => {
+  await withhold('tags', [1n, 2n, 10n], {}, 42n);
+  await expect(approve(`'${all}'`)).rejects.toThrow('waits in 2 teams');
+  expect(await approve(`'${all}', team => 42`)).toHaveLength(3);
+  expect(await waiting()).toHaveLength(1);
+  expect(await waiting(42n)).toEqual([]);
+});
+
+it('lets nobody decide about a team that the session does not see, nor without the right to', async () => {
+  const role = `test_absences_${process.pid}`;
+  await sql(`create role ${role} login; grant musterd_approver to ${role};
+    delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${role}', 42)`);
+  const as = (text: string) => sql(`set session authorization ${role}; ${text}`);
+  try {
+    await expect(as(`select sync.approve('${all}')`)).rejects.toThrow('Nothing is held in a batch');
+    await expect(as(`select sync.approve('${all}', team => 41)`)).rejects.toThrow('Nothing is held');
+    await sql(`reset session authorization; revoke musterd_approver from ${role};
+      grant usage on schema sync to ${role}; grant execute on function sync.approve(text, bigint[], text, bigint) to ${role};
+      update mirror.team_roles set team_id = 41`);
+    await expect(as(`select sync.approve('${all}')`)).rejects.toThrow('may not decide');
+    expect(await sql(`reset session authorization; select count(batch)::int from sync.absences`)).toEqual([
+      [3],
+    ]);
+  } finally {
+    await sql(`reset session authorization; drop owned by ${role}; drop role ${role}`);
+  }
+});
+
+it('withholds other rows in place of those before, and knows when the others began to wait', async () => {
+  await sql(`update sync.absences set withheld_at = now() - interval '1 day'`);
+  const old = () =>
+    sql(`select id from sync.absences where withheld_at < now() - interval '1 hour' order by id`);
+  await withhold('tags', [1n, 2n, 10n], { scope: 'other' });
+  expect(await old()).toEqual([[1n], [2n], [10n]]);
+  expect((await known()).map((row) => row[2])).toEqual(['other', 'other', 'other']);
+  await withhold('tags', [1n, 3n], { missing: [1n, 2n, 3n] });
+  expect(await waiting()).toEqual([['tags', absenceHash('tags', [1n, 3n]), 'too many', [1n, 3n]]]);
+  expect(await old()).toEqual([]);
+  await withhold('tags', []);
+  expect(await waiting()).toEqual([]);
+});
+
+it('forgets who decided about a row of which the service says something else since', async () => {
+  await approve(`'${all}', '{1,2}', 'they left'`);
+  await withhold('tags', [10n], { missing: [1n, 2n, 10n], found: [1n], lost: [2n] });
+  expect((await known()).map((row) => row.slice(3))).toEqual([
+    ['found', scope, null, null, true],
+    [null, null, null, null, false],
+    ['left', null, true, 'they left', true],
+  ]);
+});
