@@ -64,7 +64,8 @@ describe.each(servers())('on a mirror with a year behind it, on $name,', (server
       insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, batch, decision, until, decided_at)
       select u.team_id, u.id, 'phone', 'limit', to_jsonb(b.phone), to_jsonb(u.phone), to_jsonb(b.phone), to_jsonb(b.phone), 'fresh',
         'approved', now() + interval '1 day', now()
-      from mirror.users u join sync.user_base b using (team_id, id) where u.id = ${two?.id}`);
+      from mirror.users u join sync.user_base b using (team_id, id) where u.id = ${two?.id}
+      on conflict (team_id, user_id, field) do update set mirror_value = excluded.mirror_value`);
   };
 
   describe.each(['never analysed', 'analysed'])('%s:', (when) => {
