@@ -187,4 +187,13 @@ describe('a held field', () => {
       agreed,
     ]);
   });
+
+  it('shows that the service has its value back, so that it can be approved again', () => {
+    const state = stateOf('limit in a batch');
+    const held = state.held.map((hold): Hold => ({ ...hold, shown: 'later@example.com' }));
+    expect(planUser({ ...state, held }, member, holdAll).fields.email).toEqual({
+      kind: 'held',
+      shown: agreed,
+    });
+  });
 });

@@ -150,7 +150,7 @@ export function planField(field: Field, state: Seen, policy: Policy, isLate = fa
   if (isApproved(previous, values)) return { kind: 'push', values, ends: false };
   const batched = previous !== undefined && waitsInBatch(previous) ? previous : undefined;
   if (batched !== undefined && samePush(field, batched, values))
-    return { kind: 'held', shown: batched.shown };
+    return { kind: 'held', shown: batched.service };
   if (previous !== undefined && batched === undefined && staysHeld(previous, base, mirror, service))
     return stillHeld(field, service);
   const isPulled = verdict === 'conflict' && isSetAgain(previous, mirror, service);
