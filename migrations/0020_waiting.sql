@@ -63,7 +63,8 @@ left join mirror.users u on u.team_id = p.team_id and u.id = w.user_id;
 update sync.planned set base_value = nullif(base_value, 'null'), mirror_value = nullif(mirror_value, 'null'),
   service_value = nullif(service_value, 'null');
 
--- What waits goes on waiting. A field that is held for another reason meanwhile waits again when that ends.
+-- What waits goes on waiting. A field that is held for another reason meanwhile waits again when that ends:
+-- with the values of its batch where a person asked for the hold, for nobody has agreed to others.
 insert into sync.held_fields as h
   (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, since, run_id, batch, told_at)
 select distinct on (team_id, user_id, field) team_id, user_id, field, 'limit', base_value, mirror_value, service_value,
@@ -71,8 +72,12 @@ select distinct on (team_id, user_id, field) team_id, user_id, field, 'limit', b
   case state when 'refused' then expires_at - interval '24 hours' else clock_timestamp() end
 from sync.planned where state in ('refused', 'kept')
 order by team_id, user_id, field, state desc
-on conflict (team_id, user_id, field) do update set batch = excluded.batch, told_at = excluded.told_at
-  where h.reason not in ('gone', 'rejected');
+on conflict (team_id, user_id, field) do update set batch = excluded.batch, told_at = excluded.told_at,
+  base_value = case h.reason when 'asked' then excluded.base_value else h.base_value end,
+  mirror_value = case h.reason when 'asked' then excluded.mirror_value else h.mirror_value end,
+  service_value = case h.reason when 'asked' then excluded.service_value else h.service_value end
+  where h.reason not in ('gone', 'rejected')
+    and (h.reason <> 'limit' or h.mirror_value is not distinct from excluded.mirror_value);
 
 -- So does what many users no longer have, and what a person said of that.
 insert into sync.held_fields
@@ -286,6 +291,7 @@ begin
         when h.reason = 'asked' and h.until > clock_timestamp() then 'asked'
         when h.reason not in ('limit', 'review', 'asked') then 'held'
         when h.mirror_value is distinct from v.mirror_value then 'moved'
+        when decide.revert and b.id is null then 'moved'
         when not decide.approves then 'rejected'
         when (h.base_value, h.service_value) is distinct from (v.base_value, h.shown_value) then 'moved'
         else 'approved'

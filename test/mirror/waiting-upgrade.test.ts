@@ -128,7 +128,7 @@ test('plans, approvals and what was kept in mind are held fields from then on', 
   expect(await held('user_id is not null')).toEqual([
     [1n, 'limit', 'aaaaaaaaaaaa', null, value('new1'), value('old1'), null, null],
     [2n, 'limit', 'aaaaaaaaaaaa', null, value('new2'), value('web2'), null, null],
-    [3n, 'asked', 'aaaaaaaaaaaa', null, value('new3'), null, null, null],
+    [3n, 'asked', 'aaaaaaaaaaaa', null, value('new3'), value('old3'), null, null],
     [4n, 'limit', 'bbbbbbbbbbbb', 'approved', value('new4'), value('old4'), 'anne', 'why bbbbbbbbbbbb'],
     // Approved with the value that it has now, refused with another.
     [5n, 'limit', 'bbbbbbbbbbbb', 'approved', value('new5'), value('old5'), 'anne', 'why bbbbbbbbbbbb'],
@@ -179,6 +179,30 @@ test('plans, approvals and what was kept in mind are held fields from then on', 
     [10n, 'waiting'],
     [11n, 'waiting'],
     [12n, 'held'],
+  ]);
+});
+
+test('a batch takes in no value that was never in it, whatever else held the field', async () => {
+  await migrateTo('0020');
+  await sql(users);
+  await sql(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, until) values
+    (41, 1, 'email', 'asked', '"old1@example.com"', '"new1@example.com"', '"old1@example.com"', '"old1@example.com"', ${over}),
+    (41, 2, 'email', 'brake', '"old2@example.com"', '"new2@example.com"', '"old2@example.com"', '"old2@example.com"', null)`);
+  await insertPlan({
+    state: 'refused',
+    hash: 'aaaaaaaaaaaa',
+    rows: [row(1, 'first1'), row(2, 'first2'), row(3)],
+    expires: soon,
+  });
+  await migrateTo('9999');
+  expect(await sql(`select user_id, outcome from sync.approve('aaaaaaaaaaaa') order by 1`)).toEqual([
+    [1n, 'moved'],
+    [3n, 'approved'],
+  ]);
+  expect(await sql('select user_id, batch, decision from sync.held_fields order by 1')).toEqual([
+    [1n, 'aaaaaaaaaaaa', null],
+    [2n, null, null],
+    [3n, 'aaaaaaaaaaaa', 'approved'],
   ]);
 });
 

@@ -154,6 +154,15 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
     expect(await run('select email from mirror.users where id = 1')).toEqual([[null]]);
   });
 
+  it('says that nothing is given back where nothing was ever agreed on, and records no rejection', async () => {
+    await run('delete from sync.user_base where id = 1');
+    expect(await reject(asApprover, `'aaaaaaaaaaaa', '{1}', revert => true`)).toEqual([
+      [1n, 'email', 'moved'],
+    ]);
+    expect(await held()).toEqual([...untouched, other]);
+    expect(await run('select count(*) from sync.changes')).toEqual([[0n]]);
+  });
+
   it('does nothing to rows that are not named, nor again to those that were', async () => {
     await approve(asApprover, `'aaaaaaaaaaaa', '{2}', 'this one'`);
     const [first, second, third, fourth] = await held();
