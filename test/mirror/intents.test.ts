@@ -122,6 +122,40 @@ describe('what is about to be sent', () => {
     expect(await readIntents(database.db.kysely, 42n)).toEqual([]);
   });
 
+  describe('of a field that is held by then', () => {
+    const hold = (user: number, field: string, more: Readonly<Record<string, string>> = {}) => {
+      const columns = {
+        team_id: '41',
+        user_id: String(user),
+        field: `'${field}'`,
+        detail: "''",
+        reason: "'limit'",
+        ...more,
+      };
+      return query(
+        `insert into sync.held_fields (${Object.keys(columns).join(', ')}) values (${Object.values(columns).join(', ')})`,
+      );
+    };
+    const letPass = { decision: "'approved'", until: `clock_timestamp() + interval '1 hour'` };
+
+    it.each([
+      ['rejected meanwhile', 'phone', { reason: "'rejected'" }, 0],
+      ['held in a batch', 'phone', { batch: "'abc'" }, 0],
+      ['approved', 'phone', { batch: "'abc'", ...letPass }, 1],
+      ['approved, too long ago', 'phone', { ...letPass, until: `clock_timestamp() - interval '1 s'` }, 0],
+      ['held, and not to be sent', 'email', {}, 1],
+    ])('%s', async (_, field, more, opened) => {
+      await hold(1, field, more);
+      expect(await open([planOf({ phone: '15550177' })])).toHaveLength(opened);
+    });
+
+    it('of another user, or another team', async () => {
+      await hold(2, 'phone');
+      await hold(1, 'phone', { team_id: '42' });
+      expect(await open([planOf({ phone: '15550177' })])).toHaveLength(1);
+    });
+  });
+
   it('has only of its own fields what was agreed on', async () => {
     await open([planOf({ phone: '15550177' })]);
     expect(await query('select base, new from sync.changes')).toEqual([

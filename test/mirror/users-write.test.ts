@@ -334,6 +334,31 @@ describe('a held field', () => {
     },
   );
 
+  describe('of which a person decided while the run was under way', () => {
+    const decided = (when: string) =>
+      query(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value,
+          shown_value, detail, decision, decided_at, until)
+        values (41, 1, 'email', 'limit', '"old"', '"old"', '"old"', '"old"', 'old', 'approved',
+          (select started_at ${when} from sync.runs where run_id = ${runId}), 'infinity')`);
+    const after = `+ interval '1 second'`;
+    const before = `- interval '1 second'`;
+    const decisionNow = async () => (await query('select decision from sync.held_fields'))[0]?.['decision'];
+
+    it.each([
+      ['is held again', decisions({ email: { kind: 'hold', hold: holdOf('conflict') } }), null],
+      ['is held no longer', decisions({ email: { kind: 'same', ends: true } }), undefined],
+      ['shows something else', decisions({ email: { kind: 'held', shown: 'other' } }), null],
+    ] as const)('stands as it was decided, though in the run it %s', async (_, fields, otherwise) => {
+      await decided(after);
+      await apply(planOf({ fields, write: null }));
+      expect(await decisionNow()).toBe('approved');
+      await query('delete from sync.held_fields');
+      await decided(before);
+      await apply(planOf({ fields, write: null }));
+      expect(await decisionNow()).toBe(otherwise);
+    });
+  });
+
   it.each([
     ['asked', ahead, true],
     ['asked', past, false],
