@@ -8,6 +8,7 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   approve: ['abcdef', '--reason', 'it is right'],
   hold: ['41000001', '--until', '2h', '--reason', 'a visit'],
   'lookups add': [fileURLToPath(new URL('addresses.txt', import.meta.url))],
+  reject: ['abcdef'],
   resolve: ['41000001', 'phone', '--take', 'mirror', '--reason', 'it is right'],
   resync: ['--adopt-service'],
   undo: ['1'],
