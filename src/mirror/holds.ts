@@ -30,6 +30,9 @@ const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
 const isRejected = sql`h.reason = 'rejected' and excluded.reason <> 'rejected'
   and h.mirror_value is not distinct from excluded.mirror_value and not ${isLetPass}`;
 
+/** The rejection of a user who left and came back is the one that it was. */
+const isRejectedStill = sql`h.reason = 'rejected' and excluded.reason = 'rejected' and h.decision is null`;
+
 /** It waits in a batch, or will when what was asked for ends; nobody has let it pass. */
 export const isInBatch = sql`
   (h.batch is not null and h.reason in ('limit', 'review', 'asked') and not ${isLetPass})`;
@@ -71,8 +74,10 @@ export async function writeHolds(
       shown_value = excluded.shown_value, detail = excluded.detail,
       since = clock_timestamp(), until = null, run_id = excluded.run_id,
       batch = coalesce(excluded.batch, case when not ${isDone} then h.batch end),
-      told_at = coalesce(h.told_at, excluded.told_at), decision = null, decided_at = null, decided_by = null,
-      decided_why = null
+      told_at = coalesce(h.told_at, excluded.told_at), decision = null,
+      decided_at = case when ${isRejectedStill} then h.decided_at end,
+      decided_by = case when ${isRejectedStill} then h.decided_by end,
+      decided_why = case when ${isRejectedStill} then h.decided_why end
       where not (${isAskedFor}) and not (${isRejected}) and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
