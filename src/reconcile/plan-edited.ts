@@ -1,7 +1,7 @@
 /**
  * The short way of an edit to the service: what a run makes of those users alone who were edited in the
  * mirror. They are looked up by their addresses, and nothing is concluded from whoever is not answered.
- * Others are looked up only where a brake has to know of them, and are not merged, whoever turns up.
+ * Others are looked up only where a field limit has to know of them, and are not merged, whoever turns up.
  */
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
@@ -30,7 +30,7 @@ async function find(lookup: UserLookup, mirror: MirrorPort, ids: readonly Id[]):
 }
 
 /**
- * Users on whom a brake depends, by what was last agreed on: whoever had an address that is to be pushed may
+ * Users on whom a field limit depends, by what was last agreed on: whoever had an address that is to be pushed may
  * have given it away, and the other administrators may be none any more.
  */
 export function concernedBy(
@@ -55,7 +55,7 @@ export function concernedBy(
   });
 }
 
-/** Looks up everybody else on whom a brake depends: who has an address that is to be pushed, who is in charge. */
+/** Looks up everybody else on whom a field limit depends: who has an address that is to be pushed, who is in charge. */
 async function lookAround(
   lookup: UserLookup,
   mirror: MirrorPort,

@@ -1,7 +1,7 @@
 import type { RunReport } from '../../src/runs/with-run.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { absenceDoubts } from '../../src/reconcile/missing-rows.ts';
-import { brakeWords } from '../../src/reconcile/guard/field-limits.ts';
+import { limitWords } from '../../src/reconcile/guard/field-limits.ts';
 import { type massLimits, planLimits } from '../../src/reconcile/guard/limits.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
@@ -9,7 +9,7 @@ import { createStage, type Stage, type StageOptions } from './stage.ts';
 /** Everything that stops something until a person decides: a reason that is added does not compile without its play. */
 type Stop =
   | `limit ${keyof typeof massLimits | 'drift'}`
-  | `brake ${keyof typeof brakeWords}`
+  | `brake ${keyof typeof limitWords}`
   | `absence ${keyof typeof absenceDoubts | 'left'}`
   | 'overlap';
 
@@ -218,7 +218,7 @@ describe('whatever stops something until a person decides has a way out', () => 
     stage = await createStage({ emulator: { users: 1, tags: 0, fields: 0 } });
     expect(Object.keys(plays)).toEqual([
       ...planLimits.map((name) => `limit ${name}`),
-      ...Object.keys(brakeWords).map((name) => `brake ${name}`),
+      ...Object.keys(limitWords).map((name) => `brake ${name}`),
       ...Object.keys(absenceDoubts).map((name) => `absence ${name}`),
       'absence left',
       'overlap',

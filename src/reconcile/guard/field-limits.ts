@@ -33,18 +33,18 @@ export interface Population {
   readonly open: readonly Pick<Intent, 'userId' | 'sent'>[];
 }
 
-/** A plan that pushes, with the fields that a person let pass all brakes. */
-export interface Braking {
+/** A plan that pushes, with the fields that a person let pass all field limits. */
+export interface ReviewedFields {
   readonly plan: UserPlan;
   readonly resolved: readonly Field[];
 }
 
-export type Brakes = ReadonlyMap<Id, readonly Hold[]>;
+export type FieldLimits = ReadonlyMap<Id, readonly Hold[]>;
 
-/** All holds of several brakes; of two on one field the first. */
-export function joinBrakes(all: readonly Brakes[]): Brakes {
+/** All holds of several field limits; of two on one field the first. */
+export function joinLimits(all: readonly FieldLimits[]): FieldLimits {
   const joined = new Map<Id, readonly Hold[]>();
-  for (const [id, holds] of all.flatMap((brakes) => [...brakes])) {
+  for (const [id, holds] of all.flatMap((fieldLimits) => [...fieldLimits])) {
     const before = joined.get(id) ?? [];
     const added = holds.filter(({ field }) => before.every((hold) => hold.field !== field));
     joined.set(id, [...before, ...added]);
@@ -52,15 +52,15 @@ export function joinBrakes(all: readonly Brakes[]): Brakes {
   return joined;
 }
 
-/** Each brake, and what is said of the fields that it holds. `musterd resolve` is the way out of every one. */
-export const brakeWords = {
+/** Each field limit, and what is said of the fields that it holds. `musterd resolve` is the way out of every one. */
+export const limitWords = {
   email: (other: Id) => `user ${other} has or is to get the same email`,
   phone: (other: Id) => `user ${other} has or is to get the same phone`,
   roles: (changes: number, max: number) => `${changes} roles would change in one run, more than ${max}`,
   administrators: () => 'no administrator would be left',
 } as const;
 
-function brake({ plan, resolved }: Braking, field: Field, detail: string): Brakes {
+function limitField({ plan, resolved }: ReviewedFields, field: Field, detail: string): FieldLimits {
   const decision = plan.fields[field];
   if (decision.kind !== 'push' || resolved.includes(field)) return new Map();
   return new Map([[plan.id, [holdField(field, 'limit', detail, decision.values).hold]]]);
@@ -71,7 +71,7 @@ type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
 /** Who has each address, as the service says or as was last agreed on, and who is to get it. */
 function ownersOf(
   field: 'email' | 'phone',
-  pushes: readonly Braking[],
+  pushes: readonly ReviewedFields[],
   { users, members, present, open }: Population,
 ): Owners {
   const owners = new Map<string, Set<Id>>();
@@ -91,7 +91,7 @@ function ownersOf(
 }
 
 /** Emails and phones that would be two people's. */
-export function sharedAddresses(pushes: readonly Braking[], population: Population): Brakes {
+export function sharedAddresses(pushes: readonly ReviewedFields[], population: Population): FieldLimits {
   const held = (['email', 'phone'] as const).flatMap((field) => {
     const owners = ownersOf(field, pushes, population);
     return pushes.flatMap((push) => {
@@ -100,20 +100,20 @@ export function sharedAddresses(pushes: readonly Braking[], population: Populati
       if (value === undefined) return [];
       const having = owners.get(canonicalValue(field, { email: null, phone: null, [field]: value }));
       const other = having?.values().find((owner) => owner !== id);
-      return other === undefined ? [] : [brake(push, field, brakeWords[field](other))];
+      return other === undefined ? [] : [limitField(push, field, limitWords[field](other))];
     });
   });
-  return joinBrakes(held);
+  return joinLimits(held);
 }
 
 /** Roles, where more than so many would change. What a person decided one by one does not count. */
-export function tooManyRoles(pushes: readonly Braking[], maxRoleChanges: number): Brakes {
+export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: number): FieldLimits {
   const changes = pushes.filter(
     ({ plan, resolved }) => plan.fields.roleId.kind === 'push' && !resolved.includes('roleId'),
   );
   if (changes.length <= maxRoleChanges) return new Map();
-  const detail = brakeWords.roles(changes.length, maxRoleChanges);
-  return joinBrakes(changes.map((push) => brake(push, 'roleId', detail)));
+  const detail = limitWords.roles(changes.length, maxRoleChanges);
+  return joinLimits(changes.map((push) => limitField(push, 'roleId', detail)));
 }
 
 /** Which run a demotion waits for: the next one, or the next that reads everybody. */
@@ -121,7 +121,7 @@ export type Until = 'next' | 'whole';
 
 /** What becomes of demotions that would leave nobody in charge. */
 export interface LastAdministrators {
-  readonly brakes: Brakes;
+  readonly fieldLimits: FieldLimits;
   /** Left out of this run: neither sent nor held. */
   readonly postponed: ReadonlyMap<Id, Until>;
 }
@@ -142,7 +142,7 @@ export interface LastAdministrators {
  * outside of it.
  */
 export function lastAdministrators(
-  pushes: readonly Braking[],
+  pushes: readonly ReviewedFields[],
   { users, members, present, open, isWhole }: Population,
   adminRoleIds: readonly Id[],
   isSent: (plan: UserPlan) => boolean,
@@ -163,15 +163,15 @@ export function lastAdministrators(
   for (const { plan } of demoted) left.delete(plan.id);
   for (const { userId, sent } of open)
     if (sent.roleId !== undefined && !isAdmin(sent.roleId)) left.delete(userId);
-  if (left.size > 0) return { brakes: new Map(), postponed: new Map() };
+  if (left.size > 0) return { fieldLimits: new Map(), postponed: new Map() };
   const promotes = pushes.some(
     ({ plan }) => isAdmin(pushOf(plan).roleId) && !admins.has(plan.id) && isListed(plan.id) && isSent(plan),
   );
   if (isWhole && !promotes) {
-    const held = demoted.map((push) => brake(push, 'roleId', brakeWords.administrators()));
-    return { brakes: joinBrakes(held), postponed: new Map() };
+    const held = demoted.map((push) => limitField(push, 'roleId', limitWords.administrators()));
+    return { fieldLimits: joinLimits(held), postponed: new Map() };
   }
   const waiting = demoted.filter(({ plan, resolved }) => isSent(plan) && !resolved.includes('roleId'));
   const until = promotes ? 'next' : 'whole';
-  return { brakes: new Map(), postponed: new Map(waiting.map(({ plan }) => [plan.id, until])) };
+  return { fieldLimits: new Map(), postponed: new Map(waiting.map(({ plan }) => [plan.id, until])) };
 }

@@ -54,7 +54,7 @@ import type { GuardHistory, Stopped, WaitingField } from '../../model/waiting.ts
 import { isApproved } from '../merge/held-field.ts';
 import { hashOf } from './batch-hash.ts';
 import {
-  joinBrakes,
+  joinLimits,
   type LastAdministrators,
   lastAdministrators,
   type Population,
@@ -63,7 +63,7 @@ import {
   type Until,
 } from './field-limits.ts';
 import { pushedValues } from './planned-push.ts';
-import { sayBraked, sayLacking, sayLeft } from './refusal-words.ts';
+import { sayLimited, sayLacking, sayLeft } from './refusal-words.ts';
 import { type GuardSettings, isWholeTeam, massChange, massLimit, sayDrift, schemaDrift } from './limits.ts';
 
 export interface GuardView extends Population {
@@ -146,17 +146,17 @@ const fieldsOf = (holds: readonly Pick<Hold, 'field'>[] | undefined): readonly F
 type Waits = (push: ReviewedPush, field: Field) => boolean;
 
 /** The limits on single fields, and the demotions that have to wait for another run. */
-function brakesOn(
+function limitsOn(
   pushes: readonly ReviewedPush[],
   waits: Waits,
   view: GuardView,
   settings: GuardSettings,
 ): LastAdministrators {
-  const early = joinBrakes([sharedAddresses(pushes, view), tooManyRoles(pushes, settings.maxRoleChanges)]);
+  const early = joinLimits([sharedAddresses(pushes, view), tooManyRoles(pushes, settings.maxRoleChanges)]);
   const changing = pushes.filter(({ plan }) => !fieldsOf(early.get(plan.id)).includes('roleId'));
   const sent = new Set(changing.filter((push) => !waits(push, 'roleId')).map(({ plan }) => plan.id));
   const admins = lastAdministrators(changing, view, settings.adminRoleIds, ({ id }) => sent.has(id));
-  return { ...admins, brakes: joinBrakes([early, admins.brakes]) };
+  return { ...admins, fieldLimits: joinLimits([early, admins.fieldLimits]) };
 }
 
 /** What many users no longer have: of which nobody knows yet, which waits still, and which is over. */
@@ -195,14 +195,14 @@ export const countUsers = (waiting: readonly WaitingField[]): number =>
 function holdBack(
   { plans, users: shown }: GuardView,
   pushes: readonly ReviewedPush[],
-  { brakes, postponed }: LastAdministrators,
+  { fieldLimits, postponed }: LastAdministrators,
   waits: Waits,
   batch: { readonly detail: string; readonly lacking: readonly Field[] },
 ) {
   const rows = pushes.flatMap((push) => {
-    const braked = fieldsOf(brakes.get(push.plan.id));
+    const limited = fieldsOf(fieldLimits.get(push.plan.id));
     return push.pushed
-      .filter(([field]) => !braked.includes(field) && waits(push, field))
+      .filter(([field]) => !limited.includes(field) && waits(push, field))
       .map(([field, values]) => ({ userId: push.plan.id, field, values }));
   });
   const isEmpty = rows.length === 0 && batch.lacking.length === 0;
@@ -220,7 +220,7 @@ function holdBack(
   });
   const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));
   const holdOf = (id: Id, field: Field): Hold | undefined =>
-    brakes.get(id)?.find((hold) => hold.field === field) ??
+    fieldLimits.get(id)?.find((hold) => hold.field === field) ??
     stopped.get(id)?.find(({ hold }) => hold.field === field)?.hold;
   const mapped = plans.map((plan) =>
     mapPushes(plan, (field, push) => {
@@ -249,7 +249,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const isRefused = tooMuch.length > 0;
   const waits: Waits = ({ approved, again }, field) =>
     !approved.includes(field) && (isRefused || again.includes(field));
-  const limits = brakesOn(pushes, waits, view, settings);
+  const limits = limitsOn(pushes, waits, view, settings);
   const lacking = fieldsOf(drift.news);
   const { hash, waiting, plans } = holdBack(view, pushes, limits, waits, {
     detail: tooMuch.join('; '),
@@ -262,7 +262,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     ...tooMuch,
     ...sayLeft(countUsers([...left, ...(isRefused ? waiting.filter(isOld) : waiting)])),
     ...sayLacking(fieldsOf(drift.unseen)),
-    ...(isRefused ? sayBraked(limits.brakes) : []),
+    ...(isRefused ? sayLimited(limits.fieldLimits) : []),
   ];
   const waitedBefore = history.waiting.length > 0 || history.lacking.length > 0;
   const stopped = isRefused && !waitedBefore;
@@ -274,7 +274,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   // Where there is no batch, something else has to say that people were told.
   const heldAlone =
     stopped && hash === null
-      ? [...limits.brakes].flatMap(([id, holds]) => holds.map((hold) => ({ id, hold })))
+      ? [...limits.fieldLimits].flatMap(([id, holds]) => holds.map((hold) => ({ id, hold })))
       : [];
   const batches = [...drift.left, ...left.map(({ hold }) => hold)].flatMap(({ batch = [] }) => batch);
   return {

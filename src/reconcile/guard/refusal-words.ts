@@ -1,13 +1,13 @@
 /** What the guard says of what it does not let pass, beside the limits themselves. */
 import type { Field } from '../../model/user.ts';
-import type { Brakes } from './field-limits.ts';
+import type { FieldLimits } from './field-limits.ts';
 
 /** So many held fields are named in a refusal. */
 const namedBrakes = 3;
 
 /** What a refusal says of fields that no approval of a batch lets pass. */
-export function sayBraked(brakes: Brakes): readonly string[] {
-  const all = [...brakes].flatMap(([id, holds]) =>
+export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
+  const all = [...fieldLimits].flatMap(([id, holds]) =>
     holds.map(({ field, detail }) => `${field === 'roleId' ? 'role_id' : field} of ${id}: ${detail}`),
   );
   if (all.length === 0) return [];

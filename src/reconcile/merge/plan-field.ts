@@ -53,7 +53,7 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
 }
 
 /**
- * Whether a field that is held for want of a name to go along (`push-names.ts`) wants it still: the name is
+ * Whether a field that is held for want of a name to go along (`carry-name.ts`) wants it still: the name is
  * untouched, of three or more words, and its split a guess.
  */
 function wantsName(field: Field, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
