@@ -58,6 +58,7 @@ describe('the shared pace', () => {
   ];
   const notCalling: readonly (readonly string[])[] = [
     ['approve', '00000000', '--reason', 'test'],
+    ['reject', '00000000'],
     ['changes'],
     ['held'],
     ['hold', '1', 'email', '--until', '2h', '--reason', 'test'],
