@@ -35,6 +35,15 @@ describe('a process that goes wrong', () => {
       },
     };
   };
+  /** Halts it where none of its connections is inside a transaction, which would keep the lease's row locked. */
+  const halt = async ({ process }: ReturnType<typeof startMusterd>) =>
+    await eventually('it is halted between two transactions', async () => {
+      process.kill('SIGSTOP');
+      const busy = await stage.sql(`select 1 from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`);
+      if (busy.length > 0) process.kill('SIGCONT');
+      return busy.length === 0;
+    });
   const leases = async () => await stage.sql('select lease_id from sync.leases');
 
   it.each([
@@ -52,7 +61,7 @@ describe('a process that goes wrong', () => {
     const hold = holdAt(path, nth);
     const stalled = startMusterd(['reconcile'], { ...environment(), MUSTERD__lease__ttlMs: '1000' });
     await eventually('it waits for an answer', hold.reached);
-    stalled.process.kill('SIGSTOP');
+    await halt(stalled);
     await eventually('its lease has run out', async () => {
       const rows = await stage.sql('select 1 from sync.leases where expires_at > clock_timestamp()');
       return rows.length === 0;
@@ -119,7 +128,7 @@ describe('a process that goes wrong', () => {
       written.resolve();
       await editor;
       await eventually('the update waits for its connection', () => gate.waiting() > 0);
-      stalled.process.kill('SIGSTOP');
+      await halt(stalled);
       await eventually('its lease has run out', async () => {
         const rows = await stage.sql('select 1 from sync.leases where expires_at > clock_timestamp()');
         return rows.length === 0;
