@@ -8,6 +8,8 @@ describe('How slow the machine is', () => {
     [[120, 60, 180], 0.5, 2],
     [[60, 60, 900], 0.5, 1],
     [[50, 50, 50], 4, 4],
+    [[97, 97, 97], 0.5, 2],
+    [[50, 50, 50], 1.62, 2],
     [[5000, 5000, 5000], 25, 10],
     [[], 0, 1],
   ])('starts of %j ms and %d processes a core make it %d times as slow', (startsMs, wanted, slowness) => {

@@ -274,7 +274,7 @@ describe('musterd daemon', () => {
     ['/v1/team', 'failed'],
   ])('tries edits again soon when the service was away for a moment (%s: %s)', async (path, outcome) => {
     await open();
-    const deadlineMs = String(Math.round(2_000 * measureSlowness()));
+    const deadlineMs = String(2_000 * measureSlowness());
     const daemon = start({ MUSTERD__edits__everyMs: '300', MUSTERD__http__totalDeadlineMs: deadlineMs });
     await firstRun(daemon);
     stage.emulator.addFault({ kind: 'status', code: 400, path, times: 'always' });
