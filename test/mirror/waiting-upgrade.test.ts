@@ -233,16 +233,17 @@ test('missing rows that wait, and what was said of others, stand with the missin
   await sql(`
     insert into sync.absences (team_id, resource, id, missing_since, verdict, verdict_scope, decided_at) values
       (41, 'users', 1, now(), null, null, null), (41, 'users', 2, now(), 'found', 'old', now()),
-      (41, 'users', 3, now(), 'approved', 'now', now() - interval '59 minutes'), (41, 'users', 4, now(), 'left', null, now() - interval '59 minutes'),
-      (41, 'users', 5, now(), null, null, null), (41, 'tags', 1, now(), null, null, null), (42, 'users', 1, now(), null, null, null),
+      (41, 'users', 3, now(), 'approved', 'now', now() - interval '59 minutes'), (41, 'users', 4, now(), 'left', null, now() - interval '59.7 minutes'),
+      (41, 'users', 5, now(), null, null, null), (41, 'users', 6, now(), 'approved', 'now', now() - interval '119 minutes'), (41, 'tags', 1, now(), null, null, null), (42, 'users', 1, now(), null, null, null),
       (41, 'tags', 3, now(), 'approved', null, now() - interval '119 minutes')`);
   const decided = (hours: number, by: string) => `now() - interval '${hours} hours', '${by}', 'why ${by}'`;
   await sql(`
     insert into sync.withheld_absences (team_id, resource, hash, state, reason, ids, scope, made_at, decided_at, decided_by, decided_why) values
       (41, 'users', 'aaaaaaaaaaaa', 'waiting', 'too many', '{1,2,4,9}', 'now', now() - interval '5 hours', null, null, null),
       (41, 'users', 'bbbbbbbbbbbb', 'superseded', 'more', '{1,2,3,4,5}', 'now', now(), null, null, null),
-      (41, 'users', 'bbbbbbbbbbbb', 'approved', 'more', '{3}', 'now', now(), ${decided(1, 'anne')}),
-      (41, 'users', 'cccccccccccc', 'approved', 'before', '{3,8}', 'now', now(), ${decided(2, 'berta')}),
+      (41, 'users', 'bbbbbbbbbbbb', 'approved', 'more', '{3,6}', 'now', now(), ${decided(1, 'anne')}),
+      (41, 'users', 'eeeeeeeeeeee', 'approved', 'of another', '{7}', 'now', now(), ${decided(0.99, 'dora')}),
+      (41, 'users', 'cccccccccccc', 'approved', 'before', '{3,6,8}', 'now', now(), ${decided(2, 'berta')}),
       (41, 'tags', 'dddddddddddd', 'approved', 'tags', '{3}', null, now(), ${decided(2, 'carl')})`);
   await migrateTo('9999');
   const waiting = ['aaaaaaaaaaaa', 'too many', 'now', true];
@@ -258,13 +259,18 @@ test('missing rows that wait, and what was said of others, stand with the missin
     [41n, 'users', 3n, ...nothing, 'approved', 'now', 'anne', 'why anne'],
     [41n, 'users', 4n, ...waiting, 'left', null, 'anne', 'why anne'],
     [41n, 'users', 5n, ...nothing, ...nothing],
+    // Approved twice, and it is the first of the two that it still has.
+    [41n, 'users', 6n, ...nothing, 'approved', 'now', 'berta', 'why berta'],
     [42n, 'users', 1n, ...nothing, ...nothing],
   ]);
   expect(
     await sql('select user_id, kind, decided_by, decided_why from sync.changes order by change_id'),
   ).toEqual([
     [3n, 'approve', 'anne', 'why anne'],
+    [6n, 'approve', 'anne', 'why anne'],
+    [7n, 'approve', 'dora', 'why dora'],
     [3n, 'approve', 'berta', 'why berta'],
+    [6n, 'approve', 'berta', 'why berta'],
     [8n, 'approve', 'berta', 'why berta'],
   ]);
   expect(await sql(`select to_regclass('sync.withheld_absences')`)).toEqual([[null]]);
