@@ -4,7 +4,18 @@ import type { PushOutcome } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
 import type { Queryable, Row } from './database.ts';
 
-export const ledgerKinds = ['adopt', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget'] as const;
+export const ledgerKinds = [
+  'adopt',
+  'pull',
+  'push',
+  'settle',
+  'hold',
+  'tombstone',
+  'forget',
+  'approve',
+  'reject',
+  'resolve',
+] as const;
 export type ChangeKind = (typeof ledgerKinds)[number];
 
 /** Columns of `mirror.users` as the ledger names them. */
@@ -24,11 +35,19 @@ export interface LedgerFilter {
   readonly limit: number;
 }
 
-/** One field moved; a user proven gone or forgotten is one row without a field. */
+/** One field moved or decided about; a user who is proven gone, forgotten or agreed to have left is one row without a field. */
 export interface LedgerRow
   extends Row<
     'sync.changes',
-    'change_id' | 'run_id' | 'user_id' | 'kind' | 'request_id' | 'opened_at' | 'closed_at'
+    | 'change_id'
+    | 'run_id'
+    | 'user_id'
+    | 'kind'
+    | 'request_id'
+    | 'opened_at'
+    | 'closed_at'
+    | 'decided_by'
+    | 'decided_why'
   > {
   /** As the mirror has it today. */
   readonly name: string | null;
@@ -51,7 +70,8 @@ export async function readLedger(
   const seconds = since !== null && 'seconds' in since ? since.seconds : null;
   const { rows } = await sql<LedgerRow>`
     select c.change_id, c.run_id, c.user_id, u.name, c.kind, f.field, c.base -> f.field as base_value,
-           c.old -> f.field as old_value, c.new -> f.field as new_value, o.outcome, c.request_id, c.opened_at, c.closed_at
+           c.old -> f.field as old_value, c.new -> f.field as new_value, o.outcome, c.request_id, c.opened_at, c.closed_at,
+           c.decided_by, c.decided_why
     from sync.changes c
     left join lateral (
       select jsonb_object_keys(c.new) as field union select jsonb_object_keys(c.old)

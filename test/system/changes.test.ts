@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readFilter, readSince } from '../../src/commands/changes.ts';
+import { ledgerKinds } from '../../src/mirror/ledger.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -136,6 +137,23 @@ describe('musterd changes', () => {
     ]);
   });
 
+  it('shows who decided what, and asks for each kind that the ledger has', async () => {
+    const [[check = ''] = []] = await stage.sql(
+      `select pg_get_constraintdef(oid) from pg_constraint where conname = 'changes_kind_check'`,
+    );
+    expect([...check.matchAll(/'(\w+)'/g)].map(([, kind]) => kind)).toEqual([...ledgerKinds]);
+    await stage.sql(`insert into sync.changes (team_id, user_id, kind, closed_at, decided_by, decided_why)
+      select team_id, id, 'approve', now(), 'anne', 'they left' from mirror.users where id = ${gone}`);
+    expect((await changes('--kind', 'approve')).changes).toMatchObject([
+      { user_id: gone, field: null, run_id: null, decided_by: 'anne', decided_why: 'they left' },
+    ]);
+    const shown = await musterd(['changes', '--kind', 'approve']);
+    expect(shown.stdout.split('\n')[1]).toMatch(/\tapprove\t.*\tanne$/);
+    const why = await musterd(['why', String(gone)]);
+    expect(why.stdout).toMatch(/\tapprove\t.*\tanne$/m);
+    await stage.sql(`delete from sync.changes where kind = 'approve'`);
+  });
+
   it('takes a stretch of time and a moment', async () => {
     expect((await changes('--since', '1h', '--limit', '1000')).changes).toEqual(
       (await changes('--limit', '1000')).changes,
@@ -152,7 +170,7 @@ describe('musterd changes', () => {
   it('gives lines to a pipe, and says on stderr when there is more or nothing', async () => {
     const some = await musterd(['changes', '--limit', '1', '--kind', 'push']);
     expect(some.stdout.split('\n')[0]).toBe(
-      'when\trun\tuser\tname\tkind\tfield\tfrom\tto\toutcome\tX-Request-Id',
+      'when\trun\tuser\tname\tkind\tfield\tfrom\tto\toutcome\tX-Request-Id\tdecided by',
     );
     expect(some.stdout).toContain('\tpush\tphone\t');
     expect(some.stdout).toContain('\t15550122\tconfirmed\t');
