@@ -23,8 +23,13 @@ export interface PoolOptions {
   readonly onConnectionError?: ((error: Error) => void) | undefined;
 }
 
-/** For how long the statements of one call may go unanswered, where that differs from the pool's setting. */
-export const queryPatience = new AsyncLocalStorage<number>();
+/** How one transaction is begun, and for how long each of its statements may go unanswered. */
+export interface TransactionTerms {
+  readonly begin: string;
+  readonly patienceMs: number;
+}
+
+export const transactionTerms = new AsyncLocalStorage<TransactionTerms>();
 
 /**
  * A pg pool as Kysely wants it, that survives what servers do to connections:
@@ -142,7 +147,7 @@ function guard(
   const send = async (text: string, values: readonly unknown[]) => {
     // After a timeout the answer may still come: the next statement would wait behind it, as long again.
     if (broken !== undefined) throw broken;
-    const query = { text, values: [...values], query_timeout: queryPatience.getStore() ?? patienceMs };
+    const query = { text, values: [...values], query_timeout: transactionTerms.getStore()?.patienceMs ?? patienceMs };
     try {
       return await client.query<Record<string, unknown>>(query);
     } catch (error) {

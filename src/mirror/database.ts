@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  CompiledQuery,
   type Dialect,
   type IsolationLevel,
   isAbortedTransactionError,
@@ -14,7 +15,7 @@ import {
 } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import { sqlState } from './database-errors.ts';
-import { createPool, queryPatience, safePath, withOwnTransactions } from './database-pool.ts';
+import { createPool, safePath, transactionTerms, withOwnTransactions } from './database-pool.ts';
 import { readConnectionUrl } from './database-url.ts';
 import type { Schema } from './schema.ts';
 
@@ -113,10 +114,11 @@ export function createDatabase(options: DatabaseOptions): Database {
         lock_timeout: own.lockTimeoutMs ?? lockTimeoutMs,
         idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 30_000,
       };
-      const patienceMs = patienceFor(own.statementTimeoutMs, queryTimeoutMs);
-      return await queryPatience.run(patienceMs, () =>
-        retry(() => runOnce(asTyped, work, limits, isolationLevel)),
-      );
+      const terms = {
+        begin: beginning(isolationLevel, limits),
+        patienceMs: patienceFor(own.statementTimeoutMs, queryTimeoutMs),
+      };
+      return await transactionTerms.run(terms, () => retry(() => runOnce(asTyped, work)));
     },
     close: async () => {
       await Promise.all([kysely.destroy(), asTyped.destroy()]);
@@ -131,13 +133,36 @@ function patienceFor(statementTimeoutMs: number | undefined, queryTimeoutMs: num
   return statementTimeoutMs === 0 ? 0 : Math.max(queryTimeoutMs, statementTimeoutMs + 30_000);
 }
 
+/** One text of several statements, so that a transaction's settings cost no round trip of their own. */
+function beginning(isolationLevel: IsolationLevel, limits: Readonly<Record<string, number>>): string {
+  const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${Math.round(ms)}`);
+  // Always said: a server's or a role's default may be stricter, and then statements fail that wait for others here.
+  const begin = `begin isolation level ${isolationLevel}`;
+  return [begin, `set local search_path = ${safePath}`, ...settings].join('; ');
+}
+
 /**
- * Kysely's, but the Migrator's lock is one of the transaction: a session's lock would be left behind in
- * somebody else's session by a PgBouncer, and in the pool by a failed migration.
+ * Kysely's, but a transaction begins on its terms, and the Migrator's lock is one of the transaction: a session's
+ * lock would be left behind in somebody else's session by a PgBouncer, and in the pool by a failed migration.
  */
 function createDialect(dialect: PostgresDialect): Dialect {
   return {
-    createDriver: () => dialect.createDriver(),
+    createDriver: () => {
+      const driver = dialect.createDriver();
+      const begin = driver.beginTransaction.bind(driver);
+      driver.beginTransaction = async (connection, settings) => {
+        const terms = transactionTerms.getStore();
+        if (terms === undefined) return await begin(connection, settings);
+        try {
+          await connection.executeQuery(CompiledQuery.raw(terms.begin));
+        } catch (error) {
+          // It may have begun; on a broken connection this fails as well, and the first error says more.
+          await driver.rollbackTransaction(connection).catch(() => {});
+          throw error;
+        }
+      };
+      return driver;
+    },
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createAdapter: () => {
@@ -172,20 +197,12 @@ async function retry<T>(once: () => Promise<T>): Promise<T> {
   }
 }
 
-async function runOnce<T>(
-  kysely: Queryable,
-  work: (tx: Transaction) => Promise<T>,
-  limits: Readonly<Record<string, number>>,
-  isolationLevel: IsolationLevel,
-): Promise<T> {
-  // Always said: a server's or a role's default may be stricter, and then statements fail that wait for others here.
-  const begin = kysely.transaction().setIsolationLevel(isolationLevel);
+async function runOnce<T>(kysely: Queryable, work: (tx: Transaction) => Promise<T>): Promise<T> {
   let failure: { readonly error: unknown } | undefined;
   let worked = false;
   try {
-    return await begin.execute(async (tx) => {
+    return await kysely.transaction().execute(async (tx) => {
       try {
-        await setLocally(tx, limits);
         const result = await work(tx);
         worked = true;
         return result;
@@ -199,16 +216,6 @@ async function runOnce<T>(
     if (failure !== undefined) throw failure.error;
     throw worked ? describeCommitError(error) : error;
   }
-}
-
-/** SET LOCAL, all at once, with values as parameters. */
-async function setLocally(tx: Transaction, limits: Readonly<Record<string, number>>): Promise<void> {
-  const settings = Object.entries(limits).map(
-    ([name, ms]) => sql`pg_catalog.set_config(${name}, ${`${ms}ms`}, true)`,
-  );
-  await sql`select pg_catalog.set_config('search_path', ${safePath}, true), ${sql.join(settings)}`.execute(
-    tx,
-  );
 }
 
 function describeCommitError(error: unknown): unknown {
