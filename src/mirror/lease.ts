@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
@@ -23,6 +23,8 @@ export interface Lease {
   require(): void;
   /** Takes note that a statement which began at this time, by `performance.now()`, has extended it. */
   extended(sinceMs: number): void;
+  /** Whether it can run out within half its length, going by what this process knows. */
+  isLate(): boolean;
   /** Gives it back, if it is still ours. */
   release(): Promise<void>;
 }
@@ -191,6 +193,7 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
   return {
     ...own,
     extended,
+    isLate: () => performance.now() > knownUntilMs - ttlMs / 2,
     require: () => {
       if (performance.now() >= knownUntilMs) throw lost(team);
     },
@@ -224,17 +227,31 @@ async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Pro
   return rows.length > 0;
 }
 
-/** Lets the rest of its transaction pass the triggers. @returns whether it was ours, and what was asked of it true */
-async function extend(
-  db: Queryable,
+/**
+ * Locks the lease's row to the end of the transaction, extends it where half of it is over, and lets the rest of the
+ * transaction pass the triggers. One that has run out is not ours any more, unless our lock has kept it.
+ * @returns whether it was extended; `undefined`: it is not ours
+ */
+async function hold(
+  tx: Transaction,
   { team, leaseId, ttlMs }: OwnLease,
-  only: RawBuilder<unknown>,
-): Promise<boolean> {
-  const { rows } = await sql`
-    update sync.leases set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
-    where team = ${team} and lease_id = ${leaseId} and ${only}
-    returning set_config('musterd.writing', 'on', true)`.execute(db);
-  return rows.length > 0;
+  isLocked: boolean,
+): Promise<boolean | undefined> {
+  const after = (ms: number) => sql`clock_timestamp() + ${ms} * interval '1 ms'`;
+  const { rows } = await sql<{ extended: boolean }>`
+    with mine as materialized (
+      select team, expires_at from sync.leases
+      where team = ${team} and lease_id = ${leaseId} and (${isLocked} or expires_at > clock_timestamp())
+      for no key update
+    ),
+    extended as (
+      update sync.leases l set expires_at = ${after(ttlMs)} from mine
+      where l.team = mine.team and mine.expires_at < ${after(ttlMs / 2)} returning l.team
+    )
+    select exists (select from extended) as extended, set_config('musterd.writing', 'on', true) from mine`.execute(
+    tx,
+  );
+  return rows[0]?.extended;
 }
 
 /** What is done in one transaction, by a caller that knows nothing of the database. */
@@ -262,8 +279,9 @@ export async function underLease<R>(
 }
 
 /**
- * One transaction of a run: it holds the lease to the end, and the triggers on the mirror let it through.
- * Nobody can take the lease meanwhile, so it is extended once more before the commit, even past its expiry.
+ * One transaction of a run: it holds the lease to the end, and the triggers on the mirror let it through. The lease is
+ * extended where half of it or more is over. Nobody can take it meanwhile, so that is done once more before the
+ * commit, even past its expiry.
  * @throws MusterdError `lease-lost`
  */
 export async function fenced<R>(
@@ -271,16 +289,20 @@ export async function fenced<R>(
   lease: Lease,
   work: (tx: Transaction) => Promise<R>,
 ): Promise<R> {
-  let extendedMs = 0;
+  let extendedMs: number | undefined;
   const result = await db.transaction(async (tx) => {
-    extendedMs = performance.now();
-    if (!(await extend(tx, lease, sql`expires_at > clock_timestamp()`))) throw lost(lease.team);
+    extendedMs = undefined;
+    const keep = async (isLocked: boolean) => {
+      const startMs = performance.now();
+      const extended = await hold(tx, lease, isLocked);
+      if (extended === undefined) throw lost(lease.team);
+      if (extended) extendedMs = startMs;
+    };
+    await keep(false);
     const done = await work(tx);
-    const beforeCommitMs = performance.now();
-    const isLate = sql`expires_at < clock_timestamp() + ${lease.ttlMs / 2} * interval '1 ms'`;
-    if (await extend(tx, lease, isLate)) extendedMs = beforeCommitMs;
+    if (lease.isLate()) await keep(true);
     return done;
   });
-  lease.extended(extendedMs);
+  if (extendedMs !== undefined) lease.extended(extendedMs);
   return result;
 }

@@ -95,11 +95,17 @@ describe.each(servers())('the lease on $name', (server) => {
     await lease.release();
   });
 
-  it('is extended by each transaction', async () => {
+  it('is extended by a transaction once half of it is over, and not written before', async () => {
     const lease = await takeLease(database.db, 'extended', { ttlMs: 60_000 });
-    await sql`update sync.leases set expires_at = clock_timestamp() + interval '5 s' where team = 'extended'`.execute(
-      other.kysely,
-    );
+    const expireIn = (seconds: number) =>
+      sql`
+        update sync.leases set expires_at = clock_timestamp() + ${seconds} * interval '1 s' where team = 'extended'`.execute(
+        other.kysely,
+      );
+    await expireIn(40);
+    await fenced(database.db, lease, () => Promise.resolve());
+    expect(await expiry('extended')).toBeLessThan(40_001);
+    await expireIn(25);
     await fenced(database.db, lease, () => Promise.resolve());
     expect(await expiry('extended')).toBeGreaterThan(50_000);
     await lease.release();
