@@ -11,6 +11,7 @@ import type {
 } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 import type { Queryable, Transaction } from './database.ts';
+import { isKnown, type KnownTeam } from './known-team.ts';
 import { readLearned, writeLearned } from './learned.ts';
 import { type RunOf, writeLedger } from './users-write.ts';
 
@@ -106,6 +107,16 @@ async function writeVerdict(
     update sync.absences set verdict = ${verdict}::text, verdict_scope = ${scope}::text,
       decided_at = case when ${verdict}::text is not null then clock_timestamp() end, decided_by = null, decided_why = null
     where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
+}
+
+/** Whether there is nothing to write: no row is missing or was, and the settings are the usual ones. */
+export function isNoNews(
+  known: KnownTeam,
+  resource: MirroredResource,
+  { missing, scope, scopeIsUsual }: AbsenceDecision,
+): boolean {
+  const isUsual = !scopeIsUsual || isKnown(known, scopeTopic(resource), scope);
+  return missing.length === 0 && !known.missing.has(resource) && isUsual;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** When each credential was last needed, so that an old one can be revoked. */
 import { sql } from 'kysely';
 import type { Database, Row } from './database.ts';
-import { writeLearned } from './learned.ts';
+import { type Learned, writeLearned } from './learned.ts';
 
 /** Of the topics that are credentials. */
 const prefix = 'credential ';
@@ -13,16 +13,20 @@ export interface CredentialUse {
   readonly acceptedAtMs: number;
 }
 
+export function learnedOfCredentials(uses: readonly CredentialUse[]): readonly Learned[] {
+  return uses.map(({ fingerprint, acceptedAtMs }) => ({
+    topic: prefix + fingerprint,
+    value: true,
+    atMs: acceptedAtMs,
+  }));
+}
+
 export async function writeCredentials(
   db: Database,
   team: string,
   uses: readonly CredentialUse[],
 ): Promise<void> {
-  const learned = uses.map(({ fingerprint, acceptedAtMs }) => ({
-    topic: prefix + fingerprint,
-    value: true,
-    atMs: acceptedAtMs,
-  }));
+  const learned = learnedOfCredentials(uses);
   if (learned.length > 0) await db.transaction((tx) => writeLearned(tx, team, learned));
 }
 

@@ -147,7 +147,11 @@ function guard(
   const send = async (text: string, values: readonly unknown[]) => {
     // After a timeout the answer may still come: the next statement would wait behind it, as long again.
     if (broken !== undefined) throw broken;
-    const query = { text, values: [...values], query_timeout: transactionTerms.getStore()?.patienceMs ?? patienceMs };
+    const query = {
+      text,
+      values: [...values],
+      query_timeout: transactionTerms.getStore()?.patienceMs ?? patienceMs,
+    };
     try {
       return await client.query<Record<string, unknown>>(query);
     } catch (error) {

@@ -1,5 +1,5 @@
 /** When each group of each team is to be done, and how it stands: `sync.due`, by the database's clock. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { DueGroup, FreshEdits, NextTime, ScheduledRun } from '../model/due-groups.ts';
 import type { GroupStatus, RunGroup, RunOutcome } from '../model/run-group.ts';
 import type { Database, Queryable, Row } from './database.ts';
@@ -93,47 +93,39 @@ export async function readStandings(
   return rows;
 }
 
-/** Notes that a run of these groups begins; to be done in the transaction that records the run. */
-export async function noteBegin(db: Queryable, team: string, groups: readonly RunGroup[]): Promise<void> {
-  await sql`
-    insert into sync.due as d (team, run_group, started_at)
-    select ${team}, g, clock_timestamp() from unnest(${groups}::text[]) g
-    on conflict (team, run_group) do update set started_at = clock_timestamp(),
-      failures = d.failures + case when d.started_at > coalesce(d.finished_at, '-infinity') then 1 else 0 end`.execute(
-    db,
-  );
-}
+/** Notes that a run of these groups begins; a part of the statement that records it. */
+export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
+  insert into sync.due as d (team, run_group, started_at)
+  select ${team}, g, clock_timestamp() from unnest(${groups}::text[]) g
+  on conflict (team, run_group) do update set started_at = clock_timestamp(),
+    failures = d.failures + case when d.started_at > coalesce(d.finished_at, '-infinity') then 1 else 0 end`;
 
 /**
- * Notes how the run of these groups ended. A run of the users was to carry the edits, too: if it did not get
- * to its end, they are tried again by themselves, after a while.
+ * Notes how groups of a team ended. A run of the users was to carry the edits, too: if it did not get to its end, they
+ * are tried again by themselves, after a while.
+ * @param ended a query of `team` and `groups`, such as the statement that closes the run; of no row: nothing is noted
  */
-export async function noteEnd(
-  db: Queryable,
-  team: string,
-  groups: readonly RunGroup[],
-  outcome: RunOutcome,
-): Promise<void> {
+export const noteEnd = (ended: RawBuilder<unknown>, outcome: RunOutcome) => {
   const isWhole = outcome === 'complete' || outcome === 'refused';
-  await sql`
-    update sync.due set finished_at = clock_timestamp(), outcome = ${outcome},
-      failures = case when ${outcome} = 'failed' or (run_group = 'edits' and not ${isWhole}) then failures + 1 else 0 end,
-      complete_at = case when ${outcome} = 'complete' then clock_timestamp() else complete_at end
-    where team = ${team} and run_group = any (${groups}::text[])`.execute(db);
-  if (!groups.includes('users')) return;
-  await (isWhole
-    ? db
-        .updateTable('sync.due')
-        .set({ failures: 0 })
-        .where((eb) => eb.and({ team, run_group: 'edits' }))
-        .where('failures', '>', 0)
-        .execute()
+  const edits = isWhole
+    ? sql`
+        update sync.due d set failures = 0 from ended e
+        where 'users' = any (e.groups) and d.team = e.team and d.run_group = 'edits' and d.failures > 0`
     : sql`
         insert into sync.due as d (team, run_group, started_at, finished_at, failures)
-        values (${team}, 'edits', clock_timestamp(), clock_timestamp(), 1)
+        select team, 'edits', clock_timestamp(), clock_timestamp(), 1 from ended where 'users' = any (groups)
         on conflict (team, run_group) do update set started_at = excluded.started_at,
-          finished_at = excluded.finished_at, failures = d.failures + 1`.execute(db));
-}
+          finished_at = excluded.finished_at, failures = d.failures + 1`;
+  return sql`
+    with ended as (${ended}),
+    noted as (
+      update sync.due d set finished_at = clock_timestamp(), outcome = ${outcome},
+        failures = case when ${outcome} = 'failed' or (run_group = 'edits' and not ${isWhole}) then failures + 1 else 0 end,
+        complete_at = case when ${outcome} = 'complete' then clock_timestamp() else complete_at end
+      from ended e where d.team = e.team and d.run_group = any (e.groups)
+    )
+    ${edits}`;
+};
 
 /** Edits of these teams that the last push did not set out with. Reads the mirror alone. */
 export async function readFreshEdits(

@@ -40,12 +40,17 @@ export async function writeLearned(
       set value = excluded.value, learned_at = greatest(l.learned_at, excluded.learned_at)`.execute(tx);
 }
 
-/** The value of a topic, and how long ago it was written, by the database's clock. */
+/** What is known of a topic, and how long ago it was written, by the database's clock. */
+export interface LearnedValue {
+  readonly value: unknown;
+  readonly ageMs: number;
+}
+
 export async function readLearned(
   db: Queryable,
   team: Team,
   topic: string,
-): Promise<{ readonly value: unknown; readonly ageMs: number } | undefined> {
+): Promise<LearnedValue | undefined> {
   const { rows } = await sql<Row<'sync.learned', 'value'> & { ageMs: number }>`
     select value, (extract(epoch from clock_timestamp() - learned_at) * 1000)::float8 as "ageMs"
     from sync.learned where team = ${named(team)} and topic = ${topic}`.execute(db);

@@ -25,8 +25,11 @@ export interface Lease {
   extended(sinceMs: number): void;
   /** Whether it can run out within half its length, going by what this process knows. */
   isLate(): boolean;
-  /** Gives it back, if it is still ours. */
-  release(): Promise<void>;
+  /**
+   * Gives it back once, if it is still ours.
+   * @param last done in the same transaction, whoever has the lease by now
+   */
+  release(last?: LeasedWork<void>): Promise<void>;
 }
 
 type OwnLease = Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>;
@@ -103,23 +106,36 @@ function endIfStopped(signal: AbortSignal | undefined): void {
  * renewed a moment before stays the holder's, and so does one whose row a transaction of the holder's locks.
  * @throws MusterdError `lease-held`; `stopped` when it is asked to during the wait
  */
-export async function takeLease(
+export async function takeLease(db: Database, team: string, options: LeaseOptions): Promise<Lease> {
+  return (await takeLeaseFor(db, team, options, async () => {})).lease;
+}
+
+/** The same, and in the same transaction what is done first under it. */
+export async function takeLeaseFor<R>(
   db: Database,
   team: string,
   { ttlMs, waitMs = 0, signal, onWait }: LeaseOptions,
-): Promise<Lease> {
+  work: LeasedWork<R>,
+): Promise<{ readonly lease: Lease; readonly result: R }> {
   const own = { team, leaseId: randomUUID(), ttlMs };
   const { host } = thisProcess();
   const startMs = performance.now();
+  const takeFrom = async (found: string | undefined, dead: boolean) => {
+    const sinceMs = performance.now();
+    const done = await db.transaction(async (tx) =>
+      (await take(tx, own, found, dead)) ? { result: await work(tx) } : undefined,
+    );
+    return done === undefined ? undefined : { lease: createLease(db, own, sinceMs), ...done };
+  };
   let waits = false;
-  for (;;) {
+  let taken = await takeFrom(undefined, false);
+  while (taken === undefined) {
     if (waits) endIfStopped(signal);
     const holder = await readHolder(db.kysely, team, ttlMs);
     const dead = holder !== undefined && holder.host === host && !isRunning(holder);
     const isFree = holder === undefined || holder.expired || dead;
-    const sinceMs = performance.now();
-    if (isFree && (await db.transaction((tx) => take(tx, own, holder?.lease_id, dead))))
-      return createLease(db, own, sinceMs);
+    if (isFree) taken = await takeFrom(holder?.lease_id, dead);
+    if (taken !== undefined) break;
     if (holder?.unbelievable === true) await db.transaction((tx) => shorten(tx, own));
     // Free when it was looked at: either somebody was faster, or a transaction holds its row.
     const patienceMs = isFree ? Math.max(waitMs, lockedMs) : waitMs;
@@ -129,6 +145,7 @@ export async function takeLease(
     waits = true;
     await sleep(askEveryMs, undefined, { signal }).catch(() => {});
   }
+  return taken;
 }
 
 /** Takes a lease that nobody has, or the one that was found expired or its holder dead. Waits for no lock of a row. */
@@ -171,6 +188,7 @@ async function shorten(tx: Transaction, { team, ttlMs }: OwnLease): Promise<void
 function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
   const { team, leaseId, ttlMs } = own;
   let renewing = false;
+  let isReleased = false;
   /** It lasts until then, or longer. */
   let knownUntilMs = sinceMs + ttlMs;
   const extended = (atMs: number) => {
@@ -206,11 +224,14 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
         .executeTakeFirst();
       if (own === undefined) throw lost(team);
     },
-    release: async () => {
+    release: async (last) => {
+      if (isReleased) return;
       clearInterval(timer);
-      await db.transaction((tx) =>
-        tx.deleteFrom('sync.leases').where('team', '=', team).where('lease_id', '=', leaseId).execute(),
-      );
+      await db.transaction(async (tx) => {
+        await last?.(tx);
+        await tx.deleteFrom('sync.leases').where('team', '=', team).where('lease_id', '=', leaseId).execute();
+      });
+      isReleased = true;
     },
   };
 }

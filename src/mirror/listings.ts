@@ -9,6 +9,7 @@ import { type ListingMemory, nothingLearned, type RejectedRow } from '../model/l
 import type { Tag } from '../model/tag.ts';
 import { absenceByKey, anyOf, byKey } from './by-key.ts';
 import { databaseTime, type Queryable, type Transaction } from './database.ts';
+import type { KnownTeam } from './known-team.ts';
 import { readLearned, writeLearned } from './learned.ts';
 import type { RunOf } from './users-write.ts';
 
@@ -141,7 +142,11 @@ export async function publishListing<Row extends Ided>(
   return { added, changed, absent, population: present };
 }
 
-const memoryTopic = (resource: ListedResource) => `listing ${resource}`;
+export const memoryTopic = (resource: ListedResource): string => `listing ${resource}`;
+
+export function memoryOf({ learned }: Pick<KnownTeam, 'learned'>, resource: ListedResource): ListingMemory {
+  return (learned.get(memoryTopic(resource))?.value as ListingMemory | undefined) ?? nothingLearned;
+}
 
 export async function readListingMemory(
   db: Queryable,

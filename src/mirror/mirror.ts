@@ -10,14 +10,17 @@ import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
-import { applyAbsences, applyWithheld, readAbsenceGrounds, readOverlap } from './absences.ts';
+import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './absences.ts';
 import { readAddresses, readLookups } from './addresses.ts';
 import type { Database, Transaction } from './database.ts';
 import { applyResults, markSent, openIntents, readIntents } from './intents.ts';
+import { isKnown, isSameTeam, type KnownTeam } from './known-team.ts';
 import { fenced, type Lease } from './lease.ts';
 import {
   compareListing,
   contactFieldTable,
+  memoryOf,
+  memoryTopic,
   publishListing,
   readListingMemory,
   tagTable,
@@ -37,7 +40,7 @@ import { applyUsers, forgetUsers } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
 
 /** The reading half: whatever is committed. */
-export function createMirrorReader({ kysely }: Database, teamId: Id) {
+export function createMirrorReader({ kysely }: Database, teamId: Id, known?: KnownTeam) {
   return {
     readDifferingUsers: (users: readonly ServiceUser[], roles: ReadonlyMap<Id, string>) =>
       readDifferingUsers(kysely, teamId, users, roles),
@@ -51,7 +54,8 @@ export function createMirrorReader({ kysely }: Database, teamId: Id) {
     readIntents: () => readIntents(kysely, teamId),
     readGuardHistory: () => readGuardHistory(kysely, teamId),
     readOverlap: (listed: readonly Id[], scope: string) => readOverlap(kysely, teamId, listed, scope),
-    readListingMemory: (resource: ListedResource) => readListingMemory(kysely, teamId, resource),
+    readListingMemory: async (resource: ListedResource) =>
+      known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
     compareTags: (rows: readonly Tag[]) => compareListing(kysely, tagTable, teamId, rows),
     compareContactFields: (rows: readonly ContactField[]) =>
@@ -62,23 +66,35 @@ export function createMirrorReader({ kysely }: Database, teamId: Id) {
   };
 }
 
-/** Both halves, for one run: every write is one transaction under the run's lease. */
-export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigint) {
+/**
+ * Both halves, for one run: every write is one transaction under the run's lease.
+ * @param known what was known when the run began: what is as it was is neither asked for again nor written
+ */
+export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigint, known?: KnownTeam) {
   const run = { teamId, runId };
   const write = <R>(work: (tx: Transaction) => Promise<R>) => fenced(db, lease, work);
+  const reader = createMirrorReader(db, teamId, known);
+  let mayHaveIntents = known?.hasIntents !== false;
   return {
-    ...createMirrorReader(db, teamId),
-    applyTeam: (team: Team) => write((tx) => writeTeam(tx, team)),
+    ...reader,
+    readIntents: async () => (mayHaveIntents ? await reader.readIntents() : []),
+    applyTeam: async (team: Team) => {
+      if (known === undefined || !isSameTeam(known, team)) await write((tx) => writeTeam(tx, team));
+    },
     applyUsers: (plans: readonly UserPlan[]) => write((tx) => applyUsers(tx, run, plans)),
-    applyAbsences: (resource: MirroredResource, decision: AbsenceDecision) =>
-      write((tx) => applyAbsences(tx, run, resource, decision)),
+    applyAbsences: async (resource: MirroredResource, decision: AbsenceDecision) =>
+      known !== undefined && isNoNews(known, resource, decision)
+        ? []
+        : await write((tx) => applyAbsences(tx, run, resource, decision)),
     applyWithheld: (resource: MirroredResource, withheld: WithheldAbsence, scope: string) =>
       write((tx) => applyWithheld(tx, run, resource, withheld, scope)),
     noteStale: (ids: readonly Id[]) => write((tx) => noteStale(tx, teamId, ids)),
     noteMovedAlone: (users: number, shown: number) => write((tx) => noteMovedAlone(tx, teamId, users, shown)),
     forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),
-    openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) =>
-      write((tx) => openIntents(tx, run, plans, approved)),
+    openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) => {
+      mayHaveIntents = true;
+      return write((tx) => openIntents(tx, run, plans, approved));
+    },
     applyStopped: (stopped: Stopped) => write((tx) => writeStopped(tx, run, stopped)),
     markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
     requireLease: () => lease.require(),
@@ -89,9 +105,13 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
       write((tx) => publishListing(tx, contactFieldTable, run, rows)),
     applyContactCounts: (counts: readonly ContactCount[]) =>
       write((tx) => writeContactCounts(tx, run, counts)),
-    applyListingMemory: (resource: ListedResource, memory: ListingMemory) =>
-      write((tx) => writeListingMemory(tx, run, resource, memory)),
-    applyRejectedRows: (resource: string, rows: readonly RejectedRow[]) =>
-      write((tx) => writeRejectedRows(tx, run, resource, rows)),
+    applyListingMemory: async (resource: ListedResource, memory: ListingMemory) => {
+      if (known === undefined || !isKnown(known, memoryTopic(resource), memory))
+        await write((tx) => writeListingMemory(tx, run, resource, memory));
+    },
+    applyRejectedRows: async (resource: string, rows: readonly RejectedRow[]) => {
+      if (rows.length > 0 || known?.rejected.has(resource) !== false)
+        await write((tx) => writeRejectedRows(tx, run, resource, rows));
+    },
   };
 }

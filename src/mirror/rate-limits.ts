@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
-import { readLearned, writeLearned } from './learned.ts';
+import { type Learned, type LearnedValue, readLearned } from './learned.ts';
 
 export interface SharedPaceSettings {
   /** Requests a minute that all processes together may send. */
@@ -63,19 +63,19 @@ export interface RateLesson {
   readonly perMinute: number;
 }
 
-const lessonTopic = 'rate';
+export const lessonTopic = 'rate';
 const dayMs = 86_400_000;
 
 /** What an earlier process learned of the pace that the service stands; `undefined` if nothing, or a day ago. */
-export async function readLesson({ kysely }: Database, team: string): Promise<RateLesson | undefined> {
-  const learned = await readLearned(kysely, team, lessonTopic);
+export function lessonOf(learned: LearnedValue | undefined): RateLesson | undefined {
   return learned !== undefined && learned.ageMs < dayMs ? (learned.value as RateLesson) : undefined;
 }
 
-/** Written only when it differs from what is there. */
-export async function writeLesson(db: Database, team: string, lesson: RateLesson): Promise<void> {
-  const { burst, perMinute } = lesson;
-  await db.transaction((tx) =>
-    writeLearned(tx, team, [{ topic: lessonTopic, value: { burst, perMinute } }], true),
-  );
+export async function readLesson({ kysely }: Database, team: string): Promise<RateLesson | undefined> {
+  return lessonOf(await readLearned(kysely, team, lessonTopic));
+}
+
+/** To be written only when it differs from what is there. */
+export function learnedOfRate({ burst, perMinute }: RateLesson): Learned {
+  return { topic: lessonTopic, value: { burst, perMinute } };
 }

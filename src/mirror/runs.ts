@@ -4,7 +4,7 @@ import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { noteBegin, noteEnd } from './due.ts';
-import { fenced, type Lease } from './lease.ts';
+import { type KnownRow, knownOf, type KnownTeam, toKnown } from './known-team.ts';
 
 export interface FinishedRun {
   readonly outcome: RunOutcome;
@@ -17,31 +17,34 @@ export interface FinishedRun {
 }
 
 /**
- * Begins a run; one that its process did not finish is closed as failed.
- * @throws MusterdError `lease-lost`: the run that is on record belongs to whoever has the lease by now
+ * Begins a run, in the transaction that takes the team's lease: the run that is on record belongs to whoever has it.
+ * One that its process did not finish is closed as failed.
  */
 export async function beginRun(
-  db: Database,
-  lease: Lease,
+  tx: Transaction,
+  team: string,
   command: string,
   groups: readonly RunGroup[],
-): Promise<bigint> {
-  const { team } = lease;
-  return fenced(db, lease, async (tx) => {
-    await sql`
+): Promise<{ readonly runId: bigint; readonly known: KnownTeam }> {
+  const { rows } = await sql<KnownRow & { run_id: bigint }>`
+    with closed as (
       update sync.runs set outcome = 'failed', finished_at = clock_timestamp(),
         reasons = reasons || array['the process ended before the run did']
-      where team = ${team} and outcome = 'running'`.execute(tx);
-    const { run_id: runId } = await tx
-      .insertInto('sync.runs')
-      .values({ team, command, groups })
-      .returning('run_id')
-      .executeTakeFirstOrThrow();
-    await noteBegin(tx, team, groups);
-    return runId;
-  });
+      where team = ${team} and outcome = 'running'
+    ),
+    begun as (
+      insert into sync.runs (team, team_id, command, groups)
+      values (${team}, (select team_id from sync.teams where team = ${team}), ${command}, ${groups}::text[])
+      returning run_id
+    ),
+    due as (${noteBegin(team, groups)})
+    select run_id, ${knownOf(team)} as known from begun`.execute(tx);
+  const [row] = rows;
+  if (row === undefined) throw new Error('insert of one row returned none');
+  return { runId: row.run_id, known: toKnown(row) };
 }
 
+/** Notes which team it turned out to be; not written where the run was begun with it. */
 export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise<void> {
   await db.transaction((tx) =>
     tx.updateTable('sync.runs').set({ team_id: teamId }).where('run_id', '=', runId).execute(),
@@ -49,19 +52,14 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 }
 
 /** Nothing is noted of a run that another one has closed already. */
-export async function finishRun(db: Database, runId: bigint, run: FinishedRun): Promise<void> {
-  await db.transaction(async (tx) => {
-    const { outcome, reasons, counts, waiting, requests, requestIds } = run;
-    const closed = await tx
-      .updateTable('sync.runs')
-      .set({ finished_at: databaseTime, outcome, reasons, counts: JSON.stringify(counts) })
-      .set({ waiting, requests, request_ids: requestIds })
-      .where((eb) => eb.and({ run_id: runId, outcome: 'running' }))
-      .returning(['team', 'groups'])
-      .$narrowType<{ groups: readonly RunGroup[] }>()
-      .execute();
-    for (const { team, groups } of closed) await noteEnd(tx, team, groups, outcome);
-  });
+export async function finishRun(tx: Transaction, runId: bigint, run: FinishedRun): Promise<void> {
+  const { outcome, reasons, counts, waiting, requests, requestIds } = run;
+  const closed = sql`
+    update sync.runs set finished_at = clock_timestamp(), outcome = ${outcome}, reasons = ${reasons}::text[],
+      counts = ${JSON.stringify(counts)}::jsonb, waiting = ${waiting}, requests = ${requests},
+      request_ids = ${requestIds}::text[]
+    where run_id = ${runId} and outcome = 'running' returning team, groups`;
+  await noteEnd(closed, outcome).execute(tx);
 }
 
 /** Records a step that a person took and that is over with its transaction, so that the ledger can name it. */

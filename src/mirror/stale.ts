@@ -30,5 +30,6 @@ export async function noteStale(tx: Transaction, teamId: Id, ids: readonly Id[])
 
 /** Whoever was shown as new as before, or is believed all the same. */
 export async function endStale(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
+  if (ids.length === 0) return;
   await tx.deleteFrom('sync.stale_rows').where('team_id', '=', teamId).where('id', '=', anyOf(ids)).execute();
 }

@@ -177,6 +177,7 @@ export async function writeLedger(
 
 /** Whoever was seen is no longer missing. */
 async function endAbsences(tx: Transaction, { teamId }: RunOf, ids: readonly Id[]): Promise<void> {
+  if (ids.length === 0) return;
   await tx
     .deleteFrom('sync.absences')
     .where((eb) => eb.and({ team_id: teamId, resource: 'users' }))
@@ -194,7 +195,8 @@ export async function applyDecisions(
   users: readonly DecidedUser[],
 ): Promise<ReadonlySet<Id>> {
   const writes = users.flatMap(({ write }) => (write === null ? [] : [write]));
-  const unchanged = await lockUnchanged(tx, run, toJson(writes.map(stageWrite)));
+  const unchanged =
+    writes.length === 0 ? new Set() : await lockUnchanged(tx, run, toJson(writes.map(stageWrite)));
   const deferred = new Set(writes.map(({ id }) => id).filter((id) => !unchanged.has(id)));
   const applied = users.filter(({ id }) => !deferred.has(id));
   const rows = applied.flatMap(({ write }) => (write === null ? [] : [stageWrite(write)]));

@@ -1,7 +1,14 @@
 /** Carries out what was planned for the users, but for the pushes. */
 import { decisionsOf, endedHolds, holdsOf, roleMove, type UserPlan } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
-import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './missing-rows.ts';
+import {
+  type AbsenceSettings,
+  judgeAbsences,
+  readGrounds,
+  type Scope,
+  sayWithheld,
+  scopeOf,
+} from './missing-rows.ts';
 import type { Until } from './guard/field-limits.ts';
 import { chunks } from './chunks.ts';
 import type { RunNotes } from './run-notes.ts';
@@ -89,9 +96,12 @@ export async function applyUserAbsences(
 ): Promise<void> {
   const { mirror, notes } = places;
   if (plan.roster.rejected.length > 0) return;
-  const population = await mirror.countPresentUsers();
-  const grounds = { ...(await mirror.readAbsenceGrounds('users')), scopeNow: scopeOf('users', scope) };
   const absent = plan.absent.filter(({ id }) => !plan.roster.unproven.has(id));
+  const population = absent.length === 0 ? 0 : await mirror.countPresentUsers();
+  const grounds = {
+    ...(await readGrounds('users', absent.length, mirror)),
+    scopeNow: scopeOf('users', scope),
+  };
   const unproven = plan.absent.length - absent.length;
   if (unproven > 0)
     notes.warn(

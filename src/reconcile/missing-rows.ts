@@ -10,6 +10,7 @@ import type {
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { ListingFilter } from '../model/listing.ts';
+import type { MirrorPort } from './ports.ts';
 
 export interface AbsenceSettings {
   /** Ms that must lie between the first complete pass that misses a row and the one that calls it gone. */
@@ -85,6 +86,15 @@ function doubtAbout(of: Missing): string | null {
 /** What a person is told, and what to do about it. */
 export function sayWithheld(resource: MirroredResource, { reason, hash }: WithheldAbsence): string {
   return `${resource}: ${reason}; none of them is called gone before somebody says "musterd approve ${hash} --reason …"`;
+}
+
+/** Asked for only where rows are missing: nothing else is judged by them. */
+export async function readGrounds(
+  resource: MirroredResource,
+  missing: number,
+  mirror: Pick<MirrorPort, 'readAbsenceGrounds'>,
+): Promise<AbsenceGrounds> {
+  return missing === 0 ? { scope: null, decided: new Map() } : await mirror.readAbsenceGrounds(resource);
 }
 
 const wordsOnLeft = (rows: number) =>

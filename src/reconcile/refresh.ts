@@ -10,7 +10,14 @@ import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
-import { type AbsenceSettings, judgeAbsences, type Scope, sayWithheld, scopeOf } from './missing-rows.ts';
+import {
+  type AbsenceSettings,
+  judgeAbsences,
+  readGrounds,
+  type Scope,
+  sayWithheld,
+  scopeOf,
+} from './missing-rows.ts';
 import type { CountKind, RunNotes } from './run-notes.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
@@ -139,7 +146,7 @@ async function judgeMissing<Row>(
 ): Promise<AbsenceDecision> {
   const { resource, exists } = of;
   const scopeNow = scopeOf(resource, scope);
-  const grounds = { ...(await mirror.readAbsenceGrounds(resource)), scopeNow };
+  const grounds = { ...(await readGrounds(resource, result.absent.length, mirror)), scopeNow };
   const { due, found, withheld, scopeIsUsual } = judgeAbsences(resource, result, absence, grounds);
   if (withheld !== null) notes.partial(sayWithheld(resource, withheld));
   const missing = result.absent.map(({ id }) => id);

@@ -9,7 +9,14 @@ import type { CredentialUse } from '../mirror/credentials.ts';
 import { checkServer, createDatabase, type Database, type DatabaseOptions } from '../mirror/database.ts';
 import { openEmbedded } from '../embedded/embedded.ts';
 import { migrate, pendingMigrations } from '../mirror/migrations.ts';
-import { createSharedPace, readLesson, type SharedPaceSettings } from '../mirror/rate-limits.ts';
+import type { KnownTeam } from '../mirror/known-team.ts';
+import {
+  createSharedPace,
+  lessonOf,
+  lessonTopic,
+  readLesson,
+  type SharedPaceSettings,
+} from '../mirror/rate-limits.ts';
 import { createSecret, type Secret } from '../secret.ts';
 import { type Client, createClient } from '../service/client.ts';
 import type { ServiceEvent } from '../service/event.ts';
@@ -230,8 +237,13 @@ export function sharedPaceSettings({ rate }: Config): SharedPaceSettings {
   };
 }
 
-/** The team's pace, shared through the database by all that call the service, also by those who only read. */
-export async function sharePace(db: Database, config: Config): Promise<SharedPace> {
+/**
+ * The team's pace, shared through the database by all that call the service, also by those who only read.
+ * @param known what is known of the team; asked for where it is left out
+ */
+export async function sharePace(db: Database, config: Config, known?: KnownTeam): Promise<SharedPace> {
   const pace = createSharedPace(db, config.team, sharedPaceSettings(config));
-  return { ...pace, learned: await readLesson(db, config.team) };
+  const learned =
+    known === undefined ? await readLesson(db, config.team) : lessonOf(known.learned.get(lessonTopic));
+  return { ...pace, learned };
 }

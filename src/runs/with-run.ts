@@ -3,12 +3,15 @@ import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { writeCredentials } from '../mirror/credentials.ts';
-import type { Database } from '../mirror/database.ts';
-import { type Lease, takeLease } from '../mirror/lease.ts';
+import { learnedOfCredentials } from '../mirror/credentials.ts';
+import type { Database, Transaction } from '../mirror/database.ts';
+import { type KnownTeam, newsOf, readKnownTeam } from '../mirror/known-team.ts';
+import { type Learned, writeLearned } from '../mirror/learned.ts';
+import { type Lease, takeLeaseFor } from '../mirror/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam, pinTeam } from '../mirror/pinned-teams.ts';
-import { writeLesson } from '../mirror/rate-limits.ts';
+import { learnedOfRate } from '../mirror/rate-limits.ts';
+import { countWaiting } from '../mirror/read-status.ts';
 import { beginRun, finishRun, noteTeam } from '../mirror/runs.ts';
 import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
@@ -90,38 +93,48 @@ export async function withRun<Result>(
   await requireService(config, log);
   const { waitMs = 0, signal, onWait } = watch;
   const { ttlMs } = config.lease;
-  const lease = await takeLease(db, config.team, { ttlMs, waitMs, signal, onWait }).catch(
-    (error: unknown) => {
-      log.warn({ err: error }, 'run not started');
-      throw error;
-    },
-  );
+  const { lease, result: begun } = await takeLeaseFor(
+    db,
+    config.team,
+    { ttlMs, waitMs, signal, onWait },
+    (tx) => beginRun(tx, config.team, kind.command, kind.groups),
+  ).catch((error: unknown) => {
+    log.warn({ err: error }, 'run not started');
+    throw error;
+  });
   try {
-    return await runUnderLease(db, lease, kind, { ...watch, log }, work);
+    return await runUnderLease(db, { ...begun, lease }, kind, { ...watch, log }, work);
   } finally {
-    // A lease that cannot be given back expires, and a dead holder on this host is seen at once.
+    // Given back with the record, usually. Otherwise it expires, and a dead holder on this host is seen at once.
     await lease.release().catch((error: unknown) => log.warn({ err: error }, 'lease not given back'));
   }
 }
 
+interface BegunRun {
+  readonly lease: Lease;
+  readonly runId: bigint;
+  readonly known: KnownTeam;
+}
+
 async function runUnderLease<Result>(
   db: Database,
-  lease: Lease,
+  begun: BegunRun,
   kind: RunKind,
   watch: Watch,
   work: Work<Result>,
 ): Promise<{ readonly report: RunReport; readonly result: Result }> {
-  const { config, command, groups, mode } = kind;
-  const runId = await beginRun(db, lease, command, groups);
+  const { config, groups, mode } = kind;
+  const { lease, runId, known } = begun;
   watch.onBegun?.();
   const log = watch.log.child({ run: String(runId) });
   const notes = createLoggedNotes(log, watch.onEvent);
-  const record = createRecord(db, { runId, groups, log, notes });
   let service: Client | undefined;
+  const learned = () => (service === undefined ? [] : newsOf(known, learnedOf(config, service)));
+  const record = createRecord({ config, begun, groups, log, notes, learned });
   try {
     service = createService(config, mode, {
       signal: watch.signal,
-      pace: await sharePace(db, config),
+      pace: await sharePace(db, config, known),
       onServiceEvent: (event) => {
         record.onServiceEvent(event);
         watch.onServiceEvent?.(event);
@@ -130,50 +143,57 @@ async function runUnderLease<Result>(
     });
     log.info({ groups }, 'run started');
     const team = await service.team();
-    await pinTeam(db, config.team, team.id);
-    await noteTeam(db, runId, team.id);
-    const mirror = createMirror(db, lease, team.id, runId);
+    if (known.teamId !== team.id) {
+      await pinTeam(db, config.team, team.id);
+      await noteTeam(db, runId, team.id);
+    }
+    const mirror = createMirror(db, lease, team.id, runId, known);
     const context = { service, mirror, notes, monotonicMs: () => systemClock.monotonicMs() };
     const result = await work(context, team);
-    const report = await record.end(team, await mirror.countWaiting());
-    return { report, result };
+    return { report: await record.end(team), result };
   } catch (error) {
     await record.endEarly(error);
     throw error;
   } finally {
-    if (service !== undefined) {
-      await rememberService(db, config, service).catch((error: unknown) => {
-        log.warn({ err: error }, 'what was learned of the service is not kept');
-      });
-      await service.close();
-    }
+    await service?.close();
   }
 }
 
-/** Keeps what the client learned for the next one. */
-async function rememberService(db: Database, config: Config, service: Client): Promise<void> {
-  await writeLesson(db, config.team, service.rateLesson());
-  await writeCredentials(db, config.team, credentialUses(config, service));
+/** What the client learned for the next one. */
+function learnedOf(config: Config, service: Client): readonly Learned[] {
+  return [learnedOfRate(service.rateLesson()), ...learnedOfCredentials(credentialUses(config, service))];
 }
 
 interface Recorded {
-  readonly runId: bigint;
+  readonly config: Config;
+  readonly begun: BegunRun;
   readonly groups: readonly RunGroup[];
   readonly log: Log;
   readonly notes: RunNotes;
+  readonly learned: () => readonly Learned[];
 }
 
-/** The record of one run, and how it is closed. */
-function createRecord(db: Database, { runId, groups, log, notes }: Recorded) {
+/** The record of one run, and how it is closed: in one transaction, which gives the lease back. */
+function createRecord({ config, begun: { lease, runId }, groups, log, notes, learned }: Recorded) {
   const startedMs = systemClock.monotonicMs();
   let requests = 0;
-  const finish = async (outcome: RunOutcome, reasons: readonly string[], waiting: number) => {
+  const finish = async (
+    outcome: RunOutcome,
+    reasons: readonly string[],
+    readWaiting: (tx: Transaction) => Promise<number>,
+  ) => {
     const { requestIds, longestPushMs } = notes;
     const counts = {
       ...notes.counts,
       ...(longestPushMs === null ? {} : { push_window_ms: longestPushMs }),
     };
-    await finishRun(db, runId, { outcome, reasons, counts, waiting, requests, requestIds });
+    let waiting = 0;
+    await lease.release(async (tx) => {
+      waiting = await readWaiting(tx);
+      await finishRun(tx, runId, { outcome, reasons, counts, waiting, requests, requestIds });
+      const news = learned();
+      if (news.length > 0) await writeLearned(tx, config.team, news);
+    });
     const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
     log.info({ outcome, counts, waiting, requests, durationMs }, 'run finished');
     return { outcome, reasons, waiting, counts, durationMs };
@@ -182,15 +202,16 @@ function createRecord(db: Database, { runId, groups, log, notes }: Recorded) {
     onServiceEvent: ({ kind }: ServiceEvent) => {
       if (kind === 'request') requests += 1;
     },
-    end: async (
-      { id, name }: Team,
-      { held, inBatches }: { readonly held: number; readonly inBatches: number },
-    ): Promise<RunReport> => {
+    end: async ({ id, name }: Team): Promise<RunReport> => {
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);
       const departures = refusal?.what === 'departures' ? refusal.users : 0;
-      const waiting = Math.max(refusal === null ? 0 : 1, held + inBatches + departures);
-      const ended = await finish(outcome, [...notes.reasons, ...(refusal?.reasons ?? [])], waiting);
+      let held = 0;
+      const ended = await finish(outcome, [...notes.reasons, ...(refusal?.reasons ?? [])], async (tx) => {
+        const waiting = await countWaiting(tx, id);
+        held = waiting.held;
+        return Math.max(refusal === null ? 0 : 1, held + waiting.inBatches + departures);
+      });
       return { team: { id, name }, runId, groups, warnings, refusal, held, requests, ...ended };
     },
     endEarly: async (error: unknown) => {
@@ -198,9 +219,11 @@ function createRecord(db: Database, { runId, groups, log, notes }: Recorded) {
       const stopped = error instanceof MusterdError && error.code === 'stopped';
       const reason = error instanceof Error ? error.message : String(error);
       const reasons = [...notes.reasons, reason];
-      await finish(stopped ? 'partial' : 'failed', reasons, 0).catch((lost: unknown) => {
-        log.error({ err: lost }, 'run not recorded');
-      });
+      await finish(stopped ? 'partial' : 'failed', reasons, () => Promise.resolve(0)).catch(
+        (lost: unknown) => {
+          log.error({ err: lost }, 'run not recorded');
+        },
+      );
     },
   };
 }
@@ -221,12 +244,14 @@ export async function withReading<Result>(
   work: (context: RunContext & { readonly service: Client }, team: Team) => Promise<Result>,
 ): Promise<Result> {
   await requireSchema(db);
-  const service = createService(config, 'read-only', { ...watch, pace: await sharePace(db, config) });
+  const known = await readKnownTeam(db.kysely, config.team);
+  const pace = await sharePace(db, config, known);
+  const service = createService(config, 'read-only', { ...watch, pace });
   try {
     const notes = createLoggedNotes(watch.log, watch.onEvent);
     const team = await service.team();
-    await checkTeam(db.kysely, config.team, team.id);
-    const mirror = createMirrorReader(db, team.id);
+    if (known.teamId !== team.id) await checkTeam(db.kysely, config.team, team.id);
+    const mirror = createMirrorReader(db, team.id, known);
     return await work({ service, mirror, notes, monotonicMs: () => systemClock.monotonicMs() }, team);
   } finally {
     await service.close();

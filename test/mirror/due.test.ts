@@ -1,15 +1,17 @@
+import { sql as kyselySql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   runSooner,
   registerGroups,
-  noteBegin,
-  noteEnd,
+  noteBegin as begun,
+  noteEnd as ended,
   setNextTime,
   readDue,
   readNextDueMs,
   readStandings,
 } from '../../src/mirror/due.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { RunGroup, RunOutcome } from '../../src/model/run-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 describe('what is due', () => {
@@ -39,9 +41,14 @@ describe('what is due', () => {
       );
     };
   };
+  const noteBegin = (...of: Parameters<typeof begun>) => begun(...of).execute(database.db.kysely);
+  const noteEnd = (team: string, groups: readonly RunGroup[], outcome: RunOutcome) =>
+    ended(kyselySql`select ${team}::text as team, ${groups}::text[] as groups`, outcome).execute(
+      database.db.kysely,
+    );
   const run = async (team: string, outcome: 'complete' | 'failed' | 'partial' = 'complete') => {
-    await noteBegin(database.db.kysely, team, ['users']);
-    await noteEnd(database.db.kysely, team, ['users'], outcome);
+    await noteBegin(team, ['users']);
+    await noteEnd(team, ['users'], outcome);
   };
   const standing = async (team: string) =>
     (await readStandings(database.db.kysely, [team])).find(({ group }) => group === 'users');
@@ -89,9 +96,9 @@ describe('what is due', () => {
     expect(await due('a')).toEqual([]);
     await runSooner(database.db, 'a', { debounceMs: 0, everyMs: 0 });
     const second = await takeUp('a');
-    await noteBegin(database.db.kysely, 'a', ['users']);
+    await noteBegin('a', ['users']);
     await runSooner(database.db, 'a', { debounceMs: 0, everyMs: 0 });
-    await noteEnd(database.db.kysely, 'a', ['users'], 'complete');
+    await noteEnd('a', ['users'], 'complete');
     await second();
     expect(await due('a')).toEqual(['a: users']);
   });
@@ -137,10 +144,10 @@ describe('what is due', () => {
     await run('a', 'partial');
     expect(await standing('a')).toMatchObject({ outcome: 'partial', failures: 0, completeAt: complete });
     // One that its process did not live to end.
-    await noteBegin(database.db.kysely, 'a', ['users']);
-    await noteBegin(database.db.kysely, 'a', ['users']);
+    await noteBegin('a', ['users']);
+    await noteBegin('a', ['users']);
     expect(await standing('a')).toMatchObject({ failures: 1 });
-    await noteEnd(database.db.kysely, 'a', ['users'], 'complete');
+    await noteEnd('a', ['users'], 'complete');
     expect((await standing('a'))?.completeAt?.getTime()).toBeGreaterThan(complete?.getTime() ?? Infinity);
   });
 
@@ -160,8 +167,8 @@ describe('what is due', () => {
     expect(await edits()).toBe(1);
     await run('a', 'failed');
     expect(await edits()).toBe(2);
-    await noteBegin(database.db.kysely, 'a', ['edits']);
-    await noteEnd(database.db.kysely, 'a', ['edits'], 'partial');
+    await noteBegin('a', ['edits']);
+    await noteEnd('a', ['edits'], 'partial');
     expect(await edits()).toBe(3);
     await run('a');
     expect(await edits()).toBe(0);

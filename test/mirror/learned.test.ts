@@ -7,7 +7,7 @@ import { readLearned, writeLearned } from '../../src/mirror/learned.ts';
 import { readListingMemory, writeListingMemory } from '../../src/mirror/listings.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { writeProbes } from '../../src/mirror/probes.ts';
-import { readLesson, writeLesson } from '../../src/mirror/rate-limits.ts';
+import { learnedOfRate, readLesson } from '../../src/mirror/rate-limits.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -115,10 +115,14 @@ describe('of what was learned', () => {
 
   it('the pace that the service stands counts for a day', async () => {
     const { db } = database;
-    await writeLesson(db, 'north', { burst: 4, perMinute: 450.5 });
+    await db.transaction((tx) =>
+      writeLearned(tx, 'north', [learnedOfRate({ burst: 4, perMinute: 450.5 })], true),
+    );
     await grow(23);
     expect(await readLesson(db, 'north')).toEqual({ burst: 4, perMinute: 450.5 });
-    await writeLesson(db, 'north', { burst: 4, perMinute: 450.5 });
+    await db.transaction((tx) =>
+      writeLearned(tx, 'north', [learnedOfRate({ burst: 4, perMinute: 450.5 })], true),
+    );
     await grow(1);
     expect(await readLesson(db, 'north')).toBeUndefined();
     expect(await readLesson(db, 'south')).toBeUndefined();

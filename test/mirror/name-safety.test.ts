@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { takeLease } from '../../src/mirror/lease.ts';
+import { takeLeaseFor } from '../../src/mirror/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
 import { endSuspicion } from '../../src/mirror/name-safety.ts';
 import { beginRun } from '../../src/mirror/runs.ts';
@@ -35,10 +35,12 @@ describe('a name that an update of something else harms', () => {
   let release: () => Promise<void>;
   beforeAll(async () => {
     database = await createTestDatabase();
-    const lease = await takeLease(database.db, team, { ttlMs: 60_000 });
-    release = () => lease.release();
     await pinTeam(database.db, team, teamId);
-    const runId = await beginRun(database.db, lease, 'reconcile', []);
+    const { lease, result } = await takeLeaseFor(database.db, team, { ttlMs: 60_000 }, (tx) =>
+      beginRun(tx, team, 'reconcile', []),
+    );
+    release = () => lease.release();
+    const { runId } = result;
     mirror = createMirror(database.db, lease, teamId, runId);
   });
   afterAll(async () => {

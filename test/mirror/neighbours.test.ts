@@ -97,15 +97,16 @@ it('notes and forgets the edits of one team', async () => {
   expect(await due()).toEqual(['one counts mark 2', 'one edits newer 2', ...others]);
   await write((tx) => wakeForEdits(tx, 'one'));
   expect(await due()).toEqual(['one counts mark 2', 'one edits  2', ...others]);
-  await write((tx) => noteEnd(tx, 'one', ['users'], 'complete'));
+  const ended = sql`select 'one' as team, '{users}'::text[] as groups`;
+  await write((tx) => noteEnd(ended, 'complete').execute(tx));
   expect(await due()).toEqual(['one counts mark 2', 'one edits  0', 'one users mark 0', ...others.slice(1)]);
 });
 
 it('ends a run once, and only that one', async () => {
   const end = { outcome: 'partial', reasons: ['a'], counts: { pulled: 1 }, waiting: 2, requests: 3 } as const;
   await noteTeam(database.db, 1n, 43n);
-  await finishRun(database.db, 1n, { ...end, requestIds: ['x'] });
-  await finishRun(database.db, 1n, { ...end, outcome: 'failed', requestIds: ['y'] });
+  await write((tx) => finishRun(tx, 1n, { ...end, requestIds: ['x'] }));
+  await write((tx) => finishRun(tx, 1n, { ...end, outcome: 'failed', requestIds: ['y'] }));
   expect(
     await rowsOf(`select run_id, team_id, outcome, reasons, waiting, requests, request_ids,
                          counts ->> 'pulled' as pulled, finished_at is not null as ended from sync.runs order by 1`),

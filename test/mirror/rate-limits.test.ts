@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { createSharedPace, readLesson, writeLesson } from '../../src/mirror/rate-limits.ts';
+import { createSharedPace, learnedOfRate, readLesson } from '../../src/mirror/rate-limits.ts';
+import { writeLearned } from '../../src/mirror/learned.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 
@@ -102,7 +103,9 @@ describe.each(servers())('the pace that processes share on $name', (server) => {
     const pace = createSharedPace(database.db, 'learned', { perMinute: 500, burst: 12 });
     await pace.reserve(1);
     expect(await readLesson(database.db, 'learned')).toBeUndefined();
-    await writeLesson(database.db, 'learned', { burst: 4, perMinute: 450.5 });
+    await database.db.transaction((tx) =>
+      writeLearned(tx, 'learned', [learnedOfRate({ burst: 4, perMinute: 450.5 })], true),
+    );
     expect(await readLesson(database.db, 'learned')).toEqual({ burst: 4, perMinute: 450.5 });
   });
 });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { takeLease } from '../../src/mirror/lease.ts';
+import { takeLease, takeLeaseFor } from '../../src/mirror/lease.ts';
 import { beginRun, finishRun } from '../../src/mirror/runs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -11,13 +11,18 @@ describe('the record of a run', () => {
   });
   afterAll(() => database.close());
 
-  it('is begun by whoever has the lease, and a process that lost it leaves the other run alone', async () => {
+  const begin = (team: string) =>
+    takeLeaseFor(database.db, team, { ttlMs: 60_000 }, (tx) => beginRun(tx, team, 'reconcile', ['users']));
+
+  it('is begun with the lease, and whoever does not get it leaves the other run alone', async () => {
     const { db } = database;
     const stalled = await takeLease(db, 'default', { ttlMs: 60_000 });
     await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s'`.execute(db.kysely);
-    const lease = await takeLease(db, 'default', { ttlMs: 60_000 });
-    const runId = await beginRun(db, lease, 'reconcile', ['users']);
-    await expect(beginRun(db, stalled, 'reconcile', ['users'])).rejects.toMatchObject({ code: 'lease-lost' });
+    const {
+      lease,
+      result: { runId },
+    } = await begin('default');
+    await expect(begin('default')).rejects.toMatchObject({ code: 'lease-held' });
     const result = {
       outcome: 'complete',
       reasons: [],
@@ -26,7 +31,7 @@ describe('the record of a run', () => {
       requests: 1,
       requestIds: [],
     } as const;
-    await finishRun(db, runId, result);
+    await db.transaction((tx) => finishRun(tx, runId, result));
     const runs = await sql`select run_id, outcome, requests from sync.runs`.execute(db.kysely);
     expect(runs.rows).toEqual([{ run_id: runId, outcome: 'complete', requests: 1 }]);
     const due = await sql`select outcome, failures from sync.due`.execute(db.kysely);
@@ -37,15 +42,15 @@ describe('the record of a run', () => {
 
   it('of a process that died is closed by the next run', async () => {
     const { db } = database;
-    const lease = await takeLease(db, 'died', { ttlMs: 60_000 });
-    const first = await beginRun(db, lease, 'reconcile', ['users']);
-    const second = await beginRun(db, lease, 'reconcile', ['users']);
+    const first = await begin('died');
+    await first.lease.release();
+    const second = await begin('died');
     const { rows } = await sql`
       select run_id, outcome, reasons from sync.runs where team = 'died' order by run_id`.execute(db.kysely);
     expect(rows).toEqual([
-      { run_id: first, outcome: 'failed', reasons: ['the process ended before the run did'] },
-      { run_id: second, outcome: 'running', reasons: [] },
+      { run_id: first.result.runId, outcome: 'failed', reasons: ['the process ended before the run did'] },
+      { run_id: second.result.runId, outcome: 'running', reasons: [] },
     ]);
-    await lease.release();
+    await second.lease.release();
   });
 });

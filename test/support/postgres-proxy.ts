@@ -33,12 +33,14 @@ function createSplitter(startsUntyped: boolean): (bytes: Buffer) => readonly Buf
  * @param cutAfter the connection that carries the so-manieth message ends right behind it, both ways; later
  *   connections stand
  * @param onAnswer told of each message of the server
+ * @param onQuestion told of each message of the client
  */
 export async function createPostgresProxy(
   target: { readonly host: string; readonly port: number },
   cutAfter = Number.POSITIVE_INFINITY,
   onCut: () => void = () => undefined,
   onAnswer: (message: Buffer) => void = () => undefined,
+  onQuestion: (message: Buffer) => void = () => undefined,
 ): Promise<PostgresProxy> {
   const sockets = new Set<Socket>();
   let messages = 0;
@@ -61,13 +63,15 @@ export async function createPostgresProxy(
   };
   const server = createServer((client) => {
     const upstream = connect(target);
-    join(client, upstream, createSplitter(true));
-    const split = createSplitter(false);
-    join(upstream, client, (bytes) => {
-      const answers = split(bytes);
-      for (const answer of answers) onAnswer(answer);
-      return answers;
-    });
+    const telling = (split: (bytes: Buffer) => readonly Buffer[], tell: (message: Buffer) => void) => {
+      return (bytes: Buffer) => {
+        const whole = split(bytes);
+        for (const message of whole) tell(message);
+        return whole;
+      };
+    };
+    join(client, upstream, telling(createSplitter(true), onQuestion));
+    join(upstream, client, telling(createSplitter(false), onAnswer));
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);

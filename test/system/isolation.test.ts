@@ -9,7 +9,8 @@ import { createDatabase } from '../../src/mirror/database.ts';
 import { runSooner, registerGroups, noteEdits, setNextTime, readDue } from '../../src/mirror/due.ts';
 import { takeLease, underLease } from '../../src/mirror/lease.ts';
 import { writeProbes } from '../../src/mirror/probes.ts';
-import { createSharedPace, writeLesson } from '../../src/mirror/rate-limits.ts';
+import { createSharedPace, learnedOfRate } from '../../src/mirror/rate-limits.ts';
+import { writeLearned } from '../../src/mirror/learned.ts';
 import { recordStep } from '../../src/mirror/runs.ts';
 import { runResync } from '../../src/runs/resync-team.ts';
 import { eventually } from '../support/eventually.ts';
@@ -71,7 +72,9 @@ describe('a database whose default is a stricter isolation level', () => {
       await addLookups(db, teamId, [{ email: 'new@example.com', phone: null }]);
       await writeCredentials(db, 'default', [{ fingerprint: 'f', acceptedAtMs: 0 }]);
       await writeProbes(db, 'default', [{ probe: 'p', answer: true }]);
-      await writeLesson(db, 'default', { burst: 3, perMinute: 60 });
+      await db.transaction((tx) =>
+        writeLearned(tx, 'default', [learnedOfRate({ burst: 3, perMinute: 60 })], true),
+      );
       await createSharedPace(db, 'default', { perMinute: 6_000, burst: 12 }).announcePause(1);
       await registerGroups(db, [{ team: 'default', group: 'users', schedule: 's', delayMs: 1_000 }], true);
       const due = (await readDue(db.kysely, ['default'])).get('default') ?? [];
