@@ -1,8 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
 import { MusterdError } from '../errors.ts';
 import { fromJson } from '../model/json.ts';
 import {
@@ -147,13 +150,12 @@ function guard(
   const send = async (text: string, values: readonly unknown[]) => {
     // After a timeout the answer may still come: the next statement would wait behind it, as long again.
     if (broken !== undefined) throw broken;
-    const query = {
-      text,
-      values: [...values],
-      query_timeout: transactionTerms.getStore()?.patienceMs ?? patienceMs,
-    };
+    const timeoutMs = transactionTerms.getStore()?.patienceMs ?? patienceMs;
+    const [source] = values;
     try {
-      return await client.query<Record<string, unknown>>(query);
+      if (source instanceof Readable) return await copyIn(client, text, source, timeoutMs);
+      const query = { text, values: [...values], query_timeout: timeoutMs };
+      return onlyResult(await client.query<Record<string, unknown>>(query));
     } catch (error) {
       const described = describeStatementError(error, shown);
       if (spoilsConnection(error)) {
@@ -166,13 +168,31 @@ function guard(
   return {
     query: ((text: unknown, values?: readonly unknown[]) => {
       if (typeof text !== 'string') throw new MusterdError('mirror', 'Cursors are not used here.');
-      return send(text, values ?? []).then(onlyResult);
+      return send(text, values ?? []);
     }) as PostgresPoolClient['query'],
     release: (destroy) => {
       client.release(destroy === true || broken !== undefined);
       onRelease();
     },
   };
+}
+
+/** A `copy … from stdin`, whose one value is the stream of what is copied. */
+async function copyIn(
+  client: pg.PoolClient,
+  text: string,
+  source: Readable,
+  timeoutMs: number,
+): Promise<PostgresQueryResult<unknown>> {
+  const target = client.query(copyFrom(text));
+  // pg lets no stream run into its time-out. Without its connection it ends with an error.
+  const patience = timeoutMs > 0 ? setTimeout(() => cut(client), timeoutMs) : undefined;
+  try {
+    await pipeline(source, target);
+  } finally {
+    clearTimeout(patience);
+  }
+  return { command: 'INSERT', rowCount: target.rowCount, rows: [] };
 }
 
 /** pg would say goodbye and wait for an answer, for ever where nobody answers any more. */

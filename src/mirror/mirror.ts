@@ -34,13 +34,15 @@ import { writeTeam } from './pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { countWaiting } from './read-status.ts';
+import { withSpool } from './spool.ts';
 import { noteStale } from './stale.ts';
 import { readDifferingUsers, readEditedUsers, readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
 
 /** The reading half: whatever is committed. */
-export function createMirrorReader({ kysely }: Database, teamId: Id, known?: KnownTeam) {
+export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam) {
+  const { kysely } = db;
   return {
     readDifferingUsers: (users: readonly ServiceUser[], roles: ReadonlyMap<Id, string>) =>
       readDifferingUsers(kysely, teamId, users, roles),
@@ -57,9 +59,10 @@ export function createMirrorReader({ kysely }: Database, teamId: Id, known?: Kno
     readListingMemory: async (resource: ListedResource) =>
       known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
-    compareTags: (rows: readonly Tag[]) => compareListing(kysely, tagTable, teamId, rows),
-    compareContactFields: (rows: readonly ContactField[]) =>
-      compareListing(kysely, contactFieldTable, teamId, rows),
+    compareTags: async (rows: readonly Tag[]) =>
+      withSpool(tagTable, rows, (spool) => compareListing(db, teamId, spool)),
+    compareContactFields: async (rows: readonly ContactField[]) =>
+      withSpool(contactFieldTable, rows, (spool) => compareListing(db, teamId, spool)),
     countWaiting: () => countWaiting(kysely, teamId),
     readNameSafety: () => readNameSafety(kysely, teamId),
     readUnanswered: (ids: readonly Id[]) => readUnanswered(kysely, teamId, ids),
@@ -100,9 +103,10 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     requireLease: () => lease.require(),
     applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
-    applyTags: (rows: readonly Tag[]) => write((tx) => publishListing(tx, tagTable, run, rows)),
-    applyContactFields: (rows: readonly ContactField[]) =>
-      write((tx) => publishListing(tx, contactFieldTable, run, rows)),
+    applyTags: async (rows: readonly Tag[]) =>
+      withSpool(tagTable, rows, (spool) => write((tx) => publishListing(tx, run, spool))),
+    applyContactFields: async (rows: readonly ContactField[]) =>
+      withSpool(contactFieldTable, rows, (spool) => write((tx) => publishListing(tx, run, spool))),
     applyContactCounts: (counts: readonly ContactCount[]) =>
       write((tx) => writeContactCounts(tx, run, counts)),
     applyListingMemory: async (resource: ListedResource, memory: ListingMemory) => {

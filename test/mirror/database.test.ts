@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
+import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import {
@@ -411,6 +412,21 @@ describe.each(servers())('on $name', (server) => {
     expect(unheard.join('')).not.toMatch(/rollback/i);
     proxy.onClientBytes = () => 'forward';
     expect((await sql`select 1 as one`.execute(other.kysely)).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('so is one that falls silent while rows are copied to it', async () => {
+    const { proxy, url } = await openProxy();
+    const other = open({ url, queryTimeoutMs: 200, maxConnections: 1 });
+    const copy = (lines: readonly string[]) =>
+      other.transaction(async (tx) => {
+        await tx.executeQuery(CompiledQuery.raw('create temp table few (n int)'));
+        const source = Readable.from(lines.map((line) => Buffer.from(line)));
+        return tx.executeQuery(CompiledQuery.raw('copy few from stdin', [source]));
+      });
+    proxy.onClientBytes = (bytes) => (bytes.includes('copy few') ? 'swallow' : 'forward');
+    expect((await failure(copy(['1\n']))).code).toBe('mirror');
+    proxy.onClientBytes = () => 'forward';
+    expect((await copy(['1\n2\n', '3\n'])).numAffectedRows).toBe(3n);
   });
 
   test('sends nothing at the start of a session that a PgBouncer would refuse', async () => {

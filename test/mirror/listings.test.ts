@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareListing, publishListing, tagTable } from '../../src/mirror/listings.ts';
+import { createSpool } from '../../src/mirror/spool.ts';
 import type { Tag } from '../../src/model/tag.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -24,11 +25,14 @@ describe('the population of a listing', () => {
   });
   const run = { teamId: 41n, runId: 1n };
   const both = async (rows: readonly Tag[]) => {
-    const compared = await compareListing(database.db.kysely, tagTable, run.teamId, rows);
+    const spool = createSpool(tagTable);
+    spool.add(rows);
+    const compared = await compareListing(database.db, run.teamId, spool);
     const published = await database.db.transaction(async (tx) => {
       await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-      return publishListing(tx, tagTable, run, rows);
+      return publishListing(tx, run, spool);
     });
+    spool.close();
     expect(published).toEqual(compared);
     return [published.population, published.absent.map(({ id }) => id)];
   };

@@ -8,6 +8,7 @@ import { readLastEdit, readOpenPush } from '../../src/mirror/explain-read.ts';
 import { markSent } from '../../src/mirror/intents.ts';
 import { takeLease } from '../../src/mirror/lease.ts';
 import { publishListing, tagTable, writeRejectedRows } from '../../src/mirror/listings.ts';
+import { withSpool } from '../../src/mirror/spool.ts';
 import { hasRun } from '../../src/mirror/moved-fields.ts';
 import { checkTeam, pinTeam, readTeamId } from '../../src/mirror/pinned-teams.ts';
 import { countPresentUsers } from '../../src/mirror/present-users.ts';
@@ -70,7 +71,7 @@ it('publishes a listing and keeps its rejected rows apart from those of other li
       raw: {},
     };
     const run = { teamId: 41n, runId: 1n };
-    await publishListing(tx, tagTable, run, [tag]);
+    await withSpool(tagTable, [tag], (spool) => publishListing(tx, run, spool));
     await writeRejectedRows(tx, run, 'tags', [{ resource: 'tags', id: null, reason: 'now', excerpt: '' }]);
   });
   expect(await rowsOf('select team_id, resource, id from sync.absences order by 1, 2, 3')).toEqual([

@@ -77,6 +77,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 /** The only places of each package. */
 const fences: Readonly<Record<string, readonly string[]>> = {
   pg: ['mirror', 'embedded'],
+  'pg-copy-streams': ['mirror'],
   kysely: ['mirror'],
   undici: ['service'],
   jose: ['service'],

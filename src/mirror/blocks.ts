@@ -1,0 +1,90 @@
+/** Text that is written once and read in order: in memory at first, and in a file where it is a lot. */
+import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Blocks {
+  add(text: string): void;
+  /** As often as wanted; what was added stays whole. */
+  read(): Iterable<Buffer>;
+  close(): void;
+}
+
+export interface BlocksOptions {
+  /** Where the file is. */
+  readonly folder?: string;
+  /** How many bytes are kept in memory. */
+  readonly inMemory?: number;
+}
+
+const charactersPerBlock = 256 * 1024;
+
+/** A block, or where in the file it is. */
+type Kept = Buffer | { readonly at: number; readonly length: number };
+
+/** Nobody else can open it, and it is gone with this process. */
+function openUnnamed(folder: string): number {
+  const path = join(folder, `musterd-${randomUUID()}`);
+  const file = openSync(path, 'wx+', 0o600);
+  unlinkSync(path);
+  return file;
+}
+
+export function createBlocks({ folder = tmpdir(), inMemory = 32 * 1024 * 1024 }: BlocksOptions = {}): Blocks {
+  const kept: Kept[] = [];
+  let pending: string[] = [];
+  let characters = 0;
+  let bytes = 0;
+  let file: number | undefined;
+  /** A disk that is full or must not be written to: memory has to do. */
+  let isRefused = false;
+  const keep = (block: Buffer): Kept => {
+    if (isRefused || bytes + block.length <= inMemory) return block;
+    try {
+      file ??= openUnnamed(folder);
+      for (let done = 0; done < block.length; )
+        done += writeSync(file, block, done, block.length - done, bytes + done);
+      return { at: bytes, length: block.length };
+    } catch {
+      isRefused = true;
+      return block;
+    }
+  };
+  const flush = () => {
+    if (pending.length === 0) return;
+    const block = Buffer.from(pending.join(''));
+    kept.push(keep(block));
+    bytes += block.length;
+    pending = [];
+    characters = 0;
+  };
+  return {
+    add: (text) => {
+      pending.push(text);
+      characters += text.length;
+      if (characters >= charactersPerBlock) flush();
+    },
+    read: function* () {
+      flush();
+      for (const block of kept) yield Buffer.isBuffer(block) ? block : readBlock(file, block);
+    },
+    close: () => {
+      if (file !== undefined) closeSync(file);
+      file = undefined;
+      kept.length = 0;
+    },
+  };
+}
+
+function readBlock(file: number | undefined, { at, length }: Exclude<Kept, Buffer>): Buffer {
+  const block = Buffer.allocUnsafe(length);
+  let done = 0;
+  while (file !== undefined && done < length) {
+    const read = readSync(file, block, done, length - done, at + done);
+    if (read === 0) break;
+    done += read;
+  }
+  if (done < length) throw new Error('A file for rows on their way to Postgres has lost some of them');
+  return block;
+}

@@ -1,0 +1,63 @@
+/**
+ * Rows put where a statement can join them: a few as JSON in the statement itself, many by COPY in a temporary table
+ * that the session keeps. Whatever the statistics say, a full join looks at each row of both sides once: Postgres has
+ * only hashing and merging for it. For a left join it may compare each row with each, where it takes a team that
+ * nobody has analysed for a handful of rows.
+ */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { CompiledQuery, type RawBuilder, sql } from 'kysely';
+import type { Database, Queryable, Transaction } from './database.ts';
+import { type Spool, spoolToJson } from './spool.ts';
+
+/** Up to so many rows JSON is the quicker way. */
+const rowsAsJson = 2000;
+
+/** The rows of a spool in a `from`, as s. */
+export type Staged = RawBuilder<unknown>;
+
+export type SpoolOf<Name extends string = string> = Pick<Spool<never, Name>, 'shape' | 'count' | 'blocks'>;
+
+function definitionOf({ shape }: SpoolOf): string {
+  return shape.columns.map(([name, type]) => `${name} ${type}`).join(', ');
+}
+
+function asJson(spool: SpoolOf): Staged {
+  return sql`json_to_recordset(${spoolToJson(spool)}::json) as s (${sql.raw(definitionOf(spool))})`;
+}
+
+/** A session of a pooler outlives an upgrade: a table of another shape has another name. */
+function tableOf(spool: SpoolOf): string {
+  const version = createHash('sha256').update(definitionOf(spool)).digest('hex').slice(0, 8);
+  return `stage_${spool.shape.name}_${version}`;
+}
+
+async function mayMakeTables(tx: Transaction): Promise<boolean> {
+  const { rows } = await sql<{ may: boolean }>`
+    select has_database_privilege(current_database(), 'temp') as may`.execute(tx);
+  return rows[0]?.may === true;
+}
+
+/** For the statements of this transaction. */
+export async function stage(tx: Transaction, spool: SpoolOf): Promise<Staged> {
+  if (spool.count <= rowsAsJson || !(await mayMakeTables(tx))) return asJson(spool);
+  const name = tableOf(spool);
+  const table = sql.id('pg_temp', name);
+  await sql`create temp table if not exists ${table} (${sql.raw(definitionOf(spool))}) on commit delete rows`.execute(
+    tx,
+  );
+  const columns = spool.shape.columns.map(([column]) => column).join(', ');
+  const copy = `copy pg_temp.${name} (${columns}) from stdin`;
+  await tx.executeQuery(CompiledQuery.raw(copy, [Readable.from(spool.blocks(), { objectMode: false })]));
+  return sql`${table} as s`;
+}
+
+/** The same for reads: a few rows need no transaction of their own. */
+export async function withStaged<R>(
+  db: Database,
+  spool: SpoolOf,
+  work: (db: Queryable, staged: Staged) => Promise<R>,
+): Promise<R> {
+  if (spool.count <= rowsAsJson) return await work(db.kysely, asJson(spool));
+  return await db.transaction(async (tx) => work(tx, await stage(tx, spool)));
+}
