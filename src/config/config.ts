@@ -103,9 +103,7 @@ export const configSchema = z.strictObject({
   rate: section({
     perMinute: positive
       .default(500)
-      .describe(
-        "The service's limit. At most 99 % of it is used, by all processes on one database together.",
-      ),
+      .describe("The service's limit, for all processes on one database together."),
     share: someShare
       .default(1)
       .describe("Part of the limit that is ours, where others use the team's interface too."),

@@ -14,7 +14,7 @@ import { pendingMigrations } from '../mirror/migrations.ts';
 import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../mirror/metrics-read.ts';
 import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts';
 import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';
-import { type Mirror, sharedPaceSettings } from '../runs/open.ts';
+import type { Mirror } from '../runs/open.ts';
 import type { RunWatch } from './serve.ts';
 import { nameOperation, operations } from '../service/operation.ts';
 import { createHookTokens } from '../status/hook-tokens.ts';
@@ -47,7 +47,7 @@ function settingsOf(configs: readonly Config[], log: Log) {
   return {
     teams: configs.map(({ team }) => team),
     intervals: intervalsOf(configs),
-    paces: new Map(configs.map((config) => [config.team, sharedPaceSettings(config)])),
+    paces: new Map(configs.map((config) => [config.team, config.rate])),
     teamsOf: createHookTokens(tokensOf(configs)),
     ping: createPing({ urls: urlsOf(configs), log }),
   };

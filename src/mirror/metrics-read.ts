@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { HoldReason } from '../model/user-plan.ts';
 import type { Queryable } from './database.ts';
 import { isLetPass, isInBatch } from './holds.ts';
-import { bucketOf, type SharedPaceSettings } from './rate-limits.ts';
+import { paceOf, type PaceSettings } from '../model/pace.ts';
 
 export interface HeldByReason {
   readonly team: string;
@@ -56,14 +56,18 @@ export interface TokensLeft {
 /** What is left of each team's pace, for all processes together. */
 export async function readTokensLeft(
   db: Queryable,
-  paces: ReadonlyMap<string, SharedPaceSettings>,
+  paces: ReadonlyMap<string, PaceSettings>,
 ): Promise<readonly TokensLeft[]> {
-  const buckets = [...paces].map(([team, pace]) => ({ team, ...bucketOf(pace) }));
+  const buckets = [...paces].map(([team, pace]) => ({ team, ...paceOf(pace) }));
   const { rows } = await sql<TokensLeft>`
-    select p.team, greatest(0, least(p.burst, p.burst
+    select p.team, greatest(0, least(p.burst, p.capacity - coalesce(c.places, 0), p.burst
         - coalesce(extract(epoch from r.next_at - clock_timestamp())::float8 * 1000 / p."periodMs", 0))) as tokens
-    from jsonb_to_recordset(${JSON.stringify(buckets)}::jsonb) p (team text, burst float8, "periodMs" float8)
+    from jsonb_to_recordset(${JSON.stringify(buckets)}::jsonb)
+      p (team text, burst float8, capacity float8, "periodMs" float8)
     left join sync.rate_limits r on r.team = p.team
+    left join lateral (
+      select sum((value ->> 0)::float8) as places from jsonb_each(r.counted)
+      where (value ->> 1)::float8 > extract(epoch from clock_timestamp()) * 1000) c on true
     order by p.team`.execute(db);
   return rows;
 }

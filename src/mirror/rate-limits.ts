@@ -1,59 +1,66 @@
 /**
- * The pace of a team, shared by every process on this database: one row a team, the generic cell rate
- * algorithm in one statement, by the database's clock. `next_at` is when the bucket will be full again;
- * each request moves it by one period, and waits until it is no further away than the burst.
+ * The places of a team for every process on this database: one row a team, taken from in one statement, by the
+ * database's clock. Two rules at once. The pace is a generic cell rate: `next_at` is when the next place is due, had
+ * all been evenly spaced. The limit is a log: places count from when they are taken until a minute after the answer,
+ * and one is due only when there is room for it.
  */
 import { sql } from 'kysely';
+import type { Places } from '../model/pace.ts';
+import { toJson } from '../model/json.ts';
 import type { Database } from './database.ts';
 import { type Learned, type LearnedValue, readLearned } from './learned.ts';
 
-export interface SharedPaceSettings {
-  /** Requests a minute that all processes together may send. */
-  readonly perMinute: number;
-  /** Requests that may leave at once after a quiet time. */
-  readonly burst: number;
-}
-
-export interface SharedPace {
-  /** Takes `calls` from the limit and says how long to wait before sending them, in ms. */
-  reserve(calls: number): Promise<number>;
-  /** After a 429: nobody sends for that long. */
-  announcePause(pauseMs: number): Promise<void>;
-}
-
-/** No pause that is announced is longer; whatever lies further ahead is left from a clock that was set back. */
+/** No pause is longer, and nothing counts for longer; what lies further ahead is left from a clock that was set back. */
 const longestPauseMs = 15 * 60_000;
+const longestCountedMs = 5 * 60_000;
 
-/** Any 60 s hold at most `perMinute`: the burst, and what refills meanwhile. */
-export function bucketOf(settings: SharedPaceSettings): {
-  readonly burst: number;
-  /** In which one request refills. */
-  readonly periodMs: number;
-} {
-  const burst = Math.max(1, Math.min(settings.burst, Math.floor(settings.perMinute / 4)));
-  return { burst, periodMs: 60_000 / (settings.perMinute - burst) };
-}
+const ms = (time: ReturnType<typeof sql>) => sql<number>`extract(epoch from ${time})::float8 * 1000`;
+const nowMs = ms(sql`clock_timestamp()`);
 
-export function createSharedPace(db: Database, team: string, settings: SharedPaceSettings): SharedPace {
-  const { burst, periodMs } = bucketOf(settings);
-  const latest = sql`clock_timestamp() + ${longestPauseMs + burst * periodMs} * interval '1 ms'`;
+export function createSharedPlaces(db: Database, team: string): Places {
+  const add = sql`
+    insert into sync.rate_limits (team, next_at) values (${team}, clock_timestamp()) on conflict do nothing`;
   return {
-    reserve: async (calls) => {
-      const take = sql<{ wait_ms: number }>`
-        insert into sync.rate_limits as r (team, next_at)
-        values (${team}, clock_timestamp() + ${calls * periodMs} * interval '1 ms')
-        on conflict (team) do update
-          set next_at = least(greatest(r.next_at, clock_timestamp()) + ${calls * periodMs} * interval '1 ms', ${latest})
-        returning greatest(0, extract(epoch from r.next_at - clock_timestamp()) * 1000 - ${burst * periodMs})::float8 as wait_ms`;
-      const { rows } = await db.transaction((tx) => take.execute(tx));
-      return rows[0]?.wait_ms ?? 0;
+    take: async ({ places: wanted, capacity, burst, periodMs, counted }) => {
+      const reported = toJson(counted);
+      const latest = longestPauseMs + burst * periodMs;
+      const take = sql<{ due_ms: number }>`
+        update sync.rate_limits r
+        set (next_at, counted) = (
+          select to_timestamp((d.due + ${wanted * periodMs}::float8) / 1000), d.counted
+          from (select ${nowMs}) n (now)
+          cross join lateral (
+            select greatest(n.now, least(${ms(sql`r.next_at`)}, n.now + ${latest}::float8),
+                max(c.until + (${burst}::float8 - 1 - greatest(0, ${capacity + wanted}::float8 - c.later)) * ${periodMs}::float8)
+                  filter (where c.later > ${capacity}::float8 and ${wanted > 0}::bool)) as due,
+              coalesce(jsonb_object_agg(c.key, jsonb_build_array(c.places, c.until)), '{}') as counted
+            from (
+              select a.key, a.places, a.until, sum(a.places) over (order by a.until desc)::float8 as later
+              from (
+                select o.key, (o.value ->> 0)::int as places, (o.value ->> 1)::float8 as until
+                from jsonb_each(r.counted) o where not ${reported}::jsonb ? o.key
+                union all
+                select w.key, (w.value ->> 0)::int, n.now + (w.value ->> 1)::float8
+                from jsonb_each(${reported}::jsonb) w) a
+              where a.places > 0 and a.until > n.now and a.until < n.now + ${longestCountedMs}) c) d)
+        where team = ${team}
+        returning (${ms(sql`next_at`)} - ${nowMs} - ${wanted * periodMs}::float8) as due_ms`;
+      const { rows } = await db.transaction(async (tx) => {
+        const taken = await take.execute(tx);
+        if (taken.rows.length > 0) return taken;
+        await add.execute(tx);
+        return await take.execute(tx);
+      });
+      return rows[0]?.due_ms ?? 0;
     },
-    announcePause: async (pauseMs) => {
-      const until = sql`clock_timestamp() + ${pauseMs + burst * periodMs} * interval '1 ms'`;
-      const announce = sql`
-        update sync.rate_limits set next_at = least(greatest(next_at, ${until}), ${latest})
-        where team = ${team}`;
-      await db.transaction((tx) => announce.execute(tx));
+    pause: async (pauseMs, { burst, periodMs }) => {
+      const until = sql`clock_timestamp() + ${pauseMs + (burst - 1) * periodMs} * interval '1 ms'`;
+      const latest = sql`clock_timestamp() + ${longestPauseMs + burst * periodMs} * interval '1 ms'`;
+      await db.transaction(async (tx) => {
+        await sql`
+          update sync.rate_limits set next_at = least(greatest(next_at, ${until}), ${latest})
+          where team = ${team}`.execute(tx);
+      });
     },
   };
 }

@@ -168,6 +168,7 @@ export interface Schema {
   'sync.rate_limits': {
     team: string;
     next_at: Date;
+    counted: ColumnType<unknown, string | undefined, string>;
   };
   'sync.rejected_rows': {
     rejected_id: GeneratedAlways<bigint>;

@@ -10,13 +10,7 @@ import { checkServer, createDatabase, type Database, type DatabaseOptions } from
 import { openEmbedded } from '../embedded/embedded.ts';
 import { migrate, pendingMigrations } from '../mirror/migrations.ts';
 import type { KnownTeam } from '../mirror/known-team.ts';
-import {
-  createSharedPace,
-  lessonOf,
-  lessonTopic,
-  readLesson,
-  type SharedPaceSettings,
-} from '../mirror/rate-limits.ts';
+import { createSharedPlaces, lessonOf, lessonTopic, readLesson } from '../mirror/rate-limits.ts';
 import { createSecret, type Secret } from '../secret.ts';
 import { type Client, createClient } from '../service/client.ts';
 import type { ServiceEvent } from '../service/event.ts';
@@ -177,7 +171,7 @@ export function credentialUses(config: Config, service: Client): readonly Creden
   });
 }
 
-type SharedPace = Pick<RateSettings, 'reserve' | 'announcePause' | 'learned'>;
+type SharedPace = Pick<RateSettings, 'places' | 'learned'>;
 
 export interface ServiceOptions {
   /** Asked for at each event: it may get to know more of the run. */
@@ -224,26 +218,12 @@ export async function requireService(config: Config, log: Log): Promise<void> {
   await createService(config, 'read-only', { log, pace: null }).close();
 }
 
-/** The part of the limit that all processes on a database use together; the rest is margin for the network. */
-const sharedMargin = 0.99;
-/** May leave at once. It counts against what refills: a larger one would leave less of the limit for the long run. */
-const sharedBurst = 12;
-
-/** What all processes on a database together may send for a team. */
-export function sharedPaceSettings({ rate }: Config): SharedPaceSettings {
-  return {
-    perMinute: rate.perMinute * rate.share * sharedMargin,
-    burst: sharedBurst,
-  };
-}
-
 /**
  * The team's pace, shared through the database by all that call the service, also by those who only read.
  * @param known what is known of the team; asked for where it is left out
  */
 export async function sharePace(db: Database, config: Config, known?: KnownTeam): Promise<SharedPace> {
-  const pace = createSharedPace(db, config.team, sharedPaceSettings(config));
   const learned =
     known === undefined ? await readLesson(db, config.team) : lessonOf(known.learned.get(lessonTopic));
-  return { ...pace, learned };
+  return { places: createSharedPlaces(db, config.team), learned };
 }

@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Database } from '../mirror/database.ts';
-import { bucketOf } from '../mirror/rate-limits.ts';
+import { paceOf } from '../model/pace.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import {
@@ -14,7 +14,6 @@ import {
 } from '../reconcile/reconcile.ts';
 import { usualLimits } from '../reconcile/guard/limits.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
-import { sharedPaceSettings } from './open.ts';
 import { type RunReport, type Watch, withReading, withRun } from './with-run.ts';
 
 /** Ms for an update to leave after it was prepared, besides what the pace makes it wait for its turn. */
@@ -64,7 +63,7 @@ export async function runPlan(db: Database, config: Config, watch: Watch): Promi
   return withReading(db, config, watch, async (context, team) => {
     const planned = await plan(context, team, reconcileSettings(config));
     const { perMinute, share } = config.rate;
-    const { periodMs } = bucketOf(sharedPaceSettings(config));
+    const { periodMs } = paceOf(config.rate);
     const seconds = Math.ceil((planned.cost.requests * periodMs) / 1_000);
     const cost = { ...planned.cost, seconds, perMinute: perMinute * share };
     return { team, ...planned, notes: context.notes, cost };

@@ -112,6 +112,8 @@ export function createClient(options: ClientOptions): Client {
     clockOffsetMs: () => skew.offsetMs(),
     close: async () => {
       await http.close();
+      // What cannot be given back ceases to count by itself.
+      await rate.close().catch(() => undefined);
       signal?.removeEventListener('abort', onStop);
       clearTimeout(grace);
     },

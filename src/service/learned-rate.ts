@@ -1,4 +1,7 @@
-/** What 429s teach about the service's limiter, as a value that can be kept from run to run. Pure. */
+/** What 429s teach about the service's limiter, and the pauses that they ask for. */
+import { choosePauseMs } from './retry-after.ts';
+
+/** What was learned, as a value that can be kept from run to run. */
 export interface LearnedRate {
   /** Calls that may leave at once. */
   readonly burst: number;
@@ -6,17 +9,42 @@ export interface LearnedRate {
   readonly perMinute: number;
 }
 
+export interface Pause {
+  readonly pauseMs: number;
+  /** How many pauses came without an accepted call between them. */
+  readonly inARow: number;
+  /** Whether the burst or the rate was lowered. */
+  readonly lowered: boolean;
+}
+
+/** A call's place in the order of all. */
+export interface Place {
+  /** How many calls were let go up to it. */
+  readonly order: number;
+  /** How many calls ahead of an even pace it was; 1 for none. */
+  readonly level: number;
+}
+
+export interface Refused429 {
+  readonly place: Place;
+  readonly retryAfter: string | null;
+  readonly serviceNowMs: number | null;
+  readonly wallMs: number;
+}
+
+const minuteMs = 60_000;
+/** After a storm (pauses of 60 s) calls leave at half the pace for this long. */
+const calmMs = 600_000;
 /** Below this a burst is not to blame: it only makes up for timers that fire late. */
 const leastBurst = 3;
 const cut = 0.93;
 const growth = 1.01;
-const minuteMs = 60_000;
 
 /**
  * A refused call that was part of a burst makes the burst smaller than it was; where the burst is already
  * small, the pace is too high, perhaps because others use the same limit.
  */
-export function learnFrom429(lesson: LearnedRate, level: number): LearnedRate {
+function learnFrom429(lesson: LearnedRate, level: number): LearnedRate {
   if (lesson.burst > leastBurst) {
     return { ...lesson, burst: Math.max(leastBurst, Math.floor(Math.min(level, lesson.burst) * 0.8)) };
   }
@@ -24,8 +52,50 @@ export function learnFrom429(lesson: LearnedRate, level: number): LearnedRate {
 }
 
 /** The pace grows back by 1 % for each minute without a 429; the burst stays as it was learned. */
-export function recover(lesson: LearnedRate, cleanMs: number, fullRate: number): LearnedRate {
+function recover(lesson: LearnedRate, cleanMs: number, fullRate: number): LearnedRate {
   if (lesson.perMinute >= fullRate || cleanMs < minuteMs) return lesson;
   const minutes = Math.floor(cleanMs / minuteMs);
   return { ...lesson, perMinute: Math.min(fullRate, lesson.perMinute * growth ** minutes) };
+}
+
+/** @param fullRate calls a minute at most; @param start what to begin with, within that */
+export function createLearner(fullRate: number, start: LearnedRate, startMs: number, random: () => number) {
+  let lesson = start;
+  let lessonAt = startMs;
+  /** Calls up to this one were let go before the last pause began. */
+  let pausedAfter = 0;
+  let pausedUntil = Number.NEGATIVE_INFINITY;
+  let inARow = 0;
+  let calmUntil = Number.NEGATIVE_INFINITY;
+
+  return {
+    lesson: () => lesson,
+    /** The pace now in force. */
+    pace: (now: number) => ({
+      burst: lesson.burst,
+      periodMs: (minuteMs / lesson.perMinute) * (now < calmUntil ? 2 : 1),
+    }),
+    pausedMs: (now: number) => Math.max(0, pausedUntil - now),
+    /** A 429; `null` where the pause for it is already under way. @param order of the last call that was let go */
+    refused: (refused: Refused429, order: number, now: number): Pause | null => {
+      if (refused.place.order <= pausedAfter) return null;
+      inARow += 1;
+      const pauseMs = choosePauseMs({ ...refused, inARow, random });
+      pausedAfter = order;
+      pausedUntil = now + pauseMs;
+      if (inARow >= 3) calmUntil = pausedUntil + calmMs;
+      const before = lesson;
+      if (inARow === 1) lesson = learnFrom429(lesson, refused.place.level);
+      lessonAt = pausedUntil;
+      return { pauseMs, inARow, lowered: lesson !== before };
+    },
+    /** Any other answer. */
+    accepted: (place: Place, now: number): void => {
+      if (place.order <= pausedAfter) return;
+      inARow = 0;
+      const grown = recover(lesson, now - lessonAt, fullRate);
+      if (grown !== lesson) lessonAt = now;
+      lesson = grown;
+    },
+  };
 }

@@ -1,32 +1,26 @@
 /**
  * Keeps every call within the service's rate: "500 requests per minute, all calls; excess gets 429"
- * (interface.md, Limits). Two rules at once:
- *
- * - a log: 99 % of the limit at most, where a call counts from before it is sent until 60 s after its
- *   answer. Whatever the network does, no 60 s at the service can hold more.
- * - pacing: calls leave evenly at the same rate, with a small burst for a start.
+ * (interface.md, Limits). Places are taken in blocks, ahead of need, from what all processes share, and one place is
+ * used for one request. It counts from when it was taken until a minute after the answer: whatever a request waits
+ * for on its way, no 60 s at the service hold more than the limit. Two rules at once, a log and a pace:
+ * `own-places.ts` has them.
  *
  * A 429 stops all calls and teaches a smaller burst, then a lower rate.
  */
 import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
-import { createPacer, type Pause, type Place } from './pacer.ts';
-import type { LearnedRate } from './learned-rate.ts';
-import { createSlidingWindow } from './sliding-window.ts';
+import { paceOf, type Places, type PaceSettings } from '../model/pace.ts';
+import { createLearner, type LearnedRate, type Pause, type Place } from './learned-rate.ts';
+import { createOwnPlaces } from './own-places.ts';
+import { createHand } from './places-in-hand.ts';
 
-export interface RateSettings {
-  /** The service's limit; ours is 99 % of it. */
-  readonly perMinute: number;
+export interface RateSettings extends PaceSettings {
   /** Calls that may leave at once after a quiet time. */
   readonly burst: number;
-  /** The part of the limit that is ours (0 to 1); the rest is left to other integrations of the team. */
-  readonly share: number;
   /** What an earlier run learned; see {@link Rate.learned}. */
   readonly learned?: LearnedRate | undefined;
-  /** Where several processes share a limit: takes n calls from it and says how long to wait, in ms. */
-  readonly reserve?: ((calls: number) => Promise<number>) | undefined;
-  /** Tells the other processes of a pause. */
-  readonly announcePause?: ((pauseMs: number) => Promise<void>) | undefined;
+  /** Where several processes share a limit. */
+  readonly places?: Places | undefined;
 }
 
 export const defaultRateSettings: RateSettings = { perMinute: 500, burst: 20, share: 1 };
@@ -47,12 +41,9 @@ export interface Rate {
   accepted(slot: Slot): void;
   /** The burst and the rate now in force, to be kept for the next run. */
   learned(): LearnedRate;
-  /** Calls that count against the limit at this moment, and how many may. */
-  load(): { readonly used: number; readonly capacity: number };
+  /** Gives back what was taken and not used. */
+  close(): Promise<void>;
 }
-
-const windowMs = 60_000;
-const margin = 0.99;
 
 export function stopped(): MusterdError {
   return new MusterdError('stopped', 'stopped on request');
@@ -71,41 +62,60 @@ export function createRate(
   options: { readonly signal?: AbortSignal | undefined; readonly random: () => number },
 ): Rate {
   const { signal, random } = options;
-  const fullRate = settings.perMinute * settings.share * margin;
-  const capacity = Math.max(1, Math.floor(fullRate));
-  const log = createSlidingWindow(capacity, windowMs);
-  const { learned } = settings;
+  const { learned, places = createOwnPlaces(clock) } = settings;
+  const full = paceOf(settings);
   const start: LearnedRate = {
-    burst: Math.max(1, Math.floor(Math.min(learned?.burst ?? settings.burst, settings.burst, capacity))),
-    perMinute: Math.min(learned?.perMinute ?? fullRate, fullRate),
+    burst: Math.max(1, Math.floor(Math.min(learned?.burst ?? full.burst, full.burst))),
+    perMinute: Math.min(learned?.perMinute ?? full.perMinute, full.perMinute),
   };
-  const pace = createPacer(fullRate, start, clock.monotonicMs(), random);
+  const learner = createLearner(full.perMinute, start, clock.monotonicMs(), random);
+  const hand = createHand(places, full.capacity, clock);
   let turn: Promise<unknown> = Promise.resolve();
+  let order = 0;
+  let pauses = 0;
+  let filling: Promise<void> | undefined;
+  let onAnswer: (() => void) | undefined;
 
-  const take = (now: number): Slot => {
-    const give = log.take();
+  const fill = () => {
+    const before = pauses;
+    filling ??= hand
+      .fill(learner.pace(clock.monotonicMs()), () => pauses === before)
+      .finally(() => {
+        filling = undefined;
+      });
+    return filling;
+  };
+
+  const anAnswer = () =>
+    new Promise<void>((resolve) => {
+      onAnswer = resolve;
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+    });
+
+  const use = (level: number): Slot => {
+    hand.use();
+    order += 1;
     let open = true;
     const release = (sent: boolean) => {
-      if (open) give(sent ? clock.monotonicMs() : null);
+      if (open) hand.answered(sent);
       open = false;
+      onAnswer?.();
     };
-    return { place: pace.take(now), release };
+    return { place: { order, level }, release };
   };
 
   const grant = async (): Promise<Slot> => {
-    for (let reserved = settings.reserve === undefined; ; ) {
+    for (;;) {
       if (signal?.aborted === true) throw stopped();
       const now = clock.monotonicMs();
-      const room = log.waitMs(now);
-      const wait = room === null ? null : Math.max(room, pace.waitMs(now));
-      if (wait === null) await log.released(signal);
-      else if (wait > 0) await sleepOrStop(clock, Math.max(1, wait), signal);
-      else if (reserved) return take(now);
-      else {
-        reserved = true;
-        const sharedMs = (await settings.reserve?.(1)) ?? 0;
-        if (sharedMs > 0) await sleepOrStop(clock, sharedMs, signal);
-      }
+      const next = hand.next(now);
+      const wait = Math.max(learner.pausedMs(now), next === undefined ? 0 : next.at - now);
+      // Where that fails, whoever needs the next place asks again.
+      if (next !== undefined && hand.runsOut(learner.pace(now).periodMs)) fill().catch(() => undefined);
+      if (wait > 0) await sleepOrStop(clock, Math.max(1, wait), signal);
+      else if (next !== undefined) return use(next.level);
+      else if (hand.isFull()) await anAnswer();
+      else await fill();
     }
   };
 
@@ -116,15 +126,22 @@ export function createRate(
       return mine;
     },
     throttled: async ({ place }, retryAfter, serviceNowMs) => {
+      const now = clock.monotonicMs();
       const refused = { place, retryAfter, serviceNowMs, wallMs: clock.now() };
-      const pause = pace.refused(refused, clock.monotonicMs());
-      if (pause !== null) await settings.announcePause?.(pause.pauseMs);
+      const pause = learner.refused(refused, order, now);
+      if (pause === null) return null;
+      pauses += 1;
+      hand.drop();
+      await places.pause(pause.pauseMs, learner.pace(now + pause.pauseMs));
       return pause;
     },
     accepted: ({ place }) => {
-      pace.accepted(place, clock.monotonicMs());
+      learner.accepted(place, clock.monotonicMs());
     },
-    learned: () => pace.lesson(),
-    load: () => ({ used: log.used(clock.monotonicMs()), capacity }),
+    learned: () => learner.lesson(),
+    close: async () => {
+      await filling?.catch(() => undefined);
+      await hand.close(learner.pace(clock.monotonicMs()));
+    },
   };
 }

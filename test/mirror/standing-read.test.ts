@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { createSharedPace } from '../../src/mirror/rate-limits.ts';
+import { paceOf } from '../../src/model/pace.ts';
+import { createSharedPlaces } from '../../src/mirror/rate-limits.ts';
 import { readHeldByReason, readUsersInBatches, readTokensLeft } from '../../src/mirror/metrics-read.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
@@ -66,9 +67,10 @@ describe.each(servers())('what is measured on $name', (server) => {
 
   it('tells what is left of the pace', async () => {
     // One request a second refills.
-    const settings = { perMinute: 72, burst: 12 };
+    const settings = { perMinute: 60 / 0.99, share: 1, burst: 12 };
+    const pace = paceOf(settings);
     const { db } = database;
-    const pace = createSharedPace(db, 'harbour', settings);
+    const places = createSharedPlaces(db, 'harbour');
     const left = async () =>
       await readTokensLeft(
         db.kysely,
@@ -81,12 +83,14 @@ describe.each(servers())('what is measured on $name', (server) => {
       { team: 'harbour', tokens: 12 },
       { team: 'quay', tokens: 12 },
     ]);
-    await pace.reserve(6);
+    await places.take({ ...pace, places: 6, counted: { a: [6, 60_000] } });
     const [harbour, quay] = await left();
     expect(harbour?.tokens).toBeGreaterThanOrEqual(6);
     expect(harbour?.tokens).toBeLessThan(12);
     expect(quay?.tokens).toBe(12);
-    await pace.announcePause(60_000);
+    await places.take({ ...pace, places: 0, counted: { a: [59, 60_000] } });
+    expect((await left())[0]?.tokens).toBe(1);
+    await places.pause(60_000, pace);
     expect((await left())[0]?.tokens).toBe(0);
     expect(await readTokensLeft(db.kysely, new Map())).toEqual([]);
   });

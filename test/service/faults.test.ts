@@ -486,7 +486,7 @@ describe('a storm of 429', () => {
 describe('what is made sure of right before a write leaves', () => {
   test('is asked after the wait for the rate, and what it says ends the call with nothing sent', async () => {
     const { client, server, clock } = await openPair((socket) => socket.write(updated), {
-      rate: { reserve: () => Promise.resolve(120_000) },
+      rate: { burst: 1, places: { take: () => Promise.resolve(120_000), pause: () => Promise.resolve() } },
     });
     const askedAt: number[] = [];
     const old = new Error('prepared too long ago');

@@ -1,38 +1,24 @@
 import { describe, expect, test } from 'vitest';
+import type { Places } from '../../src/model/pace.ts';
+import { createOwnPlaces } from '../../src/service/own-places.ts';
 import {
   createRate,
   defaultRateSettings,
   type Rate,
   type RateSettings,
 } from '../../src/service/rate-limiter.ts';
+import {
+  mostIn,
+  playSaturated,
+  seeded,
+  watchPlaces,
+  slidingLog,
+  fixedWindow,
+  type Limiter,
+} from './rate-world.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
-/** Decides on a call that arrives at `now`: whether it is taken. */
-type Limiter = (now: number) => boolean;
-
 const minuteMs = 60_000;
-
-function slidingLog(limit: number): Limiter {
-  const taken: number[] = [];
-  return (now) => {
-    while ((taken[0] ?? Number.POSITIVE_INFINITY) <= now - minuteMs) taken.shift();
-    if (taken.length >= limit) return false;
-    taken.push(now);
-    return true;
-  };
-}
-
-function fixedWindow(limit: number, phaseMs: number): Limiter {
-  let window = -1;
-  let used = 0;
-  return (now) => {
-    const current = Math.floor((now + phaseMs) / minuteMs);
-    if (current !== window) used = 0;
-    window = current;
-    used += 1;
-    return used <= limit;
-  };
-}
 
 function bucket(limit: number, size: number): Limiter {
   let tokens = size;
@@ -43,15 +29,6 @@ function bucket(limit: number, size: number): Limiter {
     if (tokens < 1) return false;
     tokens -= 1;
     return true;
-  };
-}
-
-/** A small generator of numbers from 0 to 1, so that a run can be repeated. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
-    return state / 4_294_967_296;
   };
 }
 
@@ -86,16 +63,6 @@ async function saturate(limiter: Limiter, minutes: number, settings: Partial<Rat
   await clock.run(Promise.all(Array.from({ length: 4 }, caller)));
   const perMinute = load.arrivals.filter((at) => at < minutes * minuteMs).length / minutes;
   return { ...load, perMinute, rate };
-}
-
-function mostIn(windowMs: number, arrivals: readonly number[]): number {
-  let from = 0;
-  let most = 0;
-  arrivals.forEach((at, to) => {
-    while ((arrivals[from] ?? at) <= at - windowMs) from += 1;
-    most = Math.max(most, to - from + 1);
-  });
-  return most;
 }
 
 describe('rate', () => {
@@ -178,17 +145,20 @@ describe('rate', () => {
 
   test('a request that was never sent costs nothing of the limit; giving back twice changes nothing', async () => {
     const clock = createVirtualClock();
-    const rate = createRate(defaultRateSettings, clock, { random: () => 0 });
+    const { places, counted } = watchPlaces(clock);
+    const rate = createRate({ ...defaultRateSettings, places }, clock, { random: () => 0 });
     const slot = await clock.run(rate.acquire());
-    expect(rate.load()).toEqual({ used: 1, capacity: 495 });
+    expect(counted()).toBe(4);
     slot.release(false);
     slot.release(true);
-    expect(rate.load().used).toBe(0);
     const sent = await clock.run(rate.acquire());
     sent.release(true);
-    expect(rate.load().used).toBe(1);
+    await rate.close();
+    expect(counted()).toBe(1);
     await clock.run(clock.sleep(minuteMs));
-    expect(rate.load().used).toBe(0);
+    expect(counted()).toBe(1);
+    await clock.run(clock.sleep(1_000));
+    expect(counted()).toBe(0);
   });
 
   test('several refusals of one burst are one pause', async () => {
@@ -237,40 +207,61 @@ describe('rate', () => {
     expect(make({ perMinute: 10 })).toEqual({ burst: 9, perMinute: 9.9 });
   });
 
-  test('a shared limit is asked before each call, and its wait is kept', async () => {
+  test('a shared limit is asked for a few places at once, its wait is kept, and it is told of a pause', async () => {
     const clock = createVirtualClock();
-    const reserved: number[] = [];
-    const announced: number[] = [];
-    const settings: RateSettings = {
-      ...defaultRateSettings,
-      reserve: async (calls) => {
-        reserved.push(calls);
-        return await Promise.resolve(250);
+    const taken: number[] = [];
+    const paused: number[] = [];
+    const places: Places = {
+      take: async (wanted) => {
+        taken.push(wanted.places);
+        return await Promise.resolve(250 + 19 * wanted.periodMs);
       },
-      announcePause: async (ms) => {
-        announced.push(ms);
+      pause: async (ms) => {
+        paused.push(ms);
         await Promise.resolve();
       },
     };
-    const rate = createRate(settings, clock, { random: () => 0 });
+    const rate = createRate({ ...defaultRateSettings, places }, clock, { random: () => 0 });
     const slot = await clock.run(rate.acquire());
-    expect(clock.now()).toBe(250);
-    expect(reserved).toEqual([1]);
+    expect(clock.now()).toBeCloseTo(250);
+    expect(taken).toEqual([4]);
     await rate.throttled(slot, '5', null);
-    expect(announced).toEqual([5_000]);
+    expect(paused).toEqual([5_000]);
   });
 
   test('a shared limit that fails ends that call and no other', async () => {
     const clock = createVirtualClock();
     let calls = 0;
-    const reserve = async () => {
+    const own = createOwnPlaces(clock);
+    const take: Places['take'] = async (wanted) => {
       calls += 1;
       if (calls === 1) throw new Error('no database');
-      return await Promise.resolve(0);
+      return await own.take(wanted);
     };
-    const rate = createRate({ ...defaultRateSettings, reserve }, clock, { random: () => 0 });
+    const rate = createRate({ ...defaultRateSettings, places: { ...own, take } }, clock, { random: () => 0 });
     await expect(clock.run(rate.acquire())).rejects.toThrow('no database');
     (await clock.run(rate.acquire())).release(true);
+  });
+});
+
+describe('rate: places in blocks', () => {
+  const worlds = [
+    ['one process', { processes: 1 }, 490],
+    ['three processes', { processes: 3 }, 490],
+    ['one process, statements of 250 ms', { processes: 1, statementMs: 250 }, 475],
+    ['three processes, statements of 250 ms', { processes: 3, statementMs: 250 }, 475],
+    ['one process, statements of a second', { processes: 1, statementMs: 1_000 }, 450],
+    ['a latency of half a second', { processes: 1, latencyMs: 500 }, 475],
+    ['spikes of 3 s', { processes: 3, spikeMs: 3_000 }, 475],
+    ['handshakes and spikes of 20 s', { processes: 3, spikeMs: 20_000 }, 450],
+  ] as const;
+
+  test.each(worlds)('%s: what is allowed is used, and never more arrives', async (_name, world, least) => {
+    for (const seed of [1, 2, 3]) {
+      const { arrivals, perMinute } = await playSaturated({ ...world, minutes: 5, seed });
+      expect(mostIn(minuteMs, arrivals)).toBeLessThanOrEqual(500);
+      expect(perMinute).toBeGreaterThanOrEqual(least);
+    }
   });
 });
 

@@ -22,7 +22,7 @@ test('tells how the teams stand, and goes on telling while the database is away'
   const intervals = new Map(teams.map((team) => [team, { users: longestGapMs('*/5 * * * *', 'UTC') }]));
   const judge = (standings: readonly GroupStatus[]) =>
     judgeFreshness(standings, intervals, systemClock.monotonicMs() - upSince);
-  const paces = new Map(teams.map((team) => [team, { perMinute: 500, burst: 12 }]));
+  const paces = new Map(teams.map((team) => [team, { perMinute: 500, share: 1, burst: 12 }]));
   const db = createDatabase({ url: database.url, onQuery: (ms) => metrics.onQuery(ms) });
   const { kysely } = db;
   const standings = createStandings(() => readStandings(kysely, teams), systemClock);

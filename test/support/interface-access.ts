@@ -168,7 +168,7 @@ const errors: readonly Row[] = [
     status: '404',
   }),
   rule('Errors', '429 `too many requests`', {
-    client: ['service/pacer.ts', 'createPacer.refused', 'holds every call of the team'],
+    client: ['service/learned-rate.ts', 'createLearner.refused', 'holds every call of the team'],
     emulator: ['emulator/answer-request.ts', 'admit too many requests'],
     tests: [
       documented,
@@ -236,7 +236,8 @@ const limits: readonly Row[] = [
     emulator: ['emulator/rate-limit.ts', 'createRateLimit'],
     tests: [
       ['service/rate-limiter.test.ts', 'never above the limit in any 60 s, and 98 %% of it used (seed %i)'],
-      ['mirror/rate-limits.test.ts', 'is never above the limit in any window, however many take from it'],
+      ['service/rate-limiter.test.ts', '%s: what is allowed is used, and never more arrives'],
+      ['mirror/rate-limits.test.ts', 'gives each place once, however many take at once'],
       ['emulator/authentication.test.ts', 'lets 500 a minute through for each team, and the rest gets 429'],
     ],
     variants: ['rate-window'],

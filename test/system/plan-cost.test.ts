@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { bucketOf } from '../../src/mirror/rate-limits.ts';
-import { sharedPaceSettings } from '../../src/runs/open.ts';
+import { paceOf } from '../../src/model/pace.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 /** What a plan says that pushing takes, and what it takes. */
@@ -68,7 +67,7 @@ describe('the cost of a plan', () => {
     await open({ emulator, config: { push: { batchSize: 1, quietPeriodMs: 0 }, rate } });
     await edit();
     const { cost } = await stage.plan();
-    const { burst, periodMs } = bucketOf(sharedPaceSettings(stage.config));
+    const { burst, periodMs } = paceOf(stage.config.rate);
     expect(cost.perMinute).toBe(1_200);
     expect(cost.seconds).toBe(Math.ceil((cost.requests * periodMs) / 1_000));
     const { durationMs } = await stage.run();
