@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
+import { addFileCommands } from './file-commands.ts';
 import { addHoldingCommands } from './holding-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 import { MusterdError } from '../errors.ts';
@@ -141,6 +142,7 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   addReadingCommands<Command>({ add, json });
   addServiceCommands({ add, json });
   addHoldingCommands<Command>({ add, json });
+  addFileCommands<Command>({ add, json });
   addEmulatorOptions(
     add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
       // Its --team is the id of a team; the option of that name for all commands takes it away.

@@ -54,6 +54,7 @@ describe('the shared pace', () => {
     ['approve', '00000000', '--reason', 'test'],
     ['reject', '00000000'],
     ['changes'],
+    ['export'],
     ['held'],
     ['hold', '1', 'email', '--until', '2h', '--reason', 'test'],
     ['migrate'],

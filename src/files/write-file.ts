@@ -1,0 +1,71 @@
+/** A file that is there whole or not at all. */
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { MusterdError } from '../errors.ts';
+
+function refused(path: string, error: unknown): MusterdError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new MusterdError('usage', `${path} cannot be written (${code ?? message})`, { cause: error });
+}
+
+/** Where it ends up, where a link leads there; and whether something else than a file stands there, such as a pipe. */
+async function placeOf(path: string): Promise<{ readonly target: string; readonly isFile: boolean }> {
+  try {
+    const target = await realpath(path);
+    return { target, isFile: (await stat(target)).isFile() };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { target: path, isFile: true };
+    throw error;
+  }
+}
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  /** Gives it its name. */
+  readonly keep: () => Promise<void>;
+  /** Leaves nothing of it. */
+  readonly drop: () => Promise<void>;
+}
+
+/** Opens it under another name beside its own, which it gets when it is whole. */
+async function openBeside(path: string): Promise<OpenFile> {
+  const { target, isFile } = await placeOf(path);
+  if (!isFile) return { handle: await open(target, 'w'), keep: async () => {}, drop: async () => {} };
+  const part = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
+  return {
+    handle: await open(part, 'wx'),
+    keep: () => rename(part, target),
+    drop: () => rm(part, { force: true }),
+  };
+}
+
+/**
+ * Calls `work` with what writes to the file. Under its name stands what was there before until all of it is written.
+ * @throws what `work` throws; MusterdError `usage` where the file cannot be written
+ */
+export async function writeWholeFile<R>(
+  path: string,
+  work: (write: (text: string) => Promise<void>) => Promise<R>,
+): Promise<R> {
+  const orRefuse = (error: unknown) => {
+    throw refused(path, error);
+  };
+  const { handle, keep, drop } = await openBeside(path).catch(orRefuse);
+  try {
+    const result = await work((text) => handle.appendFile(text).catch(orRefuse));
+    await handle.sync().catch(ignoreUnsyncable).catch(orRefuse);
+    await handle.close().catch(orRefuse);
+    await keep().catch(orRefuse);
+    return result;
+  } catch (error) {
+    await handle.close().catch(() => {});
+    await drop().catch(() => {});
+    throw error;
+  }
+}
+
+/** A pipe has nothing to bring to the disk. */
+function ignoreUnsyncable(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EINVAL' && error.code !== 'ENOTSUP') throw error;
+}

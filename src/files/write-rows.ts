@@ -1,0 +1,100 @@
+/** Rows as text, page by page: nothing of an earlier page is kept. */
+import { stringify as toCsv } from 'csv-stringify/sync';
+import { stringify as toYaml } from 'yaml';
+import { toJson } from '../model/json.ts';
+import type { Format } from './format.ts';
+import { withoutFormula } from './formula.ts';
+
+export type FileRow = Readonly<Record<string, unknown>>;
+
+export interface RowWriter {
+  /** What comes before the first row. */
+  readonly begin: string;
+  readonly rows: (page: readonly FileRow[]) => string;
+  /** What comes after the last row. */
+  readonly end: () => string;
+}
+
+const plain = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
+
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  const shown = plain(value);
+  if (typeof shown === 'string') return withoutFormula(shown);
+  return typeof shown === 'object' ? toJson(shown) : `${shown as number | bigint | boolean}`;
+}
+
+/** With a byte order mark, since spreadsheets read anything else in the code page of their machine. */
+function createCsvWriter(columns: readonly string[]): RowWriter {
+  // A set delimiter turns off the quotes around line breaks, and semicolons are what some spreadsheets cut at.
+  const options = { record_delimiter: 'windows', quoted_match: /[\r\n\t;\ufeff]/ } as const;
+  return {
+    begin: toCsv([columns], { ...options, bom: true }),
+    rows: (page) =>
+      toCsv(
+        page.map((row) => columns.map((column) => cellOf(row[column]))),
+        options,
+      ),
+    end: () => '',
+  };
+}
+
+const lineBreaks = /[\u0085\u2028\u2029]/g;
+
+/** One object on one line, also for readers to whom more than a line feed ends a line. */
+function toJsonLine(columns: readonly string[], row: FileRow): string {
+  const text = toJson(Object.fromEntries(columns.map((column) => [column, plain(row[column]) ?? null])));
+  return text.replace(lineBreaks, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function createJsonWriter(columns: readonly string[]): RowWriter {
+  let isFirst = true;
+  return {
+    begin: '[',
+    rows: (page) =>
+      page
+        .map((row) => {
+          const text = `${isFirst ? '' : ','}\n  ${toJsonLine(columns, row)}`;
+          isFirst = false;
+          return text;
+        })
+        .join(''),
+    end: () => '\n]\n',
+  };
+}
+
+function createNdjsonWriter(columns: readonly string[]): RowWriter {
+  return {
+    begin: '',
+    rows: (page) => page.map((row) => `${toJsonLine(columns, row)}\n`).join(''),
+    end: () => '',
+  };
+}
+
+/** All text in quotes, so that no reader takes a phone for a number or a name for a truth value. */
+function createYamlWriter(columns: readonly string[]): RowWriter {
+  let isEmpty = true;
+  return {
+    begin: '',
+    rows: (page) => {
+      if (page.length === 0) return '';
+      isEmpty = false;
+      const shown = page.map((row) =>
+        Object.fromEntries(columns.map((column) => [column, plain(row[column]) ?? null])),
+      );
+      return toYaml(shown, { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 });
+    },
+    end: () => (isEmpty ? '[]\n' : ''),
+  };
+}
+
+const writers = {
+  csv: createCsvWriter,
+  json: createJsonWriter,
+  ndjson: createNdjsonWriter,
+  yaml: createYamlWriter,
+} as const satisfies Readonly<Record<Format, (columns: readonly string[]) => RowWriter>>;
+
+export function createRowWriter(format: Format, columns: readonly string[]): RowWriter {
+  return writers[format](columns);
+}

@@ -1,0 +1,126 @@
+/** Everything of one kind, read in one snapshot and handed on page by page. */
+import { sql } from 'kysely';
+import { MusterdError } from '../errors.ts';
+import type { Id } from '../model/id.ts';
+import type { Database, Transaction } from './database.ts';
+
+interface Listing {
+  readonly columns: readonly string[];
+  readonly from: string;
+  /** Those who have gone are left out. */
+  readonly presentOnly: boolean;
+  readonly order: readonly string[];
+}
+
+const listings = {
+  users: {
+    columns: [
+      'id',
+      'name',
+      'first_name',
+      'last_name',
+      'email',
+      'phone',
+      'role',
+      'role_id',
+      'resolved',
+      'created_at',
+      'updated_at',
+    ],
+    from: 'mirror.users',
+    presentOnly: true,
+    order: ['id'],
+  },
+  tags: {
+    columns: ['id', 'tag', 'color', 'created', 'updated', 'first_seen_at'],
+    from: 'mirror.tags',
+    presentOnly: true,
+    order: ['id'],
+  },
+  'contact-fields': {
+    columns: ['id', 'title', 'first_seen_at'],
+    from: 'mirror.contact_fields',
+    presentOnly: true,
+    order: ['id'],
+  },
+  'contact-counts': {
+    columns: ['segment', 'counted_at', 'count'],
+    from: 'mirror.contact_counts',
+    presentOnly: false,
+    order: ['counted_at', 'segment'],
+  },
+  changes: {
+    columns: [
+      'change_id',
+      'opened_at',
+      'closed_at',
+      'kind',
+      'user_id',
+      'name',
+      'field',
+      'base_value',
+      'old_value',
+      'new_value',
+      'outcome',
+      'run_id',
+      'request_id',
+      'decided_by',
+      'decided_why',
+    ],
+    from: 'report.changes',
+    presentOnly: false,
+    order: ['change_id', 'field'],
+  },
+} as const satisfies Readonly<Record<string, Listing>>;
+
+export type Exported = keyof typeof listings;
+export const exportable = Object.keys(listings) as readonly Exported[];
+export const exportColumns = (what: Exported): readonly string[] => listings[what].columns;
+
+export type ExportRow = Readonly<Record<string, unknown>>;
+
+/** Few enough that a page of long names is small, and enough that the way to the server does not count. */
+const rowsPerPage = 1000;
+/** How long whoever takes the rows may do nothing, such as a reader of a pipe who has gone for lunch. */
+const patience = '15min';
+
+/**
+ * Hands on every row as it was at one moment. A page is read when the one before has been taken.
+ * @throws what `take` throws; it is called again from the first page only where it was not called before
+ */
+export async function readPages(
+  db: Database,
+  teamId: Id,
+  what: Exported,
+  take: (page: readonly ExportRow[]) => Promise<void>,
+): Promise<void> {
+  let hasBegun = false;
+  const read = async (tx: Transaction) => {
+    await sql`select set_config('idle_in_transaction_session_timeout', ${patience}, true)`.execute(tx);
+    await openCursor(tx, teamId, listings[what]);
+    for (;;) {
+      const { rows } = await sql<ExportRow>`fetch ${sql.lit(rowsPerPage)} from exported`.execute(tx);
+      if (rows.length === 0) return;
+      hasBegun = true;
+      await take(rows);
+    }
+  };
+  // What was handed on cannot be taken back, so nothing may be tried again after it.
+  const once = (tx: Transaction) =>
+    read(tx).catch((error: unknown) => {
+      if (!hasBegun || error instanceof MusterdError) throw error;
+      const words = error instanceof Error ? error.message : String(error);
+      throw new MusterdError('mirror', `The export ended early: ${words}`, { cause: error });
+    });
+  await db.transaction(once, { isolationLevel: 'repeatable read' });
+}
+
+async function openCursor(tx: Transaction, teamId: Id, listing: Listing): Promise<void> {
+  const { columns, from, presentOnly, order } = listing;
+  const names = (all: readonly string[]) => sql.join(all.map((name) => sql.ref(name)));
+  await sql`
+    declare exported no scroll cursor for
+    select ${names(columns)} from ${sql.table(from)}
+    where team_id = ${teamId} ${presentOnly ? sql`and gone_at is null` : sql``}
+    order by ${names(order)}`.execute(tx);
+}

@@ -1,0 +1,40 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeWholeFile } from '../../src/files/write-file.ts';
+
+describe('a file that is written whole or not at all', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('has its name when all of it is there, and not before', async () => {
+    const path = join(folder, 'whole');
+    writeFileSync(path, 'before');
+    const result = await writeWholeFile(path, async (write) => {
+      await write('a');
+      expect(readFileSync(path, 'utf8')).toBe('before');
+      await write('b');
+      return 7;
+    });
+    expect([result, readFileSync(path, 'utf8'), readdirSync(folder)]).toEqual([7, 'ab', ['whole']]);
+  });
+
+  it('leaves nothing of it where the work fails', async () => {
+    const failing = writeWholeFile(join(folder, 'part'), async (write) => {
+      await write('a');
+      throw new Error('no more');
+    });
+    await expect(failing).rejects.toThrow('no more');
+    expect(readdirSync(folder)).toEqual(['whole']);
+  });
+
+  it('writes to what is no file, and leaves it what it is', async () => {
+    await writeWholeFile('/dev/null', (write) => write('a'));
+    expect(readFileSync('/dev/null', 'utf8')).toBe('');
+    await expect(writeWholeFile(folder, (write) => write('a'))).rejects.toMatchObject({ code: 'usage' });
+  });
+});

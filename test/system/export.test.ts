@@ -1,0 +1,218 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse as parseCsv } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { exportColumns, exportable, readPages } from '../../src/mirror/export-read.ts';
+import { readTeamId } from '../../src/mirror/pinned-teams.ts';
+import { fromJson, toJson } from '../../src/model/json.ts';
+import { runMusterd, spawnMusterd, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+const formula = '=HYPERLINK("http://example.com","x")';
+
+describe('exporting', () => {
+  let stage: Stage;
+  let folder: string;
+  beforeAll(async () => {
+    stage = await createStage({ emulator: { users: 12, tags: 4, fields: 3 } });
+    const [first] = stage.emulator.team.users();
+    stage.emulator.team.editUser(first?.id ?? 0, {
+      first: formula,
+      last: "O'Neil;\u2028\n",
+      phone: '+15550100',
+    });
+    await stage.run({ segments: [{ name: 'all', body: {} }] });
+    folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+  });
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await stage.close();
+  });
+
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__log__level: 'silent',
+  });
+  const exported = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await runMusterd(['export', ...args], environment());
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return stdout;
+  };
+  type Rows = readonly Readonly<Record<string, unknown>>[];
+
+  it.each(exportable)('%s says the same in each format', async (what) => {
+    const json = fromJson(await exported(what, '--format', 'json')) as Rows;
+    expect(json.length).toBeGreaterThan(0);
+    expect(Object.keys(json[0] ?? {})).toEqual(exportColumns(what));
+    const ndjson = (await exported(what, '--format', 'ndjson')).split('\n');
+    expect(ndjson.pop()).toBe('');
+    expect(ndjson.map((line) => fromJson(line))).toEqual(json);
+    expect(parseYaml(await exported(what, '--format', 'yaml'))).toEqual(json);
+    const [head, ...rows] = parseCsv(await exported(what), { bom: true }) as string[][];
+    expect(head).toEqual(exportColumns(what));
+    const cells = json.map((row) =>
+      Object.values(row).map((value) =>
+        typeof value === 'string' ? value : value === null ? '' : toJson(value),
+      ),
+    );
+    expect(rows.map((row) => row.map((cell) => cell.replace(/^'(?=[=+])/, '')))).toEqual(cells);
+  });
+
+  it('has who is in the team, and leaves out who is not', async () => {
+    const id = stage.emulator.team.users()[0]?.id ?? 0;
+    const all = fromJson(await exported('users', '--format', 'json')) as Rows;
+    expect(all.map((row) => row['id'])).toEqual(
+      stage.emulator.team
+        .users()
+        .map((user) => user.id)
+        .toSorted((a, b) => a - b),
+    );
+    expect(all.find((row) => row['id'] === id)).toMatchObject({ first_name: formula, phone: '+15550100' });
+    await stage.sql(`begin; select set_config('musterd.writing', 'on', true);
+      update mirror.users set gone_at = now() where id = ${id}; commit`);
+    const rest = fromJson(await exported('--format', 'json')) as Rows;
+    expect(rest).toEqual(all.filter((row) => row['id'] !== id));
+    await stage.sql(`begin; select set_config('musterd.writing', 'on', true);
+      update mirror.users set gone_at = null where id = ${id}; commit`);
+  });
+
+  it('writes no cell that a spreadsheet would run', async () => {
+    const rows = parseCsv(await exported(), { bom: true }) as string[][];
+    expect(rows.flat()).toContain(`'${formula}`);
+    expect(rows.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([]);
+  });
+
+  it('takes the format from the name of the file, and writes through a link', async () => {
+    for (const [name, start] of [
+      ['a.csv', '\ufeffid,'],
+      ['a.json', '[\n  {"id"'],
+      ['a.ndjson', '{"id"'],
+      ['a.yml', '- id: '],
+    ] as const) {
+      const file = join(folder, name);
+      const { code, stderr } = await runMusterd(['export', '-o', file], environment());
+      expect({ code, stderr }).toEqual({ code: 0, stderr: `12 rows written to ${file}\n` });
+      expect(readFileSync(file, 'utf8').startsWith(start)).toBe(true);
+    }
+    symlinkSync(join(folder, 'a.csv'), join(folder, 'link'));
+    await runMusterd(['export', 'tags', '-o', join(folder, 'link'), '--format', 'csv'], environment());
+    expect(readFileSync(join(folder, 'a.csv'), 'utf8')).toMatch(/^\ufeffid,tag,/);
+    expect(readdirSync(folder).toSorted()).toEqual(['a.csv', 'a.json', 'a.ndjson', 'a.yml', 'link']);
+  });
+
+  it('leaves what was there before where it cannot go on', async () => {
+    const place = join(folder, 'kept');
+    mkdirSync(place);
+    writeFileSync(join(place, 'roster.csv'), 'before');
+    await stage.sql('alter table mirror.users rename column email to was_email');
+    const { code } = await runMusterd(['export', '-o', join(place, 'roster.csv')], environment());
+    await stage.sql('alter table mirror.users rename column was_email to email');
+    expect(code).toBe(1);
+    expect(readFileSync(join(place, 'roster.csv'), 'utf8')).toBe('before');
+    expect(readdirSync(place)).toEqual(['roster.csv']);
+  });
+
+  it.each([
+    [['export', 'nothing'], '"nothing" cannot be exported'],
+    [['export', '--format', 'xlsx'], 'use one of csv, json, ndjson, yaml'],
+    [['export', '-o', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],
+  ])('%j is wrong usage', async (args, words) => {
+    const { code, stderr } = await runMusterd(args, environment());
+    expect(code).toBe(64);
+    expect(stderr).toContain(words);
+  });
+
+  it('shows on a terminal nothing that it would obey', async () => {
+    const { runCommandLine } = await import('../../src/commands/command-line.ts');
+    let shown = '';
+    const write = (text: string) => (shown += text);
+    const code = await runCommandLine({
+      args: ['export', '--format', 'csv'],
+      env: environment(),
+      out: { isTTY: true, write },
+      err: { write },
+      leave: () => undefined,
+    });
+    expect(code).toBe(0);
+    expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  });
+});
+
+describe('exporting 100,000 users', () => {
+  const count = 100_000;
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await createStage({ emulator: { users: 3 } });
+    await stage.run();
+    await stage.sql(`begin; select set_config('musterd.writing', 'on', true);
+      insert into mirror.users (team_id, id, name, first_name, last_name, email, resolved)
+        select team_id, 90000000 + n, 'Anne Berg ' || n, 'Anne', 'Berg ' || n, repeat('x', 200) || n || '@example.com', true
+        from sync.teams, generate_series(1, ${count} - 3) n;
+      commit`);
+  });
+  afterAll(() => stage.close());
+
+  it('takes no more memory than a few of them, in one snapshot', async () => {
+    const teamId = (await readTeamId(stage.db.kysely, stage.config.team)) ?? 0n;
+    const sizes: number[] = [];
+    let last: unknown;
+    await readPages(stage.db, teamId, 'users', async (page) => {
+      if (sizes.length === 0)
+        await stage.sql("update mirror.users set email = 'new@example.com' where last_name like 'Berg %97'");
+      sizes.push(page.length);
+      last = page.at(-1)?.['email'];
+    });
+    expect(Math.max(...sizes)).toBe(1000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(count);
+    expect(last).toBe(`${'x'.repeat(200)}99997@example.com`);
+    const env = {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      NODE_OPTIONS: '--max-old-space-size=40',
+    };
+    const { code, stdout } = await spawnMusterd(['export', '--format', 'ndjson'], env);
+    expect([code, stdout.split('\n').length - 1]).toEqual([0, count]);
+  });
+
+  it('hands on no row twice where the rest cannot be read', async () => {
+    const teamId = (await readTeamId(stage.db.kysely, stage.config.team)) ?? 0n;
+    const broken = Object.assign(new Error('broken off'), { code: '40001' });
+    const pages: number[] = [];
+    const reading = readPages(stage.db, teamId, 'users', async (page) => {
+      pages.push(page.length);
+      if (pages.length === 2) throw broken;
+    });
+    await expect(reading).rejects.toMatchObject({
+      code: 'mirror',
+      message: 'The export ended early: broken off',
+    });
+    expect(pages).toEqual([1000, 1000]);
+  });
+
+  it('ends when it is asked to', async () => {
+    const started = startMusterd(['export'], {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+    });
+    started.process.stdout?.once('data', () => started.process.kill('SIGTERM'));
+    expect(await started.ended).toMatchObject({ code: 1, signal: null });
+    expect(started.output().stderr).toContain('Asked to stop');
+  });
+
+  it('ends well where whoever reads goes away', async () => {
+    const started = startMusterd(['export'], { ...stage.emulator.environment, DATABASE_URL: stage.url });
+    started.process.stdout?.once('data', () => started.process.stdout?.destroy());
+    expect(await started.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
+});
