@@ -32,15 +32,16 @@ export interface TeamStatus {
 
 async function readRows(db: Queryable, teamId: Id): Promise<TeamStatus['rows'] & { open_pushes: number }> {
   const { rows } = await sql<TeamStatus['rows'] & { open_pushes: number }>`
-    select
-      (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is null) as users,
-      (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is null and not resolved) as unresolved,
-      (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is not null) as gone,
+    select u.users, u.unresolved, u.gone,
       (select count(*)::int from mirror.tags where team_id = ${teamId} and gone_at is null) as tags,
       (select count(*)::int from mirror.contact_fields where team_id = ${teamId} and gone_at is null) as contact_fields,
-      (select count(*)::int from sync.changes where team_id = ${teamId} and state = 'open') as open_pushes`.execute(
-    db,
-  );
+      (select count(*)::int from sync.changes where team_id = ${teamId} and state = 'open') as open_pushes
+    from (
+      select count(*) filter (where gone_at is null)::int as users,
+        count(*) filter (where gone_at is null and not resolved)::int as unresolved,
+        count(*) filter (where gone_at is not null)::int as gone
+      from mirror.users where team_id = ${teamId}
+    ) u`.execute(db);
   return rows[0] ?? { users: 0, unresolved: 0, gone: 0, tags: 0, contact_fields: 0, open_pushes: 0 };
 }
 

@@ -45,8 +45,28 @@ export async function grantMissingRights(tx: Transaction): Promise<void> {
       and (r.rolname <> 'musterd_approver' or to_regproc('sync.approve') is not null) and not exists (
       select from aclexplode(n.nspacl) a where a.grantee = r.oid
     )`.execute(tx);
-  const statements = rows.flatMap(({ name }) => rights[name].map((right) => `grant ${right} to ${name}`));
-  if (statements.length > 0) await tx.executeQuery(CompiledQuery.raw(statements.join(';\n')));
+  const names = rows.map(({ name }) => name);
+  const statements = names.flatMap((name) => rights[name].map((right) => `grant ${right} to ${name}`));
+  if (statements.length === 0) return;
+  await tx.executeQuery(CompiledQuery.raw(statements.join(';\n')));
+  await grantWhatViewsRead(tx, names);
+}
+
+/** The views of report read with the rights of whoever asks: so whoever may read one is granted the columns that it reads. */
+async function grantWhatViewsRead(tx: Transaction, names: readonly string[]): Promise<void> {
+  const { rows } = await sql<{ columns: string; place: string; name: string }>`
+    select string_agg(distinct quote_ident(t.attname), ', ') as columns, t.attrelid::regclass::text as place, n.name
+    from unnest(${names}::text[]) n (name)
+    join pg_class v on v.relnamespace = 'report'::regnamespace and v.relkind = 'v' and has_table_privilege(n.name, v.oid, 'select')
+    join pg_rewrite r on r.ev_class = v.oid
+    join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+    join pg_attribute t on t.attrelid = d.refobjid and t.attnum = d.refobjsubid
+    where d.refobjid <> v.oid and not has_table_privilege(n.name, d.refobjid, 'select')
+    group by t.attrelid, n.name order by 3, 2`.execute(tx);
+  const statements = rows.map(
+    ({ columns, place, name }) => `grant select (${columns}) on ${place} to ${name}`,
+  );
+  await tx.executeQuery(CompiledQuery.raw(statements.join(';\n')));
 }
 
 export interface RolesForPeople {

@@ -1,0 +1,295 @@
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CompiledQuery } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
+import { readLedger } from '../../src/mirror/ledger.ts';
+import { readStatus } from '../../src/mirror/read-status.ts';
+import { rolesForPeople } from '../../src/mirror/roles-for-people.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { fillMirror, largeTeam } from '../support/large-mirror.ts';
+import { servers } from '../support/servers.ts';
+import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';
+
+const rowsOf = async (db: Database, text: string) => (await runSqlText(db, text)).rows;
+const suffix = randomBytes(4).toString('hex');
+
+/** What that role is answered, or told, after statements of the owner; all of it comes to nothing. */
+async function as(db: Database, role: string, text: string, before = 'select'): Promise<unknown> {
+  let answer: unknown;
+  const attempt = db.transaction(async (tx) => {
+    await tx.executeQuery(CompiledQuery.raw(`${before}; set local role ${role}`));
+    const { rows } = await tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text));
+    answer = rows.map((row) => Object.values(row));
+    throw new Error('rolled back');
+  });
+  const told = await attempt.catch((error: unknown) => (error instanceof Error ? error.message : ''));
+  return answer ?? told;
+}
+
+const readViews = async (db: Database) =>
+  (
+    await rowsOf(db, `select oid::regclass::text from pg_class where relnamespace = 'report'::regnamespace`)
+  ).flat() as string[];
+
+describe.each(servers())('what the views of report show on $name', (server) => {
+  let database: TestDatabase;
+  let db: Database;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    ({ db } = database);
+    await runSqlText(
+      db,
+      `begin; set local musterd.writing = 'on';
+       insert into mirror.users (team_id, id, name, resolved) select 41, n, 'User ' || n, true from generate_series(1, 3) n;
+       insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome) values
+         (41, 1, 'adopt', 'closed', '{}', '{}', '{"name": {"first": "A", "last": "B"}, "email": "a@example.com", "phone": null}', '{}'),
+         (41, 1, 'push', 'open', '{"email": "a@example.com"}', '{"email": "a@example.com"}', '{"email": "b@example.com"}', '{}'),
+         (41, 2, 'push', 'closed', '{}', '{"phone": "1", "role_id": 1}', '{"phone": "2"}', '{"phone": "confirmed", "role_id": "refused"}'),
+         (41, 2, 'pull', 'closed', '{}', '{"role": "Agent"}', '{"role": "Analyst", "something": "else"}', '{}'),
+         (42, 9, 'tombstone', 'closed', '{}', '{}', '{}', '{}');
+       select setseed(0.5);
+       insert into mirror.contact_counts (team_id, segment, counted_at, count)
+       select t, s, '2026-03-01Z'::timestamptz + at, (random() * 1000)::int
+       from generate_series(41, 43) t, unnest(array['all', 'of "a"', '']) s
+       cross join lateral (
+         select random() * interval '20 days' from generate_series(1, t)
+         union select d * interval '1 day' from unnest(array[3, 4, 30]) d
+         union select d * interval '1 day' - interval '1 microsecond' from unnest(array[3, 4, 60]) d
+       ) a (at)
+       where not (t = 43 and s = 'all');
+       commit`,
+    );
+  });
+  afterAll(() => database.close());
+
+  it.each(['UTC', 'Pacific/Auckland', 'America/Los_Angeles'])(
+    'of each day with counts the last, the least and the most, and how it moved, to a session in %s',
+    async (zone) => {
+      const plain = `
+        select team_id, segment, day, count, lowest, highest, samples,
+          count - lag(count) over (partition by team_id, segment order by day) as change
+        from (
+          select team_id, segment, (counted_at at time zone 'UTC')::date as day,
+            (array_agg(count order by counted_at desc))[1] as count, min(count) as lowest, max(count) as highest, count(*) as samples
+          from mirror.contact_counts group by 1, 2, 3
+        ) d order by 1, 2, 3`;
+      const text = 'select * from report.contact_counts_daily order by 1, 2, 3';
+      const expected = await rowsOf(db, plain);
+      expect(expected.length).toBeGreaterThan(100);
+      expect(await as(db, 'musterd_reader', text, `set local timezone = '${zone}'`)).toEqual(expected);
+    },
+  );
+
+  it('of each change a row for each field that it names', async () => {
+    const plain = `
+      select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, f.field, c.base -> f.field, c.old -> f.field as old,
+        c.new -> f.field as new, case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
+        c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why
+      from sync.changes c
+      left join lateral (select jsonb_object_keys(c.new) as field union select jsonb_object_keys(c.old)) f on true
+      left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
+      order by c.change_id, f.field`;
+    const seen = await as(db, 'musterd_reader', 'select * from report.changes order by change_id, field');
+    expect(seen).toHaveLength(9);
+    expect(seen).toEqual(await rowsOf(db, plain));
+  });
+});
+
+describe.each(servers())('who may read the views of report on $name', (server) => {
+  let database: TestDatabase;
+  let db: Database;
+  let views: readonly string[];
+  const [every, some, other] = [`test_every_${suffix}`, `test_some_${suffix}`, `test_other_${suffix}`];
+  beforeAll(async () => {
+    database = await createTestDatabase({ server, empty: true });
+    ({ db } = database);
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));
+    for (const name of readdirSync('migrations').filter((one) => one < '0024'))
+      copyFileSync(join('migrations', name), join(folder, name));
+    await migrate(db, { folder });
+    rmSync(folder, { recursive: true });
+    await runSqlText(
+      db,
+      `create role ${every}; create role ${some}; create role ${other} in role musterd_reader;
+       grant usage on schema report to ${every}, ${some};
+       grant select on all tables in schema report to ${every};
+       grant select on report.held, report.changes to ${some};
+       revoke select on report.changes from musterd_editor`,
+    );
+    await migrate(db);
+    views = await readViews(db);
+    const team = { ...largeTeam, users: 10, changes: 40, tags: 3, days: 1 };
+    await fillMirror(db, [
+      { ...team, team: 'north', teamId: 7 },
+      { ...team, team: 'south', teamId: 8 },
+    ]);
+    await runSqlText(db, `update mirror.users set phone = '15550199' where id = 4`);
+  });
+  afterAll(async () => {
+    await runSqlText(db, `drop owned by ${every}, ${some}; drop role ${every}, ${some}, ${other}`);
+    await database.close();
+  });
+
+  const bound = `delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('${other}', 7), ('${every}', 7), ('${some}', 7)`;
+
+  it('the roles for people read each of them, but what an administrator took', async () => {
+    expect(views.length).toBeGreaterThan(7);
+    for (const role of rolesForPeople)
+      for (const view of views) {
+        const taken = role === 'musterd_editor' && view === 'report.changes';
+        const told = taken ? 'permission denied for view changes' : expect.not.arrayContaining([['0']]);
+        expect([role, view, await as(db, role, `select count(*)::text from ${view}`)]).toEqual([
+          role,
+          view,
+          told,
+        ]);
+      }
+    const use = 'grant usage on schema sync to musterd_reader, musterd_editor';
+    expect(await as(db, 'musterd_editor', 'select old from sync.changes', use)).toBe(
+      'permission denied for table changes',
+    );
+    for (const hidden of ['approved from sync.changes', '* from sync.user_base', '* from sync.rejected_rows'])
+      expect(await as(db, 'musterd_reader', `select ${hidden}`, use)).toMatch(/^permission denied for table/);
+  });
+
+  it('so does a role that could read them before, and sees nothing but them', async () => {
+    for (const [role, its] of [
+      [every, views],
+      [some, ['report.held', 'report.changes']],
+    ] as const) {
+      for (const view of its)
+        expect([view, await as(db, role, `select distinct team_id from ${view}`, bound)]).toEqual([
+          view,
+          [[7n]],
+        ]);
+      expect(await as(db, role, 'select id from mirror.users')).toBe('permission denied for schema mirror');
+      expect(await as(db, role, 'select old from sync.changes')).toBe('permission denied for schema sync');
+    }
+    expect(await as(db, some, 'select * from report.roster')).toBe('permission denied for view roster');
+  });
+
+  it('a view of the owner over each of them shows a role its teams alone', async () => {
+    for (const view of views) {
+      const own = `create view public.own as select * from ${view}; grant select on public.own to ${other}; ${bound}`;
+      expect([view, await as(db, other, 'select distinct team_id from public.own', own)]).toEqual([
+        view,
+        [[7n]],
+      ]);
+    }
+  });
+
+  it('a cheap function is shown no value and no name of another team', async () => {
+    const look = `create function pg_temp.look(team bigint, value text) returns boolean language plpgsql cost 0.0000001 as
+      $$ begin if team <> 7 then raise exception 'team % was shown: %', team, value; end if; return true; end $$;
+      grant execute on function pg_temp.look to public; ${bound}`;
+    for (const view of views) {
+      const columns = (
+        await rowsOf(
+          db,
+          `select quote_ident(attname) from pg_attribute where attrelid = '${view}'::regclass and attnum > 0`,
+        )
+      ).flat() as string[];
+      const text = `select count(*) > 0 from ${view} where ${columns.map((column) => `pg_temp.look(team_id, ${column}::text)`).join(' and ')}`;
+      expect([view, await as(db, other, text, look)]).toEqual([view, [[true]]]);
+    }
+  });
+});
+
+describe.each(servers())('questions to a mirror with much history on $name', (server) => {
+  const small = {
+    ...largeTeam,
+    team: 'small',
+    teamId: 7,
+    users: 20,
+    changes: 100,
+    tags: 5,
+    days: 5,
+    endedDaysAgo: 60,
+  };
+  const large = { ...largeTeam, users: 2_000, changes: 20_000, tags: 100, days: 60 };
+  const [bound, free] = [`test_bound_${suffix}`, `test_free_${suffix}`];
+  let database: TestDatabase;
+  let watch: StatementWatch;
+  let db: Database;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    await fillMirror(database.db, [small, large]);
+    await runSqlText(
+      database.db,
+      `create role ${bound} in role musterd_reader; create role ${free} in role musterd_reader;
+       insert into mirror.team_roles (role_name, team_id) values ('${bound}', 7);
+       update mirror.team_roles set role_name = '${free}' where role_name = 'public'`,
+    );
+    watch = await watchStatements(database.url);
+    db = createDatabase({ url: watch.url, applicationName: 'musterd test' });
+  });
+  afterAll(async () => {
+    await db.close();
+    await watch.close();
+    await runSqlText(database.db, `drop role ${bound}, ${free}`);
+    await database.close();
+  });
+
+  /** How many rows of what grows were looked at since the last time. */
+  const read = () => {
+    const growing = new Set(['changes', 'runs', 'contact_counts']);
+    const steps = watch.take().flatMap((statement) => statement.steps);
+    return steps
+      .filter(({ relation }) => relation !== undefined && growing.has(relation))
+      .reduce((sum, { rows }) => sum + rows, 0);
+  };
+  const perDay = large.changes / large.days;
+  const countsOfWeek = 7 * 96 * 5;
+
+  describe.each(['never analysed', 'analysed'])('%s:', (when) => {
+    beforeAll(async () => {
+      if (when === 'analysed') await runSqlText(database.db, 'analyze');
+      watch.take();
+    });
+
+    it.each([
+      ['changes order by change_id desc limit 20', 20, 100],
+      ['changes order by opened_at desc limit 20', 20, 100],
+      ['changes where team_id = 41 order by change_id desc limit 20', 20, 100],
+      ['changes where team_id = 7 order by change_id desc limit 20', 20, 200],
+      [`changes where opened_at > now() - interval '1 day'`, Math.floor(perDay), perDay + 10],
+      ['changes where team_id = 41 and user_id = 77', 13, 20],
+      ['runs order by run_id desc limit 20', 20, 100],
+      ['contact_counts_daily where day > current_date - 7', 35, countsOfWeek * 1.2],
+    ])('as one who sees all, %s', async (what, rows, atMost) => {
+      const seen = await as(db, free, `select count(*)::int from (select * from report.${what} offset 0) v`);
+      expect(seen).toEqual([[expect.toSatisfy((count: number) => count >= rows)]]);
+      expect(read()).toBeLessThanOrEqual(atMost);
+    });
+
+    it('as one who sees the small team alone, its counts', async () => {
+      const seen = await as(db, bound, 'select distinct team_id from report.contact_counts_daily');
+      expect(seen).toEqual([[7n]]);
+      expect(read()).toBeLessThanOrEqual(small.days * 96 * 5 * 1.2);
+    });
+
+    it('of musterd itself, how it stands and what moved last', async () => {
+      const { rows, pending, counts } = await readStatus(db.kysely, 'default');
+      expect([rows.users, rows.gone, pending, counts.length]).toEqual([1_998, 2, { waiting: 2 }, 5]);
+      const all = { userId: null, runId: null, field: null, kind: null, outcome: null, since: null };
+      expect(await readLedger(db.kysely, 7n, { ...all, limit: 20 })).toHaveLength(20);
+      expect(read()).toBeLessThanOrEqual(200);
+    });
+  });
+
+  it('how it stands looks at each user twice at most: to count them, and to compare them', async () => {
+    await readStatus(db.kysely, 'default');
+    const steps = watch.take().flatMap((statement) => statement.steps);
+    const users = steps.filter(
+      ({ relation, node }) => relation === 'users' && !node.startsWith('Bitmap Index'),
+    );
+    expect(users.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThanOrEqual(
+      2.1 * (large.users + small.users),
+    );
+  });
+});
