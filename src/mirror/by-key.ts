@@ -19,7 +19,12 @@ export function absenceByKey(
     (select * from sync.absences where team_id = ${teamId} and resource = ${resource} and id = ${id} offset 0)`;
 }
 
-/** For `where('id', '=', anyOf(ids))`: one parameter, however many there are, and none is allowed too. */
+/** One parameter, however many there are. pg's own way to an array takes many times as long. */
+export function idArray(ids: readonly Id[]): RawBuilder<readonly Id[]> {
+  return sql`${`{${ids.join(',')}}`}::bigint[]`;
+}
+
+/** For `where('id', '=', anyOf(ids))`: none is allowed too. */
 export function anyOf(ids: readonly Id[]): RawBuilder<Id> {
-  return sql`any (${ids}::bigint[])`;
+  return sql`any (${idArray(ids)})`;
 }

@@ -10,6 +10,7 @@ import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
+import type { ShownUsers } from '../model/user-state.ts';
 import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './absences.ts';
 import { readAddresses, readLookups } from './addresses.ts';
 import type { Database, Transaction } from './database.ts';
@@ -36,7 +37,8 @@ import { countIneffective, readUnanswered } from './push-history.ts';
 import { countWaiting } from './read-status.ts';
 import { withSpool } from './spool.ts';
 import { noteStale } from './stale.ts';
-import { readDifferingUsers, readEditedUsers, readUnseenUsers } from './users-read.ts';
+import { compareShownUsers, readDifferingUsers } from './users-compare.ts';
+import { readEditedUsers, readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
 
@@ -45,7 +47,8 @@ export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam) 
   const { kysely } = db;
   return {
     readDifferingUsers: (users: readonly ServiceUser[], roles: ReadonlyMap<Id, string>) =>
-      readDifferingUsers(kysely, teamId, users, roles),
+      readDifferingUsers(db, teamId, users, roles),
+    compareShownUsers: (shown: ShownUsers) => compareShownUsers(db, teamId, shown),
     readUnseenUsers: (seen: readonly Id[], listed: readonly Id[]) =>
       readUnseenUsers(kysely, teamId, seen, listed),
     readEditedUsers: () => readEditedUsers(kysely, teamId),

@@ -13,6 +13,8 @@ import { type Spool, spoolToJson } from './spool.ts';
 /** Up to so many rows JSON is the quicker way. */
 const rowsAsJson = 2000;
 
+export const goesAsJson = ({ count }: Pick<SpoolOf, 'count'>): boolean => count <= rowsAsJson;
+
 /** The rows of a spool in a `from`, as s. */
 export type Staged = RawBuilder<unknown>;
 
@@ -40,7 +42,7 @@ async function mayMakeTables(tx: Transaction): Promise<boolean> {
 
 /** For the statements of this transaction. */
 export async function stage(tx: Transaction, spool: SpoolOf): Promise<Staged> {
-  if (spool.count <= rowsAsJson || !(await mayMakeTables(tx))) return asJson(spool);
+  if (goesAsJson(spool) || !(await mayMakeTables(tx))) return asJson(spool);
   const name = tableOf(spool);
   const table = sql.id('pg_temp', name);
   await sql`create temp table if not exists ${table} (${sql.raw(definitionOf(spool))}) on commit delete rows`.execute(
@@ -58,6 +60,6 @@ export async function withStaged<R>(
   spool: SpoolOf,
   work: (db: Queryable, staged: Staged) => Promise<R>,
 ): Promise<R> {
-  if (spool.count <= rowsAsJson) return await work(db.kysely, asJson(spool));
+  if (goesAsJson(spool)) return await work(db.kysely, asJson(spool));
   return await db.transaction(async (tx) => work(tx, await stage(tx, spool)));
 }

@@ -1,21 +1,13 @@
-/** Reads of users: SQL drops whoever is equal everywhere, byte for byte, so that only differences leave it. */
+/** Reads of users. */
 import { sql } from 'kysely';
 import type { Hold, HoldReason } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
-import { toJson } from '../model/json.ts';
 import type { NamePair } from '../model/name.ts';
 import type { EditedUser } from '../model/plan.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
-import { hasUnreadable, readable } from '../model/user.ts';
-import { absenceByKey, byKey } from './by-key.ts';
+import { absenceByKey, byKey, idArray } from './by-key.ts';
 import type { Queryable, Row } from './database.ts';
-import { isOlder, isToBeBelieved } from './stale.ts';
-import { asTimestamp } from './timestamp.ts';
-import { isEditedSince, isNewer, isTelling } from './versions.ts';
-
-/** How many users one statement compares. */
-const usersPerStatement = 5000;
 
 /** A hold as `sync.held_fields` has it. */
 export interface HoldRow {
@@ -39,7 +31,7 @@ type BaseValues = Row<'sync.user_base', UserColumn>;
 export type BaseRow = { readonly [Column in UserColumn as `base_${Column}`]: BaseValues[Column] };
 
 /** Columns that both queries below select. */
-interface UserRow
+export interface UserRow
   extends Row<'mirror.users', UserColumn | 'id' | 'name_split' | 'role' | 'resolved'>,
     BaseRow {
   readonly has_mirror: boolean;
@@ -92,7 +84,7 @@ export function toHold(row: HoldRow): Hold {
   };
 }
 
-function toState(row: UserRow, service: ServiceUser | undefined): UserState {
+export function toState(row: UserRow, service: ServiceUser | undefined): UserState {
   const mirror = {
     name: { first: row.first_name, last: row.last_name },
     split: row.name_split,
@@ -133,8 +125,8 @@ function toState(row: UserRow, service: ServiceUser | undefined): UserState {
   };
 }
 
-/** What `UserRow` needs of mirror u, base b, absence a, open intent c and the held fields. */
-const userColumns = sql`
+/** What `UserRow` needs of mirror u, base b, absence a, open intent c and held fields h. */
+export const userColumns = sql`
   u.id is not null as has_mirror, b.id is not null as has_base,
   u.name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id, u.role, u.resolved,
   coalesce(u.gone_at is not null, false) as gone,
@@ -144,85 +136,18 @@ const userColumns = sql`
   case when a.passes > 0 then (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 end as missing_for_ms,
   h.held`;
 
-const userJoins = (teamId: Id) => sql`
+/** The held fields f of one user. */
+export const heldOf = sql`
+  jsonb_agg(to_jsonb(f) || jsonb_build_object('ends_in_ms', extract(epoch from f.until - clock_timestamp()) * 1000))`;
+
+export const userJoins = (teamId: Id) => sql`
   left join lateral ${absenceByKey('users', teamId, sql`i.id`)} a on true
   left join lateral (
     select * from sync.changes where team_id = ${teamId} and user_id = i.id and state = 'open' offset 0
   ) c on true
   left join lateral (
-    select jsonb_agg(to_jsonb(f) || jsonb_build_object('ends_in_ms', extract(epoch from f.until - clock_timestamp()) * 1000)) as held
-    from sync.held_fields f where f.team_id = ${teamId} and f.user_id = i.id
+    select ${heldOf} as held from sync.held_fields f where f.team_id = ${teamId} and f.user_id = i.id
   ) h on true`;
-
-/**
- * One user as the statement below stages it; an empty text of the service counts as none, and so does what cannot
- * be read: whoever has such a field is never equal everywhere.
- */
-function stage(user: ServiceUser, role: string | undefined) {
-  return {
-    id: user.id,
-    name: readable(user.name) ?? null,
-    email: readable(user.email) || null,
-    phone: readable(user.phone) || null,
-    role_id: readable(user.roleId) ?? null,
-    unreadable: hasUnreadable(user),
-    role: role ?? null,
-    created_at: asTimestamp(user.createdAt),
-    updated_at: asTimestamp(user.updatedAt),
-    user_created_at: asTimestamp(user.userCreatedAt),
-    user_updated_at: asTimestamp(user.userUpdatedAt),
-  };
-}
-
-async function readDifferingChunk(
-  db: Queryable,
-  teamId: Id,
-  users: readonly ServiceUser[],
-  roles: ReadonlyMap<Id, string>,
-): Promise<readonly UserState[]> {
-  const staged = toJson(users.map((user) => stage(user, roles.get(user.id))));
-  const { rows } = await sql<UserRow>`
-    select i.id, ${userColumns},
-      (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at)
-        is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at)
-        or u.role is distinct from coalesce(s.role, u.role) or u.resolved is distinct from true as observed_differs,
-      ${isNewer} as is_newer, ${isEditedSince} as is_edited_since, ${isTelling(teamId)} as is_telling,
-      ${isOlder(sql`u`)} and not ${isToBeBelieved}
-        and (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id) as stale
-    from jsonb_to_recordset(${staged}::jsonb) as s (id bigint, name text, email text, phone text, role_id bigint,
-      role text, created_at timestamptz, updated_at timestamptz, user_created_at timestamptz,
-      user_updated_at timestamptz, unreadable boolean)
-    cross join lateral (select s.id) as i (id)
-    left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
-    left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
-    left join lateral ${byKey('sync.stale_rows', teamId, sql`s.id`)} t on true
-    ${userJoins(teamId)}
-    where u.id is null or b.id is null or u.gone_at is not null or a.id is not null or c.change_id is not null
-      or h.held is not null or t.id is not null or s.unreadable
-      or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
-         is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
-      or (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id)
-      or (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at)
-         is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at)
-      or u.role is distinct from coalesce(s.role, u.role) or not u.resolved`.execute(db);
-  const byId = new Map(users.map((user) => [user.id, user]));
-  return rows.map((row) => toState(row, byId.get(row.id)));
-}
-
-export async function readDifferingUsers(
-  db: Queryable,
-  teamId: Id,
-  users: readonly ServiceUser[],
-  roles: ReadonlyMap<Id, string>,
-): Promise<readonly UserState[]> {
-  const states: UserState[] = [];
-  for (let from = 0; from < users.length; from += usersPerStatement) {
-    states.push(
-      ...(await readDifferingChunk(db, teamId, users.slice(from, from + usersPerStatement), roles)),
-    );
-  }
-  return states;
-}
 
 /** Users of mirror or base whom `seen` does not hold; of those that are gone, only the listed ones. */
 export async function readUnseenUsers(
@@ -231,14 +156,16 @@ export async function readUnseenUsers(
   seen: readonly Id[],
   listed: readonly Id[],
 ): Promise<readonly UserState[]> {
+  const isSeen = new Set(seen);
+  const only = listed.filter((id) => !isSeen.has(id));
   const { rows } = await sql<UserRow>`
     select i.id, ${userColumns}, false as observed_differs, false as stale
     from (
       (
-        select id from mirror.users where team_id = ${teamId} and (gone_at is null or id = any (${listed}::bigint[]))
-        union (select id from sync.user_base where team_id = ${teamId} except select id from mirror.users where team_id = ${teamId})
+        select id from mirror.users where team_id = ${teamId} and (gone_at is null or id = any (${idArray(only)}))
+        union all (select id from sync.user_base where team_id = ${teamId} except select id from mirror.users where team_id = ${teamId})
       )
-      except select unnest(${seen}::bigint[])
+      except select unnest(${idArray(seen)})
     ) i
     left join lateral ${byKey('mirror.users', teamId, sql`i.id`)} u on true
     left join lateral ${byKey('sync.user_base', teamId, sql`i.id`)} b on true

@@ -13,6 +13,22 @@ export interface Versions {
   readonly isTelling: boolean;
 }
 
+/** Everybody whom one pass has seen. */
+export interface ShownUsers {
+  readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** The names of their roles. */
+  readonly roles: ReadonlyMap<Id, string>;
+  /** Members of the team: of those that are gone, these alone are looked for. */
+  readonly listed: Iterable<Id>;
+}
+
+export interface ComparedUsers {
+  /** Shown, and not equal everywhere. */
+  readonly differing: readonly UserState[];
+  /** Users of mirror or base who are not shown; of those that are gone, only the listed ones. */
+  readonly unseen: readonly UserState[];
+}
+
 /** All that is known of one user. */
 export interface UserState {
   readonly id: Id;

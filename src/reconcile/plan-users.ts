@@ -65,8 +65,7 @@ export async function planUsers(
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
-  const differing = await mirror.readDifferingUsers([...users.values()], roles);
-  const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
+  const { differing, unseen } = await mirror.compareShownUsers({ users, roles, listed: members.keys() });
   const unseenIds = new Set(unseen.map(({ id }) => id));
   const strangers = unresolved.filter((id) => !unseenIds.has(id)).map(unknownUser);
   const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));

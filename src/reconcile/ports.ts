@@ -10,7 +10,7 @@ import type {
 } from '../model/absence.ts';
 import type { Intent, IntentResult, NameSafety, PushTries } from '../model/intent.ts';
 import type { UserPlan } from '../model/user-plan.ts';
-import type { UserState } from '../model/user-state.ts';
+import type { ComparedUsers, ShownUsers, UserState } from '../model/user-state.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
@@ -45,6 +45,8 @@ export interface MirrorPort {
     users: readonly ServiceUser[],
     roles: ReadonlyMap<Id, string>,
   ): Promise<readonly UserState[]>;
+  /** The same of everybody, those who are not shown among them. */
+  compareShownUsers(shown: ShownUsers): Promise<ComparedUsers>;
   /** Users in mirror or base, not gone, whom `seen` does not hold, and members among them that are gone. */
   readUnseenUsers(seen: readonly Id[], listed: readonly Id[]): Promise<readonly UserState[]>;
   /** Users, not gone, in whom the mirror differs from the base. */

@@ -11,7 +11,8 @@ import {
 import { findUsers } from '../mirror/find-user.ts';
 import { type LedgerRow, readLedger } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
-import { readDifferingUsers, readUserState } from '../mirror/users-read.ts';
+import { readDifferingUsers } from '../mirror/users-compare.ts';
+import { readUserState } from '../mirror/users-read.ts';
 import { showTime } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { seconds } from '../model/in-words.ts';
@@ -72,7 +73,7 @@ async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceA
   const { service, member } = answer;
   const role = member?.role ?? null;
   const roles = new Map(role === null ? [] : [[id, role]]);
-  const [differing] = await readDifferingUsers(kysely, teamId, [service], roles);
+  const [differing] = await readDifferingUsers(mirror.db, teamId, [service], roles);
   return { ...state, service, stale: differing?.stale === true };
 }
 

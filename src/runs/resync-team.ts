@@ -54,8 +54,7 @@ async function planTeam(
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
-  const differing = await mirror.readDifferingUsers([...users.values()], roles);
-  const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
+  const { differing, unseen } = await mirror.compareShownUsers({ users, roles, listed: members.keys() });
   const states = [...differing, ...unseen].toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const { maxDrift } = usualLimits;
   tell(notes, await readUnreadNotes(mirror, differing, { population: users.size, maxDrift }));

@@ -2,7 +2,7 @@ import { CompiledQuery } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { writeHolds } from '../../src/mirror/holds.ts';
 import { applyResults, openIntents } from '../../src/mirror/intents.ts';
-import { readDifferingUsers } from '../../src/mirror/users-read.ts';
+import { readDifferingUsers } from '../../src/mirror/users-compare.ts';
 import { applyUsers } from '../../src/mirror/users-write.ts';
 import { noteMovedAlone } from '../../src/mirror/versions.ts';
 import type { FieldOutcomes } from '../../src/model/intent.ts';
@@ -59,7 +59,7 @@ const read = async (updatedAt: string | null, userUpdatedAt: string | null = nul
     userUpdatedAt,
     raw: {},
   };
-  const [state] = await readDifferingUsers(db.kysely, teamId, [user], new Map());
+  const [state] = await readDifferingUsers(db, teamId, [user], new Map());
   return state?.versions;
 };
 

@@ -213,6 +213,10 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
           .map((id) => stateOf(mirror, id, undefined))
           .filter((state) => state.mirror?.gone !== true || listed.includes(state.id)),
       ),
+    compareShownUsers: async ({ users, roles, listed }) => ({
+      differing: await mirror.readDifferingUsers([...users.values()], roles),
+      unseen: await mirror.readUnseenUsers([...users.keys()], [...listed]),
+    }),
     readAddresses: (ids) =>
       Promise.resolve(ids.map((id) => addressesOf(mirror.state(id), mirror.intents.get(id)))),
     readLookups: () => Promise.resolve(mirror.lookups),

@@ -32,8 +32,8 @@ const answered: readonly Stop[] = [
 
 const merged: readonly Stop[] = [
   [
-    'mirror/users-read.ts',
-    'readDifferingUsers',
+    'mirror/users-compare.ts',
+    'compareShownUsers',
     'compared in SQL with mirror and base; who is equal is left out',
   ],
   ['mirror/users-read.ts', 'toState', 'a `UserState`: three versions, holds, what is under way'],
@@ -96,6 +96,7 @@ export const walks: readonly Walk[] = [
       ['daemon/serve.ts', 'createRun', 'what a failure means for the daemon'],
       ...intoTheRun,
       ['reconcile/plan-edited.ts', 'planEdited', 'the edited users, as the service shows them'],
+      ['mirror/users-compare.ts', 'readDifferingUsers', 'these users alone'],
       ...merged,
       ['model/unsendable.ts', 'unsendable', 'nothing is against it: *push*'],
       ...written,

@@ -1,0 +1,273 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { compareShownUsers, readDifferingUsers } from '../../src/mirror/users-compare.ts';
+import { readUnseenUsers } from '../../src/mirror/users-read.ts';
+import { toJson } from '../../src/model/json.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
+import type { UserState } from '../../src/model/user-state.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+import { watchStatements } from '../support/watched-statements.ts';
+import { anyText } from '../model/odd-texts.ts';
+
+const teamId = 41n;
+/** More than go into a statement as JSON, and all at rest. */
+const firstOfMany = 1_000_000;
+const many = 2001;
+const atRest: readonly ServiceUser[] = Array.from({ length: many }, (_, index) => ({
+  id: BigInt(firstOfMany + index),
+  name: `Given${index} Family`,
+  email: `user${index}@example.com`,
+  phone: null,
+  roleId: 2n,
+  raw: {},
+}));
+
+const text = fc.oneof(
+  anyText.map((any) => any.replaceAll('\0', '').toWellFormed()),
+  fc.constantFrom('\\N', '\\.', '\t', '\n', 'a\\tb', '"', ''),
+);
+const optional = fc.option(text, { nil: null });
+const values = fc.record({
+  name: text,
+  email: optional,
+  phone: optional,
+  role_id: fc.constantFrom(null, 2n, 2n ** 62n),
+});
+const time = fc.constantFrom(
+  null,
+  '2026-03-01T09:00:00Z',
+  '2026-03-02T09:00:00.123Z',
+  '2026-02-30T09:00:00Z',
+  'soon',
+);
+/** What the databases's two tables have of a user, often the same as the service shows. */
+const user = fc.record({
+  shown: fc.option(values),
+  base: fc.option(fc.option(values)),
+  mirror: fc.option(fc.option(values)),
+  flags: fc.record({
+    gone: fc.boolean(),
+    resolved: fc.constantFrom(true, true, false),
+    stale: fc.constantFrom(false, false, true),
+    missing: fc.constantFrom(false, false, true),
+    open: fc.constantFrom(false, false, true),
+    held: fc.constantFrom([], [], ['email'], ['email', 'name']),
+    listed: fc.boolean(),
+    unreadable: fc.constantFrom(false, false, true),
+  }),
+  times: fc.tuple(time, time, time, time),
+});
+
+describe.each(servers())('users beside mirror and base, on $name', (server) => {
+  let database: TestDatabase;
+  let plain: Database;
+  const role = `test_compare_${randomBytes(4).toString('hex')}`;
+  const run = async (on: Database['kysely'], statement: string) =>
+    (await sql.raw<Record<string, unknown>>(statement).execute(on)).rows;
+  const write = (json: unknown, ...statements: readonly string[]) =>
+    database.db.transaction(async (tx) => {
+      await sql`select set_config('musterd.writing', 'on', true), set_config('test.rows', ${toJson(json)}, true)`.execute(
+        tx,
+      );
+      for (const statement of statements) await run(tx, statement);
+    });
+  const given = `from jsonb_to_recordset(current_setting('test.rows')::jsonb) as s (id bigint, first text, last text, name text,
+    email text, phone text, role_id bigint, gone boolean, resolved boolean, held text[], t timestamptz)`;
+  const fillUsers = `insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, resolved, gone_at, updated_at, user_updated_at)
+    select 41, id, name, first, last, email, phone, role_id, resolved, case when gone then now() end, t, t ${given}`;
+  const fillBase = `insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+    select 41, id, name, first, last, email, phone, role_id ${given}`;
+
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    const url = new URL(database.url);
+    const [own] = await run(database.db.kysely, 'select current_user::text as me');
+    await run(
+      database.db.asTyped,
+      `create role ${role} login password 'secret'; grant ${own?.['me'] as string} to ${role};
+       revoke temp on database ${url.pathname.slice(1)} from public, ${own?.['me'] as string}`,
+    );
+    [url.username, url.password] = [role, 'secret'];
+    plain = createDatabase({ url: url.href, applicationName: 'musterd test' });
+    await run(database.db.kysely, `insert into sync.teams (team, team_id) values ('north', 41)`);
+    const rows = atRest.map(({ id, name, email, phone, roleId }) => ({
+      id,
+      first: name,
+      last: '',
+      name,
+      email,
+      phone,
+      role_id: roleId,
+      resolved: true,
+    }));
+    await write(rows, fillUsers, fillBase);
+  });
+  afterAll(async () => {
+    await plain.close();
+    await run(database.db.asTyped, `drop role ${role}`);
+    await database.close();
+  });
+
+  /** Without what the clock makes different each time. */
+  const timeless = (states: readonly UserState[]) =>
+    states
+      .filter(({ id }) => id < firstOfMany)
+      .map(({ missingForMs, held, ...state }) => ({
+        ...state,
+        missing: missingForMs !== undefined,
+        held: held
+          .map(({ endsInMs, ...hold }) => ({ ...hold, ends: endsInMs !== undefined }))
+          .toSorted((a, b) => (a.field < b.field ? -1 : 1)),
+      }))
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+
+  it('are the same by COPY, as JSON, and each by its key', async () => {
+    const clear = ['mirror.users', 'sync.user_base', 'sync.absences', 'sync.stale_rows'].map(
+      (table) => `delete from ${table} where id < ${firstOfMany}`,
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(user, { minLength: 1, maxLength: 12 }), async (some) => {
+        const users = some.map((one, index) => {
+          const shown = one.shown;
+          const base = one.base === null ? null : (one.base ?? shown);
+          const mirror = one.mirror === null ? null : (one.mirror ?? base);
+          return { ...one, ...one.flags, id: BigInt(index + 1), shown, base, mirror };
+        });
+        const rowsOf = (side: 'base' | 'mirror') =>
+          users.flatMap(({ id, [side]: of, gone, resolved, times: [t] }) =>
+            of === null
+              ? []
+              : [
+                  {
+                    id,
+                    ...of,
+                    first: of.name,
+                    last: '',
+                    gone,
+                    resolved,
+                    t: t?.startsWith('2026-03') ? t : null,
+                  },
+                ],
+          );
+        const ids = (which: (one: (typeof users)[number]) => boolean) =>
+          users.filter(which).map(({ id }) => id);
+        const list = (which: (one: (typeof users)[number]) => boolean) =>
+          `unnest('{${ids(which).join(',')}}'::bigint[]) m`;
+        await write(
+          rowsOf('mirror'),
+          ...clear,
+          'delete from sync.held_fields',
+          'delete from sync.changes',
+          fillUsers,
+        );
+        await write(
+          rowsOf('base'),
+          fillBase,
+          `insert into sync.stale_rows (team_id, id) select 41, m from ${list(({ stale }) => stale)}`,
+          `insert into sync.absences (team_id, resource, id, missing_since) select 41, 'users', m, now() from ${list(({ missing }) => missing)}`,
+          // The same of other resources and teams, of which nothing may come in.
+          `insert into sync.absences (team_id, resource, id, missing_since) select 41, 'tags', m, now() from ${list(() => true)}`,
+          `insert into sync.stale_rows (team_id, id) select 42, m from ${list(() => true)}`,
+          `insert into sync.changes (team_id, user_id, kind, base, old, new, state) select 41, m, 'push', '{}', '{}', '{}', 'open' from ${list(({ open }) => open)}`,
+          ...['email', 'name'].map(
+            (field) => `insert into sync.held_fields (team_id, user_id, field, reason, until)
+            select 41, m, '${field}', 'conflict', now() + interval '1 day' from ${list(({ held }) => (held as readonly string[]).includes(field))}`,
+          ),
+          `insert into sync.held_fields (team_id, user_id, field, reason) select 42, m, 'email', 'conflict' from ${list(() => true)}`,
+        );
+        const shown = users.flatMap(({ id, shown: of, unreadable, times }): readonly ServiceUser[] => {
+          if (of === null) return [];
+          const [createdAt, updatedAt, userCreatedAt, userUpdatedAt] = times;
+          const { role_id: roleId, ...rest } = of;
+          const email = unreadable ? { unreadable: '{}' } : of.email;
+          return [
+            { id, ...rest, email, roleId, createdAt, updatedAt, userCreatedAt, userUpdatedAt, raw: {} },
+          ];
+        });
+        const roles = new Map(ids(({ resolved }) => !resolved).map((id) => [id, 'Agent']));
+        const listed = ids((one) => one.listed);
+        const [seen, { db }] = [shown.map(({ id }) => id), database];
+        const byKey = {
+          differing: timeless(await readDifferingUsers(db, teamId, shown, roles)),
+          unseen: timeless(await readUnseenUsers(db.kysely, teamId, seen, listed)),
+        };
+        const compared = async (on: Database, all: readonly ServiceUser[]) => {
+          const { differing, unseen } = await compareShownUsers(on, teamId, {
+            users: new Map(all.map((one) => [one.id, one])),
+            roles,
+            listed,
+          });
+          expect(differing.filter(({ id }) => id >= firstOfMany)).toEqual([]);
+          return { differing: timeless(differing), unseen: timeless(unseen) };
+        };
+        expect(await compared(db, shown)).toEqual(byKey);
+        expect(await compared(db, [...atRest, ...shown])).toEqual(byKey);
+        expect(await compared(plain, [...shown, ...atRest])).toEqual(byKey);
+        expect(timeless(await readDifferingUsers(db, teamId, [...atRest, ...shown], roles))).toEqual(
+          byKey.differing,
+        );
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('are each looked at a few times, whatever is known of the tables', async () => {
+    const number = 3 * many;
+    // Analysed when there was another team alone: then this one is believed to be empty.
+    await write(
+      [],
+      'delete from mirror.users',
+      'delete from sync.user_base',
+      'delete from sync.absences',
+      'delete from sync.held_fields',
+      `insert into mirror.users (team_id, id, resolved) select 42, n, true from generate_series(1, 3000) n`,
+      `insert into sync.user_base (team_id, id, name, first_name, last_name) select 42, n, '', '', '' from generate_series(1, 3000) n`,
+    );
+    for (const table of [
+      'mirror.users',
+      'sync.user_base',
+      'sync.absences',
+      'sync.held_fields',
+      'sync.changes',
+      'sync.stale_rows',
+    ])
+      await run(database.db.asTyped, `alter table ${table} set (autovacuum_enabled = off); analyze ${table}`);
+    await write(
+      [],
+      `insert into mirror.users (team_id, id, resolved) select 41, n, true from generate_series(1, ${number}) n`,
+      `insert into sync.user_base (team_id, id, name, first_name, last_name) select 41, n, '', '', '' from generate_series(1, ${number}) n`,
+      `insert into sync.absences (team_id, resource, id, missing_since) select 41, 'users', n, now() from generate_series(1, ${number}) n`,
+      `insert into sync.held_fields (team_id, user_id, field, reason) select 41, n, 'email', 'conflict' from generate_series(1, ${number}) n`,
+    );
+    const watch = await watchStatements(database.url);
+    const watched = createDatabase({ url: watch.url, applicationName: 'musterd test' });
+    try {
+      const shown = (count: number) =>
+        new Map(
+          Array.from({ length: count }, (_, index) => [
+            BigInt(index + 1),
+            { id: BigInt(index + 1), name: '', raw: {} },
+          ]),
+        );
+      const listed = [...shown(number).keys()];
+      for (const count of [number, many, 1000]) {
+        const { differing, unseen } = await compareShownUsers(watched, teamId, {
+          users: shown(count),
+          roles: new Map(),
+          listed,
+        });
+        expect([differing.length, unseen.length]).toEqual([count, number - count]);
+      }
+      const looked = watch.take().flatMap(({ steps }) => steps.map((step) => step.rows));
+      expect(Math.max(...looked)).toBeGreaterThanOrEqual(number);
+      expect(Math.max(...looked)).toBeLessThan(number * 4);
+    } finally {
+      await watched.close();
+      await watch.close();
+    }
+  });
+});
