@@ -110,8 +110,10 @@ export const configSchema = z.strictObject({
   }),
   pages: section({
     size: positiveUpTo(10_000)
-      .default(100)
-      .describe('Rows asked for per page. Halved, down to 10, where the service refuses it.'),
+      .optional()
+      .describe(
+        'Rows asked for per page; halved, down to 10, where the service refuses it. Absent: 100 at first, and up to 1000 where it gives as many.',
+      ),
   }),
   absence: section({
     confirmAfterMs: milliseconds

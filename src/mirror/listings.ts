@@ -179,10 +179,9 @@ export async function writeListingMemory(
   tx: Transaction,
   { teamId }: RunOf,
   resource: ListedResource,
-  { firstPage, limit, pages, cursor }: ListingMemory,
+  memory: ListingMemory,
 ): Promise<void> {
-  const value: ListingMemory = { firstPage, limit, pages, cursor };
-  await writeLearned(tx, teamId, [{ topic: memoryTopic(resource), value }], true);
+  await writeLearned(tx, teamId, [{ topic: memoryTopic(resource), value: memory }], true);
 }
 
 export async function writeContactCounts(

@@ -17,6 +17,8 @@ export interface ListingMemory {
   readonly firstPage: 0 | 1 | null;
   /** The `limit` that the service accepts; `null` until one was accepted. */
   readonly limit: number | null;
+  /** A larger `limit` was tried, and is refused or not answered in full; left out while that is not known. */
+  readonly isLargest?: boolean;
   /** How many filled pages the last complete pass had; all of them can be asked for at once. */
   readonly pages: number | null;
   /** `page`: pages are numbered. `date`: `page` is ignored and the `date` cursor is used. */

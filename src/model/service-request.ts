@@ -25,8 +25,8 @@ export interface SendOptions {
 
 export interface ListingOptions {
   readonly memory: ListingMemory;
-  /** Rows asked for per page. */
-  readonly size: number;
+  /** Rows asked for per page; where left out, as many as the service gives. */
+  readonly size?: number | undefined;
   /** Sent with each page; everything when left out. */
   readonly filter?: ListingFilter | undefined;
   /** Called after each page with the rows so far. */

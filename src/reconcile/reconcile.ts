@@ -44,7 +44,7 @@ export interface ReconcileSettings {
     /** Ms after it was prepared in which an update must leave. */
     readonly sendDeadlineMs: number;
   };
-  readonly pageSize: number;
+  readonly pageSize?: number | undefined;
   readonly absence: AbsenceSettings;
   readonly scope: Scope;
   readonly guard: GuardSettings;

@@ -49,7 +49,7 @@ export function listedContactFields(service: ServicePort, mirror: MirrorPort): R
 }
 
 export interface RefreshSettings {
-  readonly pageSize: number;
+  readonly pageSize?: number | undefined;
   readonly absence: AbsenceSettings;
   readonly scope: Scope;
 }

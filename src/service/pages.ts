@@ -1,17 +1,18 @@
+import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing, ListingMemory } from '../model/listing.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { type DateRow, walkDates } from './messages/date-cursor.ts';
 import { learnNumbering, type Numbering } from './numbering.ts';
-import type { FetchPage, Page } from './page.ts';
+import { countRows, type FetchPage, type Page } from './page.ts';
 import { walkPages } from './walk.ts';
 
 export interface ReadListingOptions<Row> {
   readonly fetchPage: FetchPage<Row>;
   /** What earlier runs learned of this listing. */
   readonly memory: ListingMemory;
-  /** Rows to ask for per page. */
-  readonly size: number;
+  /** Rows to ask for per page; where left out, 100 at first, and up to 1,000 where the service gives as many. */
+  readonly size?: number | undefined;
   /** Requests in flight at once. */
   readonly parallel: number;
   /** A listing of more pages than this is not read further. */
@@ -24,13 +25,17 @@ export interface ReadListingOptions<Row> {
 
 /** The smallest `limit` that is tried. */
 const leastLimit = 10;
+/** Where no size is set: what is asked for at first, and the largest `limit` that is tried. */
+const usualSize = 100;
+const largestSize = 1_000;
 
 function halve(limit: number): number {
   return Math.max(Math.min(leastLimit, limit), Math.floor(limit / 2));
 }
 
-/** The remembered limit, where it is what refusals made of this size; otherwise the size is tried again. */
-function chooseLimit(size: number, remembered: number | null): number {
+/** The remembered limit, where it is what this size became; otherwise the size is tried again. */
+function chooseLimit(size: number, largest: number, remembered: number | null): number {
+  if (remembered !== null && remembered > size && remembered <= largest) return remembered;
   for (let limit = size; remembered !== null; limit = halve(limit)) {
     if (limit === remembered) return remembered;
     if (limit === halve(limit)) break;
@@ -40,6 +45,8 @@ function chooseLimit(size: number, remembered: number | null): number {
 
 interface Reading<Row> {
   readonly options: ReadListingOptions<Row>;
+  readonly size: number;
+  readonly largest: number;
   readonly fetchPage: FetchPage<Row>;
   readonly requests: () => number;
 }
@@ -65,20 +72,65 @@ function collect<Row extends { readonly id: Id }>(pages: readonly Page<Row>[]): 
   return collector;
 }
 
-/** `null`: what was remembered contradicts itself. */
+/** Whether this size is too much for the service, or for us: refused, or an answer that could not be taken. */
+const isTooMuch = (error: unknown) =>
+  error instanceof ServiceError && error.status !== undefined && (error.status === 400 || error.status < 300);
+
+/**
+ * Asks for a larger first page; where it is refused, for half of that. A page that is no larger than before shows a
+ * cap. Only what came in full is asked for from then on: a service that cuts pages short may still count by what
+ * was asked for when it skips those before them.
+ */
+async function grow<Row>(
+  { fetchPage, largest }: Reading<Row>,
+  limit: number,
+  firstPage: 0 | 1,
+): Promise<{ readonly limit: number; readonly page: Page<Row> } | null> {
+  for (let tried = largest; tried > limit; tried = Math.floor(tried / 2)) {
+    const page = await fetchPage({ limit: tried, page: firstPage }).catch((error: unknown) => {
+      if (isTooMuch(error)) return null;
+      throw error;
+    });
+    if (page === null) continue;
+    return countRows(page) > limit ? { limit: countRows(page), page } : null;
+  }
+  return null;
+}
+
+interface Start<Row> {
+  readonly known: readonly Page<Row>[];
+  readonly expected: number;
+  /** Whether a larger `limit` was tried. */
+  readonly isTried: boolean;
+}
+
+/** `null`: what was remembered contradicts itself, or the service does not stand by a larger `limit`. */
 async function readNumbered<Row extends { readonly id: Id }>(
   reading: Reading<Row>,
   limit: number,
   firstPage: 0 | 1,
-  start: { readonly known: readonly Page<Row>[]; readonly expected: number },
+  { isTried, ...start }: Start<Row>,
 ): Promise<Listing<Row> | null> {
-  const { options, fetchPage } = reading;
+  const { options, fetchPage, size } = reading;
   const { maxPages, parallel } = options;
-  const walk = await walkPages({ fetchPage, limit, firstPage, maxPages, parallel, ...start });
-  if (walk.kind === 'contradiction') return null;
+  const isGrown = limit > size;
+  const walk = await walkPages({ fetchPage, limit, firstPage, maxPages, parallel, ...start }).catch(
+    (error: unknown) => {
+      if (isGrown && isTooMuch(error)) return { kind: 'contradiction' as const };
+      throw error;
+    },
+  );
+  if (walk.kind === 'contradiction' || (isGrown && walk.isRagged)) return null;
   const same = options.memory.limit === limit && options.memory.firstPage === firstPage;
   const pages = walk.flaws.length === 0 ? walk.filled : same ? options.memory.pages : null;
-  return conclude(reading, walk.collector, { firstPage, limit, pages, cursor: 'page' }, walk.flaws);
+  // A page that is no larger says something only where there is more.
+  const largest = isTried && walk.filled > 1 ? { isLargest: true } : {};
+  return conclude(
+    reading,
+    walk.collector,
+    { firstPage, limit, pages, cursor: 'page', ...largest },
+    walk.flaws,
+  );
 }
 
 async function readByDate<Row extends { readonly id: Id }>(
@@ -123,12 +175,35 @@ async function readUnknown<Row extends { readonly id: Id }>(
       return await readByDate(reading, limit, numbering.page);
     case 'numbered': {
       const { firstPage, pages: known } = numbering;
-      const listing = await readNumbered(reading, limit, firstPage, { known, expected: 0 });
+      const [first, second] = known.map(countRows);
+      const isFull = first === limit && limit === reading.size && second !== 0;
+      const grown = isFull ? await grow(reading, limit, firstPage) : null;
+      const start = { known, expected: 0, isTried: limit < reading.largest };
+      const large =
+        grown === null
+          ? null
+          : await readNumbered(reading, grown.limit, firstPage, { ...start, known: [grown.page] });
+      const listing = large ?? (await readNumbered(reading, limit, firstPage, start));
       return listing ?? conclude(reading, collect(known), memory, ['the numbers of the pages are unclear']);
     }
     default:
       return numbering satisfies never;
   }
+}
+
+/** What to begin with where the numbering is known: a larger `limit` is tried once there is more than one page. */
+async function growRemembered<Row>(
+  reading: Reading<Row>,
+  limit: number,
+  firstPage: 0 | 1,
+  expected: number,
+): Promise<Start<Row> & { readonly limit: number }> {
+  const { isLargest = false } = reading.options.memory;
+  const asIs = { limit, known: [], expected, isTried: isLargest };
+  if (expected < 2 || isLargest || limit < reading.size || limit >= reading.largest) return asIs;
+  const grown = (await grow(reading, limit, firstPage)) ?? { limit };
+  const rows = (expected - 1) * limit + 1;
+  return { ...asIs, limit: grown.limit, expected: Math.ceil(rows / grown.limit), isTried: true };
 }
 
 /**
@@ -142,7 +217,8 @@ async function readUnknown<Row extends { readonly id: Id }>(
 export async function readListing<Row extends { readonly id: Id }>(
   options: ReadListingOptions<Row>,
 ): Promise<Listing<Row>> {
-  const { memory, size } = options;
+  const { memory, size = usualSize } = options;
+  const largest = options.size ?? largestSize;
   let requests = 0;
   let rows = 0;
   const fetchPage: FetchPage<Row> = async (query) => {
@@ -152,16 +228,18 @@ export async function readListing<Row extends { readonly id: Id }>(
     options.onPage?.(rows);
     return page;
   };
-  const reading: Reading<Row> = { options, fetchPage, requests: () => requests };
-  const limit = chooseLimit(size, memory.limit);
+  const reading: Reading<Row> = { options, size, largest, fetchPage, requests: () => requests };
+  const limit = chooseLimit(size, largest, memory.limit);
   if (memory.cursor === 'date' && options.updatedOf !== undefined) {
     return await readByDate(reading, limit, null);
   }
   if (memory.firstPage !== null) {
     const expected = limit === memory.limit ? (memory.pages ?? 0) : 0;
-    const listing = await readNumbered(reading, limit, memory.firstPage, { known: [], expected });
+    const start = await growRemembered(reading, limit, memory.firstPage, expected);
+    rows = 0;
+    const listing = await readNumbered(reading, start.limit, memory.firstPage, start);
     if (listing !== null) return listing;
   }
   rows = 0;
-  return await readUnknown(reading, limit);
+  return await readUnknown(reading, Math.min(limit, size));
 }

@@ -12,6 +12,8 @@ export interface Walk<Row> {
   readonly collector: Collector<Row>;
   /** Pages that had rows. */
   readonly filled: number;
+  /** Whether a page before the last was not full. */
+  readonly isRagged: boolean;
   /** Why rows may be missing, although the walk is over; empty if none can be. */
   readonly flaws: readonly string[];
 }
@@ -27,7 +29,7 @@ export interface WalkOptions<Row> {
   readonly firstPage: 0 | 1;
   /** The first pages, where they are known already. */
   readonly known: readonly Page<Row>[];
-  /** Pages that are likely to be filled: asked for at once, with the one after them. */
+  /** Pages that are likely to be filled: asked for at once, with the one after them; 0 where nobody knows. */
   readonly expected: number;
   readonly maxPages: number;
   /** Requests in flight at once. */
@@ -68,7 +70,7 @@ function contradicts<Row extends { readonly id: Id }>(pages: readonly Fetched<Ro
 }
 
 /** Takes pages in their order and keeps book of what speaks against completeness. */
-function createTaker<Row extends { readonly id: Id }>(firstPage: number) {
+function createTaker<Row extends { readonly id: Id }>(firstPage: number, limit: number) {
   const collector = createCollector<Row>();
   const flaws: string[] = [];
   let number = firstPage;
@@ -76,10 +78,14 @@ function createTaker<Row extends { readonly id: Id }>(firstPage: number) {
   let emptyAt: number | null = null;
   let repeats = 0;
   let over = false;
+  let isShort = false;
+  let isRagged = false;
   const take = (fetched: Fetched<Row>) => {
     const page = number;
     number += 1;
     if ('refused' in fetched) {
+      // Past the end nobody needs an answer.
+      if (emptyAt !== null) return;
       flaws.push(`page ${page} was refused (400)`);
       over = true;
     } else if (countRows(fetched.page) === 0) {
@@ -88,6 +94,8 @@ function createTaker<Row extends { readonly id: Id }>(firstPage: number) {
     } else {
       if (emptyAt !== null) flaws.push(`page ${emptyAt} was empty and page ${page} was not`);
       filled += 1;
+      isRagged ||= isShort;
+      isShort = countRows(fetched.page) < limit;
       repeats = collector.add(fetched.page) > 0 ? 0 : repeats + 1;
       if (repeats > 0) flaws.push(`page ${page} brought nothing new`);
       if (repeats > 1) over = true;
@@ -96,8 +104,9 @@ function createTaker<Row extends { readonly id: Id }>(firstPage: number) {
   return {
     take,
     next: () => number,
+    isFull: () => !isShort,
     over: () => over,
-    end: (): Walk<Row> => ({ kind: 'walked', collector, filled, flaws }),
+    end: (): Walk<Row> => ({ kind: 'walked', collector, filled, isRagged, flaws }),
     flaw: (text: string) => {
       flaws.push(text);
       over = true;
@@ -109,8 +118,8 @@ function createTaker<Row extends { readonly id: Id }>(firstPage: number) {
 export async function walkPages<Row extends { readonly id: Id }>(
   options: WalkOptions<Row>,
 ): Promise<Walk<Row> | Contradiction> {
-  const { firstPage, known, maxPages } = options;
-  const taker = createTaker<Row>(firstPage);
+  const { firstPage, known, maxPages, limit, parallel } = options;
+  const taker = createTaker<Row>(firstPage, Math.min(limit, ...known.map(countRows)));
   const wanted = Math.min(Math.max(options.expected + 1, known.length), maxPages);
   const numbers = Array.from({ length: wanted - known.length }, (_, i) => firstPage + known.length + i);
   const start = [...known.map((page) => ({ page })), ...(await fetchAll(options, numbers))];
@@ -119,16 +128,19 @@ export async function walkPages<Row extends { readonly id: Id }>(
   if (!unquestioned && contradicts(start)) return { kind: 'contradiction' };
   unquestioned ||= start.length > 1;
   for (const fetched of start) taker.take(fetched);
-  while (!taker.over()) {
-    if (taker.next() - firstPage >= maxPages) {
+  // Where nobody knows how many there are, twice as many are asked for at once while they come back full.
+  for (let width = 1; !taker.over(); ) {
+    const left = maxPages - (taker.next() - firstPage);
+    if (left <= 0) {
       taker.flaw(`there are more than ${maxPages} pages`);
       break;
     }
-    const [fetched] = await fetchAll(options, [taker.next()]);
-    if (fetched === undefined) break;
-    if (!unquestioned && contradicts([...start, fetched])) return { kind: 'contradiction' };
+    const next = Array.from({ length: Math.min(width, left) }, (_, i) => taker.next() + i);
+    const fetched = await fetchAll(options, next);
+    if (!unquestioned && contradicts([...start, ...fetched])) return { kind: 'contradiction' };
     unquestioned = true;
-    taker.take(fetched);
+    for (const one of fetched) taker.take(one);
+    width = options.expected === 0 && taker.isFull() ? Math.min(width * 2, parallel) : 1;
   }
   return taker.end();
 }

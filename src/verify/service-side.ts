@@ -23,7 +23,7 @@ interface UsersAnswer {
 
 interface ListingQuestion {
   readonly memory: ListingMemory;
-  readonly size: number;
+  readonly size?: number | undefined;
   readonly filter: ListingFilter;
 }
 
@@ -188,7 +188,7 @@ export async function readService(
     pages,
     scope,
   }: {
-    readonly pages: { readonly size: number };
+    readonly pages: { readonly size?: number | undefined };
     readonly scope: Readonly<Record<'tags' | 'contactFields', ListingFilter>>;
   },
 ): Promise<ServiceSnapshot> {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/errors.ts';
 import { type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
 import { readListing } from '../../src/service/pages.ts';
 import {
+  badRequest,
   createVariantListing,
   makeRows,
   numbered,
@@ -95,6 +97,158 @@ describe.each(numbered)('pages: %s', (paging) => {
     expect(ids(result.rows)).toEqual(ids(listing.rows));
     expect(result.requests).toBe(requests);
     expect(result.memory.pages).toBe(Math.ceil(after / k));
+  });
+});
+
+/** Where no size is set. */
+describe.each(numbered)('pages as large as the service gives them: %s', (paging) => {
+  const readAll = async (listing: VariantListing, memory: ListingMemory = nothingLearned) => {
+    const { fetchPage } = listing;
+    const result = await readListing<Row>({ fetchPage, memory, parallel: 4, maxPages: 1_000 });
+    expect(result.status).toBe('complete');
+    expect(ids(result.rows)).toEqual(ids(listing.rows));
+    return result;
+  };
+  /** The requests of the first run and of the next three. */
+  const requestsOf = async (listing: VariantListing) => {
+    const requests: number[] = [];
+    let memory: ListingMemory = nothingLearned;
+    for (let run = 1; run <= 4; run += 1) {
+      const result = await readAll(listing, memory);
+      requests.push(result.requests);
+      ({ memory } = result);
+    }
+    return { requests, memory };
+  };
+  /** To learn the numbering of the pages. */
+  const learning = paging === 'base 0' || paging === 'base 1, 0 refused' ? 2 : 3;
+
+  test.each([
+    // rows, what the service does, requests of a run once that is known, the limit, those to find it out
+    [5_000, {}, 6, 1_000, 1],
+    [5_001, {}, 7, 1_000, 1],
+    [12_000, {}, 13, 1_000, 1],
+    [300, {}, 2, 300, 1],
+    [100, {}, 2, 100, 1],
+    [99, {}, 2, 100, 0],
+    [5_000, { cap: 250 }, 21, 250, 1],
+    [5_000, { cap: 100 }, 51, 100, 1],
+    [5_000, { cap: 30 }, 168, 100, 0],
+    [5_000, { largestLimit: 500 }, 11, 500, 2],
+    [5_000, { largestLimit: 700, cap: 400 }, 14, 400, 2],
+    [5_000, { largestLimit: 100 }, 51, 100, 4],
+    [5_000, { largestLimit: 100, skipsByLimit: true }, 51, 100, 4],
+    [5_000, { cap: 100, skipsByLimit: true }, 51, 100, 1],
+    [5_000, { cap: 250, skipsByLimit: true }, 21, 250, 1],
+  ] as const)('%i rows, %o: %i requests', async (n, deployment, steady, limit, tries) => {
+    const { requests, memory } = await requestsOf(
+      createVariantListing({ paging, rows: makeRows(n), ...deployment }),
+    );
+    expect(memory.limit).toBe(limit);
+    expect(requests.slice(1)).toEqual([steady, steady, steady]);
+    // Three pages past the end at most.
+    expect(requests[0]).toBeLessThanOrEqual(steady + learning + tries + 3);
+  });
+
+  test('a listing that grows past its page costs nothing more', async () => {
+    const listing = createVariantListing({ paging, rows: makeRows(300) });
+    const { memory } = await requestsOf(listing);
+    listing.rows = makeRows(340);
+    const grown = await readAll(listing, memory);
+    expect(grown).toMatchObject({ requests: 3, memory: { limit: 300, pages: 2 } });
+    const next = await readAll(listing, grown.memory);
+    expect(next).toMatchObject({ requests: 3, memory: { limit: 340, pages: 1 } });
+    expect((await readAll(listing, next.memory)).requests).toBe(2);
+  });
+
+  test.each([100, 250, 999])('a cap of %i that comes later is not taken for the end', async (cap) => {
+    for (const skipsByLimit of [false, true]) {
+      const listing = createVariantListing({ paging, rows: makeRows(5_000), skipsByLimit });
+      const { memory } = await requestsOf(listing);
+      expect(memory.limit).toBe(1_000);
+      listing.cap = cap;
+      const next = await readAll(listing, memory);
+      expect(next.memory.limit).toBe(Math.max(cap, 100));
+      expect((await readAll(listing, next.memory)).requests).toBe(Math.ceil(5_000 / cap) + 1);
+    }
+  });
+
+  test('a larger limit that is refused later falls back at once', async () => {
+    const listing = createVariantListing({ paging, rows: makeRows(5_000) });
+    const { memory } = await requestsOf(listing);
+    listing.largestLimit = 100;
+    const next = await readAll(listing, memory);
+    expect(next.memory).toMatchObject({ limit: 100, isLargest: true });
+    expect((await readAll(listing, next.memory)).requests).toBe(51);
+  });
+
+  test('an answer that is too large is no reason to fail', async () => {
+    const listing = createVariantListing({ paging, rows: makeRows(5_000) });
+    const tooLarge = () =>
+      new ServiceError('the answer is too large', { operation: 'tags', phase: 'sent', status: 200 });
+    const fetchPage: VariantListing['fetchPage'] = async (query) => {
+      if (query.limit >= 500) throw tooLarge();
+      return await listing.fetchPage(query);
+    };
+    const first = await readAll({ ...listing, fetchPage });
+    expect(first.memory).toMatchObject({ limit: 250, isLargest: true });
+    const later: VariantListing['fetchPage'] = async (query) => {
+      if (query.limit >= 250 && query.page === 3) throw tooLarge();
+      return await listing.fetchPage(query);
+    };
+    expect((await readAll({ ...listing, fetchPage: later }, first.memory)).memory.limit).toBe(100);
+  });
+
+  test('a set size is the largest', async () => {
+    const listing = createVariantListing({ paging, rows: makeRows(500) });
+    const { memory } = await requestsOf(listing);
+    expect(memory.limit).toBe(500);
+    expect((await read(listing, memory, 50)).memory.limit).toBe(50);
+    expect(Math.max(...listing.queries.slice(-8).map(({ limit }) => limit))).toBe(50);
+  });
+});
+
+describe('pages: the first load', () => {
+  test('asks for more and more pages at once, and for few past the end', async () => {
+    const listing = createVariantListing({ rows: makeRows(20_000), cap: 100 });
+    let inFlight = 0;
+    const widths: number[] = [];
+    const fetchPage: VariantListing['fetchPage'] = async (query) => {
+      inFlight += 1;
+      widths.push(inFlight);
+      const page = await listing.fetchPage(query);
+      await new Promise(setImmediate);
+      inFlight -= 1;
+      return page;
+    };
+    const all = { fetchPage, parallel: 8, maxPages: 1_000 };
+    const first = await readListing<Row>({ ...all, memory: nothingLearned });
+    expect(first).toMatchObject({ status: 'complete', memory: { pages: 200 } });
+    expect(first.rows).toHaveLength(20_000);
+    expect(Math.max(...widths)).toBe(8);
+    expect(first.requests).toBeLessThanOrEqual(2 + 1 + 199 + 8);
+    const second = await readListing<Row>({ ...all, memory: first.memory });
+    expect(second.requests).toBe(201);
+  });
+
+  test('a page past the end that is refused costs nothing', async () => {
+    const listing = createVariantListing({ rows: makeRows(700), cap: 100 });
+    const fetchPage: VariantListing['fetchPage'] = async (query) => {
+      if ((query.page ?? 0) > 7) throw badRequest();
+      return await listing.fetchPage(query);
+    };
+    const result = await readListing<Row>({ fetchPage, memory: nothingLearned, parallel: 8, maxPages: 50 });
+    expect(result).toMatchObject({ status: 'complete', memory: { pages: 7 } });
+  });
+
+  test('a filled page behind an empty one is seen there as well', async () => {
+    const listing = createVariantListing({ rows: makeRows(1_500), cap: 100 });
+    const fetchPage: VariantListing['fetchPage'] = async (query) => {
+      const page = await listing.fetchPage(query);
+      return query.page === 6 ? { rows: [], rejected: [] } : page;
+    };
+    const result = await readListing<Row>({ fetchPage, memory: nothingLearned, parallel: 8, maxPages: 50 });
+    expect(result).toMatchObject({ status: 'incomplete', memory: { pages: null } });
   });
 });
 

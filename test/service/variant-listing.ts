@@ -28,6 +28,8 @@ export interface VariantListing {
   paging: Paging;
   /** The service gives at most so many rows, whatever `limit` says. */
   cap: number;
+  /** It skips those before a page by the `limit` that was asked for, not by what it gives. */
+  skipsByLimit: boolean;
   /** A larger `limit` is answered 400. */
   largestLimit: number;
   /** Called before each answer with how many requests there were, this one included. */
@@ -50,7 +52,8 @@ export function badRequest(): ServiceError {
 function select(listing: VariantListing, query: PageQuery): readonly Row[] {
   const { rows, paging, cap } = listing;
   const size = Math.min(query.limit, cap);
-  const from = (index: number) => rows.slice(index * size, (index + 1) * size);
+  const step = listing.skipsByLimit ? query.limit : size;
+  const from = (index: number) => rows.slice(index * step, index * step + size);
   const page = query.page ?? 0;
   switch (paging) {
     case 'base 0':
@@ -78,6 +81,7 @@ export function createVariantListing(options: Partial<VariantListing>): VariantL
     rows: [],
     paging: 'base 0',
     cap: Number.MAX_SAFE_INTEGER,
+    skipsByLimit: false,
     largestLimit: Number.MAX_SAFE_INTEGER,
     before: () => undefined,
     queries: [],

@@ -1,0 +1,38 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createStage, type Stage } from './stage.ts';
+
+/** What the rate limit is spent on, exactly. */
+describe('the requests of a run', () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+
+  describe('for 5,000 tags and 300 contact fields', () => {
+    const emulator = { users: 20, tags: 5_000, fields: 300 };
+    /** The team, its users, and the count of contacts. */
+    const others = 3;
+
+    it.each([
+      ['all of them', {}, 6 + 2],
+      ['1,000 at most', { 'limit-cap': 1_000 }, 6 + 2],
+      ['400 at most', { 'limit-cap': 400 }, 14 + 2],
+      ['100 at most', { 'limit-cap': 100 }, 51 + 4],
+      ['400 at most, and refuses more', { 'limit-cap': 400, 'over-cap': 'refuse' }, 21 + 3],
+      ['100 at most, and refuses more', { 'limit-cap': 100, 'over-cap': 'refuse' }, 51 + 4],
+    ] as const)('are few where a page may have %s', async (_name, variants, listings) => {
+      stage = await createStage({ emulator: { ...emulator, variants } });
+      const requests: number[] = [];
+      for (let run = 1; run <= 3; run += 1) {
+        const report = await stage.run();
+        expect(report.outcome).toBe('complete');
+        requests.push(report.requests);
+      }
+      const lookups = stage.emulator.requests
+        .slice(-(requests.at(-1) ?? 0))
+        .filter(({ path }) => path === '/v1/users/get');
+      expect(requests.slice(1)).toEqual([others + listings, others + listings]);
+      expect(lookups).toHaveLength(1);
+      // The numbering, larger pages, and pages past the end: once.
+      expect(requests[0]).toBeLessThanOrEqual(others + listings + 2 * (2 + 4 + 3));
+    });
+  });
+});
