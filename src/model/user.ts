@@ -24,7 +24,8 @@ export type Shown<T> = T | Unreadable | null;
 
 /**
  * A user as the service gave it in `memberships` (interface.md, User). A property that the service left
- * out is absent here, which is neither `null` nor unreadable: {@link saidOf} tells the three apart.
+ * out is absent here, which is neither `null` nor unreadable: {@link saidOf} tells the three apart. Of a long answer
+ * all but the ids is read in its bytes when it is asked for: take properties by their names, and spread none of these.
  */
 export interface ServiceUser {
   readonly id: Id;

@@ -78,7 +78,13 @@ async function findOnService(service: Client, team: Team, { who, asked }: Wanted
   if (listed.length > 0)
     return theOnly(
       who,
-      listed.map((member) => ({ ...member, name: member.name ?? '', gone: false })),
+      listed.map((one) => ({
+        id: one.id,
+        name: one.name ?? '',
+        email: one.email,
+        phone: one.phone,
+        gone: false,
+      })),
     )?.id;
   if (email === null && phone === null) return undefined;
   const filter = { emails: email === null ? [] : [who.trim()], phones: phone === null ? [] : [phone] };

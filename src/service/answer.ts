@@ -1,7 +1,8 @@
 /** From status, headers and bytes to an outcome. Pure. */
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
-import { isObject, readJson } from './parse-json.ts';
+import { isObject } from './json-object.ts';
+import { readJson, readList } from './parse-json.ts';
 import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { toPrintable } from './printable.ts';
 
@@ -101,17 +102,23 @@ function readRefusal(
 /**
  * What a whole body says, under a head that {@link judgeHead} let pass. It lets go of the bytes before it parses.
  * @param maxBytes how long the answer might have been
+ * @param list the property that is a list, perhaps a long one
  */
 export function readAnswer(
   head: Head,
   body: Pick<Body, 'take'>,
   maxBytes: number,
-): Answer | Refusal | Failure {
+  list?: string,
+): Answer | Refusal | Failure | Promise<Answer | Failure> {
   if (head.status >= 400) {
     const retryAfter = header(head, 'retry-after');
     return { kind: 'refusal', ...readRefusal(head, body, maxBytes), retryAfter, ...common(head) };
   }
-  const read = readJson(body, maxBytes);
+  if (list === undefined) return answerOf(head, readJson(body, maxBytes));
+  return readList(body, maxBytes, list).then((read) => answerOf(head, read));
+}
+
+function answerOf(head: Head, read: ReturnType<typeof readJson>): Answer | Failure {
   if (read === null) return failure(head, 'malformed', 'the answer claims to be JSON and is not');
   if ('excess' in read) return failure(head, 'too-large', `the answer is not taken: ${read.excess}`);
   return { kind: 'answer', body: read, headers: head.headers, ...common(head) };

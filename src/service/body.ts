@@ -3,7 +3,7 @@ export interface Body {
   /** @returns whether it still is as long as it may be; if not, the bytes are let go */
   add(chunk: Uint8Array): boolean;
   /** All bytes, which are let go here. */
-  take(): Uint8Array;
+  take(): Buffer;
 }
 
 const firstBytes = 65_536;

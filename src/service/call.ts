@@ -18,6 +18,8 @@ export interface Call {
   readonly path?: string;
   /** What to send as JSON; `undefined` sends no body. */
   readonly body?: unknown;
+  /** The property of the answer that is a list, perhaps a long one. */
+  readonly list?: string;
   /** Uses this credential and no other, no matter what the answer is. */
   readonly credential?: CredentialName;
   /** Awaited right before each try leaves, when all other waiting is over; what it throws ends the call. */
@@ -77,6 +79,7 @@ async function attempt(parts: Parts, call: Call, number: number): Promise<Attemp
       path: call.path ?? call.operation.path,
       body: call.body === undefined ? undefined : toJson(call.body),
       authorization: authorization.header,
+      list: call.list,
       atStart: call.atStart,
     });
     const phase = outcome.kind === 'failure' ? outcome.phase : 'answered';

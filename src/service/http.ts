@@ -36,6 +36,8 @@ export interface HttpRequest {
   readonly path: string;
   /** JSON. A GET can have one as well: `GET /v1/users/get` needs it (interface.md, Endpoints, note 1). */
   readonly body: string | undefined;
+  /** The property of the answer that is a list, perhaps a long one. */
+  readonly list?: string | undefined;
   /** The value of the `Authorization` header. */
   readonly authorization: string;
   /** Asked when the connection stands, right before the first byte; what it throws is why none leaves. */
@@ -110,8 +112,8 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
         // Without this the connection is closed after every GET that has a body.
         ...(operation.method === 'GET' ? { reset: false } : {}),
       };
-      const { atStart } = request;
-      return await transfer(pool, settings, { token, atStart, maxAnswerBytes }, options);
+      const { atStart, list } = request;
+      return await transfer(pool, settings, { token, atStart, list, maxAnswerBytes }, options);
     },
     close: () => {
       closing ??= pool.close();
@@ -146,7 +148,7 @@ function failWithoutHead(sent: boolean, reason: FailureReason, message: string, 
 }
 
 /** What a request takes along besides what is sent. */
-interface Transfer extends Pick<HttpRequest, 'atStart'> {
+interface Transfer extends Pick<HttpRequest, 'atStart' | 'list'> {
   readonly token: string;
   readonly maxAnswerBytes: number;
 }
@@ -155,7 +157,7 @@ interface Transfer extends Pick<HttpRequest, 'atStart'> {
 function transfer(
   pool: Pool,
   settings: HttpSettings,
-  { token, atStart, maxAnswerBytes }: Transfer,
+  { token, atStart, list, maxAnswerBytes }: Transfer,
   options: Dispatcher.DispatchOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -165,7 +167,7 @@ function transfer(
     let body: Body | undefined;
     let maxBytes = 0;
     const deadline = AbortSignal.timeout(settings.totalDeadlineMs);
-    const end = (outcome: Outcome | Promise<never>) => {
+    const end = (outcome: Outcome | Promise<Outcome>) => {
       if (over) return;
       over = true;
       deadline.removeEventListener('abort', onDeadline);
@@ -212,7 +214,7 @@ function transfer(
       },
       onResponseEnd: () => {
         if (head === undefined || body === undefined) end(fail('broken', 'the answer has no head'));
-        else end(readAnswer(head, body, maxBytes));
+        else end(readAnswer(head, body, maxBytes, list));
       },
       onResponseError: (_controller, error) => {
         const { reason, message } = classify(error, controller !== undefined);

@@ -2,19 +2,18 @@
 import { fromJson } from '../model/json.ts';
 import type { Body } from './body.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
-
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { isObject } from './json-object.ts';
+import { packRows } from './packed-rows.ts';
+import { isSuspicious } from './row-flaws.ts';
 
 export interface ParsedJson {
-  /** Integers past 2^53 are `bigint`, all other numbers `number`. */
+  /** Integers past 2^53 are `bigint`, all other numbers `number`. A long list that was asked for is `PackedRows`. */
   readonly value: unknown;
   /** How a value that is neither a list nor an object was spelled; of those the text is let go. */
   readonly spelling: string | null;
   /** Whether a string may hold a NUL or a lone surrogate; if not, no string needs to be looked at. */
   readonly suspicious: boolean;
 }
-
-const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
 
 /** @throws SyntaxError (no JSON) or RangeError (nested too deep to be read). */
 export function parseJson(text: string): ParsedJson {
@@ -29,7 +28,7 @@ interface JsonText extends Decoded {
 function parseText({ text, wellFormed, parse }: JsonText): ParsedJson {
   const value = parse(text);
   const isWord = typeof value !== 'object' || value === null;
-  const suspicious = !wellFormed || (text.includes('\\u') && suspiciousEscape.test(text));
+  const suspicious = !wellFormed || isSuspicious(text);
   return { value, spelling: isWord ? text.trim() : null, suspicious };
 }
 
@@ -113,6 +112,32 @@ function markBroken(text: string): string {
 const pieceBytes = 65_536;
 const mostBrokenBytes = 8_388_608;
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The same, with the long list of this property packed; `null` where it has none that can be. */
+async function readPacked(bytes: Buffer, property: string): Promise<ParsedJson | null> {
+  const packed = bytes.length <= harmlessBytes ? null : await packRows(bytes, property);
+  if (packed === null) return null;
+  const parsed = parseJson(packed.text);
+  const { value } = parsed;
+  // Where the property is given twice, the last one counts.
+  if (!isObject(value) || value[property] !== packed.mark) return null;
+  return { ...parsed, value: { ...value, [property]: packed.rows } };
+}
+
+/**
+ * {@link readJson} of an answer in which this property is a list.
+ * @param body is empty afterwards
+ */
+export async function readList(
+  body: Pick<Body, 'take'>,
+  maxBytes: number,
+  property: string,
+): Promise<ReturnType<typeof readJson>> {
+  const bytes = body.take();
+  try {
+    const packed = await readPacked(bytes, property);
+    if (packed !== null) return packed;
+  } catch {
+    return null;
+  }
+  return readJson({ take: () => bytes }, maxBytes);
 }

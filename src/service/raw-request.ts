@@ -4,7 +4,7 @@ import type { Id } from '../model/id.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';
 import type { Headers } from './call-outcome.ts';
 import type { MakeCall } from './call.ts';
-import { isObject, type JsonObject } from './parse-json.ts';
+import { isObject, type JsonObject } from './json-object.ts';
 import type { PagesSettings } from './listing-endpoints.ts';
 import { findOperation, type Method } from './operation.ts';
 import { readListing } from './pages.ts';

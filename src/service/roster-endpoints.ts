@@ -43,13 +43,14 @@ const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
 
 export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
   return {
-    team: async () => decodeTeam(await call({ operation: operations.team })),
+    team: async () => decodeTeam(await call({ operation: operations.team, list: 'members' })),
     users: async ({ emails, phones }) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
       const asksForAll = emails.length + filter.phones.length === 0;
       // Phones without a digit find nobody; an empty filter would ask for everybody.
       if (asksForAll && phones.length > 0) return nobody;
-      return decodeMemberships(await call({ operation: operations.users, body: encodeUserFilter(filter) }));
+      const body = encodeUserFilter(filter);
+      return decodeMemberships(await call({ operation: operations.users, body, list: 'memberships' }));
     },
     updateUsers: async (patches, options) => {
       if (patches.size === 0) return nobody;

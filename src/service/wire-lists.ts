@@ -3,17 +3,10 @@ import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Reply } from './call.ts';
-import { isObject, type JsonObject } from './parse-json.ts';
+import { isObject, type JsonObject } from './json-object.ts';
 import type { Page } from './page.ts';
-import {
-  decodeRows,
-  requireList,
-  type Shape,
-  takeFields,
-  takeInteger,
-  takeText,
-  unexpected,
-} from './wire.ts';
+import { takeInteger } from './row-flaws.ts';
+import { decodeRows, requireList, type Shape, takeFields, takeText, unexpected } from './wire.ts';
 
 const tagShape: Shape<Omit<Tag, 'id' | 'raw'>> = {
   teamId: ['team_id', takeInteger],

@@ -1,19 +1,10 @@
+import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import type { Team, TeamMember } from '../model/team.ts';
 import type { Reply } from './call.ts';
-import { isObject, type JsonObject } from './parse-json.ts';
-import {
-  decodeRows,
-  findFlaw,
-  rejectRow,
-  requireList,
-  type Shape,
-  takeFields,
-  takeId,
-  takeInteger,
-  takeText,
-  unexpected,
-} from './wire.ts';
+import { isObject, type JsonObject } from './json-object.ts';
+import { findFlaw, takeId, takeInteger } from './row-flaws.ts';
+import { decodeList, rejectRow, requireRows, type Shape, takeFields, takeText, unexpected } from './wire.ts';
 
 const teamShape: Shape<Pick<Team, 'name' | 'listSize'>> = {
   name: ['name', takeText],
@@ -38,6 +29,13 @@ function dropFlawed(row: JsonObject, suspicious: boolean): { sound: JsonObject; 
   return { sound: Object.fromEntries(sound), rejected };
 }
 
+const packedNames = Object.keys(memberShape) as (keyof typeof memberShape)[];
+
+function decodeMember(row: JsonObject, id: Id): TeamMember {
+  const { raw: _extras, ...fields } = takeFields(row, memberShape);
+  return { id, ...fields };
+}
+
 /**
  * interface.md, Team: who is in it. `id` and `members` are needed, for without them nobody could be told
  * from somebody who left; a member needs an id.
@@ -49,11 +47,8 @@ export function decodeTeam(reply: Reply): Team {
   const id = isObject(value) ? takeId(value['id']) : null;
   if (!isObject(value) || id === null) throw unexpected(reply, 'a team with an id');
   const { members: memberRows, ...rest } = value;
-  const list = requireList(reply, memberRows, "a list of the team's `members`");
-  const members = decodeRows('team members', list, suspicious, (row, memberId): TeamMember => {
-    const { raw: _extras, ...fields } = takeFields(row, memberShape);
-    return { id: memberId, ...fields };
-  });
+  const list = requireRows(reply, memberRows, "a list of the team's `members`");
+  const members = decodeList('team members', list, suspicious, decodeMember, packedNames);
   const { sound, rejected } = dropFlawed(rest, suspicious);
   return {
     id,

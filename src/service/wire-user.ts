@@ -3,14 +3,15 @@ import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import { type Field, fields, type ServiceUser, type Unreadable, type UserPatch } from '../model/user.ts';
 import type { Reply } from './call.ts';
-import { isObject, type JsonObject } from './parse-json.ts';
+import { isObject, type JsonObject } from './json-object.ts';
+import { takeId, takeInteger } from './row-flaws.ts';
 import {
-  decodeRows,
+  decodeList,
   excerpt,
+  nothing,
   type Nullable,
-  requireList,
+  requireRows,
   type Shape,
-  takeInteger,
   takeSentFields,
   takeText,
   unexpected,
@@ -21,7 +22,8 @@ type Sent = Omit<ServiceUser, 'id' | 'raw' | Field> &
     readonly roleId?: Id | null;
   };
 
-const shape: Shape<Required<Sent>> = {
+const shape: Shape<Required<Sent> & Pick<ServiceUser, 'id'>> = {
+  id: ['id', takeId],
   name: ['name', takeText],
   email: ['email', takeText],
   phone: ['phone', takeText],
@@ -35,15 +37,21 @@ const shape: Shape<Required<Sent>> = {
 
 const excerptLength = 60;
 
+const packedNames = [...(Object.keys(shape) as (keyof typeof shape)[]), 'raw' as const].filter(
+  (name) => name !== 'id' && name !== 'teamId',
+);
+
 /** interface.md, User. A field that can be written is unreadable, and not left out, where no value can be made of it. */
-export function decodeUser(row: JsonObject, id: Id): ServiceUser {
-  const sent = takeSentFields(row, shape);
-  const unreadable = fields.flatMap((field): readonly (readonly [Field, Unreadable])[] => {
-    const [wireName] = shape[field];
-    if (!Object.hasOwn(sent.raw, wireName)) return [];
-    return [[field, { unreadable: excerpt(sent.raw[wireName]).slice(0, excerptLength) }]];
-  });
-  return unreadable.length === 0 ? { id, ...sent } : { id, ...sent, ...Object.fromEntries(unreadable) };
+export function decodeUser(row: JsonObject): ServiceUser {
+  const user = takeSentFields(row, shape) as ServiceUser;
+  return user.raw === nothing ? user : { ...user, ...unreadableOf(user.raw) };
+}
+
+function unreadableOf(raw: JsonObject): Partial<Record<Field, Unreadable>> {
+  const found = fields.filter((field) => Object.hasOwn(raw, shape[field][0]));
+  return Object.fromEntries(
+    found.map((field) => [field, { unreadable: excerpt(raw[shape[field][0]]).slice(0, excerptLength) }]),
+  );
 }
 
 /**
@@ -59,8 +67,8 @@ export function decodeMemberships(reply: Reply): {
 } {
   const { value, suspicious } = reply.body;
   if (!isObject(value)) throw unexpected(reply, '`memberships`');
-  const rows = requireList(reply, value['memberships'], 'a list of `memberships`');
-  const { rows: users, rejected } = decodeRows('users', rows, suspicious, decodeUser);
+  const rows = requireRows(reply, value['memberships'], 'a list of `memberships`');
+  const { rows: users, rejected } = decodeList('users', rows, suspicious, decodeUser, packedNames);
   return { users, rejected, requestId: reply.requestId };
 }
 

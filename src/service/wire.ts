@@ -4,45 +4,19 @@
  * what is absent, null or of another type than documented does not cost the row, and what the typed fields cannot say exactly stays in `raw`.
  */
 import { ServiceError } from '../errors.ts';
-import { type Id, maxId } from '../model/id.ts';
+import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { RejectedRow } from '../model/listing.ts';
-import { isTooLong, longestText } from '../model/longest-text.ts';
 import type { Reply } from './call.ts';
-import { isObject, type JsonObject } from './parse-json.ts';
+import { isObject, type JsonObject } from './json-object.ts';
+import { isPacked, maxRows, type PackedRows } from './packed-rows.ts';
 import type { Page } from './page.ts';
 import { escapeUnprintable } from './printable.ts';
+import { judgeRow, type TakeAs, takeExact, takeId } from './row-flaws.ts';
 
-const maxDepth = 32;
-/** More rows in one answer than any page can sensibly have. */
-const maxRows = 250_000;
 const excerptLength = 500;
 /** Of so many rejected rows of an answer it is told how they looked. */
 const mostExcerpts = 1_000;
-
-/** The JavaScript value of a field, if it is of the documented type; `null` otherwise. */
-export type TakeAs<T> = (value: unknown) => T | null;
-
-/** A number that is exactly an integer of 64 bits. */
-const takeExact: TakeAs<bigint> = (value) => {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : null;
-  return typeof value === 'bigint' && value <= maxId && value >= -maxId - 1n ? value : null;
-};
-
-const integerText = /^(?:0|-?[1-9]\d{0,18})$/;
-
-/** A 64-bit integer; a text that is nothing but one counts as well. */
-export const takeInteger: TakeAs<bigint> = (value) =>
-  takeExact(typeof value === 'string' && integerText.test(value) ? BigInt(value) : value);
-
-/**
- * "All IDs are integers" (interface.md, Resources): from 1 to the largest that can be stored, exactly. What a row is
- * known by is not guessed from a text.
- */
-export const takeId: TakeAs<Id> = (value) => {
-  const id = takeExact(value);
-  return id !== null && id > 0n ? id : null;
-};
 
 /** A text; a number that is exactly an integer counts as its digits. */
 export const takeText: TakeAs<string> = (value) =>
@@ -74,49 +48,60 @@ export type Shape<T> = {
 
 export type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
+interface ReadField {
+  readonly name: string;
+  readonly wireName: string;
+  readonly take: TakeAs<unknown>;
+}
+
 /** A shape by the interface's names, made once; rows come by the hundred thousand. */
 interface Reader {
-  readonly byWireName: ReadonlyMap<string, { readonly name: string; readonly take: TakeAs<unknown> }>;
+  readonly fields: readonly ReadField[];
+  readonly byWireName: ReadonlyMap<string, ReadField>;
   /** Every field of the shape, as absent. */
   readonly blank: JsonObject;
 }
 
 const readers = new WeakMap<object, Reader>();
 
-function readerOf<T>(shape: Shape<T>): Reader {
+function readerOf<T>(shape: Shape<T>, absent: null | undefined): Reader {
   const known = readers.get(shape);
   if (known !== undefined) return known;
   const entries = Object.entries(shape) as [string, readonly [string, TakeAs<unknown>]][];
+  const fields = entries.map(([name, [wireName, take]]) => ({ name, wireName, take }));
   const reader = {
-    byWireName: new Map(entries.map(([name, [wireName, take]]) => [wireName, { name, take }])),
-    blank: Object.fromEntries(entries.map(([name]) => [name, null])),
+    fields,
+    byWireName: new Map(fields.map((field) => [field.wireName, field])),
+    blank: Object.fromEntries([...entries.map(([name]) => [name, absent]), ['raw', nothing]]) as JsonObject,
   };
   readers.set(shape, reader);
   return reader;
 }
 
-const nothing: JsonObject = Object.freeze({});
+/** The `raw` of a row whose every field is documented. */
+export const nothing: JsonObject = Object.freeze({});
 
 /** Fills in what the row says; `raw` is what the typed fields do not say: unknown, or of another type. */
 function fillIn(fields: Record<string, unknown>, row: JsonObject, reader: Reader, hasId: boolean): void {
   let rest: Record<string, unknown> | undefined;
+  // Rows have their keys in the order of the interface, as a rule: then none has to be looked up.
+  let next = 0;
   for (const key in row) {
     if (hasId && key === 'id') continue;
     const value = row[key];
-    const field = reader.byWireName.get(key);
-    if (field !== undefined) {
-      const taken = field.take(value);
-      if (taken !== null || value === null) {
-        fields[field.name] = taken;
-        continue;
-      }
+    let field = reader.fields[next];
+    if (field?.wireName !== key) field = reader.byWireName.get(key);
+    else next += 1;
+    const taken = field === undefined ? null : field.take(value);
+    if (field !== undefined && (taken !== null || value === null)) fields[field.name] = taken;
+    else {
+      rest ??= {};
+      // Assigned, this one name would set the prototype instead.
+      if (key === '__proto__') Object.defineProperty(rest, key, { value, enumerable: true });
+      else rest[key] = value;
     }
-    rest ??= {};
-    // Assigned, this one name would set the prototype instead.
-    if (key === '__proto__') Object.defineProperty(rest, key, { value, enumerable: true });
-    else rest[key] = value;
   }
-  fields['raw'] = rest ?? nothing;
+  if (rest !== undefined) fields['raw'] = rest;
 }
 
 /** All documented fields, `null` where absent, null or of another type; in the last case `raw` has them. */
@@ -125,60 +110,25 @@ export function takeFields<T>(
   shape: Shape<T>,
   hasId = true,
 ): Nullable<T> & { readonly raw: JsonObject } {
-  const reader = readerOf(shape);
+  const reader = readerOf(shape, null);
   const fields: Record<string, unknown> = { ...reader.blank };
   fillIn(fields, row, reader, hasId);
   return fields as Nullable<T> & { readonly raw: JsonObject };
 }
 
-/** Only the documented fields that the service sent; one of another type counts as not sent, and is in `raw`. */
+/**
+ * Only the documented fields that the service sent, `id` among them where the shape has it; one of another type
+ * counts as not sent, and is in `raw`.
+ */
 export function takeSentFields<T>(
   row: JsonObject,
   shape: Shape<T>,
 ): Partial<Nullable<T>> & { readonly raw: JsonObject } {
-  const fields: Record<string, unknown> = {};
-  fillIn(fields, row, readerOf(shape), true);
+  const reader = readerOf(shape, undefined);
+  const fields: Record<string, unknown> = { ...reader.blank };
+  fillIn(fields, row, reader, false);
+  for (const { name } of reader.fields) if (fields[name] === undefined) delete fields[name];
   return fields as Partial<Nullable<T>> & { readonly raw: JsonObject };
-}
-
-const largestInteger = 10n ** 1000n;
-/** Far within what Postgres can store, and far beyond what anything is counted in. */
-const largestNumber = 1e300;
-
-function findNumberFlaw(value: number | bigint): string | null {
-  if (typeof value === 'bigint') {
-    return value < largestInteger && value > -largestInteger ? null : 'a number has more than 1000 digits';
-  }
-  const size = Math.abs(value);
-  const fits = size === 0 || (size <= largestNumber && size >= 1 / largestNumber);
-  return fits ? null : 'a number is beyond 1e300 or below 1e-300';
-}
-
-function findTextFlaw(text: string, suspicious: boolean): string | null {
-  if (isTooLong(text)) return `a text is longer than ${longestText} characters`;
-  if (!suspicious) return null;
-  if (text.includes('\0')) return 'a text holds a NUL';
-  return text.isWellFormed() ? null : 'a text holds half a surrogate pair';
-}
-
-/**
- * What makes a value impossible to store, or `null`.
- *
- * @param suspicious whether strings have to be looked at for a NUL or a lone surrogate
- */
-export function findFlaw(value: unknown, suspicious: boolean, depth = 0): string | null {
-  if (typeof value === 'string') return findTextFlaw(value, suspicious);
-  if (typeof value === 'number' || typeof value === 'bigint') return findNumberFlaw(value);
-  if (typeof value !== 'object' || value === null) return null;
-  if (depth >= maxDepth) return `values are nested deeper than ${maxDepth} levels`;
-  for (const key in value) {
-    const inner: unknown = (value as JsonObject)[key];
-    const flaw =
-      (suspicious ? findTextFlaw(key, true) : null) ??
-      (typeof inner === 'string' ? findTextFlaw(inner, suspicious) : findFlaw(inner, suspicious, depth + 1));
-    if (flaw !== null) return flaw;
-  }
-  return null;
 }
 
 /** A value as a short piece of JSON that can be printed. */
@@ -204,14 +154,72 @@ export function decodeRows<Row>(
   const taken: Row[] = [];
   const rejected: RejectedRow[] = [];
   for (const row of rows) {
-    const id = isObject(row) ? takeId(row['id']) : null;
-    const flaw = id === null ? 'its id is not an integer from 1 to 2^63 - 1' : findFlaw(row, suspicious);
+    const { id, flaw } = judgeRow(row, suspicious);
     if (flaw !== null || id === null || !isObject(row)) {
-      const shown = rejected.length < mostExcerpts ? row : isObject(row) ? { id: row['id'] } : null;
-      rejected.push(rejectRow(resource, shown, flaw ?? 'it is not an object'));
+      rejected.push(reject(resource, row, flaw, rejected.length));
     } else taken.push(decode(row, id));
   }
   return { rows: taken, rejected };
+}
+
+function reject(resource: string, row: unknown, flaw: string | null, before: number): RejectedRow {
+  const shown = before < mostExcerpts ? row : isObject(row) ? { id: row['id'] } : null;
+  return rejectRow(resource, shown, flaw ?? 'it is not an object');
+}
+
+/** A row of which all but this is read in the bytes of its answer when it is asked for. */
+interface PackedRow<Row> {
+  readonly id: Id;
+  readonly teamId: Id | null;
+  readonly at: number;
+  readonly decoded: (at: number) => Row;
+}
+
+/**
+ * The same for a list that may be packed: then nothing is decoded before it is asked for.
+ * @param names of all that a row can have besides its id and its team's
+ */
+export function decodeList<Row extends object>(
+  resource: string,
+  rows: readonly unknown[] | PackedRows,
+  suspicious: boolean,
+  decode: (row: JsonObject, id: Id) => Row,
+  names: readonly (keyof Row)[],
+): Page<Row> {
+  if (!isPacked(rows)) return decodeRows(resource, rows, suspicious, decode);
+  const { ids, teamIds, flaws } = rows;
+  const rejected = [...flaws].map(([row, flaw], before) => reject(resource, rows.read(row), flaw, before));
+  const decoded = rememberLast((at) => decode(rows.read(at) as JsonObject, ids[at] as Id));
+  const getters = Object.fromEntries(names.map((name) => [name, { get: readDecoded<Row>(name) }]));
+  const prototype = Object.create(null, getters) as object;
+  const taken: Row[] = [];
+  for (let at = 0; at < ids.length; at += 1) {
+    const id = ids[at];
+    if (id === null || id === undefined || flaws.has(at)) continue;
+    const row = Object.create(prototype) as Writable<PackedRow<Row>>;
+    row.id = id;
+    row.teamId = teamIds[at] ?? null;
+    row.at = at;
+    row.decoded = decoded;
+    taken.push(row as unknown as Row);
+  }
+  return { rows: taken, rejected };
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+function readDecoded<Row>(name: keyof Row) {
+  return function (this: PackedRow<Row>) {
+    return this.decoded(this.at)[name];
+  };
+}
+
+function rememberLast<Value>(make: (at: number) => Value): (at: number) => Value {
+  let last: { readonly at: number; readonly value: Value } | undefined;
+  return (at) => {
+    if (last?.at !== at) last = { at, value: make(at) };
+    return last.value;
+  };
 }
 
 /**
@@ -233,4 +241,9 @@ export function requireList(reply: Reply, value: unknown, expected: string): rea
   if (!Array.isArray(value)) throw unexpected(reply, expected);
   if (value.length > maxRows) throw unexpected(reply, `a page: ${value.length} rows are too many`);
   return value;
+}
+
+/** The same, for a list that may be packed. */
+export function requireRows(reply: Reply, value: unknown, expected: string): readonly unknown[] | PackedRows {
+  return isPacked(value) ? value : requireList(reply, value, expected);
 }

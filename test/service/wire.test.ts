@@ -4,7 +4,7 @@ import { maxId } from '../../src/model/id.ts';
 import { toJson } from '../../src/model/json.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { decodeUtf8, parseJson } from '../../src/service/parse-json.ts';
-import { findFlaw } from '../../src/service/wire.ts';
+import { findFlaw } from '../../src/service/row-flaws.ts';
 import { decodeInbox } from '../../src/service/messages/wire-inbox.ts';
 import { decodeContactField, decodeOne, decodePage, decodeTag } from '../../src/service/wire-lists.ts';
 import {

@@ -16,7 +16,7 @@ import type { Report } from './check-report.ts';
 
 /** Somebody to try updates on, and where to find them again. */
 interface Subject {
-  readonly user: ServiceUser & { readonly email: string };
+  readonly user: Required<Pick<ServiceUser, 'id' | 'name' | 'phone'>> & { readonly email: string };
   /** The halves of the name, in case an update clears it. */
   readonly name: NamePair;
   /** Of the team's lease, where there is a mirror. */
@@ -69,7 +69,7 @@ async function findSubject(
   const joined = canonicalName(readable(user.name) ?? '');
   const known = db === undefined ? null : await readName(db.kysely, team.id, user.id);
   return {
-    user: { ...user, email },
+    user: { id: user.id, name: readable(user.name) ?? null, phone: readable(user.phone) ?? null, email },
     name: known !== null && joinName(known) === joined ? known : splitName(joined),
   };
 }
@@ -108,7 +108,7 @@ async function update(service: Client, { user, guard }: Subject, patch: UserPatc
   return seen;
 }
 
-const keepsName = (user: ServiceUser, seen: ServiceUser) =>
+const keepsName = (user: Pick<ServiceUser, 'name'>, seen: ServiceUser) =>
   canonicalName(readable(seen.name) ?? '') === canonicalName(readable(user.name) ?? '');
 
 /** The email alone, in another case: does the name stay, and what is stored? */

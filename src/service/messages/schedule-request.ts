@@ -5,7 +5,7 @@
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import { momentMs } from '../../model/moment.ts';
-import type { JsonObject } from '../parse-json.ts';
+import type { JsonObject } from '../json-object.ts';
 
 export interface GalleryEntry {
   readonly annotationPosition?: string;

@@ -1,12 +1,11 @@
 import type { Id } from '../../model/id.ts';
-import type { JsonObject } from '../parse-json.ts';
+import type { JsonObject } from '../json-object.ts';
+import { takeId, takeInteger } from '../row-flaws.ts';
 import {
   type Nullable,
   type Shape,
   takeBoolean,
   takeFields,
-  takeId,
-  takeInteger,
   takeList,
   takeObject,
   takeText,

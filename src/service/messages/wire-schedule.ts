@@ -1,14 +1,12 @@
 /** Scheduled messages, in both directions (interface.md, Scheduled message; Endpoints, notes 3 and 4). */
 import type { Id } from '../../model/id.ts';
 import type { Reply } from '../call.ts';
-import { isObject, type JsonObject } from '../parse-json.ts';
+import { isObject, type JsonObject } from '../json-object.ts';
+import { findFlaw, takeId, takeInteger } from '../row-flaws.ts';
 import {
-  findFlaw,
   type Nullable,
   type Shape,
   takeFields,
-  takeId,
-  takeInteger,
   takeList,
   takeObject,
   takeText,

@@ -1,5 +1,5 @@
 import type { Id } from '../../model/id.ts';
-import type { JsonObject } from '../parse-json.ts';
+import type { JsonObject } from '../json-object.ts';
 import { type Nullable, type Shape, takeFields, takeText } from '../wire.ts';
 
 interface SurveyFields {

@@ -1,0 +1,146 @@
+/**
+ * A list of objects, cut in its bytes into pieces of some rows each. No parser of our own looks for their ends:
+ * a piece that is JSON between brackets is rows and nothing else, and where all pieces are, so is the list.
+ */
+
+/** About what a piece has: some thirty users. */
+const pieceBytes = 8_192;
+
+/** What is tried before a list counts as one that cannot be cut. */
+const longestPiece = 262_144;
+
+export interface Piece {
+  readonly from: number;
+  readonly to: number;
+  /** Whether the list is over behind it: its bracket stands at `to`. */
+  readonly isLast: boolean;
+}
+
+export interface ParsedPiece extends Piece {
+  readonly rows: readonly unknown[];
+}
+
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
+const quote = 0x22;
+const backslash = 0x5c;
+
+const isSpace = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (isSpace(bytes[at])) at += 1;
+  return at;
+}
+
+/** Where the bracket stands with which this property opens a list; `null`: it does not. */
+export function findList(bytes: Buffer, property: string): number | null {
+  const name = Buffer.from(`"${property}"`);
+  const key = bytes.indexOf(name);
+  if (key < 0) return null;
+  const colon = skipSpace(bytes, key + name.length);
+  const at = skipSpace(bytes, colon + 1);
+  return bytes[colon] === 0x3a && bytes[at] === openBracket ? at : null;
+}
+
+/** How the row begins, up to the end of its first key; `null`: it is no object, or has none. */
+function beginningOf(bytes: Buffer, row: number): Buffer | null {
+  const key = skipSpace(bytes, row + 1);
+  if (bytes[row] !== openBrace || bytes[key] !== quote) return null;
+  const end = endOfString(bytes, key);
+  return end - row < pieceBytes ? bytes.subarray(row, end + 1) : null;
+}
+
+/** The comma in front of the first row that begins at `from` or later. */
+function commaFrom(bytes: Buffer, beginning: Buffer, from: number): number | null {
+  for (let row = bytes.indexOf(beginning, from); row >= 0; row = bytes.indexOf(beginning, row + 1)) {
+    let at = row - 1;
+    while (isSpace(bytes[at])) at -= 1;
+    if (bytes[at] === comma) return at;
+  }
+  return null;
+}
+
+type Parse = (from: number, to: number) => readonly unknown[];
+
+/** The rows between these places; `null`: what stands there is not rows alone. */
+function tryParse(parse: Parse, from: number, to: number): readonly unknown[] | null {
+  try {
+    const rows = parse(from, to);
+    return rows.length === 0 ? null : rows;
+  } catch {
+    return null;
+  }
+}
+
+/** Where the list ends that is open at `from`. */
+function endOfList(bytes: Buffer, from: number, until: number): number | null {
+  let depth = 0;
+  for (let at = from; at < until; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) at = endOfString(bytes, at);
+    else if (byte === openBrace || byte === openBracket) depth += 1;
+    else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+    if (depth < 0) return byte === closeBracket ? at : null;
+  }
+  return null;
+}
+
+function endOfString(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+  return at;
+}
+
+/**
+ * The pieces of the list whose bracket stands at `at`, one after another. Where the list cannot be cut, none is the
+ * last.
+ * @param parse a list of what stands between these places
+ */
+export function* cutRows(bytes: Buffer, at: number, parse: Parse): Generator<ParsedPiece> {
+  let from = skipSpace(bytes, at + 1);
+  const beginning = beginningOf(bytes, from);
+  while (beginning !== null) {
+    let piece: ParsedPiece | null = null;
+    for (let size = pieceBytes; piece === null && size <= longestPiece; size *= 2) {
+      const to = commaFrom(bytes, beginning, from + size);
+      if (to === null || to - from > longestPiece) break;
+      const rows = tryParse(parse, from, to);
+      if (rows !== null) piece = { from, to, rows, isLast: false };
+    }
+    if (piece === null) {
+      const to = endOfList(bytes, from, Math.min(bytes.length, from + longestPiece));
+      const rows = to === null ? null : tryParse(parse, from, to);
+      if (to === null || rows === null) return;
+      piece = { from, to, rows, isLast: true };
+    }
+    yield piece;
+    if (piece.isLast) return;
+    from = skipSpace(bytes, piece.to + 1);
+  }
+}
+
+/**
+ * Where this row stands in a piece of so many objects, without parsing it.
+ * @returns `null` where it cannot be told: other braces than theirs are in it
+ */
+export function placeOfRow(
+  bytes: Buffer,
+  { from, to }: Pick<Piece, 'from' | 'to'>,
+  objects: number,
+  row: number,
+): { readonly from: number; readonly to: number } | null {
+  let start = 0;
+  let end = to;
+  let braces = 0;
+  for (let at = bytes.indexOf(openBrace, from); at >= 0 && at < to; at = bytes.indexOf(openBrace, at + 1)) {
+    if (braces === row) start = at;
+    if (braces === row + 1) end = bytes.lastIndexOf(comma, at);
+    braces += 1;
+  }
+  return braces === objects ? { from: start, to: end } : null;
+}

@@ -1,0 +1,92 @@
+/** What makes a row one that can be taken: an id, and nothing in it that cannot be stored. */
+import { type Id, maxId } from '../model/id.ts';
+import { isTooLong, longestText } from '../model/longest-text.ts';
+import { isObject, type JsonObject } from './json-object.ts';
+
+const maxDepth = 32;
+
+/** The JavaScript value of a field, if it is of the documented type; `null` otherwise. */
+export type TakeAs<T> = (value: unknown) => T | null;
+
+/** A number that is exactly an integer of 64 bits. */
+export const takeExact: TakeAs<bigint> = (value) => {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : null;
+  return typeof value === 'bigint' && value <= maxId && value >= -maxId - 1n ? value : null;
+};
+
+const integerText = /^(?:0|-?[1-9]\d{0,18})$/;
+
+/** A 64-bit integer; a text that is nothing but one counts as well. */
+export const takeInteger: TakeAs<bigint> = (value) =>
+  takeExact(typeof value === 'string' && integerText.test(value) ? BigInt(value) : value);
+
+/**
+ * "All IDs are integers" (interface.md, Resources): from 1 to the largest that can be stored, exactly. What a row is
+ * known by is not guessed from a text.
+ */
+export const takeId: TakeAs<Id> = (value) => {
+  const id = takeExact(value);
+  return id !== null && id > 0n ? id : null;
+};
+
+const largestInteger = 10n ** 1000n;
+/** Far within what Postgres can store, and far beyond what anything is counted in. */
+const largestNumber = 1e300;
+
+function findNumberFlaw(value: number | bigint): string | null {
+  if (typeof value === 'bigint') {
+    return value < largestInteger && value > -largestInteger ? null : 'a number has more than 1000 digits';
+  }
+  const size = Math.abs(value);
+  const fits = size === 0 || (size <= largestNumber && size >= 1 / largestNumber);
+  return fits ? null : 'a number is beyond 1e300 or below 1e-300';
+}
+
+function findTextFlaw(text: string, suspicious: boolean): string | null {
+  if (isTooLong(text)) return `a text is longer than ${longestText} characters`;
+  if (!suspicious) return null;
+  if (text.includes('\0')) return 'a text holds a NUL';
+  return text.isWellFormed() ? null : 'a text holds half a surrogate pair';
+}
+
+/**
+ * What makes a value impossible to store, or `null`.
+ *
+ * @param suspicious whether strings have to be looked at for a NUL or a lone surrogate
+ */
+export function findFlaw(value: unknown, suspicious: boolean, depth = 0): string | null {
+  if (typeof value === 'string') return findTextFlaw(value, suspicious);
+  if (typeof value === 'number' || typeof value === 'bigint') return findNumberFlaw(value);
+  if (typeof value !== 'object' || value === null) return null;
+  if (depth >= maxDepth) return `values are nested deeper than ${maxDepth} levels`;
+  for (const key in value) {
+    const inner: unknown = (value as JsonObject)[key];
+    const flaw =
+      (suspicious ? findTextFlaw(key, true) : null) ??
+      (typeof inner === 'string' ? findTextFlaw(inner, suspicious) : findFlaw(inner, suspicious, depth + 1));
+    if (flaw !== null) return flaw;
+  }
+  return null;
+}
+
+/** What a row is known by, and why it cannot be taken, if so. */
+export interface RowHead {
+  readonly id: Id | null;
+  readonly flaw: string | null;
+}
+
+/** @param suspicious whether strings have to be looked at for a NUL or a lone surrogate */
+export function judgeRow(row: unknown, suspicious: boolean): RowHead {
+  const id = isObject(row) ? takeId(row['id']) : null;
+  return {
+    id,
+    flaw: id === null ? 'its id is not an integer from 1 to 2^63 - 1' : findFlaw(row, suspicious),
+  };
+}
+
+const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
+
+/** Whether a string in this JSON may hold a NUL or a lone surrogate; if not, no string needs to be looked at. */
+export function isSuspicious(text: string): boolean {
+  return text.includes('\\u') && suspiciousEscape.test(text);
+}

@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toJson } from '../../src/model/json.ts';
+import { createBody } from '../../src/service/body.ts';
+import { isPacked } from '../../src/service/packed-rows.ts';
+import { type ParsedJson, parseJson, readList } from '../../src/service/parse-json.ts';
+import { decodeTeam } from '../../src/service/wire-team.ts';
+import { decodeMemberships } from '../../src/service/wire-user.ts';
+import { longestTurn } from '../support/longest-turn.ts';
+
+const maxBytes = 33_554_432;
+
+function bodyOf(text: string) {
+  const bytes = Buffer.from(text);
+  const body = createBody(bytes.length, null);
+  body.add(bytes);
+  return body;
+}
+
+const reply = (body: ParsedJson) => ({ operation: 'x', status: 200, requestId: null, headers: {}, body });
+
+async function packed(text: string): Promise<ParsedJson> {
+  const read = await readList(bodyOf(text), maxBytes, 'memberships');
+  if (read === null || 'excess' in read) throw new Error('not read');
+  return read;
+}
+
+/** What every consumer of a user reads of it. */
+const plain = ({ users, rejected }: ReturnType<typeof decodeMemberships>) => ({
+  users: users.map(
+    ({
+      id,
+      name,
+      email,
+      phone,
+      roleId,
+      teamId,
+      createdAt,
+      updatedAt,
+      userCreatedAt,
+      userUpdatedAt,
+      raw,
+    }) => ({
+      values: { id, name, email, phone, roleId, teamId: teamId ?? null },
+      times: [createdAt, updatedAt, userCreatedAt, userUpdatedAt],
+      raw,
+    }),
+  ),
+  rejected,
+});
+
+const text = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom(
+    '},{"id":7,"name":"a',
+    ',{"id":1}',
+    '{',
+    '}]',
+    '"memberships":[',
+    '\\',
+    '"',
+    '\u0000',
+    'ü',
+    '12345678901234567',
+  ),
+);
+const extra = fc.oneof(
+  text,
+  fc.bigInt({ min: 0n, max: 2n ** 70n }),
+  fc.constantFrom(
+    null,
+    true,
+    1.5,
+    1e300,
+    { id: 4, of: [{ id: 5 }, { id: 6, a: {} }] },
+    [[{ id: 1 }, { id: 2 }]],
+    [],
+  ),
+);
+const id = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n });
+const row = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({ id, name: text, email: text, team_id: fc.constantFrom(7, 8, null, '9') }),
+  },
+  { weight: 4, arbitrary: fc.record({ id, name: extra, role_id: extra, more: extra, updated_at: text }) },
+  { weight: 1, arbitrary: fc.record({ name: text, id: fc.oneof(id, extra) }) },
+  { weight: 1, arbitrary: fc.constantFrom(null, 3, 'x', [], {}, [{ id: 3 }]) },
+);
+
+/** Some rows again and again, until the answer is long enough to be packed. */
+function longAnswer(rows: readonly unknown[], indent: number | undefined, more: object): string {
+  const once = toJson(rows);
+  const times = Math.ceil(300_000 / once.length);
+  const list = Array.from({ length: times }, () => rows).flat();
+  return toJson({ ...more, memberships: list, after: [{ id: 1 }] }, indent);
+}
+
+describe('A long list', () => {
+  it('is read as a short one is, row by row and in any order', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(row, { minLength: 1, maxLength: 40 }),
+        fc.constantFrom(undefined, 1, 2),
+        fc.constantFrom({}, { before: 'x' }, { 'a"memberships': [1] }),
+        async (rows, indent, more) => {
+          const answer = longAnswer(rows, indent, more);
+          const wanted = plain(decodeMemberships(reply(parseJson(answer))));
+          const read = decodeMemberships(reply(await packed(answer)));
+          expect(plain(read)).toEqual(wanted);
+          const backwards = { ...read, users: read.users.toReversed() };
+          expect(plain(backwards).users).toEqual(wanted.users.toReversed());
+        },
+      ),
+      { numRuns: 60 },
+    );
+  }, 120_000);
+
+  const people = Array.from({ length: 12_000 }, (_, n) => ({ id: n + 1, name: `Änne ${n}`, team_id: 7 }));
+
+  it('of 12,000 people stays packed, and gives each of them by itself', async () => {
+    const { value } = await packed(toJson({ memberships: people }));
+    const { memberships } = value as { memberships: unknown };
+    if (!isPacked(memberships)) throw new Error('not packed');
+    expect(memberships.length).toBe(people.length);
+    for (const at of [11_999, 0, 5_000, 5_001, 5_000, 4_999, 17])
+      expect(memberships.read(at)).toEqual(people[at]);
+  });
+
+  it.each([
+    ['cut short', (answer: string) => answer.slice(0, -1)],
+    ['with a comma too much', (answer: string) => answer.replace(/\]\}$/, ',]}')],
+    ['with two commas in the middle', (answer: string) => answer.replace('},{"id":6001,', '},,{"id":6001,')],
+    ['closed by a brace', (answer: string) => answer.replace(/\]\}$/, '}}')],
+    ['with more behind it', (answer: string) => `${answer}]`],
+    ['with a broken row', (answer: string) => answer.replace('"id":6001,', '"id":6001')],
+    ['with an escape that is none', (answer: string) => answer.replace('6000"', '\\x6000"')],
+  ])('%s is no JSON', async (_name, spoil) => {
+    const spoilt = spoil(toJson({ memberships: people }));
+    expect(() => JSON.parse(spoilt) as unknown).toThrow(SyntaxError);
+    expect(await readList(bodyOf(spoilt), maxBytes, 'memberships')).toBeNull();
+  });
+
+  it('that is given twice counts the second time', async () => {
+    const list = toJson(people);
+    const { value } = await packed(`{"memberships":${list},"memberships":[{"id":5}]}`);
+    expect(value).toEqual({ memberships: [{ id: 5 }] });
+  });
+
+  it('is not taken from inside of another', async () => {
+    const { value } = await packed(`{"memberships":3,"team":{"memberships":${toJson(people)}}}`);
+    expect(value).toMatchObject({ memberships: 3, team: { memberships: { length: people.length } } });
+  });
+
+  it('of members is read the same way', async () => {
+    const members = people.map(({ id: of }) => ({
+      id: of,
+      name: `n ${of}`,
+      role: 'admin',
+      email: null,
+      phone: 5,
+    }));
+    const answer = toJson({ id: 7, name: 'Team', members, list_size: 3 });
+    const read = await readList(bodyOf(answer), maxBytes, 'members');
+    if (read === null || 'excess' in read) throw new Error('not read');
+    const [short, long] = [decodeTeam(reply(parseJson(answer))), decodeTeam(reply(read))];
+    const seen = ({ members: all, ...team }: typeof short) => ({
+      ...team,
+      members: all.map(({ id: of, name, role, email, phone }) => ({ of, name, role, email, phone })),
+    });
+    expect(seen(long)).toEqual(seen(short));
+  });
+
+  it('of 100,000 people lets others have their turn', async () => {
+    const times = { created_at: '2020-01-01T00:00:00Z', updated_at: '2024-05-06T07:08:09Z' };
+    const all = Array.from({ length: 100_000 }, (_, n) => {
+      const email = `vera.${n}@example.com`;
+      return { id: n + 1, name: `Vera Simic ${n}`, email, phone: `1555${1e7 + n}`, team_id: 7, ...times };
+    });
+    const many = toJson({ memberships: all });
+    const body = bodyOf(many);
+    const whole = await longestTurn(() => Promise.resolve(JSON.parse(many)));
+    const longest = await longestTurn(() => readList(body, maxBytes, 'memberships'));
+    expect(longest).toBeLessThan(whole / 2);
+  }, 60_000);
+});
