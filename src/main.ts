@@ -28,6 +28,8 @@ process.stderr.on('error', () => undefined);
 setFlagsFromString('--semi-space-growth-factor=1');
 
 // Loaded only now: an older Node could not even read it.
+const { keepCompiledCode } = await import('./commands/compile-cache.ts');
+keepCompiledCode(process.env);
 const { runCommandLine } = await import('./commands/command-line.ts');
 process.exitCode = await runCommandLine({
   args: process.argv.slice(2),

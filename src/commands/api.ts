@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { MusterdError, ServiceError } from '../errors.ts';
 import { createDatabase } from '../mirror/database.ts';
-import { createService, requireSchema, requireService, sharePace } from '../runs/open.ts';
+import { requireSchema } from '../runs/open.ts';
+import { createService, requireService, sharePace } from '../runs/open-service.ts';
 import { parseJson } from '../service/parse-json.ts';
 import type { RawRequest } from '../service/raw-request.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';

@@ -2,10 +2,12 @@ import { writeProbes } from '../mirror/probes.ts';
 import { checkDatabase } from '../runs/check/check-database.ts';
 import { createReport, type Report } from '../runs/check/check-report.ts';
 import { checkService } from '../runs/check/check-service.ts';
-import { openMirror, requireService } from '../runs/open.ts';
+import { openMirror } from '../runs/open.ts';
+import { requireService } from '../runs/open-service.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { errorInJson } from './error-in-json.ts';
-import { paint, printJson, printTable } from './output.ts';
+import { paint, printJson } from './output.ts';
+import { printTable } from './print-table.ts';
 import { readSettings } from './setup.ts';
 
 /** The doctor. Reads only, but for `--write-probe`, which says so, and the record of what it found. */

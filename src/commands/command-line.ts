@@ -8,7 +8,7 @@ import { printJson, printLine } from './output.ts';
 import { printableLines } from '../model/in-words.ts';
 import { type ErrorCode, MusterdError, ServiceError } from '../errors.ts';
 import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';
-import { createLog, type LogOptions } from '../log.ts';
+import type { LogOptions } from '../log.ts';
 import { createProgram } from './program.ts';
 import { listenForStop } from '../stop.ts';
 
@@ -104,13 +104,14 @@ function readWait(seconds: string): number {
   return Number(seconds) * 1000;
 }
 
-function createContext(
+async function createContext(
   { env, err, log: stream, secrets: known }: ProcessWorld,
   program: Command,
   { json, out }: Output,
   signal: AbortSignal,
   wait: unknown,
-): Context {
+): Promise<Context> {
+  const { createLog } = await import('../log.ts');
   const global = program.opts<{ config?: string; team?: string }>();
   return {
     env,
@@ -194,8 +195,8 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
     command.action(async (...passed: unknown[]) => {
       const options = command.opts();
       const words = passed.slice(0, -2).flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
-      code = await carryOut(world, options['json'] === true, (output, signal) =>
-        action(createContext(world, program, output, signal, options['wait']), options, words),
+      code = await carryOut(world, options['json'] === true, async (output, signal) =>
+        action(await createContext(world, program, output, signal, options['wait']), options, words),
       );
     });
   };

@@ -11,7 +11,8 @@ import { migrate } from '../mirror/migrations.ts';
 import { serve } from '../daemon/serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { differencesOf, editsOf, readRows, type SqlEdit } from './demo-data.ts';
-import { paint, printLine, printTable } from './output.ts';
+import { paint, printLine } from './output.ts';
+import { printTable } from './print-table.ts';
 import { plannedChangesOf, printPlan } from './plan.ts';
 import { printReport } from './reconcile.ts';
 

@@ -2,7 +2,8 @@ import { type HeldRow, readHeldFields } from '../mirror/held.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime, showValue } from '../model/field-values.ts';
 import { requireTeamId, requireUser } from '../runs/named-user.ts';
-import { printJson, printLine, printTable } from './output.ts';
+import { printJson, printLine } from './output.ts';
+import { printTable } from './print-table.ts';
 import { withMirror } from './setup.ts';
 
 /** The fields that wait, with the values of both sides, now and when the hold began, and the one last agreed on. */

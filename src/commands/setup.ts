@@ -3,14 +3,7 @@ import type { Config } from '../config/config.ts';
 import { type Configuration, loadConfiguration, onlyTeam, selectTeam, teamAsked } from '../config/load.ts';
 import { mistakesIn } from '../daemon/config-checks.ts';
 import type { Log } from '../log.ts';
-import {
-  type Mirror,
-  type MirrorOptions,
-  type Setup,
-  openMirror,
-  requireService,
-  secretsOf,
-} from '../runs/open.ts';
+import { type Mirror, type MirrorOptions, type Setup, openMirror, secretsOf } from '../runs/open.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
@@ -63,6 +56,7 @@ type Before = (read: Read) => Promise<void>;
 
 /** For what cannot be done without the service. */
 export const needsService: Before = async ({ configuration: { teams }, log }) => {
+  const { requireService } = await import('../runs/open-service.ts');
   const errors = await Promise.all(
     teams.map((config) =>
       requireService(config, log).then(

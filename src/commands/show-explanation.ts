@@ -6,7 +6,8 @@ import type { Context } from './context.ts';
 import type { Explanation } from '../runs/explain-user.ts';
 import { columnOf, showTime, showValue } from '../model/field-values.ts';
 import { ledgerCells, ledgerHead } from './ledger-rows.ts';
-import { paint, printJson, printLine, printTable } from './output.ts';
+import { paint, printJson, printLine } from './output.ts';
+import { printTable } from './print-table.ts';
 import { printable } from '../model/in-words.ts';
 
 /** The name to show: the service's, or what is left of it here. */

@@ -2,7 +2,7 @@
 import { showValue } from '../model/field-values.ts';
 import type { PlannedChange } from '../model/user-changes.ts';
 import type { Context } from './context.ts';
-import { printTable } from './output.ts';
+import { printTable } from './print-table.ts';
 
 /** A settled field has been moved to the same place on both sides: both values are the new one. */
 export function fromTo({ change, base, mirror, service }: PlannedChange): readonly [string, string] {

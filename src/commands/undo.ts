@@ -6,7 +6,8 @@ import { type Context, type ExitCode, exitCode } from './context.ts';
 import { columnOf, showValue } from '../model/field-values.ts';
 import { leaseWait } from './lease-wait.ts';
 
-import { printJson, printLine, printTable } from './output.ts';
+import { printJson, printLine } from './output.ts';
+import { printTable } from './print-table.ts';
 import { plural } from '../model/in-words.ts';
 import { withMirror } from './setup.ts';
 

@@ -3,7 +3,8 @@ import type { Comparison } from '../verify/compare.ts';
 import type { OneSided, Value } from '../verify/difference.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showValue } from '../model/field-values.ts';
-import { paint, printJson, printLine, printTable } from './output.ts';
+import { paint, printJson, printLine } from './output.ts';
+import { printTable } from './print-table.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { needsService, withMirror } from './setup.ts';
 

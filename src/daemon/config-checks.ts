@@ -3,7 +3,7 @@ import type { Mistake } from '../config/load.ts';
 import type { Path } from '../config/raw-settings.ts';
 import { instead } from '../config/values.ts';
 import type { Config } from '../config/config.ts';
-import { readPingUrl } from './ping.ts';
+import { readPingUrl } from './ping-url.ts';
 import { isTimeZone, validateSchedule } from './schedule.ts';
 import { MusterdError } from '../errors.ts';
 import { readConnectionUrl } from '../mirror/database-url.ts';

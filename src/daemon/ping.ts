@@ -4,9 +4,9 @@
  */
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { MusterdError } from '../errors.ts';
 import type { RunGroup } from '../model/run-group.ts';
 import type { WarningLog } from './notify.ts';
+import { readPingUrl } from './ping-url.ts';
 
 export interface PingOptions {
   /** `ping.url` of the teams that have one. */
@@ -23,22 +23,6 @@ export interface Ping {
   onRun(team: string, run: { readonly groups: readonly RunGroup[]; readonly outcome: string }): Promise<void>;
   /** Breaks off what is under way, and waits for it. */
   close(): Promise<void>;
-}
-
-const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127\.[\d.]+$/.test(host);
-
-/** @throws MusterdError `configuration`. The address can be a secret, so no message repeats it. */
-export function readPingUrl(text: string): URL {
-  const invalid = (problem: string) =>
-    new MusterdError('configuration', `the address ${problem}`, {
-      hint: 'https, or http on this machine, such as https://alarms.example.net/ping/musterd.',
-    });
-  const url = URL.parse(text);
-  if (url === null) throw invalid('is no address');
-  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
-  if (!isSafe) throw invalid('has to be https; plain http is for loopback only');
-  if (url.username !== '' || url.password !== '') throw invalid('may not hold a name and a password');
-  return url;
 }
 
 /** @throws MusterdError `configuration` */

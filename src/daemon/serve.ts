@@ -23,7 +23,8 @@ import {
 } from '../mirror/due.ts';
 import { createListener } from '../mirror/listen.ts';
 import type { RunGroup } from '../model/run-group.ts';
-import { type Mirror, requireService } from '../runs/open.ts';
+import type { Mirror } from '../runs/open.ts';
+import { requireService } from '../runs/open-service.ts';
 import type { RunEvent } from '../reconcile/run-notes.ts';
 import type { ServiceEvent } from '../service/event.ts';
 

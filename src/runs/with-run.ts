@@ -22,7 +22,8 @@ import { createRunNotes, type RunEvent, type RunNotes } from '../reconcile/run-n
 import type { Client } from '../service/client.ts';
 import type { ServiceEvent } from '../service/event.ts';
 import { logRunEvent } from './log-events.ts';
-import { createService, credentialUses, requireSchema, requireService, sharePace } from './open.ts';
+import { requireSchema } from './open.ts';
+import { createService, credentialUses, requireService, sharePace } from './open-service.ts';
 
 /** Who looks on while a run goes. */
 export interface Watch {

@@ -14,7 +14,7 @@ const intoTheRun: readonly Stop[] = [
   ['runs/reconcile-team.ts', 'runReconcile', 'a run both ways'],
   ['runs/with-run.ts', 'withRun', 'takes the lease: nobody else runs for the team'],
   ['runs/with-run.ts', 'runUnderLease', 'record, service, team; closes the record however it ends'],
-  ['runs/open.ts', 'createService', 'the service, with the credentials of the team'],
+  ['runs/open-service.ts', 'createService', 'the service, with the credentials of the team'],
   ['service/client.ts', 'createClient', 'the endpoints over one caller'],
   ['reconcile/reconcile.ts', 'reconcile', 'users, listings, counts'],
   ['reconcile/reconcile.ts', 'reconcileUsers', 'settles what is open, plans, pulls, pushes'],

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema, goneSettings, settingPaths } from '../../src/config/config.ts';
 import { loadConfiguration } from '../../src/config/load.ts';
 import { createLog } from '../../src/log.ts';
-import { createService } from '../../src/runs/open.ts';
+import { createService } from '../../src/runs/open-service.ts';
 
 let folder: string;
 beforeAll(() => {

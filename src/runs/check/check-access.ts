@@ -4,7 +4,7 @@ import { readCredentials, writeCredentials } from '../../mirror/credentials.ts';
 import type { Database } from '../../mirror/database.ts';
 import { checkTeam } from '../../mirror/pinned-teams.ts';
 import type { Team } from '../../model/team.ts';
-import { credentialUses, fingerprintsOf } from '../open.ts';
+import { credentialUses, fingerprintsOf } from '../open-service.ts';
 import type { Client } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
 import { seconds } from '../../model/in-words.ts';

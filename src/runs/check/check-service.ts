@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../mirror/database.ts';
-import { createService, sharePace } from '../open.ts';
+import { createService, sharePace } from '../open-service.ts';
 import { checkClock, checkCredentials, checkTeamOf } from './check-access.ts';
 import { probeService } from './check-probes.ts';
 import type { Report } from './check-report.ts';

@@ -1,0 +1,18 @@
+/** The address of a ping. In a file of its own: each command checks it, and few call it. */
+import { MusterdError } from '../errors.ts';
+
+const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127\.[\d.]+$/.test(host);
+
+/** @throws MusterdError `configuration`. The address can be a secret, so no message repeats it. */
+export function readPingUrl(text: string): URL {
+  const invalid = (problem: string) =>
+    new MusterdError('configuration', `the address ${problem}`, {
+      hint: 'https, or http on this machine, such as https://alarms.example.net/ping/musterd.',
+    });
+  const url = URL.parse(text);
+  if (url === null) throw invalid('is no address');
+  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+  if (!isSafe) throw invalid('has to be https; plain http is for loopback only');
+  if (url.username !== '' || url.password !== '') throw invalid('may not hold a name and a password');
+  return url;
+}

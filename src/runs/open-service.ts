@@ -1,0 +1,147 @@
+/** Opens the service with what the settings say. */
+import { createHash } from 'node:crypto';
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import { MusterdError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { logServiceEvent } from './log-events.ts';
+import type { CredentialUse } from '../mirror/credentials.ts';
+import type { Database } from '../mirror/database.ts';
+import type { KnownTeam } from '../mirror/known-team.ts';
+import { createSharedPlaces, lessonOf, lessonTopic, readLesson } from '../mirror/rate-limits.ts';
+import { createSecret } from '../secret.ts';
+import { type Client, createClient } from '../service/client.ts';
+import type { ServiceEvent } from '../service/event.ts';
+import type { RateSettings } from '../service/rate-limiter.ts';
+import type { CredentialName } from '../service/token.ts';
+
+/** An id without its key, or a key without its id, is a mistake that must not go unnoticed. */
+function requireWhole(
+  idName: string,
+  id: string | undefined,
+  keyName: string,
+  key: string | undefined,
+): void {
+  if ((id === undefined) === (key === undefined)) return;
+  const [set, missing] = id === undefined ? [keyName, idName] : [idName, keyName];
+  throw new MusterdError('configuration', `${set} is set, and ${missing} is not`, {
+    hint: 'An API Secret is the two together.',
+  });
+}
+
+function credentialsOf({ service }: Config) {
+  const { secretId, secretKey, nextSecretId, nextSecretKey, apiKey } = service;
+  requireWhole(
+    'service.secretId (MUSTERD_SECRET_ID)',
+    secretId,
+    'service.secretKey (MUSTERD_SECRET_KEY)',
+    secretKey,
+  );
+  requireWhole(
+    'service.nextSecretId (MUSTERD_NEXT_SECRET_ID)',
+    nextSecretId,
+    'service.nextSecretKey (MUSTERD_NEXT_SECRET_KEY)',
+    nextSecretKey,
+  );
+  if (secretId !== undefined && secretKey !== undefined) {
+    const next =
+      nextSecretId !== undefined && nextSecretKey !== undefined
+        ? { next: { secretId: nextSecretId, secretKey: createSecret(nextSecretKey) } }
+        : {};
+    return { secretId, secretKey: createSecret(secretKey), ...next };
+  }
+  if (apiKey !== undefined) return { apiKey: createSecret(apiKey) };
+  throw new MusterdError(
+    'configuration',
+    'No credentials: service.secretId and service.secretKey (MUSTERD_SECRET_ID, MUSTERD_SECRET_KEY) are not set',
+    {
+      hint: 'An API Secret is made in the web app under Settings > Integrations > API.',
+    },
+  );
+}
+
+/** A name for a credential under which it can be told from others, and not be guessed. */
+export function fingerprint(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** The fingerprint of each configured credential. */
+export function fingerprintsOf({ service }: Config): ReadonlyMap<CredentialName, string> {
+  const { secretId, nextSecretId, apiKey } = service;
+  const named = [
+    ['current', secretId],
+    ['next', nextSecretId],
+    ['api-key', secretId === undefined ? apiKey : undefined],
+  ] as const;
+  return new Map(
+    named.flatMap(([name, value]) => (value === undefined ? [] : [[name, fingerprint(value)] as const])),
+  );
+}
+
+/** Which credentials a client has needed so far. */
+export function credentialUses(config: Config, service: Client): readonly CredentialUse[] {
+  const prints = fingerprintsOf(config);
+  return service.credentials().flatMap(({ credential, lastNeededMs }) => {
+    const print = prints.get(credential);
+    return print === undefined || lastNeededMs === null
+      ? []
+      : [{ fingerprint: print, acceptedAtMs: lastNeededMs }];
+  });
+}
+
+type SharedPace = Pick<RateSettings, 'places' | 'learned'>;
+
+export interface ServiceOptions {
+  /** Asked for at each event: it may get to know more of the run. */
+  readonly log: Log;
+  /** A request to stop. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told of each request, retry and pause. */
+  readonly onServiceEvent?: ((event: ServiceEvent) => void) | undefined;
+  /** What other processes on this database have to say about the pace; `null`: there is no database. */
+  readonly pace: SharedPace | null;
+}
+
+/** @throws MusterdError `configuration` */
+export function createService(
+  config: Config,
+  mode: 'read-only' | 'read-write',
+  options: ServiceOptions,
+): Client {
+  const { signal, pace } = options;
+  const { baseUrl, caFile } = config.service;
+  if (baseUrl === undefined) {
+    throw new MusterdError('configuration', 'No service: service.baseUrl (MUSTERD_BASE_URL) is not set', {
+      hint: 'Set it to the address of the service, or try "musterd demo" first.',
+    });
+  }
+  const onEvent = (event: ServiceEvent) => {
+    options.onServiceEvent?.(event);
+    logServiceEvent(options.log, event);
+  };
+  return createClient({
+    baseUrl,
+    credentials: credentialsOf(config),
+    mode,
+    http: { ...config.http, headersTimeoutMs: config.http.totalDeadlineMs / 2, caFile },
+    rate: { ...config.rate, ...pace },
+    clock: systemClock,
+    signal,
+    onEvent,
+  });
+}
+
+/** That there is a service to speak to, and something to speak to it with. @throws MusterdError `configuration` */
+export async function requireService(config: Config, log: Log): Promise<void> {
+  await createService(config, 'read-only', { log, pace: null }).close();
+}
+
+/**
+ * The team's pace, shared through the database by all that call the service, also by those who only read.
+ * @param known what is known of the team; asked for where it is left out
+ */
+export async function sharePace(db: Database, config: Config, known?: KnownTeam): Promise<SharedPace> {
+  const learned =
+    known === undefined ? await readLesson(db, config.team) : lessonOf(known.learned.get(lessonTopic));
+  return { places: createSharedPlaces(db, config.team), learned };
+}

@@ -1,0 +1,112 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { spawnMusterd } from './run-musterd.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'musterd-start-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const note = fileURLToPath(new URL('../support/note-modules.ts', import.meta.url));
+
+/** Packages that a command has loaded by its end, and rooms and files of src. */
+async function modulesOf(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const noted = join(folder, 'modules');
+  const options = { NODE_OPTIONS: `--import=${note}`, NOTED_MODULES: noted, ...env };
+  expect(await spawnMusterd(args, options)).toMatchObject({ code: 0 });
+  const urls = readFileSync(noted, 'utf8').split('\n');
+  const found = (pattern: RegExp) => new Set(urls.flatMap((url) => pattern.exec(url)?.[1] ?? []));
+  return {
+    packages: found(/^file:.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//),
+    rooms: found(/\/src\/([^/]+)\//),
+    builtins: found(/^node:(.*)/),
+    count: urls.length,
+  };
+}
+
+describe('a command loads what it needs', () => {
+  it.each([['--help'], ['--version']])('%s: nothing but what knows the commands', async (option) => {
+    const { packages, rooms, count } = await modulesOf([option]);
+    expect([...packages]).toEqual(['commander']);
+    expect(rooms.difference(new Set(['commands', 'model', 'config', 'service']))).toEqual(new Set());
+    expect(count).toBeLessThan(50);
+  });
+
+  it('status: nothing of a service, of a server, or of a table', async () => {
+    const database = await createTestDatabase();
+    const { packages, rooms, builtins } = await modulesOf(['status'], { DATABASE_URL: database.url });
+    await database.close();
+    const idle =
+      'undici jose p-limit fastify pg-boss prom-client cli-table3 cli-progress csv-stringify node-forge';
+    expect(idle.split(' ').filter((name) => packages.has(name))).toEqual([]);
+    expect(packages).toContain('kysely');
+    expect(
+      ['emulator', 'embedded', 'reconcile', 'verify', 'files'].filter((room) => rooms.has(room)),
+    ).toEqual([]);
+    // Whose names, imported, make Node load its own fetch.
+    expect(builtins).not.toContain('http');
+  });
+});
+
+describe('what Node compiled is kept', () => {
+  const none = { NODE_COMPILE_CACHE: '', NODE_OPTIONS: '' };
+  const help = async (env: Readonly<Record<string, string>>) => {
+    expect(await spawnMusterd(['--help'], { ...none, ...env })).toMatchObject({ code: 0, stderr: '' });
+  };
+  const filesIn = (place: string) =>
+    readdirSync(place, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+
+  it('in the home of whoever runs it, where nobody else gets at it', async () => {
+    await help({ HOME: folder });
+    const cache = join(folder, '.cache', 'musterd');
+    expect(statSync(cache).mode & 0o777).toBe(0o700);
+    expect(filesIn(cache).length).toBeGreaterThan(5);
+  });
+
+  it('in another cache folder, where there is one', async () => {
+    await help({ HOME: folder, XDG_CACHE_HOME: join(folder, 'caches') });
+    expect(readdirSync(folder)).toEqual(['caches']);
+    expect(filesIn(join(folder, 'caches', 'musterd')).length).toBeGreaterThan(5);
+  });
+
+  it.each([0o777, 0o720])('not where others can write (%o)', async (mode) => {
+    const cache = join(folder, '.cache', 'musterd');
+    mkdirSync(cache, { recursive: true });
+    chmodSync(cache, mode);
+    await help({ HOME: folder });
+    expect(readdirSync(cache)).toEqual([]);
+  });
+
+  it('not without a home, in a home that is not there, or in one that is no folder', async () => {
+    await help({ HOME: '' });
+    await help({ HOME: join(folder, 'nobody') });
+    await help({ HOME: note });
+    expect(existsSync(join(folder, 'nobody'))).toBe(false);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('not where Node was told otherwise', async () => {
+    const elsewhere = join(folder, 'elsewhere');
+    await help({ HOME: folder, NODE_COMPILE_CACHE: elsewhere });
+    expect(readdirSync(folder)).toEqual(['elsewhere']);
+    rmSync(elsewhere, { recursive: true });
+    await help({ HOME: folder, NODE_DISABLE_COMPILE_CACHE: '1' });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
