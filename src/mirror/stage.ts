@@ -45,9 +45,10 @@ export async function stage(tx: Transaction, spool: SpoolOf): Promise<Staged> {
   if (goesAsJson(spool) || !(await mayMakeTables(tx))) return asJson(spool);
   const name = tableOf(spool);
   const table = sql.id('pg_temp', name);
-  await sql`create temp table if not exists ${table} (${sql.raw(definitionOf(spool))}) on commit delete rows`.execute(
-    tx,
-  );
+  // Rows of the same shape can have been staged in this very transaction.
+  await sql`
+    create temp table if not exists ${table} (${sql.raw(definitionOf(spool))}) on commit delete rows;
+    delete from ${table}`.execute(tx);
   const columns = spool.shape.columns.map(([column]) => column).join(', ');
   const copy = `copy pg_temp.${name} (${columns}) from stdin`;
   await tx.executeQuery(CompiledQuery.raw(copy, [Readable.from(spool.blocks(), { objectMode: false })]));

@@ -1,4 +1,4 @@
-/** Writes of users: staged as one JSON value, then one statement each for mirror, base, ledger and holds. */
+/** Writes of users: one statement each for mirror, base, ledger and holds. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
@@ -15,108 +15,18 @@ import {
   type Values,
 } from '../model/user-plan.ts';
 import { anyOf } from './by-key.ts';
-import type { Row, Transaction } from './database.ts';
+import type { Transaction } from './database.ts';
 import { endHolds, noteShown, writeHolds } from './holds.ts';
+import { type StageShape, withSpool } from './spool.ts';
+import { stage } from './stage.ts';
 import { endStale } from './stale.ts';
-import { asTimestamp } from './timestamp.ts';
+import { lockUnchanged, writeAdoptions, writeUserRows, writeShape } from './user-rows.ts';
 import { sqlField } from './users-read.ts';
 
 /** What every writing statement needs to know of the run. */
 export interface RunOf {
   readonly teamId: Id;
   readonly runId: bigint;
-}
-
-function stageWrite({ id, expected, mirror, observed, base }: UserWrite) {
-  const { details } = observed;
-  return {
-    id,
-    is_new: expected === null,
-    was_first: expected?.name.first,
-    was_last: expected?.name.last,
-    was_split: expected?.split,
-    was_email: expected?.email,
-    was_phone: expected?.phone,
-    was_role_id: expected?.roleId,
-    first_name: mirror.name.first,
-    last_name: mirror.name.last,
-    name_split: mirror.split,
-    email: mirror.email,
-    phone: mirror.phone,
-    role_id: mirror.roleId,
-    name: observed.name,
-    role: observed.role,
-    resolved: observed.resolved,
-    has_details: details !== null,
-    created_at: asTimestamp(details?.createdAt),
-    updated_at: asTimestamp(details?.updatedAt),
-    user_created_at: asTimestamp(details?.userCreatedAt),
-    user_updated_at: asTimestamp(details?.userUpdatedAt),
-    raw: details?.raw ?? {},
-    base_name: base.joined,
-    base_first: base.name.first,
-    base_last: base.name.last,
-    base_email: base.email,
-    base_phone: base.phone,
-    base_role_id: base.roleId,
-  };
-}
-
-const staged = (json: string) => sql`
-  jsonb_to_recordset(${json}::jsonb) as s (id bigint, is_new boolean, was_first text, was_last text, was_split text,
-    was_email text, was_phone text, was_role_id bigint, first_name text, last_name text, name_split text, email text,
-    phone text, role_id bigint, name text, role text, resolved boolean, has_details boolean, created_at timestamptz,
-    updated_at timestamptz, user_created_at timestamptz, user_updated_at timestamptz, raw jsonb, base_name text,
-    base_first text, base_last text, base_email text, base_phone text, base_role_id bigint)`;
-
-/** The ids whose row is there as it was read, or was not there and still is not; all of them locked. */
-async function lockUnchanged(tx: Transaction, { teamId }: RunOf, json: string): Promise<ReadonlySet<Id>> {
-  const { rows } = await sql<Row<'mirror.users', 'id'>>`
-    with mine as materialized (
-      select u.id from mirror.users u join ${staged(json)} on s.id = u.id
-      where u.team_id = ${teamId} and not s.is_new
-        and (u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id)
-            is not distinct from (s.was_first, s.was_last, s.was_split, s.was_email, s.was_phone, s.was_role_id)
-      order by u.id
-      for update of u skip locked
-    )
-    select id from mine
-    union all
-    select s.id from ${staged(json)}
-    where s.is_new and not exists (select from mirror.users u where u.team_id = ${teamId} and u.id = s.id)`.execute(
-    tx,
-  );
-  return new Set(rows.map(({ id }) => id));
-}
-
-/** Mirror and base together; rows that already are as they should be are not written. */
-async function writeRows(tx: Transaction, { teamId }: RunOf, json: string): Promise<void> {
-  await sql`
-    insert into mirror.users as u (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, role,
-      resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
-    select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.name_split, s.email, s.phone, s.role_id, s.role,
-      s.resolved, s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw
-    from ${staged(json)} where s.is_new`.execute(tx);
-  await sql`
-    update mirror.users u set name = s.name, first_name = s.first_name, last_name = s.last_name,
-      name_split = s.name_split, email = s.email, phone = s.phone, role_id = s.role_id, role = s.role,
-      resolved = s.resolved, gone_at = null,
-      created_at = case when s.has_details then s.created_at else u.created_at end,
-      updated_at = case when s.has_details then s.updated_at else u.updated_at end,
-      user_created_at = case when s.has_details then s.user_created_at else u.user_created_at end,
-      user_updated_at = case when s.has_details then s.user_updated_at else u.user_updated_at end,
-      raw = case when s.has_details then s.raw else u.raw end
-    from ${staged(json)} where u.team_id = ${teamId} and u.id = s.id and not s.is_new`.execute(tx);
-  await sql`
-    insert into sync.user_base as b (team_id, id, name, first_name, last_name, email, phone, role_id)
-    select ${teamId}, s.id, s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id
-    from ${staged(json)}
-    left join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
-    where b.id is null or (b.name, b.first_name, b.last_name, b.email, b.phone, b.role_id)
-      is distinct from (s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id)
-    on conflict (team_id, id) do update set name = excluded.name, first_name = excluded.first_name,
-      last_name = excluded.last_name, email = excluded.email, phone = excluded.phone, role_id = excluded.role_id,
-      agreed_at = clock_timestamp()`.execute(tx);
 }
 
 const inSql = (values: Iterable<readonly [string, unknown]>) => Object.fromEntries(values);
@@ -131,14 +41,10 @@ function sideInSql(of: readonly (readonly [Field, Values])[], side: keyof Values
   return inSql(of.map(([field, values]) => [sqlField(field), values[side] ?? null]));
 }
 
-/** The ledger's rows for one user: one per kind of change. */
+/** The ledger's rows for one user, but that they were adopted: one per kind of change. */
 function ledgerOf(decided: DecidedUser) {
   const { id: user_id, write } = decided;
-  const rows: object[] = [];
-  if (write !== null && isTakenWhole(write)) {
-    const old = write.expected === null ? {} : valuesInSql(write.expected);
-    rows.push({ user_id, kind: 'adopt', base: {}, old, new: valuesInSql(write.mirror) });
-  }
+  const rows: LedgerEntry[] = [];
   for (const kind of ['pull', 'settle'] as const) {
     const moved = decisionsOf(decided, kind).map(([field, { values }]) => [field, values] as const);
     if (moved.length === 0 || write === null) continue;
@@ -155,24 +61,46 @@ function ledgerOf(decided: DecidedUser) {
 }
 
 /** A row of the ledger for what is held of one user from now on. */
-export function holdsInLedger(user_id: Id, holds: readonly Hold[]): readonly object[] {
+export function holdsInLedger(user_id: Id, holds: readonly Hold[]): readonly LedgerEntry[] {
   if (holds.length === 0) return [];
   const held = holds.map((hold) => [hold.field, hold] as const);
   const [base, old] = [sideInSql(held, 'base'), sideInSql(held, 'mirror')];
   return [{ user_id, kind: 'hold', base, old, new: sideInSql(held, 'service') }];
 }
 
+/** A change for the ledger: of each value what it was on either side, and what it is now. */
+interface LedgerEntry {
+  readonly user_id: Id;
+  readonly kind: string;
+  readonly base: object;
+  readonly old: object;
+  readonly new: object;
+}
+
+const ledgerShape: StageShape<LedgerEntry> = {
+  name: 'ledger',
+  columns: [
+    ['user_id', 'bigint'],
+    ['kind', 'text'],
+    ['base', 'jsonb'],
+    ['old', 'jsonb'],
+    ['new', 'jsonb'],
+  ],
+  values: ({ user_id, kind, base, old, new: now }) => [user_id, kind, toJson(base), toJson(old), toJson(now)],
+};
+
 export async function writeLedger(
   tx: Transaction,
   { teamId, runId }: RunOf,
-  rows: readonly object[],
+  rows: readonly LedgerEntry[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  await sql`
-    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
-    select ${teamId}, user_id, ${runId}, kind, base, old, new, clock_timestamp()
-    from jsonb_to_recordset(${toJson(rows)}::jsonb)
-      as s (user_id bigint, kind text, base jsonb, old jsonb, new jsonb)`.execute(tx);
+  await withSpool(ledgerShape, rows, async (spool) => {
+    await sql`
+      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
+      select ${teamId}, s.user_id, ${runId}, s.kind, s.base, s.old, s.new, clock_timestamp()
+      from ${await stage(tx, spool)}`.execute(tx);
+  });
 }
 
 /** Whoever was seen is no longer missing. */
@@ -185,6 +113,20 @@ async function endAbsences(tx: Transaction, { teamId }: RunOf, ids: readonly Id[
     .execute();
 }
 
+async function applyWrites(
+  tx: Transaction,
+  run: RunOf,
+  writes: readonly UserWrite[],
+): Promise<ReadonlySet<Id>> {
+  return await withSpool(writeShape, writes, async (spool) => {
+    const staged = await stage(tx, spool);
+    const deferred = await lockUnchanged(tx, run.teamId, staged);
+    await writeUserRows(tx, run.teamId, staged, { writes, deferred });
+    if (writes.some(isTakenWhole)) await writeAdoptions(tx, run, staged, deferred);
+    return deferred;
+  });
+}
+
 /**
  * Writes what was decided, but for what is to be pushed.
  * @returns the users whose row an editor holds, or changed since it was read: nothing of theirs was written
@@ -195,12 +137,8 @@ export async function applyDecisions(
   users: readonly DecidedUser[],
 ): Promise<ReadonlySet<Id>> {
   const writes = users.flatMap(({ write }) => (write === null ? [] : [write]));
-  const unchanged =
-    writes.length === 0 ? new Set() : await lockUnchanged(tx, run, toJson(writes.map(stageWrite)));
-  const deferred = new Set(writes.map(({ id }) => id).filter((id) => !unchanged.has(id)));
+  const deferred = writes.length === 0 ? new Set<Id>() : await applyWrites(tx, run, writes);
   const applied = users.filter(({ id }) => !deferred.has(id));
-  const rows = applied.flatMap(({ write }) => (write === null ? [] : [stageWrite(write)]));
-  if (rows.length > 0) await writeRows(tx, run, toJson(rows));
   await writeLedger(tx, run, applied.flatMap(ledgerOf));
   await endHolds(tx, run, applied);
   await noteShown(tx, run, applied);
