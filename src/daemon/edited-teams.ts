@@ -61,7 +61,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
       }
       for (const edits of await readFresh(takeReady(now))) {
         const team = teams().get(edits.team);
-        if (team === undefined) continue;
+        if (team === undefined || !edits.isFresh) continue;
         const waitMs = editsWaitMs(edits, team.edits.everyMs);
         if (waitMs === 0) await offer(edits.team);
         atMs.set(edits.team, monotonicMs() + (waitMs === 0 ? againMs : waitMs));

@@ -22,7 +22,7 @@ export interface LoopStore {
   setNextTime(team: string, next: readonly NextTime[]): Promise<void>;
   runSooner(team: string): Promise<void>;
   readFreshEdits(teams: readonly string[]): Promise<readonly FreshEdits[]>;
-  noteEdits(team: string, mark: string): Promise<void>;
+  noteEdits(team: string, mark: string | null): Promise<void>;
 }
 
 /**
@@ -69,7 +69,7 @@ export async function workOn(
   );
   const hasUsers = due.some(({ group }) => group === 'users');
   const [edits] = await store.readFreshEdits([name]);
-  const pushes = edits !== undefined && editsWaitMs(edits, everyMs) === 0;
+  const pushes = edits?.isFresh === true && editsWaitMs(edits, everyMs) === 0;
   const groups = [...due.map(({ group }) => group), ...(pushes && !hasUsers ? (['edits'] as const) : [])];
   if (groups.length === 0) return 'idle';
   const startedMs = monotonicMs();
@@ -79,9 +79,10 @@ export async function workOn(
   if (end === 'busy' || end === 'stopped') return end;
   // Edits of a run that did not get to its end are tried again; those of a batch wait for a person.
   const isWhole = end === 'complete' || end === 'refused';
-  if (edits !== undefined && isWhole && (pushes || hasUsers)) await store.noteEdits(name, edits.mark);
-  // No edits have this mark: whatever waits by now is fresh, also what was edited while the run went on.
-  if (end === 'postponed') await store.noteEdits(name, '');
+  const isNews = edits !== undefined && (edits.isFresh || !edits.isMarked);
+  if (isNews && isWhole && (pushes || hasUsers)) await store.noteEdits(name, edits.mark);
+  // Whatever waits by now is fresh, also what was edited before.
+  if (end === 'postponed') await store.noteEdits(name, null);
   const failures = await store.readFailures(name);
   const tookMs = monotonicMs() - startedMs;
   const next = due.map(({ group, dueAt }) => {

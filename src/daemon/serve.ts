@@ -13,14 +13,13 @@ import { connectionOptions, readConnectionUrl } from '../mirror/database-url.ts'
 import {
   runSooner,
   registerGroups,
-  noteEdits,
   setNextTime,
   readDue,
-  readFreshEdits,
   readNextDueMs,
   readStandings,
   readTeamNames,
 } from '../mirror/due.ts';
+import { noteEdits, readFreshEdits } from '../mirror/fresh-edits.ts';
 import { createListener } from '../mirror/listen.ts';
 import type { RunGroup } from '../model/run-group.ts';
 import type { Mirror } from '../runs/open.ts';

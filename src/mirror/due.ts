@@ -1,8 +1,8 @@
 /** When each group of each team is to be done, and how it stands: `sync.due`, by the database's clock. */
 import { type RawBuilder, sql } from 'kysely';
-import type { DueGroup, FreshEdits, NextTime, ScheduledRun } from '../model/due-groups.ts';
+import type { DueGroup, NextTime, ScheduledRun } from '../model/due-groups.ts';
 import type { GroupStatus, RunGroup, RunOutcome } from '../model/run-group.ts';
-import type { Database, Queryable, Row } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 
 /** A clock that was set back must not put everything off: nothing has begun in the future. */
 const isDue = sql`(run_group <> 'edits'
@@ -126,39 +126,6 @@ export const noteEnd = (ended: RawBuilder<unknown>, outcome: RunOutcome) => {
     )
     ${edits}`;
 };
-
-/** Edits of these teams that the last push did not set out with. Reads the mirror alone. */
-export async function readFreshEdits(
-  db: Queryable,
-  teams: readonly string[],
-): Promise<readonly FreshEdits[]> {
-  // A view that is a barrier takes a condition over only when it compares with values.
-  const ids = await sql<Row<'sync.teams', 'team_id'>>`
-    select team_id from sync.teams where team = any (${teams}::text[])`.execute(db);
-  const { rows } = await sql<FreshEdits>`
-    with waiting as (
-      select t.team, md5(string_agg(concat_ws(' ', p.user_id, p.field, p.base_value, p.mirror_value, p.edited_at), ',' order by p.user_id, p.field)) as mark
-      from sync.teams t join report.pending p on p.team_id = t.team_id
-      where p.team_id = any (${ids.rows.map(({ team_id }) => team_id)}::bigint[]) and p.state = 'waiting'
-      group by t.team
-    )
-    select w.team, w.mark, extract(epoch from clock_timestamp() - d.started_at)::float8 * 1000 as "triedForMs",
-      coalesce(d.failures, 0) as failures
-    from waiting w left join sync.due d on d.team = w.team and d.run_group = 'edits'
-    where d.mark is distinct from w.mark or d.failures > 0`.execute(db);
-  return rows;
-}
-
-/** Keeps what a push sets out with, so that edits that cannot be sent do not ask for one again and again. */
-export async function noteEdits(db: Database, team: string, mark: string): Promise<void> {
-  await db.transaction((tx) =>
-    tx
-      .insertInto('sync.due')
-      .values({ team, run_group: 'edits', mark })
-      .onConflict((oc) => oc.columns(['team', 'run_group']).doUpdateSet({ mark }))
-      .execute(),
-  );
-}
 
 /** The configured names of all teams, by what they are called in notifications of edits. */
 export async function readTeamNames(db: Queryable): Promise<ReadonlyMap<string, string>> {

@@ -15,6 +15,7 @@ import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap
 import { readAddresses, readLookups } from './addresses.ts';
 import type { Database, Transaction } from './database.ts';
 import { applyResults, markSent, openIntents, readIntents } from './intents.ts';
+import { readEditedUsers } from './fresh-edits.ts';
 import { isKnown, isSameTeam, type KnownTeam } from './known-team.ts';
 import { fenced, type Lease } from './lease.ts';
 import {
@@ -38,7 +39,7 @@ import { countWaiting } from './read-status.ts';
 import { withSpool } from './spool.ts';
 import { noteStale } from './stale.ts';
 import { compareShownUsers, readDifferingUsers } from './users-compare.ts';
-import { readEditedUsers, readUnseenUsers } from './users-read.ts';
+import { readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
 

@@ -121,6 +121,19 @@ export interface Schema {
     complete_at: Date | null;
     mark: string | null;
   };
+  'sync.edits': {
+    edit_id: bigint | null;
+    team_id: bigint | null;
+    user_id: bigint | null;
+    field: string | null;
+    old_value: ColumnType<unknown, string | null, string | null>;
+    new_value: ColumnType<unknown, string | null, string | null>;
+    edited_at: Date | null;
+    edited_by: string | null;
+    application: string | null;
+    actor: string | null;
+    xid: string | null;
+  };
   'sync.held_fields': {
     team_id: bigint;
     user_id: bigint | null;
@@ -217,6 +230,28 @@ export interface Schema {
     phone: string | null;
     role_id: bigint | null;
     agreed_at: Generated<Date>;
+  };
+  'sync.user_edits': {
+    edit_id: GeneratedAlways<bigint>;
+    xid: string;
+    team_id: bigint;
+    user_id: bigint;
+    edited_at: Date;
+    edited_by: string;
+    application: string | null;
+    actor: string | null;
+    old_first_name: string | null;
+    new_first_name: string | null;
+    old_last_name: string | null;
+    new_last_name: string | null;
+    old_name_split: string | null;
+    new_name_split: string | null;
+    old_email: string | null;
+    new_email: string | null;
+    old_phone: string | null;
+    new_phone: string | null;
+    old_role_id: bigint | null;
+    new_role_id: bigint | null;
   };
   'report.changes': {
     change_id: bigint | null;

@@ -4,7 +4,6 @@ import type { Hold, HoldReason } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import type { NamePair } from '../model/name.ts';
-import type { EditedUser } from '../model/plan.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { absenceByKey, byKey, idArray } from './by-key.ts';
 import type { Queryable, Row } from './database.ts';
@@ -184,17 +183,6 @@ export async function readUserState(db: Queryable, teamId: Id, id: Id): Promise<
   const [row] = rows;
   if (row === undefined) throw new Error('select of one row returned none');
   return toState(row, undefined);
-}
-
-/** Users, not gone, in whom the mirror differs from the base. */
-export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly EditedUser[]> {
-  const { rows } = await sql<EditedUser>`
-    select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-    where u.team_id = ${teamId} and u.gone_at is null
-      and (u.first_name, u.last_name, u.email, u.phone, u.role_id)
-          is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
-    order by u.id`.execute(db);
-  return rows;
 }
 
 /** The halves of a user's name as the mirror has them. */

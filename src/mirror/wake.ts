@@ -4,7 +4,7 @@ import type { Transaction } from './database.ts';
 
 /**
  * A person has decided something: what waited may go now, though nobody has edited anything. Heard when it is
- * committed. The digest of the last push is forgotten, since what it stands for is to be tried again.
+ * committed. The mark of the last push is forgotten, since what it saw is to be tried again.
  */
 export async function wakeForEdits(tx: Transaction, team: string): Promise<void> {
   await tx

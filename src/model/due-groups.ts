@@ -11,11 +11,15 @@ export interface ScheduledRun {
   readonly delayMs: number;
 }
 
-/** A team's edits that no run has set out with yet. */
+/** A team's edits, and how pushing them stands. */
 export interface FreshEdits {
   readonly team: string;
-  /** A digest of everything that waits to be sent. */
+  /** Whether there are some that no run has set out with yet. */
+  readonly isFresh: boolean;
+  /** What is committed by now: a run that begins later sees at least this. */
   readonly mark: string;
+  /** Whether the last run that set out kept its mark. */
+  readonly isMarked: boolean;
   /** Ms since a run last set out with edits of the team; `null`: none has. */
   readonly triedForMs: number | null;
   /** Such runs in a row that failed. */

@@ -19,7 +19,7 @@ describe('backOffMs', () => {
 });
 
 describe('editsWaitMs', () => {
-  const edits = { team: 'a', mark: 'm' };
+  const edits = { team: 'a', isFresh: true, mark: 'm', isMarked: true };
   it.each([
     [null, 0, 0],
     [0, 0, 5_000],

@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readLookups } from '../../src/mirror/addresses.ts';
 import type { Transaction } from '../../src/mirror/database.ts';
-import { noteEdits, noteEnd } from '../../src/mirror/due.ts';
+import { noteEnd } from '../../src/mirror/due.ts';
+import { noteEdits } from '../../src/mirror/fresh-edits.ts';
 import { stampEdit } from '../../src/mirror/edits.ts';
 import { readLastEdit, readOpenPush } from '../../src/mirror/explain-read.ts';
 import { markSent } from '../../src/mirror/intents.ts';
@@ -45,7 +46,7 @@ beforeAll(async () => {
       `insert into sync.changes (team_id, user_id, run_id, kind, state, request_id) values
          (41, 1, 2, 'push', 'open', 'mine'), (41, 2, 2, 'push', 'open', 'other'), (42, 1, 3, 'push', 'open', 'theirs'),
          (41, 1, 1, 'push', 'closed', 'over')`,
-      `insert into sync.due (team, run_group, failures, mark) select team, run_group, 2, 'mark'
+      `insert into sync.due (team, run_group, failures, mark) select team, run_group, 2, '7:9:8'
          from unnest('{one,two}'::text[]) team, unnest('{users,counts,edits}'::text[]) run_group`,
     ])
       await sql.raw(statement).execute(tx);
@@ -93,14 +94,19 @@ it('publishes a listing and keeps its rejected rows apart from those of other li
 
 it('notes and forgets the edits of one team', async () => {
   const due = () => rowsOf('select team, run_group, mark, failures from sync.due order by 1, 2');
-  const others = ['one users mark 2', 'two counts mark 2', 'two edits mark 2', 'two users mark 2'];
-  await noteEdits(database.db, 'one', 'newer');
-  expect(await due()).toEqual(['one counts mark 2', 'one edits newer 2', ...others]);
+  const others = ['one users 7:9:8 2', 'two counts 7:9:8 2', 'two edits 7:9:8 2', 'two users 7:9:8 2'];
+  await noteEdits(database.db, 'one', '7:7:');
+  expect(await due()).toEqual(['one counts 7:9:8 2', 'one edits 7:7: 2', ...others]);
   await write((tx) => wakeForEdits(tx, 'one'));
-  expect(await due()).toEqual(['one counts mark 2', 'one edits  2', ...others]);
+  expect(await due()).toEqual(['one counts 7:9:8 2', 'one edits  2', ...others]);
   const ended = sql`select 'one' as team, '{users}'::text[] as groups`;
   await write((tx) => noteEnd(ended, 'complete').execute(tx));
-  expect(await due()).toEqual(['one counts mark 2', 'one edits  0', 'one users mark 0', ...others.slice(1)]);
+  expect(await due()).toEqual([
+    'one counts 7:9:8 2',
+    'one edits  0',
+    'one users 7:9:8 0',
+    ...others.slice(1),
+  ]);
 });
 
 it('ends a run once, and only that one', async () => {

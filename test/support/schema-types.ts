@@ -26,10 +26,12 @@ const parsed: Readonly<Record<string, string>> = {
   interval: 'unknown',
   jsonb: 'unknown',
   name: 'string',
+  pg_snapshot: 'string',
   text: 'string',
   'text[]': 'readonly string[]',
   'timestamp with time zone': 'Date',
   uuid: 'string',
+  xid8: 'string',
 };
 
 /** The tables and views of musterd as TypeScript, made from the catalogs. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { readFreshEdits } from '../../src/mirror/due.ts';
+import { readFreshEdits } from '../../src/mirror/fresh-edits.ts';
 import { readHeldFields } from '../../src/mirror/held.ts';
 import { readStatus } from '../../src/mirror/read-status.ts';
 import { readUserState } from '../../src/mirror/users-read.ts';
@@ -85,7 +85,7 @@ describe.each(servers())('on a mirror with a year behind it, on $name,', (server
       await edit();
       const report = await runReconcile(db, stage.config, 'daemon', { log, groups: ['edits'] });
       expect(report).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });
-      expect(await readFreshEdits(db.kysely, [stage.config.team])).toEqual([]);
+      expect(await readFreshEdits(db.kysely, [stage.config.team])).toMatchObject([{ isFresh: false }]);
       expect(greedy()).toEqual([]);
     });
 

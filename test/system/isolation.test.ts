@@ -6,7 +6,8 @@ import { createLog } from '../../src/log.ts';
 import { addLookups } from '../../src/mirror/addresses.ts';
 import { writeCredentials } from '../../src/mirror/credentials.ts';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { runSooner, registerGroups, noteEdits, setNextTime, readDue } from '../../src/mirror/due.ts';
+import { runSooner, registerGroups, setNextTime, readDue } from '../../src/mirror/due.ts';
+import { noteEdits } from '../../src/mirror/fresh-edits.ts';
 import { takeLease, underLease } from '../../src/mirror/lease.ts';
 import { writeProbes } from '../../src/mirror/probes.ts';
 import { createSharedPlaces, learnedOfRate } from '../../src/mirror/rate-limits.ts';
@@ -84,7 +85,7 @@ describe('a database whose default is a stricter isolation level', () => {
         due.map((one) => ({ ...one, delayMs: 1_000 })),
       );
       await runSooner(db, 'default', { debounceMs: 1, everyMs: 1 });
-      await noteEdits(db, 'default', 'mark');
+      await noteEdits(db, 'default', '1:1:');
       await underLease(db, { team: 'default', lease: { ttlMs: 1_000 } }, (tx) =>
         recordStep(tx, { team: 'default', teamId, command: 'approve' }),
       );

@@ -1,0 +1,97 @@
+/**
+ * Edits that no push has set out with yet: found in `sync.user_edits`, by transaction. A time would not do: what commits
+ * after a look may have edited before it. What was edited while the triggers were off is found by a run of the users.
+ */
+import { sql } from 'kysely';
+import type { FreshEdits } from '../model/due-groups.ts';
+import type { Id } from '../model/id.ts';
+import type { EditedUser } from '../model/plan.ts';
+import type { Database, Queryable, Row } from './database.ts';
+
+/**
+ * Of the row d of `sync.due`: all edits are looked at, whenever they were made. Nobody knows which were seen, the last
+ * push did not get to its end, or the numbers of transactions are those of another server, which a backup was made of.
+ */
+const looksAtAll = sql`coalesce(
+  d.failures > 0 or pg_snapshot_xmax(d.mark) > pg_snapshot_xmax(pg_current_snapshot()) or d.mark is null, true)`;
+
+/** The row e of `sync.user_edits` is one that `d.mark` did not see; a number that is yet to come is another server's. */
+const isSince = sql`e.xid >= pg_snapshot_xmin(d.mark) and e.xid < pg_snapshot_xmax(pg_current_snapshot())
+  and not pg_visible_in_snapshot(e.xid, d.mark)`;
+
+/** Of mirror u and base b: it was not taken back, and is not on the service yet. */
+const isDirty = sql`u.gone_at is null and (u.first_name, u.last_name, u.email, u.phone, u.role_id)
+  is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)`;
+
+/** Users, not gone, in whom the mirror differs from the base: those edited since the last push, or all of them. */
+export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly EditedUser[]> {
+  const { rows } = await sql<EditedUser>`
+    with marked as materialized (
+      select d.mark from sync.due d join sync.teams t on t.team = d.team
+      where t.team_id = ${teamId} and d.run_group = 'edits' and not ${looksAtAll}
+    ),
+    since as materialized (
+      select distinct e.user_id as id from marked d, sync.user_edits e where e.team_id = ${teamId} and ${isSince}
+    )
+    select u.id, u.resolved from since s
+    join mirror.users u on u.team_id = ${teamId} and u.id = s.id
+    join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
+    where ${isDirty}
+    union all
+    select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+    where u.team_id = ${teamId} and not exists (select from marked) and ${isDirty}
+    order by id`.execute(db);
+  return rows;
+}
+
+/** Of each of these teams whether there are edits that the last push did not set out with. */
+export async function readFreshEdits(
+  db: Queryable,
+  teams: readonly string[],
+): Promise<readonly FreshEdits[]> {
+  const { rows } = await sql<FreshEdits & { team_id: Id; looks_at_all: boolean }>`
+    select t.team_id, t.team, pg_current_snapshot()::text as mark, d.mark is not null as "isMarked",
+      ${looksAtAll} as looks_at_all, coalesce(d.failures, 0) as failures,
+      extract(epoch from clock_timestamp() - d.started_at)::float8 * 1000 as "triedForMs",
+      not ${looksAtAll} and exists (
+        select from sync.user_edits e
+        join mirror.users u on u.team_id = e.team_id and u.id = e.user_id
+        join sync.user_base b on b.team_id = e.team_id and b.id = e.user_id
+        where e.team_id = t.team_id and ${isSince} and ${isDirty}
+      ) as "isFresh"
+    from sync.teams t left join sync.due d on d.team = t.team and d.run_group = 'edits'
+    where t.team = any (${teams}::text[])`.execute(db);
+  const all = rows.flatMap((row) => (row.looks_at_all ? [row.team_id] : []));
+  const waiting = await readTeamsWithWaiting(db, all);
+  return rows.map(({ team_id, team, mark, isMarked, triedForMs, failures, isFresh }) => ({
+    team,
+    mark,
+    isMarked,
+    triedForMs,
+    failures,
+    isFresh: isFresh || waiting.has(team_id),
+  }));
+}
+
+/** A view that is a barrier takes a condition over only when it compares with values. */
+async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Promise<ReadonlySet<Id>> {
+  if (teamIds.length === 0) return new Set();
+  const { rows } = await sql<Row<'sync.teams', 'team_id'>>`
+    select distinct team_id from report.pending
+    where team_id = any (${teamIds}::bigint[]) and state = 'waiting'`.execute(db);
+  return new Set(rows.map(({ team_id }) => team_id));
+}
+
+/**
+ * Keeps what a push set out with, so that edits that cannot be sent do not ask for one again and again.
+ * @param mark `null`: all that waits is to be tried again
+ */
+export async function noteEdits(db: Database, team: string, mark: string | null): Promise<void> {
+  await db.transaction((tx) =>
+    tx
+      .insertInto('sync.due')
+      .values({ team, run_group: 'edits', mark })
+      .onConflict((oc) => oc.columns(['team', 'run_group']).doUpdateSet({ mark }))
+      .execute(),
+  );
+}
