@@ -70,10 +70,10 @@ export const configSchema = z.strictObject({
   }),
   edits: section({
     debounceMs: milliseconds
-      .default(1_000)
+      .default(50)
       .describe('How long the daemon waits after an edit of the mirror for more of them.'),
     everyMs: milliseconds
-      .default(5_000)
+      .default(500)
       .describe("Least time between two pushes of a team's edits outside of the schedule."),
     pollMs: positive
       .default(30_000)

@@ -6,6 +6,8 @@ export interface EditedTeams {
   note(team: string): void;
   /** Users of any team may have been edited unheard: the next look asks for all of them. */
   noteAny(): void;
+  /** A run of this team is over. @param isSeenTo whether it has seen to all edits of before */
+  done(team: string, isSeenTo: boolean): void;
   /** Offers the teams whose time has come. @returns ms until the next one's; rejects as the store does */
   look(): Promise<number>;
 }
@@ -13,15 +15,22 @@ export interface EditedTeams {
 export interface EditedTeamsOptions {
   readonly teams: () => ReadonlyMap<string, LoopTeam>;
   readonly store: Pick<LoopStore, 'readFreshEdits'>;
-  readonly offer: (team: string) => Promise<unknown>;
+  /** @returns whether it was taken: not where a run is under way, which may have begun before an edit */
+  readonly offer: (team: string) => Promise<boolean>;
   readonly monotonicMs: () => number;
 }
 
 /** How soon a team is looked at again that was offered: a run may be under way that began before its edits. */
 const againMs = 1_000;
 
+/** Nobody has pushed for so many times the least time between two pushes: there is no need to ask whether one may. */
+const quietTimes = 2;
+
 export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTeamsOptions): EditedTeams {
   const atMs = new Map<string, number>();
+  /** Those of them of whom an edit was heard: there is no need to ask whether there are any. */
+  const heard = new Set<string>();
+  const offeredMs = new Map<string, number>();
   let nextPollMs = 0;
   const pollMs = () =>
     Math.min(
@@ -34,7 +43,21 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
   const takeReady = (now: number) => {
     const ready = [...atMs].flatMap(([name, at]) => (at <= now ? [name] : []));
     for (const name of ready) atMs.delete(name);
-    return ready;
+    const isQuiet = (name: string) => {
+      const everyMs = teams().get(name)?.edits.everyMs ?? 0;
+      return (
+        heard.delete(name) && (offeredMs.get(name) ?? Number.NEGATIVE_INFINITY) + quietTimes * everyMs <= now
+      );
+    };
+    const { quiet = [], others = [] } = Object.groupBy(ready, (name) => (isQuiet(name) ? 'quiet' : 'others'));
+    return { quiet, others };
+  };
+  const offerNow = async (name: string) => {
+    const now = monotonicMs();
+    offeredMs.set(name, now);
+    // An edit that is heard of from now on counts again.
+    atMs.set(name, now + againMs);
+    if (!(await offer(name))) heard.add(name);
   };
   const readFresh = async (ready: readonly string[]) => {
     try {
@@ -47,8 +70,17 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
   return {
     note: (name) => {
       const team = teams().get(name);
+      if (team === undefined) return;
+      heard.add(name);
       // The first edit sets the time: a stream of edits does not put it off for ever.
-      if (team !== undefined && !atMs.has(name)) atMs.set(name, monotonicMs() + team.edits.debounceMs);
+      atMs.set(
+        name,
+        Math.min(atMs.get(name) ?? Number.POSITIVE_INFINITY, monotonicMs() + team.edits.debounceMs),
+      );
+    },
+    done: (name, isSeenTo) => {
+      if (heard.has(name)) atMs.set(name, monotonicMs());
+      else if (isSeenTo) atMs.delete(name);
     },
     noteAny: () => {
       nextPollMs = 0;
@@ -59,12 +91,14 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         for (const name of teams().keys()) if (!atMs.has(name)) atMs.set(name, now);
         nextPollMs = now + pollMs();
       }
-      for (const edits of await readFresh(takeReady(now))) {
+      const { quiet, others } = takeReady(now);
+      for (const name of quiet) await offerNow(name);
+      for (const edits of await readFresh(others)) {
         const team = teams().get(edits.team);
         if (team === undefined || !edits.isFresh) continue;
         const waitMs = editsWaitMs(edits, team.edits.everyMs);
-        if (waitMs === 0) await offer(edits.team);
-        atMs.set(edits.team, monotonicMs() + (waitMs === 0 ? againMs : waitMs));
+        if (waitMs === 0) await offerNow(edits.team);
+        else atMs.set(edits.team, monotonicMs() + waitMs);
       }
       return Math.min(nextPollMs, ...atMs.values()) - monotonicMs();
     },

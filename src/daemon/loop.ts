@@ -4,10 +4,11 @@
  * it: one that is missed, doubled or late changes nothing but the moment.
  */
 import { clearTimeout, setTimeout } from 'node:timers';
+import { createDueTeams, longestSleepMs } from './due-teams.ts';
 import { createEditedTeams } from './edited-teams.ts';
 import type { TeamQueue, TeamWork } from './queue.ts';
+import { type LoopStore, type LoopTeam, plannedOf, type Run, type WorkEnd, workOn } from './run-due.ts';
 import { createTimetable } from './timetable.ts';
-import { type LoopStore, type LoopTeam, plannedOf, type Run, workOn } from './run-due.ts';
 
 export interface LoopOptions {
   readonly teams: readonly LoopTeam[];
@@ -35,13 +36,8 @@ export interface Loop {
   close(): Promise<void>;
 }
 
-/** The loop looks at least this often, whatever the timers say, … */
-const longestSleepMs = 15_000;
-/** … and so soon after trouble, and at a team of which nothing was due after all. */
+/** So soon after trouble. */
 const soonMs = 1_000;
-const busyMs = 2_000;
-/** When a team was offered that is in the queue already, it is in good hands for this long. */
-const offeredMs = 5_000;
 
 /** A sleep that somebody else can end, also before it begins. */
 function createBell() {
@@ -87,58 +83,41 @@ const byName = (teams: readonly LoopTeam[]) => new Map(teams.map((team) => [team
 export async function createLoop(options: LoopOptions): Promise<Loop> {
   const { store, run, monotonicMs, onTrouble } = options;
   const bell = createBell();
-  const onTick = bell.ring;
-  const known = { now: options.firstRunNow, onTick };
   let teams = byName(options.teams);
+  const offer = (team: string) => queue.offer(team);
+  const due = createDueTeams({ names: () => [...teams.keys()], store, offer, monotonicMs });
+  const edited = createEditedTeams({ teams: () => teams, store, offer, monotonicMs });
+  const wake = () => {
+    due.wake();
+    bell.ring();
+  };
+  const known = { now: options.firstRunNow, onTick: wake };
   let timetable = await createTimetableKnown(options.teams, store, known);
-  /** Before when not to offer a team. */
-  const notBeforeMs = new Map<string, number>();
   let closing = false;
 
   const work: TeamWork = async (name) => {
     const team = teams.get(name);
     if (team === undefined || closing) return;
-    let againMs = busyMs;
+    let end: WorkEnd = 'busy';
     try {
       const { everyMs } = team.edits;
-      const end = await workOn({ store, timetable, run, monotonicMs }, { name, everyMs });
-      againMs = end === 'busy' ? busyMs : end === 'idle' ? soonMs : 0;
+      end = await workOn({ store, timetable, run, monotonicMs }, { name, everyMs });
     } catch (error) {
       onTrouble(error, `work for team "${name}"`);
     }
-    notBeforeMs.set(name, monotonicMs() + againMs);
+    due.done(name, end);
+    edited.done(name, end === 'complete' || end === 'edits');
     bell.ring();
   };
   const queue = await options.createQueue(work).catch(async (error: unknown) => {
     await timetable.close();
     throw error;
   });
-  const edited = createEditedTeams({
-    teams: () => teams,
-    store,
-    offer: (team) => queue.offer(team),
-    monotonicMs,
-  });
 
-  /** Offers what is due. @returns ms until something else may be */
-  const offerDue = async (): Promise<number> => {
-    const now = monotonicMs();
-    const names = [...teams.keys()];
-    let waitMs = (await store.readNextDueMs(names)) ?? longestSleepMs;
-    for (const team of (await store.readDue(names)).keys()) {
-      const notBefore = notBeforeMs.get(team) ?? 0;
-      const isTime = notBefore <= now;
-      if (isTime) {
-        await queue.offer(team);
-        notBeforeMs.set(team, now + offeredMs);
-      }
-      waitMs = Math.min(waitMs, isTime ? offeredMs : notBefore - now);
-    }
-    return waitMs;
-  };
   const look = async (): Promise<number> => {
     try {
-      return Math.min(await offerDue(), await edited.look());
+      const dueMs = await due.look();
+      return Math.min(dueMs, await edited.look());
     } catch (error) {
       onTrouble(error, 'what is due');
       return soonMs;
@@ -157,16 +136,16 @@ export async function createLoop(options: LoopOptions): Promise<Loop> {
     },
     hint: async (name) => {
       await store.runSooner(name);
-      bell.ring();
+      wake();
     },
     prepare: async (next) => {
-      const prepared = await createTimetableKnown(next, store, { now: false, onTick });
+      const prepared = await createTimetableKnown(next, store, { now: false, onTick: wake });
       return () => {
         void timetable.close();
         timetable = prepared;
         teams = byName(next);
         edited.noteAny();
-        bell.ring();
+        wake();
       };
     },
     close: async () => {

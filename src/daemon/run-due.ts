@@ -33,8 +33,8 @@ export interface LoopStore {
 export type RunEnd = RunOutcome | 'busy' | 'stopped' | 'postponed';
 export type Run = (team: string, groups: readonly RunGroup[]) => Promise<RunEnd>;
 
-/** `idle`: nothing was due. */
-export type WorkEnd = 'idle' | RunEnd;
+/** `idle`: nothing was due. `edits`: nothing was, and edits were seen to. */
+export type WorkEnd = 'idle' | 'edits' | RunEnd;
 
 const longestBackOffMs = 3_600_000;
 
@@ -83,6 +83,7 @@ export async function workOn(
   if (isNews && isWhole && (pushes || hasUsers)) await store.noteEdits(name, edits.mark);
   // Whatever waits by now is fresh, also what was edited before.
   if (end === 'postponed') await store.noteEdits(name, null);
+  if (due.length === 0) return end === 'complete' ? 'edits' : end;
   const failures = await store.readFailures(name);
   const tookMs = monotonicMs() - startedMs;
   const next = due.map(({ group, dueAt }) => {

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { createProcessQueue, type TeamQueue, type TeamWork } from './queue.ts';
 import type { LoopStore, LoopTeam, RunEnd } from './run-due.ts';
+import { createTeamMemories } from './team-memory.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/database.ts';
@@ -127,6 +128,7 @@ function createRun(
 ) {
   const { mirror, log, signal, watch = {} } = options;
   let first = options.configs.length === 1;
+  const memoryOf = createTeamMemories(() => systemClock.monotonicMs());
   return async (team: string, groups: readonly RunGroup[]): Promise<RunEnd> => {
     const config = configOf(team);
     if (config === undefined) return 'failed';
@@ -136,6 +138,7 @@ function createRun(
         log,
         signal,
         groups,
+        teamMemory: memoryOf(config),
         onBegun: () => {
           begun = true;
         },

@@ -4,18 +4,18 @@
  * Others are looked up only where a field limit has to know of them, and are not merged, whoever turns up.
  */
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
-import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
-import { type RunNotes, tell, warnOfStale } from './run-notes.ts';
+import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { GuardSettings } from './guard/limits.ts';
-import { planUser } from './merge/plan-user.ts';
-import { reviewPlans, type RunContext, type UsersPlan } from './plan-users.ts';
 import type { Policy } from './merge/merge-field.ts';
+import { planUser } from './merge/plan-user.ts';
+import { type RunContext, reviewPlans, type UsersPlan } from './plan-users.ts';
 import type { MirrorPort } from './ports.ts';
-import { noteRefused } from './read/roster.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
+import { noteRefused } from './read/roster.ts';
+import { type RunNotes, tell, warnOfStale } from './run-notes.ts';
 import { readUnreadNotes } from './unread.ts';
 
 /** Looks users up by every address that is known of them. */
@@ -88,7 +88,7 @@ function noteLookup(
 }
 
 export async function planEdited(
-  { service, mirror, notes }: RunContext,
+  { service, mirror, notes, monotonicMs }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<UsersPlan> {
@@ -96,6 +96,7 @@ export async function planEdited(
   const edited = await mirror.readEditedUsers();
   const ids = edited.map(({ id }) => id);
   const lookup = createUserLookup(service, team.id);
+  const readAtMs = monotonicMs();
   await find(lookup, mirror, ids);
   const shown = ids.flatMap((id) => lookup.users.get(id) ?? []);
   const members = new Map(team.members.map((member) => [member.id, member]));
@@ -118,5 +119,5 @@ export async function planEdited(
   const view = { states: [...states, ...around], plans, users, isWhole: false, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
   const roster = { users, members, rejected, unresolved: [], unproven: new Set<Id>(), refusedLookups };
-  return { roster, roles, plans: verdict.plans, absent: [], stale, movedAlone: 0, verdict };
+  return { roster, roles, plans: verdict.plans, absent: [], stale, movedAlone: 0, verdict, readAtMs };
 }

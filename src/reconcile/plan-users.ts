@@ -1,18 +1,18 @@
 /** What one run makes of the users: roster, differences, merge, guard. Reads only. */
 import type { AbsentRow } from '../model/absence.ts';
-import { decideEach, isPush, type UserPlan } from '../model/user-plan.ts';
-import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
 import { type Field, fields, sameBytes } from '../model/user.ts';
-import { type RunNote, type RunNotes, tell, warnOfStale } from './run-notes.ts';
+import { decideEach, isPush, type UserPlan } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import { type GuardVerdict, type GuardView, guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
+import type { Policy } from './merge/merge-field.ts';
 import { hasMoved } from './merge/overtaken.ts';
 import { planUser } from './merge/plan-user.ts';
-import type { Policy } from './merge/merge-field.ts';
 import type { MirrorPort, ServicePort } from './ports.ts';
 import { type Roster, readRoster } from './read/roster.ts';
+import { type RunNote, type RunNotes, tell, warnOfStale } from './run-notes.ts';
 import { readUnreadNotes } from './unread.ts';
 
 export interface RunContext {
@@ -20,6 +20,8 @@ export interface RunContext {
   readonly mirror: MirrorPort;
   readonly notes: RunNotes;
   readonly monotonicMs: () => number;
+  /** Who is in the team was read, and compared with the mirror, by a run of the last minute. */
+  readonly isTeamRecalled?: boolean;
 }
 
 /** What one run makes of the users. */
@@ -35,6 +37,8 @@ export interface UsersPlan {
   /** Shown with a newer version, and nothing else new. */
   readonly movedAlone: number;
   readonly verdict: GuardVerdict;
+  /** When those who are to be pushed were asked for, at the earliest; left out where that is to be done again. */
+  readonly readAtMs?: number;
 }
 
 /** What the roster as a whole says of this pass. */

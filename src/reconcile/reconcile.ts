@@ -16,7 +16,6 @@ import type { Segment } from '../model/contact-count.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import { isPush, pushOf } from '../model/user-plan.ts';
-import type { AbsenceSettings, Scope } from './missing-rows.ts';
 import {
   applyPulls,
   applyUserAbsences,
@@ -24,17 +23,18 @@ import {
   notePostponed,
   type WritingContext,
 } from './apply-users.ts';
-import type { RunNotes } from './run-notes.ts';
+import { afterBatch, countUsers } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
+import type { Policy } from './merge/merge-field.ts';
+import type { AbsenceSettings, Scope } from './missing-rows.ts';
 import { judgeOverlap, stopReplaced } from './overlap.ts';
 import { planEdited } from './plan-edited.ts';
-import { afterBatch, countUsers } from './guard/guard.ts';
-import { type RunContext, planUsers, type UsersPlan } from './plan-users.ts';
-import type { Policy } from './merge/merge-field.ts';
+import { planUsers, type RunContext, type UsersPlan } from './plan-users.ts';
+import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import { pushEdits, settleIntents } from './push/push.ts';
 import { createPushContext } from './push/record.ts';
-import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
+import type { RunNotes } from './run-notes.ts';
 
 export interface ReconcileSettings {
   readonly push: {
@@ -127,7 +127,8 @@ async function reconcileUsers(
   const { mirror, notes } = places;
   const pushSettings = { ...settings.push, policy: settings.policy };
   const push = createPushContext(places, team);
-  if (await stopReplaced(places, team, settings.scope)) return true;
+  const isRecalled = places.isTeamRecalled === true;
+  if (!isRecalled && (await stopReplaced(places, team, settings.scope))) return true;
   await settleIntents(push, pushSettings);
   const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings);
   const { refused, waiting, batches, approved, stopped, isNews, writes } = users.verdict;
@@ -145,7 +146,7 @@ async function reconcileUsers(
     });
   if (stopped) return true;
   notePostponed(users.verdict.postponed, notes);
-  await mirror.applyTeam(team);
+  if (!isRecalled) await mirror.applyTeam(team);
   if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
   if (users.movedAlone > 0) await mirror.noteMovedAlone(users.movedAlone, users.roster.users.size);
@@ -153,7 +154,8 @@ async function reconcileUsers(
   if (who === 'everybody') await applyUserAbsences(places, users, settings.absence, settings.scope);
   // Nothing of a deferred user was written, and neither were the holds of what must not be sent.
   const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
-  await pushEdits({ ...push, users: users.roster.users, roles: users.roles, approved }, pushSettings, pushes);
+  const { roster, roles, readAtMs } = users;
+  await pushEdits({ ...push, users: roster.users, roles, approved, readAtMs }, pushSettings, pushes);
   return false;
 }
 

@@ -40,6 +40,16 @@ export interface Watch {
   readonly onBegun?: () => void;
   /** Told of each request, retry and pause. */
   readonly onServiceEvent?: (event: ServiceEvent) => void;
+  /** Who is in the team, for a run of the edits alone: it need not be asked for each time. */
+  readonly teamMemory?: TeamMemory;
+}
+
+/** Who was in the team, as an earlier run read it and compared it with the mirror. */
+export interface TeamMemory {
+  /** `undefined` where that is too long ago. */
+  recall(): Team | undefined;
+  /** @param readAtMs of the clock that never jumps: when the service was asked for it */
+  keep(team: Team, readAtMs: number): void;
 }
 
 /** What a run came to. */
@@ -143,14 +153,19 @@ async function runUnderLease<Result>(
       log,
     });
     log.info({ groups }, 'run started');
-    const team = await service.team();
+    const recalled = groups.every((group) => group === 'edits') ? watch.teamMemory?.recall() : undefined;
+    const readAtMs = systemClock.monotonicMs();
+    const team = recalled ?? (await service.team());
     if (known.teamId !== team.id) {
       await pinTeam(db, config.team, team.id);
       await noteTeam(db, runId, team.id);
     }
     const mirror = createMirror(db, lease, team.id, runId, known);
-    const context = { service, mirror, notes, monotonicMs: () => systemClock.monotonicMs() };
+    const monotonicMs = () => systemClock.monotonicMs();
+    const context = { service, mirror, notes, monotonicMs, isTeamRecalled: recalled !== undefined };
     const result = await work(context, team);
+    if (recalled === undefined && notes.refusal?.what !== 'departures')
+      watch.teamMemory?.keep(team, readAtMs);
     return { report: await record.end(team), result };
   } catch (error) {
     await record.endEarly(error);

@@ -9,12 +9,12 @@ import {
   type UserPatch,
   type UserValues,
 } from '../../src/model/user.ts';
-import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 import { isPush } from '../../src/model/user-plan.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
-import { pushEdits, settleIntents } from '../../src/reconcile/push/push.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
+import { pushEdits, settleIntents } from '../../src/reconcile/push/push.ts';
+import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 import { takePatch } from './apply-plan.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, type Patches } from './service-stand-in.ts';
@@ -49,7 +49,13 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
     }),
   );
   const clock = { now: 0 };
-  const run = async () => {
+  const run = async ({
+    readAgoMs,
+    approved = new Map(),
+  }: {
+    readonly readAgoMs?: number;
+    readonly approved?: ReadonlyMap<Id, readonly Field[]>;
+  } = {}) => {
     const events: RunEvent[] = [];
     const notes = createRunNotes((event) => events.push(event));
     const places = {
@@ -65,7 +71,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       },
       breaker: { open: false, unanswered: 0 },
       sendByMs: Number.NEGATIVE_INFINITY,
-      approved: new Map<Id, readonly Field[]>(),
+      approved,
     };
     const settings = { batchSize, quietPeriodMs: 600_000, sendDeadlineMs: 5_000, policy, maxTries: 3 };
     service.updates.length = 0;
@@ -75,7 +81,9 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       const states = await mirror.readDifferingUsers([...service.held.values()], places.roles);
       const plans = states.map((state) => planUser(state, undefined, policy));
       await mirror.applyUsers(plans);
-      await pushEdits(places, settings, plans.filter(isPush));
+      const readAtMs = readAgoMs === undefined ? undefined : clock.now - readAgoMs;
+      service.filters.length = 0;
+      await pushEdits({ ...places, readAtMs }, settings, plans.filter(isPush));
     } catch (thrown) {
       error = thrown;
     }
@@ -129,6 +137,37 @@ describe('an edit that the service takes', () => {
       { users: [4n, 5n, 6n], requestId: 'update-2', windowMs: 20 },
       { users: [7n], requestId: 'update-3', windowMs: 20 },
     ]);
+  });
+
+  it.each([
+    ['a moment ago', 900, [{ name: robin.name }], 'kept', 0],
+    ['too long ago', 1_100, [{ name: robin.name }], 'kept', 1],
+    ['a moment ago, where the name is known to be kept', 900, [{ phone: robin.phone }], 'kept', 0],
+    ['a moment ago, where the name may be cleared', 900, [{ phone: robin.phone }], 'touched', 1],
+    ['a moment ago, and all of the updates have a name', 900, [{ name: robin.name }], 'touched', 0],
+  ] as const)(
+    'is not read again before it is sent where the plan read it %s',
+    async (_, readAgoMs, edits, safety, reads) => {
+      const { service, mirror, run, show } = createStage();
+      mirror.nameSafety = safety;
+      for (const edit of edits) mirror.edit(1n, edit);
+      const { notes } = await run({ readAgoMs });
+      expect(service.filters).toHaveLength(reads);
+      expect(notes.counts).toMatchObject({ pushed: 1 });
+      expect(show(1n).open).toBeUndefined();
+    },
+  );
+
+  it('leaves within the deadline that began when the plan read it, or is read again', async () => {
+    const { service, mirror, clock, run } = createStage();
+    mirror.edit(1n, { name: robin.name });
+    mirror.beforeIntents = () => {
+      mirror.beforeIntents = () => undefined;
+      clock.now += 4_200;
+    };
+    const { notes } = await run({ readAgoMs: 900 });
+    expect(service.filters).toHaveLength(1);
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
   });
 
   it('was written down before it is sent', async () => {

@@ -52,9 +52,9 @@ describe('musterd daemon', () => {
     return user;
   };
 
-  it('carries an edit to the service in less than three seconds, and asks for nobody else', async () => {
+  it('carries an edit to the service in less than a second, and asks for nobody else', async () => {
     await open();
-    const daemon = start({ MUSTERD__edits__everyMs: '500' });
+    const daemon = start();
     await firstRun(daemon);
     const { id } = aUser();
     const took: number[] = [];
@@ -74,21 +74,21 @@ describe('musterd daemon', () => {
         'the run is recorded',
         async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === turn,
       );
+      // The first update without a name teaches what it does to the name: it is prepared with all care.
       expect(stage.emulator.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
-        'GET /v1/team',
-        'GET /v1/users/get',
+        ...(turn === 1 ? ['GET /v1/users/get'] : []),
         'GET /v1/users/get',
         'POST /v1/users/update',
       ]);
       expect(stage.updates().map((user) => user['id'])).toEqual([id]);
     }
-    expect(took.toSorted((a, b) => a - b)[1]).toBeLessThan(3_000 * measureSlowness());
+    expect(took.toSorted((a, b) => a - b)[1]).toBeLessThan(1_000 * measureSlowness());
     expect(await stop(daemon)).toMatchObject({ code: 0 });
   });
 
-  it('pushes edits of one moment together, and no more often than every five seconds', async () => {
+  it('pushes edits of one moment together, and no more often than it may', async () => {
     await open();
-    const daemon = start({ MUSTERD__edits__everyMs: '3000' });
+    const daemon = start({ MUSTERD__edits__debounceMs: '1000', MUSTERD__edits__everyMs: '3000' });
     await firstRun(daemon);
     const users = stage.emulator.team
       .users()
@@ -270,14 +270,14 @@ describe('musterd daemon', () => {
   });
 
   it.each([
-    ['/v1/users/get', 'partial'],
-    ['/v1/team', 'failed'],
-  ])('tries edits again soon when the service was away for a moment (%s: %s)', async (path, outcome) => {
+    [400, 'partial'],
+    [401, 'failed'],
+  ])('tries edits again soon when the service was away for a moment (%s: %s)', async (code, outcome) => {
     await open();
     const deadlineMs = String(2_000 * measureSlowness());
     const daemon = start({ MUSTERD__edits__everyMs: '300', MUSTERD__http__totalDeadlineMs: deadlineMs });
     await firstRun(daemon);
-    stage.emulator.addFault({ kind: 'status', code: 400, path, times: 'always' });
+    stage.emulator.addFault({ kind: 'status', code, path: '/v1/users/get', times: 'always' });
     const { id } = aUser();
     await stage.sql(`update mirror.users set email = 'later@example.com' where id = ${id}`);
     await eventually(

@@ -1,11 +1,12 @@
 /** Who goes with whom in an update, and how many requests that takes. */
-import type { NameSafety } from '../../model/intent.ts';
+
 import type { Id } from '../../model/id.ts';
+import type { NameSafety } from '../../model/intent.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import type { MirrorPort } from '../ports.ts';
-import { isNameless, isOpen, isSuspect } from './carry-name.ts';
 import { countLookups } from '../read/roster.ts';
+import { isNameless, isOpen, isSuspect } from './carry-name.ts';
 
 /** What is to be sent of one user. */
 export interface Pushable {
@@ -17,6 +18,8 @@ export interface Batch<P> {
   readonly plans: readonly P[];
   /** Sent to learn from it what an update without a name does to the name. */
   readonly isProbe: boolean;
+  /** Whether no update of it can harm a name: each has one, or they are known to be kept. */
+  readonly keepsNames?: boolean;
 }
 
 /** What earlier pushes have taught. */

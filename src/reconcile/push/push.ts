@@ -10,24 +10,32 @@
  *
  * Nothing is ever sent twice blindly, and nothing leaves long after it was prepared (`send-guard.ts`).
  */
-import { decisionsOf, holdsOf, isPush, mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
+
 import type { Id } from '../../model/id.ts';
 import type { Intent } from '../../model/intent.ts';
 import { type Field, readable, type UserPatch } from '../../model/user.ts';
+import { decisionsOf, holdsOf, isPush, mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import { chunks } from '../chunks.ts';
-import { tell, warnOfStale } from '../run-notes.ts';
-import { planUser } from '../merge/plan-user.ts';
 import { onlyGuarded } from '../guard/planned-push.ts';
+import { planUser } from '../merge/plan-user.ts';
+import { readBack } from '../read/roster.ts';
+import { tell, warnOfStale } from '../run-notes.ts';
+import { isUnread } from '../unread.ts';
 import { arrangeBatches, type Batch, readLessons } from './batches.ts';
 import { isNameless, nameAlong } from './carry-name.ts';
+import { judgeLate, patchedFields } from './outcome.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
-import { neverLeft, withNewDeadline } from './request.ts';
+import { neverLeft } from './request.ts';
 import type { Answered } from './result.ts';
 import { sendIntents } from './send.ts';
-import { readBack } from '../read/roster.ts';
 import { isPassing, LateError } from './send-guard.ts';
-import { isUnread } from '../unread.ts';
-import { judgeLate, patchedFields } from './outcome.ts';
+
+/** What is written down of a batch, and what it was judged by. */
+interface Prepared extends Pick<PushContext, 'users'> {
+  readonly intents: readonly Intent[];
+  /** From then on the deadline counts. */
+  readonly readAtMs: number;
+}
 
 /**
  * Reads the users again, merges again, and writes down what is still to be sent: nothing but what the guard
@@ -39,8 +47,8 @@ async function prepare(
   settings: PushSettings,
   batch: readonly UserPlan[],
   ofNamed: boolean,
-): Promise<{ readonly intents: readonly Intent[]; readonly users: PushContext['users'] }> {
-  const { service, mirror, notes } = places;
+): Promise<Prepared> {
+  const { service, mirror, notes, monotonicMs } = places;
   const ids = batch.map(({ id }) => id);
   const shown = batch.map(({ id }) => places.users.get(id));
   const addresses = {
@@ -77,16 +85,38 @@ async function prepare(
   tell(notes, said);
   const locked = new Set(await mirror.applyUsers(plans));
   notes.count('held', plans.flatMap(holdsOf).length);
-  const sent = plans.filter((plan) => isPush(plan) && !locked.has(plan.id));
-  const approved = sent.filter((plan) =>
-    decisionsOf(plan, 'push').every(([field]) => places.approved.get(plan.id)?.includes(field) === true),
+  const opened = await writeDown(
+    places,
+    plans.filter((plan) => isPush(plan) && !locked.has(plan.id)),
   );
-  const opened = await mirror.openIntents(sent, new Set(approved.map(({ id }) => id)));
   const intents = opened.map((intent): Intent => {
     const name = along.get(intent.userId);
     return name === undefined ? intent : { ...intent, along: name };
   });
-  return { intents, users: seen };
+  return { intents, users: seen, readAtMs: monotonicMs() };
+}
+
+async function writeDown(
+  { mirror, approved }: PushContext,
+  plans: readonly UserPlan[],
+): Promise<readonly Intent[]> {
+  const isApproved = (plan: UserPlan) =>
+    decisionsOf(plan, 'push').every(([field]) => approved.get(plan.id)?.includes(field) === true);
+  return await mirror.openIntents(plans, new Set(plans.filter(isApproved).map(({ id }) => id)));
+}
+
+/** For so long what the plan read may be sent by: most of the deadline is left. */
+const youngMs = 1_000;
+
+/**
+ * What was read for the plan, where that is as good as reading it now: it was a moment ago, of all these users, and no
+ * name has to go along. What was edited or decided since is left out when it is written down.
+ */
+async function takePlanned(places: PushContext, batch: Batch<UserPlan>): Promise<Prepared | undefined> {
+  const { readAtMs, users, monotonicMs } = places;
+  const isYoung = readAtMs !== undefined && monotonicMs() - readAtMs <= youngMs;
+  if (!isYoung || !batch.keepsNames || batch.plans.some(({ id }) => !users.has(id))) return undefined;
+  return { intents: await writeDown(places, batch.plans), users, readAtMs };
 }
 
 async function arrange(
@@ -95,8 +125,10 @@ async function arrange(
   plans: readonly UserPlan[],
 ): Promise<readonly Batch<UserPlan>[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
-  const batches = arrangeBatches(pushes, batchSize, await readLessons(mirror, pushes));
-  return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan) }));
+  const lessons = await readLessons(mirror, pushes);
+  const keepsNames = lessons.safety === 'kept';
+  const batches = arrangeBatches(pushes, batchSize, lessons);
+  return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan), keepsNames }));
 }
 
 /** How often one batch is prepared and sent while the service, or a wait on the way, keeps putting it off. */
@@ -112,16 +144,19 @@ type Pushed = 'taken' | 'refused' | 'nothing' | 'late';
 async function sendBatch(
   places: PushContext,
   settings: PushSettings,
-  batch: readonly UserPlan[],
+  batch: Batch<UserPlan>,
   ofNamed = false,
 ): Promise<{ readonly pushed: Pushed; readonly refused: readonly Intent[] }> {
   const { notes, monotonicMs, breaker } = places;
   for (let round = 1; ; round += 1) {
-    const readAtMs = monotonicMs();
-    const { intents, users } = await prepare(places, settings, batch, ofNamed);
+    const planned = round === 1 ? await takePlanned(places, batch) : undefined;
+    const readAtMs = planned?.readAtMs ?? monotonicMs();
+    const prepared = planned ?? (await prepare(places, settings, batch.plans, ofNamed));
+    const { intents, users } = prepared;
     if (intents.length === 0) return { pushed: 'nothing', refused: [] };
     try {
-      const sending = withNewDeadline({ ...places, users }, settings);
+      const sendByMs = prepared.readAtMs + settings.sendDeadlineMs;
+      const sending = { ...places, users, sendByMs };
       const refused = await sendIntents(sending, settings, intents);
       const windowMs = Math.round(monotonicMs() - readAtMs);
       notes.pushWindow(windowMs);
@@ -163,7 +198,7 @@ async function pushByField(
     if (places.breaker.open) break;
     const part = mapPushes(plan, (other, push) => (other === field ? push : { kind: 'wait' }));
     const ofNamed = sent.name !== undefined && field !== 'name';
-    const { pushed } = await sendBatch(places, settings, [part], ofNamed);
+    const { pushed } = await sendBatch(places, settings, { plans: [part], isProbe: false }, ofNamed);
     if (pushed === 'taken') taken = true;
   }
   return taken;
@@ -173,12 +208,12 @@ async function pushByField(
 async function pushBatch(
   places: PushContext,
   settings: PushSettings,
-  batch: readonly UserPlan[],
+  batch: Batch<UserPlan>,
 ): Promise<Pushed> {
   const { pushed, refused } = await sendBatch(places, settings, batch);
   let taken = pushed === 'taken';
   for (const intent of refused) {
-    const plan = batch.find(({ id }) => id === intent.userId);
+    const plan = batch.plans.find(({ id }) => id === intent.userId);
     if (plan !== undefined && (await pushByField(places, settings, plan, intent))) taken = true;
   }
   return taken ? 'taken' : pushed;
@@ -223,7 +258,7 @@ export async function pushEdits(
       notes.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
       return;
     }
-    const pushed = await pushBatch(places, settings, batch.plans);
+    const pushed = await pushBatch(places, settings, batch);
     if (pushed === 'refused') {
       notes.partial('the service refused every user of a batch: pushing stopped');
       return;

@@ -1,13 +1,14 @@
 /** What pushing works on, and how the outcome of a push is read back and written down. */
-import type { Intent } from '../../model/intent.ts';
+
 import type { Id } from '../../model/id.ts';
+import type { Intent, PushTries } from '../../model/intent.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
 import type { Field, ServiceUser } from '../../model/user.ts';
-import type { RunNotes } from '../run-notes.ts';
 import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
-import { type Answered, resultOf } from './result.ts';
 import { readBack } from '../read/roster.ts';
+import type { RunNotes } from '../run-notes.ts';
+import { type Answered, resultOf } from './result.ts';
 
 export interface PushContext {
   readonly service: ServicePort;
@@ -17,6 +18,8 @@ export interface PushContext {
   readonly roles: ReadonlyMap<Id, string>;
   /** As the service has just shown them, before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** When they were asked for, at the earliest, by `monotonicMs`; `undefined`: they are to be read again in any case. */
+  readonly readAtMs?: number | undefined;
   /** What a person let pass, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** Ms of a clock that never jumps. */
@@ -93,7 +96,10 @@ export async function record(
 ): Promise<void> {
   const { mirror, notes } = places;
   if (answered.length === 0) return;
-  const tries = await mirror.countIneffective(answered.map(({ intent }) => intent));
+  const isInVain = ({ outcomes }: Answered) =>
+    Object.values(outcomes).some((outcome) => outcome !== 'confirmed' && outcome !== 'unsent');
+  const inVain = answered.filter(isInVain).map(({ intent }) => intent);
+  const tries = inVain.length === 0 ? new Map<Id, PushTries>() : await mirror.countIneffective(inVain);
   const results = answered.map((answer) =>
     resultOf({ ...answer, before: places.users.get(answer.intent.userId) }, tries, settings.maxTries),
   );

@@ -1,0 +1,23 @@
+/** Who is in each team, kept from one run to the next, so that an edit costs no request for it. */
+import type { Config } from '../config/config.ts';
+import type { Team } from '../model/team.ts';
+import type { TeamMemory } from '../runs/with-run.ts';
+
+/** How long it is believed, where only edits are carried to the service. */
+const recalledMs = 60_000;
+
+/** By configuration: other credentials may be another team's. */
+export function createTeamMemories(monotonicMs: () => number): (config: Config) => TeamMemory {
+  const teams = new WeakMap<Config, { readonly team: Team; readonly keptAtMs: number }>();
+  return (config) => ({
+    recall: () => {
+      const kept = teams.get(config);
+      if (kept !== undefined && monotonicMs() - kept.keptAtMs < recalledMs) return kept.team;
+      teams.delete(config);
+      return undefined;
+    },
+    keep: (team, readAtMs) => {
+      teams.set(config, { team: { ...team, raw: {} }, keptAtMs: readAtMs });
+    },
+  });
+}

@@ -1,0 +1,119 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createEditedTeams, type EditedTeams } from '../../src/daemon/edited-teams.ts';
+import type { LoopTeam } from '../../src/daemon/run-due.ts';
+import type { FreshEdits } from '../../src/model/due-groups.ts';
+
+describe('teams that were edited', () => {
+  const edits = { debounceMs: 50, everyMs: 500, pollMs: 30_000 };
+  const schedule = { users: '', listings: '', counts: '', timezone: 'UTC' };
+  const teams = new Map(['a', 'b'].map((name) => [name, { name, schedule, edits } as LoopTeam]));
+  let now = 0;
+  let asked: (readonly string[])[] = [];
+  let offered: string[] = [];
+  let isFree = true;
+  let fresh: Partial<FreshEdits> = {};
+  let edited: EditedTeams;
+  beforeEach(async () => {
+    now = 100_000;
+    isFree = true;
+    fresh = { isFresh: false };
+    edited = createEditedTeams({
+      teams: () => teams,
+      store: {
+        readFreshEdits: (names) => {
+          asked.push(names);
+          const one = {
+            isFresh: true,
+            mark: '1:1:',
+            isMarked: true,
+            triedForMs: null,
+            failures: 0,
+            ...fresh,
+          };
+          return Promise.resolve(names.map((team) => ({ team, ...one })));
+        },
+      },
+      offer: (name) => {
+        offered.push(name);
+        return Promise.resolve(isFree);
+      },
+      monotonicMs: () => now,
+    });
+    await edited.look();
+    [asked, offered] = [[], []];
+  });
+  const pass = async (ms: number) => {
+    now += ms;
+    return await edited.look();
+  };
+
+  it('are offered once the first of the edits has waited for its siblings, and nothing is asked for', async () => {
+    edited.note('a');
+    expect(await pass(30)).toBe(20);
+    edited.note('a');
+    expect(await pass(19)).toBe(1);
+    expect(offered).toEqual([]);
+    await pass(1);
+    expect([offered, asked]).toEqual([['a'], []]);
+  });
+
+  it('are left alone after a run that saw to everything, and asked about after one that did not', async () => {
+    edited.note('a');
+    await pass(50);
+    edited.done('a', true);
+    await pass(1_000);
+    expect(asked).toEqual([]);
+    edited.note('b');
+    await pass(50);
+    edited.done('b', false);
+    await pass(1_000);
+    expect(asked).toEqual([['b']]);
+  });
+
+  it('are asked about when they were pushed a moment ago, and wait for as long as it takes', async () => {
+    edited.note('a');
+    await pass(50);
+    edited.done('a', true);
+    fresh = { isFresh: true, triedForMs: 300 };
+    edited.note('a');
+    expect(await pass(50)).toBe(200);
+    expect([offered, asked]).toEqual([['a'], [['a']]]);
+    fresh = { isFresh: true, triedForMs: 500 };
+    await pass(200);
+    expect(offered).toEqual(['a', 'a']);
+    edited.done('a', true);
+    edited.note('a');
+    await pass(1_000);
+    expect([offered.length, asked.length]).toEqual([3, 2]);
+  });
+
+  it('are asked about as soon as the run is over that was under way, or that they were edited in', async () => {
+    isFree = false;
+    edited.note('a');
+    await pass(50);
+    isFree = true;
+    edited.done('a', true);
+    await pass(0);
+    expect(asked).toEqual([['a']]);
+    fresh = { isFresh: true, triedForMs: 600 };
+    edited.note('a');
+    await pass(50);
+    edited.note('a');
+    edited.done('a', true);
+    await pass(0);
+    expect(asked).toEqual([['a'], ['a'], ['a']]);
+  });
+
+  it('are found by a question where nothing was heard of them', async () => {
+    fresh = { isFresh: true };
+    edited.noteAny();
+    await pass(0);
+    expect([offered, asked]).toEqual([['a', 'b'], [['a', 'b']]]);
+    edited.done('a', true);
+    edited.done('b', true);
+    await pass(29_999);
+    expect(asked).toHaveLength(1);
+    await pass(1);
+    expect(asked).toHaveLength(2);
+  });
+});
