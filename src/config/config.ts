@@ -93,7 +93,7 @@ export const configSchema = z.strictObject({
     totalDeadlineMs: positive
       .default(60_000)
       .describe('Until an answer is complete; until it begins, half of that.'),
-    concurrency: positiveUpTo(64).default(4).describe('Requests in flight at once.'),
+    concurrency: positiveUpTo(64).default(8).describe('Requests in flight at once.'),
     maxResponseBytes: positive
       .default(33_554_432)
       .describe(

@@ -79,7 +79,13 @@ export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam) 
  */
 export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigint, known?: KnownTeam) {
   const run = { teamId, runId };
-  const write = <R>(work: (tx: Transaction) => Promise<R>) => fenced(db, lease, work);
+  let last: Promise<unknown> = Promise.resolve();
+  // One after the other: they would wait for each other at the lease, each on a connection of its own.
+  const write = <R>(work: (tx: Transaction) => Promise<R>) => {
+    const mine = last.then(() => fenced(db, lease, work));
+    last = mine.catch(() => undefined);
+    return mine;
+  };
   const reader = createMirrorReader(db, teamId, known);
   let mayHaveIntents = known?.hasIntents !== false;
   return {

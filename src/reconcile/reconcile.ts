@@ -43,6 +43,8 @@ export interface ReconcileSettings {
     readonly maxTries: number;
     /** Ms after it was prepared in which an update must leave. */
     readonly sendDeadlineMs: number;
+    /** So many updates may be on their way at once. */
+    readonly updatesAtOnce: number;
   };
   readonly pageSize?: number | undefined;
   readonly absence: AbsenceSettings;
@@ -78,14 +80,14 @@ export interface PushCost {
 async function costOf(
   mirror: RunContext['mirror'],
   { plans, verdict, roster }: UsersPlan,
-  { batchSize }: ReconcileSettings['push'],
+  { batchSize, updatesAtOnce }: ReconcileSettings['push'],
 ): Promise<PushCost> {
   const pushes = new Map(plans.filter(isPush).map((plan) => [plan.id, { id: plan.id, patch: pushOf(plan) }]));
   for (const { userId: id, hold } of verdict.waiting)
     pushes.set(id, { id, patch: { ...pushes.get(id)?.patch, [hold.field]: hold.mirror } });
   const all = [...pushes.values()];
   const batches = arrangeBatches(all, batchSize, await readLessons(mirror, all));
-  return { users: all.length, requests: countRequests(batches, roster.users) };
+  return { users: all.length, requests: countRequests(batches, roster.users, updatesAtOnce) };
 }
 
 export interface Planned {

@@ -18,6 +18,8 @@ import { type RunReport, type Watch, withReading, withRun } from './with-run.ts'
 
 /** Ms for an update to leave after it was prepared, besides what the pace makes it wait for its turn. */
 const sendDeadlineMs = 5_000;
+/** So many keep a service busy that takes a second to answer. */
+const mostUpdatesAtOnce = 12;
 /** A field pushed this often in a row to no effect is held. */
 const maxTries = 3;
 
@@ -25,7 +27,15 @@ export function reconcileSettings(config: Config): ReconcileSettings {
   const { push, pages, absence, policy, segments, guard, roles, service, rate } = config;
   const filters = { tags: config.scope.tags, contact_fields: config.scope.contactFields };
   return {
-    push: { ...push, maxTries, sendDeadlineMs: sendDeadlineMs + 60_000 / (rate.perMinute * rate.share) },
+    push: {
+      ...push,
+      maxTries,
+      sendDeadlineMs: sendDeadlineMs + 60_000 / (rate.perMinute * rate.share),
+      updatesAtOnce: Math.max(
+        1,
+        Math.min(mostUpdatesAtOnce, Math.floor(sendDeadlineMs / 2 / paceOf(rate).periodMs)),
+      ),
+    },
     pageSize: pages.size,
     absence,
     scope: { baseUrl: service.baseUrl ?? '', filters },

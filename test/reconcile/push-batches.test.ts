@@ -67,13 +67,14 @@ describe('the requests of pushes', () => {
     const users = new Map<Id, ServiceUser>();
     const all = batches.map((batch) => ({
       isProbe: false,
+      isTroubled: false,
       plans: batch.map((addresses) => {
         const id = BigInt(users.size + 1);
         users.set(id, { id, ...addresses } as ServiceUser);
         return { id, patch: {} };
       }),
     }));
-    return countRequests(all, users);
+    return countRequests(all, users, 12);
   };
 
   it.each([
@@ -95,6 +96,6 @@ describe('the requests of pushes', () => {
   });
 
   it('ask for a user in vain who is not shown', () => {
-    expect(countRequests([{ isProbe: false, plans: [push(1)] }], new Map())).toBe(2);
+    expect(countRequests([{ isProbe: false, isTroubled: false, plans: [push(1)] }], new Map(), 12)).toBe(2);
   });
 });

@@ -70,10 +70,18 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
         return clock.now;
       },
       breaker: { open: false, unanswered: 0 },
+      answered: { requestId: null },
       sendByMs: Number.NEGATIVE_INFINITY,
       approved,
     };
-    const settings = { batchSize, quietPeriodMs: 600_000, sendDeadlineMs: 5_000, policy, maxTries: 3 };
+    const settings = {
+      batchSize,
+      quietPeriodMs: 600_000,
+      sendDeadlineMs: 5_000,
+      updatesAtOnce: 12,
+      policy,
+      maxTries: 3,
+    };
     service.updates.length = 0;
     let error: unknown;
     try {
@@ -109,6 +117,99 @@ const robin: UserValues = {
 /** What a service that takes them shows of these values. */
 const taken = { name: 'Robin Doe', email: 'robin@example.com', phone: '15550177', roleId: 9n };
 
+describe('many edits', () => {
+  it('of 10,000 users take 501 requests: four updates go with one read', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 10_000 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    const { notes } = await run();
+    expect(notes.counts).toEqual({ pushed: 10_000 });
+    expect(service.updates).toHaveLength(400);
+    expect(service.filters).toHaveLength(101);
+    expect(new Set(service.updates.flatMap((patches) => [...patches.keys()])).size).toBe(10_000);
+    expect(Math.max(...service.filters.map(({ emails }) => emails.length))).toBe(100);
+  });
+
+  it('are on their way side by side, and the next are read meanwhile', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 400 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    let inFlight = 0;
+    const most: number[] = [];
+    service.beforeDispatch = async () => {
+      inFlight += 1;
+      most.push(inFlight);
+      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+      inFlight -= 1;
+    };
+    await run();
+    expect(most[0]).toBe(1);
+    expect(Math.max(...most)).toBe(12);
+    expect(service.updates).toHaveLength(16);
+  });
+
+  it('go one batch at a time after one without an answer, and stop after three', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 500 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    service.fault = (_, request) => (request > 1 ? { kind: 'lost', applied: false } : { kind: 'nothing' });
+    const { breaker } = await run();
+    // Those that were on their way when nobody answered any more, and none after them.
+    expect(breaker.unanswered).toBeLessThanOrEqual(12);
+    expect(service.updates).toHaveLength(1 + breaker.unanswered);
+  });
+
+  it.each([
+    ['none', () => ({ kind: 'status', status: 401 }) as const],
+    ['no connection', () => ({ kind: 'not-sent' }) as const],
+  ])(
+    'end when the service turns one away, and what is known of the others is written down: %s',
+    async (_, fault) => {
+      const { service, mirror, run, ids } = createStage({ users: 500 });
+      for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+      service.fault = (patches, request) => (request > 1 && patches.has(30n) ? fault() : { kind: 'nothing' });
+      const { error, notes } = await run();
+      expect(error).toBeInstanceOf(Error);
+      expect([...mirror.intents.keys()]).toEqual([]);
+      const confirmed = service.updates.length - 1;
+      expect(notes.counts['pushed']).toBe(25 * confirmed);
+      expect(service.updates.length).toBeLessThanOrEqual(1 + 12);
+    },
+  );
+
+  it('that have not left yet do not leave when another one harmed a name', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 200 });
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    service.take = (user, patch) => ({
+      ...takePatch(user, patch),
+      ...(user.id === 30n ? { name: '' } : {}),
+    });
+    let waiting = 0;
+    service.beforeDispatch = async () => {
+      waiting += 1;
+      const turns = waiting * 100;
+      for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
+    };
+    const { breaker, error } = await run();
+    expect({ open: breaker.open, error }).toEqual({ open: true, error: undefined });
+    const sent = service.updates.flatMap((patches) => [...patches.keys()]);
+    expect(sent.length).toBeLessThan(150);
+    expect([...mirror.intents.keys()]).toEqual([]);
+  });
+
+  it('of which one was put off are prepared again, that one alone', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 125 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    let refused = 0;
+    service.fault = (patches) => {
+      if (!patches.has(60n) || refused > 0) return { kind: 'nothing' };
+      refused += 1;
+      return { kind: 'status', status: 429 };
+    };
+    const { notes } = await run();
+    expect(notes).toMatchObject({ counts: { pushed: 125 }, reasons: [] });
+    expect(service.filters.map(({ emails }) => emails.length)).toEqual([25, 100, 25]);
+    expect(service.updates).toHaveLength(6);
+  });
+});
+
 describe('an edit that the service takes', () => {
   it.each(fields)('of %s is sent alone; base and mirror take the bytes of the service', async (field) => {
     const { service, mirror, run, show } = createStage();
@@ -134,8 +235,8 @@ describe('an edit that the service takes', () => {
     expect(notes.counts).toEqual({ pushed: 7 });
     expect(events.filter(({ kind }) => kind === 'push')).toMatchObject([
       { users: [1n, 2n, 3n], requestId: 'update-1', windowMs: 20 },
-      { users: [4n, 5n, 6n], requestId: 'update-2', windowMs: 20 },
-      { users: [7n], requestId: 'update-3', windowMs: 20 },
+      { users: [4n, 5n, 6n], requestId: 'update-2', windowMs: 30 },
+      { users: [7n], requestId: 'update-3', windowMs: 35 },
     ]);
   });
 

@@ -43,15 +43,35 @@ describe('a push that has to wait before it leaves', () => {
   });
 
   it('is read and merged again when the wait for the shared rate was longer than the deadline', async () => {
-    stage = await createStage();
-    const id = await editBothSides(3, async () => {
-      await stage.sql(`update sync.rate_limits set next_at = clock_timestamp() + interval '6 s'`);
+    stage = await createStage({
+      config: { rate: { perMinute: 600, share: 1 }, push: { batchSize: 1, quietPeriodMs: 0 } },
+    });
+    await stage.run();
+    await stage.sql(`update sync.rate_limits set next_at = clock_timestamp(), counted = '{}'`);
+    const five = stage.emulator.team.users().filter(({ email }) => email !== null);
+    const ids = five.slice(0, 5).map(({ id }) => id);
+    await stage.sql(
+      `update mirror.users set email = id || 'here@example.com' where id in (${ids.join(', ')})`,
+    );
+    // The team and its users, the first edit by itself, then the other four at once: places are taken four at a time.
+    const id = ids[4] ?? 0;
+    let reads = 0;
+    stage.emulator.before({ path: '/v1/users/get', times: 'always' }, async () => {
+      reads += 1;
+      if (reads === 3)
+        await stage.sql(`update sync.rate_limits set next_at = clock_timestamp() + interval '8 s'`);
+      if (reads === 4) stage.emulator.team.editUser(id, { email: 'there@example.com' });
     });
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
-    expect(stage.updates()).toEqual([]);
-    await expectConflict(id);
+    expect(stage.updates().map((user) => user['id'])).toEqual(ids.slice(0, 4));
+    expect(stage.emulator.team.user(id).email).toBe('there@example.com');
+    expect(await stage.sql(`select field, reason from sync.held_fields where user_id = ${id}`)).toEqual([
+      ['email', 'conflict'],
+    ]);
     expect(
-      await stage.sql(`select state, outcome, sent_at is null from sync.changes where kind = 'push'`),
+      await stage.sql(
+        `select state, outcome, sent_at is null from sync.changes where kind = 'push' and user_id = ${id}`,
+      ),
     ).toEqual([['closed', '{"email":"unsent"}', 'true']]);
   });
 });

@@ -18,9 +18,16 @@ export interface Batch<P> {
   readonly plans: readonly P[];
   /** Sent to learn from it what an update without a name does to the name. */
   readonly isProbe: boolean;
+  /** Of one who was sent before and never answered for. */
+  readonly isTroubled: boolean;
   /** Whether no update of it can harm a name: each has one, or they are known to be kept. */
   readonly keepsNames?: boolean;
 }
+
+/** Batches that are read again at once, and then leave side by side. */
+export const batchesAtOnce = 4;
+/** As many as one lookup asks for. */
+const usersAtOnce = 100;
 
 /** What earlier pushes have taught. */
 export interface PushLessons {
@@ -52,28 +59,48 @@ export function arrangeBatches<P extends Pushable>(
     ? plans.find((plan) => isNameless(plan.patch) && !troubled.has(plan.id) && !isSuspect(safety, plan.id))
     : undefined;
   const others = plans.filter((plan) => plan !== first && !troubled.has(plan.id));
-  const alone = plans.filter(({ id }) => troubled.has(id)).map((plan) => [plan]);
+  const alone = plans.filter(({ id }) => troubled.has(id));
+  const known = { isProbe: false, isTroubled: false };
   return [
-    ...(first === undefined ? [] : [{ plans: [first], isProbe: true }]),
-    ...[...chunks(others, batchSize), ...alone].map((some) => ({ plans: some, isProbe: false })),
+    ...(first === undefined ? [] : [{ plans: [first], isProbe: true, isTroubled: false }]),
+    ...chunks(others, batchSize).map((some) => ({ ...known, plans: some })),
+    ...alone.map((plan) => ({ ...known, plans: [plan], isTroubled: true })),
   ];
 }
 
+/** The batches that are read again next, and then leave; a probe goes alone, and so does whoever is troubled. */
+export function takeGroup<P>(batches: readonly Batch<P>[], most: number): readonly Batch<P>[] {
+  const [first] = batches;
+  if (first === undefined || first.isProbe || first.isTroubled) return batches.slice(0, 1);
+  const next = batches.slice(0, Math.min(most, batchesAtOnce));
+  let users = 0;
+  const end = next.findIndex(({ plans, isTroubled }) => {
+    users += plans.length;
+    return isTroubled || users > usersAtOnce;
+  });
+  return next.slice(0, end < 0 ? next.length : Math.max(1, end));
+}
+
 /**
- * The requests of these pushes where all goes well: each batch is read again by address, and then sent. What
+ * The requests of these pushes where all goes well: batches are read again by address, and then each is sent. What
  * is refused, not answered for or found by no lookup takes more; what is held in the last moment takes less.
  */
 export function countRequests(
   batches: readonly Batch<Pushable>[],
   users: ReadonlyMap<Id, ServiceUser>,
+  updatesAtOnce: number,
 ): number {
-  const reads = batches.map(({ plans }) =>
-    countLookups(
-      plans.map(({ id }) => ({
+  let requests = batches.length;
+  for (let done = 0; done < batches.length; ) {
+    const group = takeGroup(batches.slice(done), done > 0 ? updatesAtOnce : 1);
+    const addresses = group
+      .flatMap(({ plans }) => plans)
+      .map(({ id }) => ({
         email: readable(users.get(id)?.email) ?? null,
         phone: readable(users.get(id)?.phone) ?? null,
-      })),
-    ),
-  );
-  return reads.reduce((sum, ofBatch) => sum + ofBatch + 1, 0);
+      }));
+    requests += countLookups(addresses);
+    done += group.length;
+  }
+  return requests;
 }

@@ -1,5 +1,5 @@
 /**
- * Carries edits to the service, at most `batchSize` users a request:
+ * Carries edits to the service, at most `batchSize` users a request, several requests side by side:
  *
  * 1. read the users again and merge again: the interface has no compare-and-set, so the window between
  *    this read and the answer is all that is left to chance. What differs by now from what the guard let
@@ -10,114 +10,19 @@
  *
  * Nothing is ever sent twice blindly, and nothing leaves long after it was prepared (`send-guard.ts`).
  */
-
-import type { Id } from '../../model/id.ts';
+import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
-import { type Field, readable, type UserPatch } from '../../model/user.ts';
-import { decisionsOf, holdsOf, isPush, mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import type { Field } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
-import { onlyGuarded } from '../guard/planned-push.ts';
-import { planUser } from '../merge/plan-user.ts';
-import { readBack } from '../read/roster.ts';
-import { tell, warnOfStale } from '../run-notes.ts';
-import { isUnread } from '../unread.ts';
-import { arrangeBatches, type Batch, readLessons } from './batches.ts';
-import { isNameless, nameAlong } from './carry-name.ts';
-import { judgeLate, patchedFields } from './outcome.ts';
+import { arrangeBatches, type Batch, batchesAtOnce, readLessons, takeGroup } from './batches.ts';
+import { type Prepared, prepare, takePlanned } from './prepare.ts';
+import { isNameless } from './carry-name.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import { neverLeft } from './request.ts';
 import type { Answered } from './result.ts';
 import { sendIntents } from './send.ts';
 import { isPassing, LateError } from './send-guard.ts';
-
-/** What is written down of a batch, and what it was judged by. */
-interface Prepared extends Pick<PushContext, 'users'> {
-  readonly intents: readonly Intent[];
-  /** From then on the deadline counts. */
-  readonly readAtMs: number;
-}
-
-/**
- * Reads the users again, merges again, and writes down what is still to be sent: nothing but what the guard
- * has let pass.
- * @param ofNamed whether the batch is a part of an update with a name
- */
-async function prepare(
-  places: PushContext,
-  settings: PushSettings,
-  batch: readonly UserPlan[],
-  ofNamed: boolean,
-): Promise<Prepared> {
-  const { service, mirror, notes, monotonicMs } = places;
-  const ids = batch.map(({ id }) => id);
-  const shown = batch.map(({ id }) => places.users.get(id));
-  const addresses = {
-    emails: shown.map((user) => readable(user?.email) ?? null),
-    phones: shown.map((user) => readable(user?.phone) ?? null),
-  };
-  const seen = await readBack(service, addresses, ids);
-  const users = ids.flatMap((id) => seen.get(id) ?? []);
-  if (users.length < ids.length)
-    notes.partial(`${ids.length - users.length} users could not be read again before a push`);
-  const states = await mirror.readDifferingUsers(users, places.roles);
-  warnOfStale(notes, states.filter(({ stale }) => stale === true).length);
-  const guarded = new Map(batch.map((plan) => [plan.id, plan]));
-  const sentOf = (id: Id): UserPatch => {
-    const plan = guarded.get(id);
-    return plan === undefined ? {} : pushOf(plan);
-  };
-  const unread = states.filter((state) =>
-    patchedFields(sentOf(state.id)).some((field) => isUnread(field, state)),
-  );
-  if (unread.length > 0)
-    notes.partial(`${unread.length} users wait: a field of theirs could not be read again before a push`);
-  const again = states.flatMap((state): readonly UserPlan[] => {
-    const seenByGuard = guarded.get(state.id);
-    if (seenByGuard === undefined) return [];
-    return [onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard)];
-  });
-  const { plans, along, said } = nameAlong(
-    again,
-    new Map(states.map((state) => [state.id, state])),
-    (id) => !ofNamed && sentOf(id).name === undefined,
-    again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'kept',
-  );
-  tell(notes, said);
-  const locked = new Set(await mirror.applyUsers(plans));
-  notes.count('held', plans.flatMap(holdsOf).length);
-  const opened = await writeDown(
-    places,
-    plans.filter((plan) => isPush(plan) && !locked.has(plan.id)),
-  );
-  const intents = opened.map((intent): Intent => {
-    const name = along.get(intent.userId);
-    return name === undefined ? intent : { ...intent, along: name };
-  });
-  return { intents, users: seen, readAtMs: monotonicMs() };
-}
-
-async function writeDown(
-  { mirror, approved }: PushContext,
-  plans: readonly UserPlan[],
-): Promise<readonly Intent[]> {
-  const isApproved = (plan: UserPlan) =>
-    decisionsOf(plan, 'push').every(([field]) => approved.get(plan.id)?.includes(field) === true);
-  return await mirror.openIntents(plans, new Set(plans.filter(isApproved).map(({ id }) => id)));
-}
-
-/** For so long what the plan read may be sent by: most of the deadline is left. */
-const youngMs = 1_000;
-
-/**
- * What was read for the plan, where that is as good as reading it now: it was a moment ago, of all these users, and no
- * name has to go along. What was edited or decided since is left out when it is written down.
- */
-async function takePlanned(places: PushContext, batch: Batch<UserPlan>): Promise<Prepared | undefined> {
-  const { readAtMs, users, monotonicMs } = places;
-  const isYoung = readAtMs !== undefined && monotonicMs() - readAtMs <= youngMs;
-  if (!isYoung || !batch.keepsNames || batch.plans.some(({ id }) => !users.has(id))) return undefined;
-  return { intents: await writeDown(places, batch.plans), users, readAtMs };
-}
+import { judgeLate, patchedFields } from './outcome.ts';
 
 async function arrange(
   { mirror }: PushContext,
@@ -137,45 +42,85 @@ const maxRounds = 3;
 /** `refused`: every user of several. `nothing`: a single one, or none was left to be sent. */
 type Pushed = 'taken' | 'refused' | 'nothing' | 'late';
 
-/**
- * Prepares one batch and sends it; again where it was put off before it had any effect (a 429, or it grew
- * old while it waited). One that is late each time waits for the next run, and costs the others nothing.
- */
-async function sendBatch(
+/** What became of a batch, and whom of it the service refused by themselves. */
+interface SentBatch {
+  readonly pushed: Pushed;
+  readonly refused: readonly Intent[];
+  /** Why nobody of it was sent: prepared again, it may be. */
+  readonly putOff?: Error;
+  /** It was prepared more than once. */
+  readonly wasPutOff?: boolean;
+}
+
+/** Sends what is left of one batch. What ends the push is thrown. */
+async function sendPrepared(
   places: PushContext,
   settings: PushSettings,
-  batch: Batch<UserPlan>,
-  ofNamed = false,
-): Promise<{ readonly pushed: Pushed; readonly refused: readonly Intent[] }> {
+  intents: readonly Intent[],
+  readAtMs: number,
+): Promise<SentBatch> {
   const { notes, monotonicMs, breaker } = places;
-  for (let round = 1; ; round += 1) {
-    const planned = round === 1 ? await takePlanned(places, batch) : undefined;
-    const readAtMs = planned?.readAtMs ?? monotonicMs();
-    const prepared = planned ?? (await prepare(places, settings, batch.plans, ofNamed));
-    const { intents, users } = prepared;
-    if (intents.length === 0) return { pushed: 'nothing', refused: [] };
-    try {
-      const sendByMs = prepared.readAtMs + settings.sendDeadlineMs;
-      const sending = { ...places, users, sendByMs };
-      const refused = await sendIntents(sending, settings, intents);
-      const windowMs = Math.round(monotonicMs() - readAtMs);
-      notes.pushWindow(windowMs);
-      notes.event({
-        kind: 'push',
-        users: intents.map(({ userId }) => userId),
-        requestId: notes.requestIds.at(-1) ?? null,
-        windowMs,
-      });
-      if (refused.length < intents.length) return { pushed: 'taken', refused };
-      return { pushed: intents.length === 1 ? 'nothing' : 'refused', refused };
-    } catch (error) {
-      if (!isPassing(error) || breaker.open) throw error;
-      if (round < maxRounds) continue;
-      if (!(error instanceof LateError)) throw error;
-      notes.partial(error.message);
-      return { pushed: 'late', refused: [] };
+  if (intents.length === 0) return { pushed: 'nothing', refused: [] };
+  const sending = { ...places, answered: { requestId: null } };
+  try {
+    const refused = await sendIntents(sending, settings, intents);
+    const windowMs = Math.round(monotonicMs() - readAtMs);
+    notes.pushWindow(windowMs);
+    const users = intents.map(({ userId }) => userId);
+    notes.event({ kind: 'push', users, requestId: sending.answered.requestId, windowMs });
+    if (refused.length < intents.length) return { pushed: 'taken', refused };
+    return { pushed: intents.length === 1 ? 'nothing' : 'refused', refused };
+  } catch (error) {
+    if (!(error instanceof Error) || !isPassing(error)) throw error;
+    // Another update of the group opened it: no more is pushed, and that is said already.
+    if (breaker.open && error instanceof LateError) return { pushed: 'late', refused: [] };
+    if (breaker.open) throw error;
+    return { pushed: 'late', refused: [], putOff: error };
+  }
+}
+
+/**
+ * Prepares batches together and sends them side by side. One that was put off before it had any effect (a 429, or it
+ * grew old while it waited) is prepared and sent again, by itself; one that is late each time waits for the next run,
+ * and costs the others nothing. Where one ends the push, what became of the others is written down first.
+ */
+async function sendBatches(
+  places: PushContext,
+  settings: PushSettings,
+  batches: readonly Batch<UserPlan>[],
+  ofNamed = false,
+  round = 1,
+): Promise<readonly SentBatch[]> {
+  const planned = round === 1 ? await takePlanned(places, batches) : undefined;
+  const readAtMs = planned?.readAtMs ?? places.monotonicMs();
+  const plans = batches.flatMap((batch) => batch.plans);
+  const prepared: Prepared = planned ?? (await prepare(places, settings, plans, ofNamed));
+  const { intents, users } = prepared;
+  const sending = { ...places, users, sendByMs: prepared.readAtMs + settings.sendDeadlineMs };
+  const ends = await Promise.allSettled(
+    batches.map(async (batch) => {
+      const ids = new Set(batch.plans.map(({ id }) => id));
+      const mine = intents.filter(({ userId }) => ids.has(userId));
+      return { batch, sent: await sendPrepared(sending, settings, mine, readAtMs) };
+    }),
+  );
+  const all = ends.map((end) => {
+    if (end.status === 'rejected') throw end.reason;
+    return end.value;
+  });
+  const results: SentBatch[] = [];
+  for (const { batch, sent } of all) {
+    if (sent.putOff === undefined) results.push(sent);
+    else if (round < maxRounds) {
+      const again = await sendBatches(places, settings, [batch], ofNamed, round + 1);
+      results.push(...again.map((one) => ({ ...one, wasPutOff: true })));
+    } else {
+      if (!(sent.putOff instanceof LateError)) throw sent.putOff;
+      places.notes.partial(sent.putOff.message);
+      results.push(sent);
     }
   }
+  return results;
 }
 
 /**
@@ -198,25 +143,30 @@ async function pushByField(
     if (places.breaker.open) break;
     const part = mapPushes(plan, (other, push) => (other === field ? push : { kind: 'wait' }));
     const ofNamed = sent.name !== undefined && field !== 'name';
-    const { pushed } = await sendBatch(places, settings, { plans: [part], isProbe: false }, ofNamed);
-    if (pushed === 'taken') taken = true;
+    const alone = { plans: [part], isProbe: false, isTroubled: false };
+    const [result] = await sendBatches(places, settings, [alone], ofNamed);
+    if (result?.pushed === 'taken') taken = true;
   }
   return taken;
 }
 
-/** Pushes one batch, and field by field those whom the service refused as a whole. */
-async function pushBatch(
+/** Pushes batches, and field by field those whom the service refused as a whole. */
+async function pushBatches(
   places: PushContext,
   settings: PushSettings,
-  batch: Batch<UserPlan>,
-): Promise<Pushed> {
-  const { pushed, refused } = await sendBatch(places, settings, batch);
-  let taken = pushed === 'taken';
-  for (const intent of refused) {
-    const plan = batch.plans.find(({ id }) => id === intent.userId);
-    if (plan !== undefined && (await pushByField(places, settings, plan, intent))) taken = true;
+  batches: readonly Batch<UserPlan>[],
+): Promise<{ readonly results: readonly Pushed[]; readonly isSmooth: boolean }> {
+  const results: Pushed[] = [];
+  const all = await sendBatches(places, settings, batches);
+  for (const { pushed, refused } of all) {
+    let taken = pushed === 'taken';
+    for (const intent of refused) {
+      const plan = batches.flatMap((batch) => batch.plans).find(({ id }) => id === intent.userId);
+      if (plan !== undefined && (await pushByField(places, settings, plan, intent))) taken = true;
+    }
+    results.push(taken ? 'taken' : pushed);
   }
-  return taken ? 'taken' : pushed;
+  return { results, isSmooth: all.every(({ wasPutOff = false }) => !wasPutOff) };
 }
 
 /** So many updates without an answer say that the service is down, not that a user is odd. */
@@ -242,7 +192,11 @@ async function afterProbe(
   );
 }
 
-/** Pushes all edits. Stops at once when the service turns us away; what it refuses is held and costs nobody else. */
+/**
+ * Pushes all edits. Stops at once when the service turns us away; what it refuses is held and costs nobody else. One
+ * batch at a time until one was taken at the first try, and after an update without an answer; then several side by
+ * side. Each user is in one batch.
+ */
 export async function pushEdits(
   places: PushContext,
   settings: PushSettings,
@@ -251,22 +205,46 @@ export async function pushEdits(
   const { notes, breaker } = places;
   let batches = await arrange(places, settings, plans);
   let done = 0;
-  for (;;) {
-    const [batch, ...rest] = batches;
-    if (batch === undefined || breaker.open) return;
-    if (breaker.unanswered >= maxUnanswered) {
-      notes.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
-      return;
-    }
-    const pushed = await pushBatch(places, settings, batch);
-    if (pushed === 'refused') {
+  let wasTaken = false;
+  let halted = false;
+  const failures: unknown[] = [];
+  const underWay = new Set<Promise<void>>();
+  const isOver = () => halted || breaker.open || breaker.unanswered >= maxUnanswered || failures.length > 0;
+
+  const push = async (group: readonly Batch<UserPlan>[]) => {
+    const { results, isSmooth } = await pushBatches(places, settings, group);
+    wasTaken = isSmooth && (wasTaken || results.includes('taken'));
+    if (results.includes('refused') && !halted) {
+      halted = true;
       notes.partial('the service refused every user of a batch: pushing stopped');
-      return;
     }
-    batches = batch.isProbe ? await afterProbe(places, settings, pushed, rest) : rest;
-    done += batch.plans.length;
-    notes.event({ kind: 'progress', step: 'push', done, total: plans.length });
+    if (group[0]?.isProbe === true && !halted)
+      batches = await afterProbe(places, settings, results[0] ?? 'nothing', batches);
+    done += group.flatMap((batch) => batch.plans).length;
+    if (!halted) notes.event({ kind: 'progress', step: 'push', done, total: plans.length });
+  };
+
+  for (;;) {
+    const isWell = wasTaken && breaker.unanswered === 0;
+    const group = takeGroup(batches, isWell ? settings.updatesAtOnce : 1);
+    // While the updates of one group are in flight, the next are read again.
+    const most = isWell && group[0]?.isTroubled === false ? settings.updatesAtOnce / batchesAtOnce : 1;
+    if (underWay.size > 0 && (underWay.size >= most || group.length === 0 || isOver())) {
+      await Promise.race(underWay);
+      continue;
+    }
+    if (group.length === 0 || isOver()) break;
+    batches = batches.slice(group.length);
+    const work = push(group)
+      .catch((error: unknown) => {
+        failures.push(error);
+      })
+      .finally(() => underWay.delete(work));
+    underWay.add(work);
   }
+  if (failures.length > 0) throw failures[0];
+  if (breaker.unanswered >= maxUnanswered && !breaker.open && batches.length > 0)
+    notes.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
 }
 
 /**

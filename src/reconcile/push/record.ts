@@ -32,6 +32,8 @@ export interface PushContext {
     /** Requests without an answer, in this run. */
     unanswered: number;
   };
+  /** Of the update that was answered last, of those that belong together. */
+  readonly answered: { requestId: string | null };
 }
 
 /** Nothing is read, approved or prepared yet. */
@@ -50,6 +52,7 @@ export function createPushContext(
     approved: new Map(),
     sendByMs: Number.NEGATIVE_INFINITY,
     breaker: { open: false, unanswered: 0 },
+    answered: { requestId: null },
   };
 }
 
@@ -58,6 +61,8 @@ export interface PushSettings {
   readonly quietPeriodMs: number;
   /** How long after it was prepared a request may still leave. */
   readonly sendDeadlineMs: number;
+  /** So many updates may be on their way at once: what can leave well before that. */
+  readonly updatesAtOnce: number;
   readonly policy: Policy;
   /** A field pushed this often in a row to no effect is held. */
   readonly maxTries: number;

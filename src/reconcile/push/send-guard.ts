@@ -16,6 +16,8 @@ export interface SendDeadline {
   readonly mirror: Pick<MirrorWriter, 'markSent' | 'requireLease'>;
   readonly monotonicMs: () => number;
   readonly sendByMs: number;
+  /** Open: an update that left meanwhile did what it must not. */
+  readonly breaker: { readonly open: boolean };
 }
 
 /** Prepared too long ago: it never left, and has to be read and merged again. */
@@ -29,9 +31,12 @@ export class LateError extends ServiceError {
   }
 }
 
-export function guardSend({ mirror, monotonicMs, sendByMs }: SendDeadline, ids: readonly Id[]): SendOptions {
+export function guardSend(
+  { mirror, monotonicMs, sendByMs, breaker }: SendDeadline,
+  ids: readonly Id[],
+): SendOptions {
   const requireTime = () => {
-    if (monotonicMs() > sendByMs) throw new LateError();
+    if (breaker.open || monotonicMs() > sendByMs) throw new LateError();
   };
   return {
     beforeSend: async () => {

@@ -106,6 +106,7 @@ export async function sendIntents(
   switch (sent.kind) {
     case 'answered': {
       places.notes.requestId(sent.requestId);
+      places.answered.requestId = sent.requestId;
       const answered = (intent: Intent, user: ServiceUser | null, direct: boolean): Answered => {
         const outcomes = judgeAnswer(intent.sent, intent.before, user, direct);
         return { intent, seen: user, outcomes, requestId: sent.requestId };

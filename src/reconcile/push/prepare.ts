@@ -1,0 +1,108 @@
+/** What is done before updates leave: the users are read again, merged again, and what is still to be sent is written down. */
+import { decisionsOf, holdsOf, isPush, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import type { Id } from '../../model/id.ts';
+import type { Intent } from '../../model/intent.ts';
+import { readable, type UserPatch } from '../../model/user.ts';
+import { tell, warnOfStale } from '../run-notes.ts';
+import { planUser } from '../merge/plan-user.ts';
+import { onlyGuarded } from '../guard/planned-push.ts';
+import type { Batch } from './batches.ts';
+import { isNameless, nameAlong } from './carry-name.ts';
+import type { PushContext, PushSettings } from './record.ts';
+import { readBack } from '../read/roster.ts';
+import { isUnread } from '../unread.ts';
+import { patchedFields } from './outcome.ts';
+
+/** What is written down of the next updates, and what they were judged by. */
+export interface Prepared extends Pick<PushContext, 'users'> {
+  readonly intents: readonly Intent[];
+  /** From then on the deadline counts. */
+  readonly readAtMs: number;
+}
+
+/**
+ * Reads the users again, merges again, and writes down what is still to be sent: nothing but what the guard
+ * has let pass.
+ * @param ofNamed whether the batch is a part of an update with a name
+ */
+export async function prepare(
+  places: PushContext,
+  settings: PushSettings,
+  batch: readonly UserPlan[],
+  ofNamed: boolean,
+): Promise<Prepared> {
+  const { service, mirror, notes, monotonicMs } = places;
+  const ids = batch.map(({ id }) => id);
+  const shown = batch.map(({ id }) => places.users.get(id));
+  const addresses = {
+    emails: shown.map((user) => readable(user?.email) ?? null),
+    phones: shown.map((user) => readable(user?.phone) ?? null),
+  };
+  const seen = await readBack(service, addresses, ids);
+  const users = ids.flatMap((id) => seen.get(id) ?? []);
+  if (users.length < ids.length)
+    notes.partial(`${ids.length - users.length} users could not be read again before a push`);
+  const states = await mirror.readDifferingUsers(users, places.roles);
+  warnOfStale(notes, states.filter(({ stale }) => stale === true).length);
+  const guarded = new Map(batch.map((plan) => [plan.id, plan]));
+  const sentOf = (id: Id): UserPatch => {
+    const plan = guarded.get(id);
+    return plan === undefined ? {} : pushOf(plan);
+  };
+  const unread = states.filter((state) =>
+    patchedFields(sentOf(state.id)).some((field) => isUnread(field, state)),
+  );
+  if (unread.length > 0)
+    notes.partial(`${unread.length} users wait: a field of theirs could not be read again before a push`);
+  const again = states.flatMap((state): readonly UserPlan[] => {
+    const seenByGuard = guarded.get(state.id);
+    if (seenByGuard === undefined) return [];
+    return [onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard)];
+  });
+  const { plans, along, said } = nameAlong(
+    again,
+    new Map(states.map((state) => [state.id, state])),
+    (id) => !ofNamed && sentOf(id).name === undefined,
+    again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'kept',
+  );
+  tell(notes, said);
+  const locked = new Set(await mirror.applyUsers(plans));
+  notes.count('held', plans.flatMap(holdsOf).length);
+  const opened = await writeDown(
+    places,
+    plans.filter((plan) => isPush(plan) && !locked.has(plan.id)),
+  );
+  const intents = opened.map((intent): Intent => {
+    const name = along.get(intent.userId);
+    return name === undefined ? intent : { ...intent, along: name };
+  });
+  return { intents, users: seen, readAtMs: monotonicMs() };
+}
+
+async function writeDown(
+  { mirror, approved }: PushContext,
+  plans: readonly UserPlan[],
+): Promise<readonly Intent[]> {
+  const isApproved = (plan: UserPlan) =>
+    decisionsOf(plan, 'push').every(([field]) => approved.get(plan.id)?.includes(field) === true);
+  return await mirror.openIntents(plans, new Set(plans.filter(isApproved).map(({ id }) => id)));
+}
+
+/** For so long what the plan read may be sent by: most of the deadline is left. */
+const youngMs = 1_000;
+
+/**
+ * What was read for the plan, where that is as good as reading it now: it was a moment ago, of all these users, and no
+ * name has to go along. What was edited or decided since is left out when it is written down.
+ */
+export async function takePlanned(
+  places: PushContext,
+  batches: readonly Batch<UserPlan>[],
+): Promise<Prepared | undefined> {
+  const { readAtMs, users, monotonicMs } = places;
+  const isYoung = readAtMs !== undefined && monotonicMs() - readAtMs <= youngMs;
+  if (!isYoung || !batches.every(({ keepsNames }) => keepsNames === true)) return undefined;
+  const plans = batches.flatMap((batch) => batch.plans);
+  if (plans.some(({ id }) => !users.has(id))) return undefined;
+  return { intents: await writeDown(places, plans), users, readAtMs };
+}
