@@ -1,54 +1,171 @@
-/**
- * How long an edit takes from the end of its statement to the service: `node bench/edits.ts [edits] [users]`.
- * What it prints stands in docs/operations.md.
- */
-import { createEmulator } from '../src/emulator/create-emulator.ts';
-import { createDatabase } from '../src/mirror/database.ts';
-import { openEmbedded } from '../src/embedded/embedded.ts';
-import { migrate } from '../src/mirror/migrations.ts';
-import { runSqlText } from '../src/mirror/sql-text.ts';
+/** How long an edit takes from the end of its statement to the service: rows 10 to 13. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { configSchema } from '../src/config/config.ts';
 import { eventually } from '../test/support/eventually.ts';
-import { startMusterd } from '../test/system/run-musterd.ts';
+import { type Bench, type Group, inWords } from './bench.ts';
+import { configOf, runHere } from './in-process.ts';
+import { startMeasured } from './measure-process.ts';
+import type { BenchDatabase } from './postgres.ts';
+import { measure, type RowResult } from './results.ts';
+import { type Service, startService } from './service.ts';
+import { percentile } from './stats.ts';
 
-const [edits = 40, users = 200] = process.argv.slice(2).map(Number);
-const embedded = await openEmbedded({ ephemeral: true, onProgress: () => {} });
-const db = createDatabase({ url: embedded.url, applicationName: 'musterd bench' });
-const emulator = await createEmulator({ http: true, users, tags: 10, fields: 5 });
-await migrate(db);
-const daemon = startMusterd(['daemon'], {
-  ...emulator.environment,
-  DATABASE_URL: embedded.url,
-  MUSTERD__schedule__users: '0 0 1 1 *',
-  MUSTERD__guard__maxSharePerDay: '1',
-});
-const isDone = async (what: string) => (await runSqlText(db, `select ${what}`)).rows[0]?.[0] === true;
-try {
-  await eventually('the first run', () =>
-    isDone(`exists (select from sync.runs where outcome = 'complete')`),
+const monotonicMs = () => Number(process.hrtime.bigint() / 1000n) / 1000;
+
+interface Team {
+  readonly users: number;
+  readonly service: Service;
+  readonly database: BenchDatabase;
+}
+
+async function withTeam<T>({ server }: Bench, users: number, work: (team: Team) => Promise<T>): Promise<T> {
+  const service = await startService({ emulator: { users, tags: 10, fields: 5, ratePerMinute: 0 } });
+  const database = await server.newDatabase();
+  try {
+    return await work({ users, service, database });
+  } finally {
+    await database.close();
+    await service.close();
+  }
+}
+
+/** Edits users one after the other, by SQL. @returns ms from the end of each statement to its request */
+async function createEditor({ service, database }: Team) {
+  const rows = await database.sql(
+    'select id from mirror.users where email is not null and resolved order by id limit 200',
   );
-  const team = emulator.team.users().filter(({ email }) => email !== null);
-  const took: number[] = [];
-  for (let turn = 0; turn < edits; turn += 1) {
-    const id = team[turn % team.length]?.id ?? 0;
-    await eventually('a push may leave at once', () =>
-      isDone(
-        `coalesce(max(started_at), '-infinity') < clock_timestamp() - interval '5.5 seconds' from sync.due where run_group = 'edits'`,
+  let edits = 0;
+  return async () => {
+    const [id] = rows[edits % rows.length] ?? [];
+    const email = `edit${edits}.${String(id)}@example.com`;
+    edits += 1;
+    await service.clear();
+    await database.sql(`update mirror.users set email = '${email}' where id = ${String(id)}`);
+    const endedMs = monotonicMs();
+    const sent = await eventually('the edit is sent', async () =>
+      (await service.arrivals()).find(
+        ({ path, body }) => path === '/v1/users/update' && body.includes(email),
       ),
     );
-    await runSqlText(db, `update mirror.users set email = 'edit${turn}@example.com' where id = ${id}`);
-    const began = performance.now();
-    await eventually('the edit', () => emulator.team.user(id).email === `edit${turn}@example.com`);
-    took.push(Math.round(performance.now() - began));
-  }
-  const sorted = took.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
-  process.stdout.write(
-    `${JSON.stringify({ edits, users, medianMs: at(0.5), p99Ms: at(0.99), mostMs: sorted.at(-1) })}\n`,
-  );
-} finally {
-  daemon.process.kill('SIGTERM');
-  await daemon.ended;
-  await emulator.close();
-  await db.close();
-  await embedded.close();
+    return sent.atMs - endedMs;
+  };
 }
+
+const { everyMs } = configSchema.parse({}).edits;
+
+/** Until the daemon may push at once, as it may after a quiet time. */
+async function awaitQuiet({ database }: Team): Promise<void> {
+  await eventually('a push may leave at once', async () => {
+    const [[isQuiet] = []] = await database.sql(
+      `select coalesce(max(started_at), '-infinity') < clock_timestamp() - interval '${everyMs * 1.1} ms'
+         and not exists (select from sync.leases where expires_at > clock_timestamp())
+       from sync.due where run_group = 'edits'`,
+    );
+    return isQuiet === true;
+  });
+}
+
+/** @param pauseMs between the beginnings of two edits; none: each after a quiet time */
+async function measureEdits(bench: Bench, users: number, edits: number, pauseMs?: number) {
+  return await withTeam(bench, users, async (team) => {
+    const config = configOf(team.service.environment);
+    await runHere(team.database.db, config);
+    const env = {
+      ...team.service.environment,
+      DATABASE_URL: team.database.url,
+      MUSTERD__schedule__users: '0 0 1 1 *',
+      MUSTERD__schedule__listings: '0 0 1 1 *',
+      MUSTERD__schedule__counts: '0 0 1 1 *',
+      MUSTERD__guard__maxSharePerDay: '1',
+    };
+    const daemon = startMeasured(bench.musterd, ['daemon'], env);
+    try {
+      await eventually('the daemon has made its first run', async () => {
+        const [[isDone] = []] = await team.database.sql(
+          `select count(*) filter (where outcome = 'complete') > 1 from sync.runs`,
+        );
+        return isDone === true;
+      });
+      const edit = await createEditor(team);
+      const took: number[] = [];
+      for (let turn = 0; turn < edits; turn += 1) {
+        if (pauseMs === undefined) await awaitQuiet(team);
+        const pause = delay(pauseMs ?? 0);
+        took.push(await edit());
+        await pause;
+      }
+      bench.say(`${edits} edits of ${users} users: median ${Math.round(percentile(took, 0.5))} ms`);
+      return took;
+    } finally {
+      daemon.process.kill('SIGTERM');
+      await daemon.ended;
+    }
+  });
+}
+
+function latencies(
+  row: number,
+  users: number,
+  took: readonly number[],
+  goals: readonly [number, number?],
+): RowResult {
+  const [median, p99] = goals;
+  const sorted = took.toSorted((a, b) => a - b);
+  const points = sorted.map((x, index) => ({ x, y: (100 * (index + 1)) / sorted.length }));
+  return {
+    row,
+    size: inWords(users, 'users'),
+    measures: [
+      measure({ what: 'median', unit: 'ms', product: took, goal: median }),
+      ...(p99 === undefined
+        ? []
+        : [measure({ what: '99 of 100', unit: 'ms', product: [percentile(took, 0.99)], goal: p99 })]),
+    ],
+    series: [{ plot: 'latency', name: row === 12 ? '1.5 s apart' : inWords(users, 'users'), points }],
+  };
+}
+
+/** What one edit asks of Postgres and of the service. */
+export async function countEdit(bench: Bench): Promise<RowResult> {
+  return await withTeam(bench, 500, async (team) => {
+    const { database, service } = team;
+    const config = configOf(service.environment);
+    const run = () => runHere(database.db, config, ['edits']);
+    await runHere(database.db, config);
+    const edit = (email: string) =>
+      database.sql(
+        `update mirror.users set email = '${email}' where id = (select min(id) from mirror.users where email is not null and resolved)`,
+      );
+    // The first update of all finds out what it does to names.
+    await edit('first@example.com');
+    await run();
+    await edit('second@example.com');
+    await service.clear();
+    const { statements } = await database.count(run);
+    const requests = (await service.arrivals()).length;
+    return {
+      row: 13,
+      size: inWords(500, 'users'),
+      measures: [
+        measure({ what: 'statements', unit: '', product: [statements], goal: 30 }),
+        measure({ what: 'requests', unit: '', product: [requests], goal: 3 }),
+      ],
+    };
+  });
+}
+
+export const edits: Group = {
+  rows: [10, 11, 12, 13],
+  measure: async (bench) => {
+    const [many, few] = bench.quick ? [12, 4] : [100, 30];
+    const results: RowResult[] = [];
+    if (bench.isWanted(10))
+      results.push(latencies(10, 500, await measureEdits(bench, 500, many), [150, 600]));
+    if (bench.isWanted(11))
+      results.push(latencies(11, bench.size, await measureEdits(bench, bench.size, few), [250]));
+    if (bench.isWanted(12))
+      results.push(latencies(12, 500, await measureEdits(bench, 500, few, 1500), [700]));
+    if (bench.isWanted(13)) results.push(await countEdit(bench));
+    return results;
+  },
+};

@@ -55,13 +55,49 @@ function mostInAMinute(times: readonly number[]): number {
   }, 0);
 }
 
+/** Settings of a daemon that shares these teams with others, in a file of this folder. @returns its path */
+export function writeTeams(
+  folder: string,
+  environments: readonly Readonly<Record<string, string>>[],
+  {
+    schedule,
+    concurrency,
+    ratePerMinute,
+  }: Pick<ScaleOutOptions, 'schedule' | 'concurrency' | 'ratePerMinute'>,
+): string {
+  const file = join(folder, 'teams.yaml');
+  const entries = environments.map((environment, at) => [
+    `team-${String(at + 1).padStart(4, '0')}`,
+    {
+      service: {
+        secretId: environment['MUSTERD_SECRET_ID'],
+        secretKey: environment['MUSTERD_SECRET_KEY'],
+      },
+    },
+  ]);
+  // JSON is YAML.
+  writeFileSync(
+    file,
+    JSON.stringify({
+      service: { baseUrl: environments[0]?.['MUSTERD_BASE_URL'] },
+      schedule: { users: schedule, listings: '0 0 1 1 *', counts: '0 0 1 1 *' },
+      daemon: { queue: 'postgres', concurrency },
+      rate: { perMinute: ratePerMinute },
+      log: { level: 'warn' },
+      teams: Object.fromEntries(entries) as object,
+    }),
+    { mode: 0o600 },
+  );
+  return file;
+}
+
 /** @param database empty but for the schema @param say told of each step, for who watches */
 export async function playScaleOut(
   options: ScaleOutOptions,
   database: { readonly url: string; readonly db: Database },
   say: (text: string) => void = () => {},
 ): Promise<ScaleOutResult> {
-  const { teams, users, replicas, schedule, intervalMs, intervals, concurrency, ratePerMinute } = options;
+  const { teams, users, replicas, intervalMs, intervals, ratePerMinute } = options;
   const folder = mkdtempSync(join(tmpdir(), 'musterd-scale-'));
   const emulator = await createEmulator({
     http: true,
@@ -76,30 +112,8 @@ export async function playScaleOut(
     (await runSqlText(database.db, text)).rows.map((row) => row.map(String));
   const number = async (text: string) => Number((await sql(text))[0]?.[0] ?? 0);
   try {
-    const file = join(folder, 'teams.yaml');
-    const names = emulator.teams.map((_, at) => `team-${String(at + 1).padStart(4, '0')}`);
-    const entries = emulator.teams.map(({ environment }, at) => [
-      names[at],
-      {
-        service: {
-          secretId: environment['MUSTERD_SECRET_ID'],
-          secretKey: environment['MUSTERD_SECRET_KEY'],
-        },
-      },
-    ]);
-    // JSON is YAML.
-    writeFileSync(
-      file,
-      JSON.stringify({
-        service: { baseUrl: emulator.url },
-        schedule: { users: schedule, listings: '0 0 1 1 *', counts: '0 0 1 1 *' },
-        daemon: { queue: 'postgres', concurrency },
-        rate: { perMinute: ratePerMinute },
-        log: { level: 'warn' },
-        teams: Object.fromEntries(entries) as object,
-      }),
-      { mode: 0o600 },
-    );
+    const environments = emulator.teams.map(({ environment }) => environment);
+    const file = writeTeams(folder, environments, options);
     const startedMs = performance.now();
     for (let i = 0; i < replicas; i += 1)
       daemons.push(startMusterd(['daemon', '--config', file], { DATABASE_URL: database.url }));

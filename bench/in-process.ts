@@ -1,0 +1,30 @@
+/** What is measured of a run within this process, where a start-up would drown it. */
+import { configSchema, type Config } from '../src/config/config.ts';
+import { createLog } from '../src/log.ts';
+import type { Database } from '../src/mirror/database.ts';
+import type { RunGroup } from '../src/model/run-group.ts';
+import { runReconcile } from '../src/runs/reconcile-team.ts';
+import type { RunReport } from '../src/runs/with-run.ts';
+import type { Environment } from './measure-process.ts';
+
+const silent = createLog({ level: 'silent' });
+
+export function configOf(environment: Environment, perMinute = 1_000_000): Config {
+  return configSchema.parse({
+    service: {
+      baseUrl: environment['MUSTERD_BASE_URL'],
+      secretId: environment['MUSTERD_SECRET_ID'],
+      secretKey: environment['MUSTERD_SECRET_KEY'],
+    },
+    rate: { perMinute },
+  });
+}
+
+export async function runHere(
+  db: Database,
+  config: Config,
+  groups?: readonly RunGroup[],
+): Promise<RunReport> {
+  const watch = groups === undefined ? { log: silent } : { log: silent, groups };
+  return await runReconcile(db, config, 'daemon', watch);
+}

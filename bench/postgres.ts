@@ -1,0 +1,186 @@
+/** The Postgres of a bench: the embedded one with its own settings, in a folder that goes away. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEmbedded } from '../src/embedded/embedded.ts';
+import { findPostmaster } from '../src/embedded/postmaster.ts';
+import { createDatabase, type Database } from '../src/mirror/database.ts';
+import { migrate } from '../src/mirror/migrations.ts';
+import { runSqlText } from '../src/mirror/sql-text.ts';
+
+/** Statements that were carried out since `forget`. */
+export interface Statements {
+  /** Without begin and commit. */
+  readonly statements: number;
+  readonly transactions: number;
+  readonly leaseUpdates: number;
+}
+
+export interface BenchDatabase {
+  readonly url: string;
+  readonly db: Database;
+  /** Rows as arrays. */
+  sql(text: string): Promise<readonly (readonly unknown[])[]>;
+  count(work: () => Promise<unknown>): Promise<Statements>;
+  close(): Promise<void>;
+}
+
+export interface BenchServer {
+  readonly url: string;
+  /** With the schema in place. */
+  newDatabase(): Promise<BenchDatabase>;
+  /** CPU time of all processes of the server so far. */
+  cpuMs(): number;
+  close(): Promise<void>;
+}
+
+const settings = [
+  "shared_preload_libraries = 'pg_stat_statements'",
+  "pg_stat_statements.track_utility = 'on'",
+  // As on a server for such a mirror; no checkpoint and no autovacuum falls into a measurement.
+  "shared_buffers = '512MB'",
+  "work_mem = '64MB'",
+  "max_wal_size = '8GB'",
+  "checkpoint_timeout = '1h'",
+  'autovacuum = off',
+];
+
+const tickMs = 1000 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+
+/** Of a process, as its own and as that of its children that have ended. */
+function ticksOf(pid: number): { readonly own: number; readonly ended: number; readonly parent: number } {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const at = (index: number) => fields[index] ?? 0;
+  return { parent: at(1), own: at(11) + at(12), ended: at(13) + at(14) };
+}
+
+export function cpuMsOf(pid: number): number {
+  return ticksOf(pid).own * tickMs;
+}
+
+/** Of processes that this one has started and that have ended. */
+export function cpuMsOfEndedChildren(): number {
+  return ticksOf(process.pid).ended * tickMs;
+}
+
+/** Of the server and its processes: one that has ended counts with its parent, one that lives by itself. */
+function cpuMsOfServer(postmaster: number): number {
+  for (;;) {
+    const { own, ended } = ticksOf(postmaster);
+    const living = childrenOf(postmaster).reduce((sum, child) => sum + child.own, 0);
+    // Else one has ended meanwhile, and is in neither number or in both.
+    if (ticksOf(postmaster).ended === ended) return (own + ended + living) * tickMs;
+  }
+}
+
+function childrenOf(parent: number) {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        return [ticksOf(Number(name))];
+      } catch {
+        // It has ended meanwhile.
+        return [];
+      }
+    })
+    .filter((child) => child.parent === parent);
+}
+
+async function asAdmin<T>(
+  url: string,
+  work: (sql: (text: string) => Promise<unknown>) => Promise<T>,
+): Promise<T> {
+  const db = createDatabase({ url, applicationName: 'musterd bench', maxConnections: 1 });
+  try {
+    return await work(async (text) => await runSqlText(db, text));
+  } finally {
+    await db.close();
+  }
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.href;
+}
+
+/** The statements of this database alone: the one that asks comes from another. */
+async function readStatements(db: Database, name: string): Promise<Statements> {
+  const { rows } = await runSqlText(
+    db,
+    `select coalesce(sum(calls) filter (where query !~* '^(begin|start transaction|commit|rollback)'), 0)::int as statements,
+       coalesce(sum(calls) filter (where query ~* '^start transaction'), 0)::int as transactions,
+       coalesce(sum(calls) filter (where query ~* '^\\s*update "?sync"?."?leases'), 0)::int as lease_updates
+     from pg_stat_statements s join pg_database d on d.oid = s.dbid where d.datname = '${name}' and s.toplevel`,
+  );
+  const [statements = 0, transactions = 0, leaseUpdates = 0] = (rows[0] ?? []).map(Number);
+  return { statements, transactions, leaseUpdates };
+}
+
+async function createBenchDatabase(admin: Database, serverUrl: string, name: string): Promise<BenchDatabase> {
+  await runSqlText(admin, `create database ${name} template musterd_bench`);
+  const url = withDatabase(serverUrl, name);
+  const db = createDatabase({ url, applicationName: 'musterd bench' });
+  return {
+    url,
+    db,
+    sql: async (text) => (await runSqlText(db, text)).rows,
+    count: async (work) => {
+      await runSqlText(admin, 'select pg_stat_statements_reset()');
+      await work();
+      return await readStatements(admin, name);
+    },
+    close: async () => {
+      await db.close();
+      await runSqlText(admin, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+export async function startPostgres(): Promise<BenchServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'musterd-bench-postgres-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const first = await openEmbedded({ dataDir: folder, closePatienceMs: 0 });
+    await asAdmin(first.url, async (sql) => {
+      for (const setting of settings) await sql(`alter system set ${setting}`);
+    });
+    await first.close();
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  const embedded = await openEmbedded({ dataDir: folder, closePatienceMs: 0 });
+  const { url } = embedded;
+  await asAdmin(url, async (sql) => {
+    await sql('create extension pg_stat_statements');
+    await sql('create database musterd_bench');
+  });
+  const template = createDatabase({
+    url: withDatabase(url, 'musterd_bench'),
+    applicationName: 'musterd bench',
+  });
+  await migrate(template).finally(() => template.close());
+  const postmaster = findPostmaster(join(folder, 'cluster', 'data'))?.pid ?? 0;
+  const admin = createDatabase({ url, applicationName: 'musterd bench admin', maxConnections: 1 });
+  let databases = 0;
+  return {
+    url,
+    newDatabase: () => {
+      databases += 1;
+      return createBenchDatabase(admin, url, `bench_${databases}`);
+    },
+    cpuMs: () => cpuMsOfServer(postmaster),
+    close: async () => {
+      await admin.close();
+      await embedded.close();
+      remove();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * `npm run bench -- [--quick] [--rows 1,6,13] [--size 100000] [--write]`: measures the rows of docs/performance.md and
+ * prints them. With `--write` it writes that document, its plots and docs/performance.json.
+ */
+import { cpus, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import type { Group } from './bench.ts';
+import { build } from './build.ts';
+import { decode } from './decode.ts';
+import { drain } from './drain.ts';
+import { edits } from './edits.ts';
+import { listing } from './listing.ts';
+import { manyTeams } from './many-teams.ts';
+import { startPostgres } from './postgres.ts';
+import { rowInWords } from './print.ts';
+import { rate } from './rate.ts';
+import type { RowResult } from './results.ts';
+import { startUp } from './start-up.ts';
+import { rows } from './table.ts';
+import { unchanged } from './unchanged.ts';
+import { users } from './users.ts';
+import { writeDocs } from './write-docs.ts';
+
+const groups: readonly Group[] = [users, listing, decode, edits, unchanged, drain, rate, startUp, manyTeams];
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    rows: { type: 'string' },
+    size: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
+});
+
+const wanted = new Set(values.rows?.split(',').map(Number) ?? rows.map(({ row }) => row));
+const { quick, write } = values;
+const size = Number(values.size ?? (quick ? 5_000 : 100_000));
+
+/** What matters of this machine, without its name. */
+function describeMachine(): string {
+  const [{ model = 'unknown' } = {}] = cpus();
+  const memory = Math.round(totalmem() / 2 ** 30);
+  return `${cpus().length} × ${model.trim()}, ${memory} GB, ${process.platform}, Node ${process.versions.node}`;
+}
+
+const began = performance.now();
+const say = (text: string) =>
+  process.stderr.write(`${Math.round((performance.now() - began) / 1000)} s: ${text}\n`);
+const built = await build();
+const server = await startPostgres();
+const results: RowResult[] = [];
+try {
+  const isWanted = (row: number) => wanted.has(row);
+  const bench = { size, repeats: quick ? 1 : 5, quick, musterd: built.musterd, server, isWanted, say };
+  for (const group of groups) {
+    if (!group.rows.some(isWanted)) continue;
+    say(`rows ${group.rows.filter(isWanted).join(', ')}`);
+    const measured = (await group.measure(bench)).filter(({ row }) => isWanted(row));
+    for (const result of measured) process.stdout.write(`${rowInWords(result)}\n`);
+    results.push(...measured);
+  }
+  if (write) writeDocs({ machine: describeMachine(), results });
+} finally {
+  await server.close();
+  built.remove();
+}
+say('done');

@@ -1,0 +1,54 @@
+/** A run in which nothing has changed, within a process that is warm: row 14. */
+import { type Bench, type Group, inWords } from './bench.ts';
+import { configOf, runHere } from './in-process.ts';
+import { measure, type RowResult } from './results.ts';
+import { startService } from './service.ts';
+
+const users = 500;
+
+async function measureUnchanged({ server, quick }: Bench): Promise<RowResult> {
+  const emulator = { users, tags: 25, fields: 12, ratePerMinute: 0 };
+  const service = await startService({ emulator, replay: true });
+  const database = await server.newDatabase();
+  try {
+    const config = configOf(service.environment);
+    const run = () => runHere(database.db, config);
+    // The first has everything to do, and after some more the code is compiled.
+    for (let turn = 0; turn < 10; turn += 1) await run();
+    await database.sql('analyze');
+    const counted = await database.count(run);
+    const node: number[] = [];
+    const postgres: number[] = [];
+    // Postgres is asked in ticks of 10 ms: so many runs are one measurement.
+    const runs = 10;
+    for (let turn = 0; turn < (quick ? 2 : 10); turn += 1) {
+      const postgresBefore = server.cpuMs();
+      const before = process.cpuUsage();
+      for (let at = 0; at < runs; at += 1) await run();
+      const { user, system } = process.cpuUsage(before);
+      node.push((user + system) / 1000 / runs);
+      postgres.push((server.cpuMs() - postgresBefore) / runs);
+    }
+    const one = (what: string, value: number, goal: number) =>
+      measure({ what, unit: '', product: [value], goal });
+    return {
+      row: 14,
+      size: inWords(users, 'users'),
+      measures: [
+        one('statements', counted.statements, 35),
+        one('transactions', counted.transactions, 5),
+        one('lease updates', counted.leaseUpdates, 3),
+        measure({ what: 'CPU of node', unit: 'ms', product: node, goal: 12 }),
+        measure({ what: 'CPU of Postgres', unit: 'ms', product: postgres, goal: 12 }),
+      ],
+    };
+  } finally {
+    await database.close();
+    await service.close();
+  }
+}
+
+export const unchanged: Group = {
+  rows: [14],
+  measure: async (bench) => [await measureUnchanged(bench)],
+};

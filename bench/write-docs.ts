@@ -1,0 +1,99 @@
+/** Writes docs/performance.md, its plots and its figures from what was measured. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ROOT } from '../test/support/checkout.ts';
+import { drawPlot, type Plot } from './plot.ts';
+import { cellsOf } from './print.ts';
+import type { RowResult, Series } from './results.ts';
+import { rows } from './table.ts';
+
+/** What a bench leaves behind; rows that were not measured stay as they were. */
+export interface Figures {
+  readonly machine: string;
+  readonly results: readonly RowResult[];
+}
+
+const docs = join(ROOT, 'docs');
+const figuresFile = join(docs, 'performance.json');
+const plotFolder = join(docs, 'performance');
+const template = fileURLToPath(new URL('./performance.template.md', import.meta.url));
+
+function readFigures(): Figures | undefined {
+  try {
+    return JSON.parse(readFileSync(figuresFile, 'utf8')) as Figures;
+  } catch {
+    return undefined;
+  }
+}
+
+function tableOf(results: readonly RowResult[]): string {
+  const head = ['#', 'What', 'Limit', 'Product', 'Ratio', 'To reach', 'Before'];
+  const lines = rows.flatMap(({ row, what, before }) => {
+    const result = results.find((candidate) => candidate.row === row);
+    if (result === undefined) return [[String(row), what, '', 'not measured', '', '', before]];
+    return result.measures.map((measure, index) => {
+      const cells = cellsOf(measure);
+      const name = index === 0 ? `${what} (${result.size}): ${cells.what}` : cells.what;
+      const product = cells.verdict === 'reached' ? cells.product : `**${cells.product}**`;
+      return [
+        index === 0 ? String(row) : '',
+        name,
+        cells.limit,
+        product,
+        cells.ratio,
+        cells.goal,
+        index === 0 ? before : '',
+      ];
+    });
+  });
+  return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function peersOf(results: readonly RowResult[]): string {
+  const lines = results.flatMap(({ row, size, measures }) =>
+    measures.flatMap((measure) => {
+      const { peers } = cellsOf(measure);
+      return peers === ''
+        ? []
+        : [`* Row ${row}, ${size}, ${measure.what}: ${peers}; musterd: ${cellsOf(measure).product}.`];
+    }),
+  );
+  return lines.join('\n');
+}
+
+const plots: Readonly<Record<Series['plot'], Omit<Plot, 'lines'>>> = {
+  time: { title: 'Time of a whole run', x: 'users', y: 'ms' },
+  memory: { title: 'Peak memory of a whole run', x: 'users', y: 'MB' },
+  latency: { title: 'From an edit in SQL to its request', x: 'ms', y: '% of the edits within' },
+  use: { title: 'Use of the limit over time', x: 's', y: '%', level: { y: 100, name: '500 a minute' } },
+};
+
+function writePlots(results: readonly RowResult[]): void {
+  mkdirSync(plotFolder, { recursive: true });
+  const all = results.flatMap(({ series = [] }) => series);
+  for (const [name, plot] of Object.entries(plots)) {
+    const lines = all.filter((series) => series.plot === name);
+    if (lines.length > 0) writeFileSync(join(plotFolder, `${name}.svg`), drawPlot({ ...plot, lines }));
+  }
+}
+
+export function writeDocs({ machine, results }: Figures): void {
+  const before = readFigures();
+  const measured = new Set(results.map(({ row }) => row));
+  const all = [...(before?.results.filter(({ row }) => !measured.has(row)) ?? []), ...results];
+  const sorted = all.toSorted((a, b) => a.row - b.row);
+  const figures: Figures = { machine, results: sorted };
+  writeFileSync(figuresFile, `${JSON.stringify(figures, null, 2)}\n`);
+  writePlots(sorted);
+  const parts: Readonly<Record<string, string>> = {
+    machine,
+    table: tableOf(sorted),
+    peers: peersOf(sorted),
+  };
+  const text = readFileSync(template, 'utf8').replaceAll(
+    /\{\{(\w+)\}\}/g,
+    (_, name: string) => parts[name] ?? '',
+  );
+  writeFileSync(join(docs, 'performance.md'), text);
+}
