@@ -20,7 +20,7 @@ interface Play {
 interface Watched {
   readonly database: BenchDatabase;
   /** CPU time so far. */
-  cpuMs(): { readonly node: number; readonly postgres: number };
+  readonly cpuMs: () => { readonly node: number; readonly postgres: number };
 }
 
 /** Until every team has had its first complete run; then `work` watches what goes on. */

@@ -21,7 +21,7 @@ export interface BenchDatabase {
   readonly url: string;
   readonly db: Database;
   /** Rows as arrays. */
-  sql(text: string): Promise<readonly (readonly unknown[])[]>;
+  readonly sql: (text: string) => Promise<readonly (readonly unknown[])[]>;
   count(work: () => Promise<unknown>): Promise<Statements>;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export interface BenchServer {
   /** With the schema in place. */
   newDatabase(): Promise<BenchDatabase>;
   /** CPU time of all processes of the server so far. */
-  cpuMs(): number;
+  readonly cpuMs: () => number;
   close(): Promise<void>;
 }
 
@@ -166,7 +166,11 @@ export async function startPostgres(): Promise<BenchServer> {
     url: withDatabase(url, 'musterd_bench'),
     applicationName: 'musterd bench',
   });
-  await migrate(template).finally(() => template.close());
+  try {
+    await migrate(template);
+  } finally {
+    await template.close();
+  }
   const postmaster = findPostmaster(join(folder, 'cluster', 'data'))?.pid ?? 0;
   const admin = createDatabase({ url, applicationName: 'musterd bench admin', maxConnections: 1 });
   let databases = 0;

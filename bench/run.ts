@@ -38,7 +38,7 @@ const size = Number(values.size ?? (quick ? 5_000 : 100_000));
 
 /** What matters of this machine, without its name. */
 function describeMachine(): string {
-  const [{ model = 'unknown' } = {}] = cpus();
+  const model = cpus()[0]?.model ?? 'unknown';
   const memory = Math.round(totalmem() / 2 ** 30);
   return `${cpus().length} × ${model.trim()}, ${memory} GB, ${process.platform}, Node ${process.versions.node}`;
 }
