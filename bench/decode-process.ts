@@ -4,7 +4,7 @@
  */
 import { Pool } from 'undici';
 import { createLog } from '../src/log.ts';
-import { createService } from '../src/runs/open.ts';
+import { createService } from '../src/runs/open-service.ts';
 import { configOf } from './in-process.ts';
 
 const environment = Object.fromEntries(

@@ -112,7 +112,7 @@ async function measureUses(bench: Bench): Promise<RowResult> {
 
 /** A service that takes 1,000 rows a page, by a client whose settings say nothing of it. */
 async function measurePages(bench: Bench): Promise<RowResult> {
-  const tags = 10_000;
+  const tags = 12_000;
   const emulator = {
     users: 20,
     tags,
@@ -130,7 +130,7 @@ async function measurePages(bench: Bench): Promise<RowResult> {
     return {
       row: 19,
       size: inWords(tags, 'tags'),
-      measures: [measure({ what: 'requests for pages', unit: '', product, limit, goal: 13 / 11 })],
+      measures: [measure({ what: 'requests for pages', unit: '', product, limit, goal: 1 })],
     };
   });
 }

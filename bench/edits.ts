@@ -130,7 +130,7 @@ export async function countEdit(bench: Bench): Promise<RowResult> {
   return await withTeam(bench, 500, async (team) => {
     const { database, service } = team;
     const config = configOf(service.environment);
-    const run = () => runHere(database.db, config, ['edits']);
+    const run = (db = database.db) => runHere(db, config, ['edits']);
     await runHere(database.db, config);
     const edit = (email: string) =>
       database.sql(

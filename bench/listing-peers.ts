@@ -1,6 +1,6 @@
 /** How other programs write the same rows. */
 import { sql } from 'kysely';
-import { psql } from './copy.ts';
+import { copy } from './copy.ts';
 import type { BenchDatabase } from './postgres.ts';
 import { copyColumns, type TagCase, tagsOf, teamId } from './tags.ts';
 
@@ -63,10 +63,11 @@ async function measureCase(
     for (let from = 0; from < all.length; from += rowsPerStatement)
       await upsert(database, all.slice(from, from + rowsPerStatement));
   });
-  const staged = await psql(
-    database.url,
-    `create temporary table staged (like public.like_tags including defaults);\n\\copy staged (${copyColumns}) from '${file}'`,
-  );
+  const staged = await copy(database, {
+    before: ['create temporary table staged (like public.like_tags including defaults)'],
+    into: `staged (${copyColumns})`,
+    file,
+  });
   return {
     'one statement a row': [(single / few.length) * count],
     'VALUES of 1,000 by Kysely': [slices],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Bench, type Group, inWords } from './bench.ts';
-import { psql } from './copy.ts';
+import { copy } from './copy.ts';
 import type { Published } from './listing-process.ts';
 import { peers } from './listing-peers.ts';
 import { measureProcess, programHere } from './measure-process.ts';
@@ -30,11 +30,11 @@ interface Rows {
 }
 
 /** Into a table that is like the mirror's, but has no triggers. */
-async function copyAlone({ bench, file }: Rows, { url, sql }: BenchDatabase) {
-  await sql('create table if not exists public.like_tags (like mirror.tags including all)');
-  await sql('truncate public.like_tags');
+async function copyAlone({ bench, file }: Rows, database: BenchDatabase) {
+  await database.sql('create table if not exists public.like_tags (like mirror.tags including all)');
+  await database.sql('truncate public.like_tags');
   const before = bench.server.cpuMs();
-  const { ms, cpuMs } = await psql(url, `\\copy public.like_tags (${copyColumns}) from '${file}'`);
+  const { ms, cpuMs } = await copy(database, { into: `public.like_tags (${copyColumns})`, file });
   return { copyMs: ms, copyCpuMs: cpuMs + bench.server.cpuMs() - before };
 }
 

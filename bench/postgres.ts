@@ -8,13 +8,14 @@ import { findPostmaster } from '../src/embedded/postmaster.ts';
 import { createDatabase, type Database } from '../src/mirror/database.ts';
 import { migrate } from '../src/mirror/migrations.ts';
 import { runSqlText } from '../src/mirror/sql-text.ts';
+import { countStatements } from '../test/support/sent-statements.ts';
 
-/** Statements that were carried out since `forget`. */
+/** What was sent to Postgres, as `test/system/statements.test.ts` counts it. */
 export interface Statements {
-  /** Without begin and commit. */
+  /** Round trips, but for those that take places in the pace: how many blocks of those depends on how long things take. */
   readonly statements: number;
   readonly transactions: number;
-  readonly leaseUpdates: number;
+  readonly leaseWrites: number;
 }
 
 export interface BenchDatabase {
@@ -22,7 +23,8 @@ export interface BenchDatabase {
   readonly db: Database;
   /** Rows as arrays. */
   readonly sql: (text: string) => Promise<readonly (readonly unknown[])[]>;
-  count(work: () => Promise<unknown>): Promise<Statements>;
+  /** Counts what this work sends by the database that it is handed. */
+  readonly count: (work: (db: Database) => Promise<unknown>) => Promise<Statements>;
   close(): Promise<void>;
 }
 
@@ -36,8 +38,6 @@ export interface BenchServer {
 }
 
 const settings = [
-  "shared_preload_libraries = 'pg_stat_statements'",
-  "pg_stat_statements.track_utility = 'on'",
   // As on a server for such a mirror; no checkpoint and no autovacuum falls into a measurement.
   "shared_buffers = '512MB'",
   "work_mem = '64MB'",
@@ -110,17 +110,24 @@ function withDatabase(url: string, name: string): string {
   return changed.href;
 }
 
-/** The statements of this database alone: the one that asks comes from another. */
-async function readStatements(db: Database, name: string): Promise<Statements> {
-  const { rows } = await runSqlText(
-    db,
-    `select coalesce(sum(calls) filter (where query !~* '^(begin|start transaction|commit|rollback)'), 0)::int as statements,
-       coalesce(sum(calls) filter (where query ~* '^start transaction'), 0)::int as transactions,
-       coalesce(sum(calls) filter (where query ~* '^\\s*update "?sync"?."?leases'), 0)::int as lease_updates
-     from pg_stat_statements s join pg_database d on d.oid = s.dbid where d.datname = '${name}' and s.toplevel`,
-  );
-  const [statements = 0, transactions = 0, leaseUpdates = 0] = (rows[0] ?? []).map(Number);
-  return { statements, transactions, leaseUpdates };
+async function countSent(url: string, work: (db: Database) => Promise<unknown>): Promise<Statements> {
+  const sent = await countStatements(url);
+  const db = createDatabase({ url: sent.url, applicationName: 'musterd bench' });
+  try {
+    await work(db);
+    const texts = sent.take();
+    const of = (pattern: RegExp) => texts.filter((text) => pattern.test(text)).length;
+    const blocks = of(/rate_limits/);
+    return {
+      statements: texts.length - 3 * blocks,
+      transactions: of(/^begin/) - blocks,
+      leaseWrites:
+        of(/(?:insert into|update|delete from) "?sync"?\."?leases/) - of(/^with mine as materialized/),
+    };
+  } finally {
+    await db.close();
+    await sent.close();
+  }
 }
 
 async function createBenchDatabase(admin: Database, serverUrl: string, name: string): Promise<BenchDatabase> {
@@ -131,11 +138,7 @@ async function createBenchDatabase(admin: Database, serverUrl: string, name: str
     url,
     db,
     sql: async (text) => (await runSqlText(db, text)).rows,
-    count: async (work) => {
-      await runSqlText(admin, 'select pg_stat_statements_reset()');
-      await work();
-      return await readStatements(admin, name);
-    },
+    count: (work) => countSent(url, work),
     close: async () => {
       await db.close();
       await runSqlText(admin, `drop database ${name} with (force)`);
@@ -159,7 +162,6 @@ export async function startPostgres(): Promise<BenchServer> {
   const embedded = await openEmbedded({ dataDir: folder, closePatienceMs: 0 });
   const { url } = embedded;
   await asAdmin(url, async (sql) => {
-    await sql('create extension pg_stat_statements');
     await sql('create database musterd_bench');
   });
   const template = createDatabase({

@@ -1,7 +1,7 @@
 /** Sends as much as the limit lets it, for so many seconds. Its environment names the database and the service. */
 import { createLog } from '../src/log.ts';
 import { createDatabase } from '../src/mirror/database.ts';
-import { createService, sharePace } from '../src/runs/open.ts';
+import { createService, sharePace } from '../src/runs/open-service.ts';
 import { configOf } from './in-process.ts';
 
 const [seconds = '10'] = process.argv.slice(2);

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- [--quick] [--rows 1,6,13] [--size 100000] [--write]`: measures the rows of docs/performance.md and
- * prints them. With `--write` it writes that document, its plots and docs/performance.json.
+ * `npm run bench -- [--quick] [--rows 1,6,13] [--size 100000] [--write]`: measures the rows of docs/performance.md,
+ * prints them, and writes that document with its plots and docs/performance.json. A quick look writes nothing unless it
+ * is told to.
  */
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -15,13 +16,25 @@ import { startPostgres } from './postgres.ts';
 import { rowInWords } from './print.ts';
 import { rate } from './rate.ts';
 import type { RowResult } from './results.ts';
+import { reports } from './reports.ts';
 import { startUp } from './start-up.ts';
 import { rows } from './table.ts';
 import { unchanged } from './unchanged.ts';
 import { users } from './users.ts';
 import { writeDocs } from './write-docs.ts';
 
-const groups: readonly Group[] = [users, listing, decode, edits, unchanged, drain, rate, startUp, manyTeams];
+const groups: readonly Group[] = [
+  users,
+  listing,
+  decode,
+  edits,
+  unchanged,
+  drain,
+  rate,
+  reports,
+  startUp,
+  manyTeams,
+];
 
 const { values } = parseArgs({
   options: {
@@ -33,7 +46,7 @@ const { values } = parseArgs({
 });
 
 const wanted = new Set(values.rows?.split(',').map(Number) ?? rows.map(({ row }) => row));
-const { quick, write } = values;
+const { quick } = values;
 const size = Number(values.size ?? (quick ? 5_000 : 100_000));
 
 /** What matters of this machine, without its name. */
@@ -59,7 +72,7 @@ try {
     for (const result of measured) process.stdout.write(`${rowInWords(result)}\n`);
     results.push(...measured);
   }
-  if (write) writeDocs({ machine: describeMachine(), results });
+  if (values.write || !quick) writeDocs({ machine: describeMachine(), results });
 } finally {
   await server.close();
   built.remove();

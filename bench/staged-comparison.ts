@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bench, unguarded, unlimited } from './bench.ts';
-import { copyText, psql } from './copy.ts';
+import { copy, copyText } from './copy.ts';
 import { measureProcess } from './measure-process.ts';
 import type { BenchDatabase } from './postgres.ts';
 import type { Service } from './service.ts';
@@ -20,19 +20,24 @@ const columns = [
 ];
 
 /** Stages everybody and finds in one statement who differs, from the mirror or from the base. */
-const comparison = (file: string) => `
-create temporary table staged (id bigint primary key, name text, email text, phone text, role_id bigint,
-  created_at timestamptz, updated_at timestamptz, user_created_at timestamptz, user_updated_at timestamptz);
-\\copy staged from '${file}'
-create temporary table differing as
-select s.id from staged s
-left join mirror.users u on u.id = s.id left join sync.user_base b on b.team_id = u.team_id and b.id = s.id
-where u.id is null or b.id is null
-  or (u.first_name, u.last_name, u.email, u.phone, u.role_id) is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
-  or (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id)
-  or (u.created_at, u.updated_at, u.user_created_at, u.user_updated_at)
-     is distinct from (s.created_at, s.updated_at, s.user_created_at, s.user_updated_at);
-`;
+const comparison = {
+  before: [
+    `create temporary table staged (id bigint primary key, name text, email text, phone text, role_id bigint,
+      created_at timestamptz, updated_at timestamptz, user_created_at timestamptz, user_updated_at timestamptz)`,
+  ],
+  into: 'staged',
+  after: [
+    `create temporary table differing as
+     select s.id from staged s
+     left join mirror.users u on u.id = s.id left join sync.user_base b on b.team_id = u.team_id and b.id = s.id
+     where u.id is null or b.id is null
+       or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
+          is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
+       or (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id)
+       or (u.created_at, u.updated_at, u.user_created_at, u.user_updated_at)
+          is distinct from (s.created_at, s.updated_at, s.user_created_at, s.user_updated_at)`,
+  ],
+};
 
 type Wire = Readonly<Record<string, unknown>>;
 
@@ -76,6 +81,6 @@ export async function planAgainstSql(
       )
       .join(''),
   );
-  const { ms } = await psql(database.url, comparison(file));
+  const { ms } = await copy(database, { ...comparison, file });
   return { planMs: wallMs, sqlMs: ms };
 }

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench, Group } from '../../bench/bench.ts';
+import { decode } from '../../bench/decode.ts';
+import { listing } from '../../bench/listing.ts';
+import { type BenchServer, startPostgres } from '../../bench/postgres.ts';
+import type { Measure } from '../../bench/results.ts';
+import { measureLives } from '../../bench/users.ts';
+import { ROOT } from '../support/checkout.ts';
+import { measureSlowness } from '../support/slowness.ts';
+
+const slowness = measureSlowness();
+
+/**
+ * Ratios against what is possible, each measured beside it. The bounds are several times what docs/performance.md
+ * shows, so that only what has gone wrong by much is seen, on a busy machine as well.
+ */
+describe('what the program takes, beside the least that any program takes', () => {
+  let server: BenchServer;
+  let bench: Bench;
+  beforeAll(async () => {
+    server = await startPostgres();
+    bench = {
+      size: 20_000,
+      repeats: 3,
+      quick: true,
+      musterd: join(ROOT, 'src', 'main.ts'),
+      server,
+      isWanted: () => true,
+      say: () => undefined,
+    };
+  }, 120_000 * slowness);
+  afterAll(() => server.close());
+
+  const measuresOf = async (group: Group, row: number): Promise<ReadonlyMap<string, Measure>> => {
+    const results = await group.measure({ ...bench, isWanted: (wanted) => wanted === row });
+    const [{ measures } = { measures: [] }] = results.filter((result) => result.row === row);
+    return new Map(measures.map((measure) => [measure.what, measure]));
+  };
+  const ratioOf = (measures: ReadonlyMap<string, Measure>, what: string) => measures.get(what)?.ratio?.min;
+
+  it('stays near COPY where a listing is published', { timeout: 180_000 * slowness }, async () => {
+    const measures = await measuresOf(listing, 6);
+    expect(ratioOf(measures, 'new')).toBeLessThan(12);
+    expect(ratioOf(measures, 'unchanged')).toBeLessThan(8);
+    expect(ratioOf(measures, '1 % changed')).toBeLessThan(8);
+  });
+
+  it('stays near COPY where nobody has analysed anything', { timeout: 180_000 * slowness }, async () => {
+    const measures = await measuresOf(listing, 8);
+    expect(ratioOf(measures, 'unchanged, never analysed')).toBeLessThan(12);
+  });
+
+  it('stays near JSON.parse where an answer is decoded', { timeout: 120_000 * slowness }, async () => {
+    const measures = await measuresOf(decode, 9);
+    expect(measures.get('parse and decode, CPU')?.ratio?.median).toBeLessThan(8);
+  });
+
+  it('stays near fetching and parsing in a whole run', { timeout: 300_000 * slowness }, async () => {
+    const { rows } = await measureLives(bench, 5_000, 1);
+    const whole = rows.flatMap(({ row, measures }) => (row <= 2 ? measures : []));
+    const seen = new Map(whole.map((measure) => [measure.what, measure]));
+    expect(ratioOf(seen, 'unchanged, CPU with start-up and Postgres')).toBeLessThan(40);
+    expect(ratioOf(seen, 'first, CPU with start-up and Postgres')).toBeLessThan(80);
+  });
+});
