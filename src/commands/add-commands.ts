@@ -10,6 +10,7 @@ export type Action = (
 /** As much of a command as is needed to give it options. */
 export interface WithOptions<C> {
   option(flags: string, description: string): C;
+  option(flags: string, description: string, gather: (value: string, all?: readonly string[]) => unknown): C;
 }
 
 /** What a command takes that needs the team to itself. */

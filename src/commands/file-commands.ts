@@ -1,7 +1,10 @@
 /** The commands that write files and read them. Each module is loaded only when it is called. */
-import type { Adding, WithOptions } from './add-commands.ts';
+import { type Adding, waitOption, type WithOptions } from './add-commands.ts';
 
-export function addFileCommands<C extends WithOptions<C>>({ add }: Adding<C>): void {
+/** Gathers an option that is given several times. */
+type Collect = (value: string, all?: readonly string[]) => readonly string[];
+
+export function addFileCommands<C extends WithOptions<C>>({ add, json }: Adding<C>, collect: Collect): void {
   add(
     'export [what]',
     'users (the default), tags, contact-fields, contact-counts or changes, as a file',
@@ -10,4 +13,20 @@ export function addFileCommands<C extends WithOptions<C>>({ add }: Adding<C>): v
   )
     .option('--format <format>', 'csv, json, ndjson or yaml; else by the name of the file, else csv')
     .option('-o, --output <file>', 'write it there, whole or not at all; without it: stdout');
+  json(
+    add('import <file>', 'correct users from a file; - for stdin', async (context, options, [file = '']) =>
+      (await import('./import.ts')).importCommand(context, options, file),
+    ),
+  )
+    .option('--format <format>', 'csv, json, ndjson or yaml; else by the name of the file, else csv')
+    .option('--map <column=field>', 'what a column means, such as "Work email=email"; repeatable', collect)
+    .option('--only <field,…>', 'change these fields alone; the others only find the user')
+    .option('--empty <clear>', 'clear: an empty cell clears a phone; else it leaves it alone')
+    .option('--dry-run', 'show it, and write nothing')
+    .option('--yes', 'do it without asking')
+    .option('--expect <hash>', 'do it only if it is the import that was shown under this hash')
+    .option('--skip-errors', 'leave out the rows that cannot be used')
+    .option('--reason <text>', 'why; with it these rows pass the limits once')
+    .option('--as <person>', 'for whom (or MUSTERD_ACTOR)')
+    .option(...waitOption);
 }

@@ -61,6 +61,8 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json }: Addi
   )
     .option('--apply', 'write it into the mirror; the next run sends it')
     .option('--exit-code', 'exit 2 if there is something to turn around')
+    .option('--reason <text>', 'why; with it these fields pass the limits once')
+    .option('--as <person>', 'for whom (or MUSTERD_ACTOR)')
     .option(...waitOption);
   json(
     add('resync', 'take every user from the service, as after a restored backup', async (context, options) =>

@@ -142,7 +142,7 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   addReadingCommands<Command>({ add, json });
   addServiceCommands({ add, json });
   addHoldingCommands<Command>({ add, json });
-  addFileCommands<Command>({ add, json });
+  addFileCommands<Command>({ add, json }, collect);
   addEmulatorOptions(
     add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
       // Its --team is the id of a team; the option of that name for all commands takes it away.

@@ -4,6 +4,7 @@ import { requireSchema } from '../runs/open.ts';
 import { applyUndo, planUndo, type UndoPlan } from '../runs/undo-run.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { columnOf, showValue } from '../model/field-values.ts';
+import { confirmationOf } from './confirmation.ts';
 import { leaseWait } from './lease-wait.ts';
 
 import { printJson, printLine } from './output.ts';
@@ -14,7 +15,12 @@ import { withMirror } from './setup.ts';
 /** What turning a run around would do; with `--apply` it is written into the mirror, and the next run sends it. */
 export async function undoCommand(
   context: Context,
-  options: { readonly apply?: boolean; readonly exitCode?: boolean },
+  options: {
+    readonly apply?: boolean;
+    readonly exitCode?: boolean;
+    readonly reason?: string;
+    readonly as?: string;
+  },
   run: string,
 ): Promise<ExitCode> {
   const runId = /^\d{1,19}$/.test(run) ? BigInt(run) : 0n;
@@ -23,7 +29,7 @@ export async function undoCommand(
     await requireSchema(db);
     const applied = options.apply === true;
     const plan = applied
-      ? await applyUndo(db, leaseWait(context, config), runId)
+      ? await applyUndo(db, leaseWait(context, config), runId, confirmationOf(context, options))
       : await planUndo(db, config, runId);
     if (context.json) printJson(context, inJson(plan, applied));
     else printPlan(context, plan, applied);

@@ -20,8 +20,8 @@ export const ownVariables: Readonly<Record<string, Path>> = {
 
 const prefix = 'MUSTERD__';
 
-/** Variables that are not settings: they choose the file and the team, or are for `config/compose.yaml`. */
-const others = ['MUSTERD_CONFIG', 'MUSTERD_TEAM', 'MUSTERD_IMAGE', 'MUSTERD_PASSWORD_FILE'];
+/** Variables that are not settings: they choose the file and the team, say who works, or are for `config/compose.yaml`. */
+const others = ['MUSTERD_CONFIG', 'MUSTERD_TEAM', 'MUSTERD_ACTOR', 'MUSTERD_IMAGE', 'MUSTERD_PASSWORD_FILE'];
 
 const ownNames: readonly string[] = [
   ...Object.keys(ownVariables),

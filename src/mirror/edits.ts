@@ -14,6 +14,8 @@ export interface UserEdit {
   readonly expected: MirrorUser;
   /** What it is to hold. A name counts as known, whoever cut it before. */
   readonly values: UserPatch;
+  /** Nobody knows the halves of this name: it was cut in two. */
+  readonly isGuess?: true;
 }
 
 const checkViolation = '23514';
@@ -79,6 +81,14 @@ async function writeEdits(
   return rows.map(({ id }) => id);
 }
 
+/** A statement that names both halves says that they are known. */
+async function markGuesses(tx: Transaction, teamId: Id, edits: readonly UserEdit[]): Promise<void> {
+  if (edits.length === 0) return;
+  await sql`
+    update mirror.users set name_split = 'guessed'
+    where team_id = ${teamId} and id = any (${edits.map(({ id }) => id)}::bigint[])`.execute(tx);
+}
+
 /**
  * Edits these users as an editor would, in a transaction of musterd's own.
  * @returns the users who were edited; the others have gone, were changed since, or are being edited
@@ -100,7 +110,13 @@ export async function editUsers(
       ...(await writeEdits(tx, teamId, others, false)),
     ];
     await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-    return new Set(ids);
+    const edited = new Set(ids);
+    await markGuesses(
+      tx,
+      teamId,
+      edits.filter(({ id, isGuess }) => isGuess === true && edited.has(id)),
+    );
+    return edited;
   } catch (error) {
     throw describeRefusal(error);
   }

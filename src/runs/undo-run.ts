@@ -2,12 +2,14 @@
 import { MusterdError } from '../errors.ts';
 import type { Database } from '../mirror/database.ts';
 import { editUsers, type UserEdit } from '../mirror/edits.ts';
-import { type LeaseOptions, underLease } from '../mirror/lease.ts';
+import { actFor, approveEdits, type Confirmation } from '../mirror/approve-edits.ts';
+import { type LeasedWork, type LeaseOptions, underLease } from '../mirror/lease.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import { hasRun, type MovedField, readMovedFields } from '../mirror/moved-fields.ts';
 import type { FieldValue } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
+import { hashOf } from '../reconcile/guard/batch-hash.ts';
 import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';
 
 export interface Inverse {
@@ -123,6 +125,25 @@ export async function planUndo(
   return { runId, changes, left, edits: [...edits.values()], teamId };
 }
 
+/** What was edited passes the limits once; what was not is not as it is said here. */
+async function approveInverse(
+  tx: Parameters<LeasedWork<unknown>>[0],
+  teamId: Id,
+  changes: readonly Inverse[],
+  why: string,
+): Promise<void> {
+  // Only what both sides agree on is turned around: where it comes from is the base.
+  const rows = changes.map(({ userId, field, from, to }) => ({ userId, field, to, base: from }));
+  const batch = hashOf(
+    rows.map(({ userId, field, to, base }) => ({
+      userId,
+      field,
+      values: { base, mirror: to, service: undefined },
+    })),
+  );
+  await approveEdits(tx, teamId, { batch, why, rows });
+}
+
 /**
  * Writes the inverse into the mirror, under the lease and in one transaction, as an edit of whoever asks.
  * @returns what was done; who was edited in between is among those left alone
@@ -131,10 +152,13 @@ export async function applyUndo(
   db: Database,
   of: { readonly team: string; readonly lease: LeaseOptions },
   runId: bigint,
+  { actor, why }: Confirmation,
 ): Promise<UndoPlan> {
   return underLease(db, of, async (tx) => {
     const { edits, teamId, ...plan } = await planUndo({ kysely: tx }, of, runId);
+    if (actor !== undefined) await actFor(tx, actor);
     const edited = await editUsers(tx, teamId, edits);
+    if (why !== undefined) await approveInverse(tx, teamId, plan.changes, why);
     const missed = plan.changes.filter(({ userId }) => !edited.has(userId));
     return {
       runId,

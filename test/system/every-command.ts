@@ -7,6 +7,7 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   api: ['GET', '/v1/team'],
   approve: ['abcdef', '--reason', 'it is right'],
   hold: ['41000001', '--until', '2h', '--reason', 'a visit'],
+  import: [fileURLToPath(new URL('roster.csv', import.meta.url)), '--yes'],
   'lookups add': [fileURLToPath(new URL('addresses.txt', import.meta.url))],
   reject: ['abcdef'],
   resolve: ['41000001', 'phone', '--take', 'mirror', '--reason', 'it is right'],

@@ -16,6 +16,7 @@ describe('the shared pace', () => {
     email = stage.emulator.team.users().find((user) => user.email !== null)?.email ?? '';
     folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
     writeFileSync(join(folder, 'addresses'), 'somebody@example.com');
+    writeFileSync(join(folder, 'people.csv'), 'id,email\n41000001,new@example.com');
   });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
@@ -50,13 +51,14 @@ describe('the shared pace', () => {
     ['verify'],
     ['why', email],
   ];
-  const notCalling: readonly (readonly string[])[] = [
+  const notCalling = (): readonly (readonly string[])[] => [
     ['approve', '00000000', '--reason', 'test'],
     ['reject', '00000000'],
     ['changes'],
     ['export'],
     ['held'],
     ['hold', '1', 'email', '--until', '2h', '--reason', 'test'],
+    ['import', join(folder, 'people.csv'), '--yes'],
     ['migrate'],
     ['resolve', '1', 'email', '--take', 'mirror'],
     ['status'],
@@ -68,7 +70,7 @@ describe('the shared pace', () => {
   it('is taken from by every command that calls the service, for each request', async () => {
     for (const [isCalling, commands] of [
       [true, calling()],
-      [false, notCalling],
+      [false, notCalling()],
     ] as const) {
       for (const args of commands) {
         stage.emulator.clearRequests();
@@ -84,7 +86,7 @@ describe('the shared pace', () => {
     }
     const wire = () => undefined;
     const program = createProgram({ version: '0.0.0', out: silent, err: silent, wire });
-    const tried = [...calling(), ...notCalling].map(([name = '']) => name);
+    const tried = [...calling(), ...notCalling()].map(([name = '']) => name);
     expect(program.commands.map((command) => command.name()).toSorted()).toEqual(
       [...new Set([...tried, ...others])].toSorted(),
     );

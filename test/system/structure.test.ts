@@ -92,6 +92,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   'cli-table3': ['commands'],
   'cli-progress': ['commands'],
   yaml: ['config', 'files'],
+  'csv-parse': ['files'],
   'csv-stringify': ['files'],
   zod: ['config', 'emulator'],
   fastify: ['emulator', 'status'],

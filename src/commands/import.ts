@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+import { MusterdError } from '../errors.ts';
+import type { Confirmation } from '../mirror/approve-edits.ts';
+import { readFormat } from '../files/format.ts';
+import { readBytes, readTable } from '../files/read-table.ts';
+import { plural } from '../model/in-words.ts';
+import { readMapping, readOnly } from '../runs/import/columns.ts';
+import {
+  applyImport,
+  type ImportPreview,
+  type ImportRequest,
+  previewImport,
+} from '../runs/import/import-users.ts';
+import type { Setup } from '../runs/open.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { confirmationOf } from './confirmation.ts';
+import { leaseWait } from './lease-wait.ts';
+import { printJson, printLine } from './output.ts';
+import { withMirror } from './setup.ts';
+import { importInJson, printImported, printPreview } from './show-import.ts';
+
+export interface ImportOptions {
+  readonly format?: string;
+  readonly map?: readonly string[];
+  readonly only?: string;
+  readonly empty?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly expect?: string;
+  readonly reason?: string;
+  readonly as?: string;
+  readonly skipErrors?: boolean;
+}
+
+function readClears(empty: string | undefined): boolean {
+  if (empty === undefined) return false;
+  if (empty === 'clear') return true;
+  throw new MusterdError('usage', `--empty "${empty}": there is only "clear"`);
+}
+
+async function readRequest(
+  { signal }: Context,
+  options: ImportOptions,
+  file: string,
+): Promise<ImportRequest> {
+  const format = readFormat(options.format, file);
+  const rest = {
+    mappings: (options.map ?? []).map(readMapping),
+    only: readOnly(options.only),
+    clears: readClears(options.empty),
+  };
+  return { table: readTable(await readBytes(file, signal), format), ...rest };
+}
+
+/** What keeps the import from being done; `undefined`: nothing. */
+function whyNot(
+  { problems, hash, changes }: ImportPreview,
+  { skipErrors, expect }: ImportOptions,
+): { readonly code: ExitCode; readonly why: string } | undefined {
+  if (problems.length > 0 && skipErrors !== true) {
+    const why = `${plural(problems.length, 'row')} cannot be used, so nothing is applied: mend them, or leave them out with --skip-errors`;
+    return { code: exitCode.usage, why };
+  }
+  if (expect !== undefined && expect !== hash) {
+    const why = `this import is ${hash}, not ${expect}: other rows, values or bases, so nothing is applied`;
+    return { code: exitCode.refused, why };
+  }
+  return changes.length === 0 ? { code: exitCode.ok, why: 'nothing is to be changed' } : undefined;
+}
+
+/** Asks on a terminal. @throws MusterdError `stopped` */
+async function isConfirmed({ err, signal }: Context, { cost }: ImportPreview): Promise<boolean> {
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const question = asking.question(
+      `Write this into the mirror, for ${plural(cost.users, 'user')}? [y/N] `,
+      { signal },
+    );
+    const answer = await Promise.race([question, once(asking, 'close', { signal }).then(() => '')]);
+    return /^y(es)?$/i.test(answer.trim());
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    asking.close();
+    printLine(err, '');
+  }
+}
+
+/** Whether a person sits there who can be asked. */
+const canAsk = ({ err, json }: Context, file: string): boolean =>
+  !json && file !== '-' && err.isTTY === true && process.stdin.isTTY === true;
+
+/** Corrects many users at once from a file: shows it first, and does what it has shown. */
+export async function importCommand(
+  context: Context,
+  options: ImportOptions,
+  file: string,
+): Promise<ExitCode> {
+  const request = await readRequest(context, options, file);
+  return withMirror(context, async (setup) => {
+    const preview = await previewImport(setup, request);
+    const confirmation = confirmationOf(context, options);
+    if (!context.json) printPreview(context, preview, confirmation);
+    return await carryOn(context, setup, options, { file, preview, confirmation });
+  });
+}
+
+interface Shown {
+  readonly file: string;
+  readonly preview: ImportPreview;
+  readonly confirmation: Confirmation;
+}
+
+async function carryOn(
+  context: Context,
+  setup: Setup,
+  options: ImportOptions,
+  { file, preview, confirmation }: Shown,
+): Promise<ExitCode> {
+  const stay = (code: ExitCode, why: string): ExitCode => {
+    if (context.json) printJson(context, importInJson(preview, undefined, why));
+    else printLine(context.err, why);
+    return code;
+  };
+  const refusal = whyNot(preview, options);
+  if (refusal !== undefined) return stay(refusal.code, refusal.why);
+  if (options.dryRun === true)
+    return stay(exitCode.ok, `nothing is written yet; this import is ${preview.hash}`);
+  if (options.yes !== true) {
+    if (!canAsk(context, file))
+      return stay(exitCode.usage, 'nothing is applied: say --yes, or --dry-run to look only');
+    if (!(await isConfirmed(context, preview))) return stay(exitCode.ok, 'nothing is applied');
+  }
+  const imported = await applyImport(setup, leaseWait(context, setup.config), preview, confirmation);
+  if (context.json) printJson(context, importInJson(preview, imported, null));
+  else printImported(context, imported);
+  return imported.missed.length > 0 ? exitCode.partial : exitCode.ok;
+}

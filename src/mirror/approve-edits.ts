@@ -1,0 +1,90 @@
+/** A person confirms what a command edits, and says why: it passes the limits once, as an approved batch does. */
+import { sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
+import type { Field } from '../model/user.ts';
+import type { FieldValue } from '../model/user-plan.ts';
+import type { Transaction } from './database.ts';
+import { sqlField } from './users-read.ts';
+
+export interface ApprovedEdit {
+  readonly userId: Id;
+  readonly field: Field;
+  /** What it is to be now, and what was agreed on when the person looked. */
+  readonly to: FieldValue;
+  readonly base: FieldValue | undefined;
+}
+
+export interface Confirmation {
+  /** For whom it is done. */
+  readonly actor: string | undefined;
+  /** Why. With it the edits pass the limits once. */
+  readonly why: string | undefined;
+}
+
+/** For whom the rest of the transaction is done. */
+export async function actFor(tx: Transaction, actor: string): Promise<void> {
+  await sql`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
+}
+
+/**
+ * Approves what was just edited, with these values on these bases, over what the service showed with them. What is
+ * held for another reason than the limits stays held, and is decided by itself.
+ * @returns how many fields may pass
+ */
+export async function approveEdits(
+  tx: Transaction,
+  teamId: Id,
+  {
+    batch,
+    why,
+    rows,
+  }: { readonly batch: string; readonly why: string; readonly rows: readonly ApprovedEdit[] },
+): Promise<number> {
+  const staged = rows.map(({ userId, field, to, base }) => ({
+    user_id: userId,
+    field: sqlField(field),
+    mirror: to,
+    base,
+  }));
+  const { rows: passed } = await sql<{ user_id: Id }>`
+    with passing as materialized (
+      select s.user_id, s.field, v.base_value, v.mirror_value, v.service_value
+      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (user_id bigint, field text, mirror jsonb, base jsonb)
+      join mirror.users u on u.team_id = ${teamId} and u.id = s.user_id and u.gone_at is null
+      join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+      cross join lateral (values
+        ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
+          jsonb_build_object('first', u.first_name, 'last', u.last_name), to_jsonb(b.name)),
+        ('email', to_jsonb(b.email), to_jsonb(u.email), to_jsonb(b.email)),
+        ('phone', to_jsonb(b.phone), to_jsonb(u.phone), to_jsonb(b.phone)),
+        ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id), to_jsonb(b.role_id))
+      ) as v (field, base_value, mirror_value, service_value)
+      where v.field = s.field and v.mirror_value is not distinct from s.mirror
+        and v.base_value is not distinct from s.base and v.mirror_value is distinct from v.base_value
+    ),
+    by as (select coalesce(nullif(current_setting('musterd.actor', true), ''), session_user::text) as who),
+    approved as (
+      insert into sync.held_fields as h (team_id, user_id, field, reason, base_value, mirror_value, service_value,
+        shown_value, detail, batch, decision, decided_at, decided_by, decided_why, until)
+      select ${teamId}, p.user_id, p.field, 'limit', p.base_value, p.mirror_value, p.service_value, p.service_value,
+        'confirmed by who edited it', ${batch}, 'approved', clock_timestamp(), by.who, ${why}, clock_timestamp() + interval '24 hours'
+      from passing p, by
+      on conflict (team_id, user_id, field) do update set reason = 'limit', base_value = excluded.base_value,
+        mirror_value = excluded.mirror_value, service_value = excluded.service_value,
+        shown_value = excluded.shown_value, detail = excluded.detail, batch = excluded.batch, decision = 'approved',
+        decided_at = excluded.decided_at, decided_by = excluded.decided_by, decided_why = excluded.decided_why,
+        until = excluded.until
+        where h.reason in ('limit', 'review') and h.batch is not null
+      returning h.user_id, h.field, h.base_value, h.shown_value, h.mirror_value
+    ),
+    recorded as (
+      insert into sync.changes (team_id, user_id, kind, base, old, new, closed_at, decided_by, decided_why)
+      select ${teamId}, a.user_id, 'approve', jsonb_object_agg(a.field, a.base_value),
+        jsonb_object_agg(a.field, a.shown_value), jsonb_object_agg(a.field, a.mirror_value), clock_timestamp(),
+        max(by.who), ${why}
+      from approved a, by group by a.user_id
+    )
+    select user_id from approved`.execute(tx);
+  return passed.length;
+}

@@ -1,0 +1,90 @@
+/** What the guard will say of an import, as far as the mirror alone tells, and what pushing it costs. */
+import type { Config } from '../../config/config.ts';
+import { paceOf } from '../../model/pace.ts';
+import type { Id } from '../../model/id.ts';
+import { canonicalShown, type Field, type ServiceUser } from '../../model/user.ts';
+import type { FieldValue } from '../../model/user-plan.ts';
+import { limitWords } from '../../reconcile/guard/field-limits.ts';
+import { massChange } from '../../reconcile/guard/limits.ts';
+import { arrangeBatches, countRequests } from '../../reconcile/push/batches.ts';
+import { reconcileSettings } from '../reconcile-team.ts';
+import type { ImportChange, TeamUser } from './plan-import.ts';
+
+export interface Foresight {
+  /** Why all of it would be held together. */
+  readonly refused: readonly string[];
+  /** Single fields that would be held alone, whatever is approved. */
+  readonly limited: readonly string[];
+  readonly cost: { readonly users: number; readonly requests: number; readonly seconds: number };
+}
+
+/** Everybody's values of a field, as the import leaves them. */
+function afterImport(
+  field: 'email' | 'phone' | 'roleId',
+  users: readonly TeamUser[],
+  changes: readonly ImportChange[],
+): ReadonlyMap<Id, FieldValue> {
+  const now = new Map<Id, FieldValue>(users.map(({ id, mirror }) => [id, mirror[field]]));
+  for (const change of changes) if (change.field === field) now.set(change.userId, change.to);
+  return now;
+}
+
+function sharedBy(
+  field: 'email' | 'phone',
+  users: readonly TeamUser[],
+  changes: readonly ImportChange[],
+): readonly string[] {
+  const form = (value: FieldValue | undefined) => canonicalShown(field, (value ?? null) as string | null);
+  const owners = Map.groupBy(afterImport(field, users, changes), ([, value]) => form(value));
+  return changes.flatMap((change) => {
+    if (change.field !== field || form(change.to) === '') return [];
+    const other = owners.get(form(change.to))?.find(([id]) => id !== change.userId)?.[0];
+    return other === undefined ? [] : [`${field} of ${change.userId}: ${limitWords[field](other)}`];
+  });
+}
+
+function limitedFields(
+  users: readonly TeamUser[],
+  changes: readonly ImportChange[],
+  { maxRoleChanges, adminRoleIds }: { readonly maxRoleChanges: number; readonly adminRoleIds: readonly Id[] },
+): readonly string[] {
+  const roles = changes.filter(({ field }) => field === 'roleId').length;
+  const isAdmin = (roleId: unknown) => adminRoleIds.some((admin) => admin === roleId);
+  const hasAdmin = users.some(({ mirror }) => isAdmin(mirror.roleId));
+  const keepsAdmin = [...afterImport('roleId', users, changes).values()].some(isAdmin);
+  return [
+    ...sharedBy('email', users, changes),
+    ...sharedBy('phone', users, changes),
+    ...(roles > maxRoleChanges ? [`role_id: ${limitWords.roles(roles, maxRoleChanges)}`] : []),
+    ...(hasAdmin && !keepsAdmin ? [`role_id: ${limitWords.administrators()}`] : []),
+  ];
+}
+
+export function foresee(
+  config: Config,
+  users: readonly TeamUser[],
+  changes: readonly ImportChange[],
+  pushedToday: ReadonlySet<Id>,
+): Foresight {
+  const { guard, push } = reconcileSettings(config);
+  const byUser = Map.groupBy(changes, ({ userId }) => userId);
+  const view = { population: users.length, history: { pushedToday } };
+  const patches = [...byUser].map(([id, all]) => ({
+    id,
+    patch: Object.fromEntries(all.map(({ field, to }): [Field, FieldValue] => [field, to])),
+  }));
+  const shown = new Map<Id, ServiceUser>(
+    users.map(({ id, base }) => [
+      id,
+      { id, email: base?.email ?? null, phone: base?.phone ?? null, raw: {} },
+    ]),
+  );
+  const batches = arrangeBatches(patches, push.batchSize, { safety: 'kept', troubled: new Set() });
+  const requests = countRequests(batches, shown, push.updatesAtOnce);
+  const { periodMs } = paceOf(config.rate);
+  return {
+    refused: massChange([...byUser.keys()], view, guard),
+    limited: limitedFields(users, changes, guard),
+    cost: { users: byUser.size, requests, seconds: Math.ceil((requests * periodMs) / 1_000) },
+  };
+}

@@ -1,0 +1,81 @@
+/** A file of people as edits of the mirror, which the next run sends: shown first, and then done as it was shown. */
+import { createHash } from 'node:crypto';
+import { editUsers } from '../../mirror/edits.ts';
+import { readGuardHistory } from '../../mirror/held-batches.ts';
+import { actFor, approveEdits, type Confirmation } from '../../mirror/approve-edits.ts';
+import { readRoles, readTeamUsers } from '../../mirror/import-read.ts';
+import { type LeaseOptions, underLease } from '../../mirror/lease.ts';
+import type { FileTable } from '../../model/file-table.ts';
+import type { Id } from '../../model/id.ts';
+import { requireTeamId } from '../named-user.ts';
+import type { Setup } from '../open.ts';
+import type { Field } from '../../model/user.ts';
+import { type Mapping, readColumns } from './columns.ts';
+import { type Foresight, foresee } from './foresee.ts';
+import { type ImportChange, type ImportPlan, planImport, textToHash } from './plan-import.ts';
+
+export interface ImportRequest {
+  readonly table: FileTable;
+  readonly mappings: readonly Mapping[];
+  readonly only: ReadonlySet<Field>;
+  readonly clears: boolean;
+}
+
+export interface ImportPreview extends ImportPlan, Foresight {
+  readonly teamId: Id;
+  /** What "--expect" is given. */
+  readonly hash: string;
+  readonly ignored: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** What an import would change. Reads the mirror alone. @throws MusterdError `usage` */
+export async function previewImport(
+  setup: Setup,
+  { table, mappings, only, clears }: ImportRequest,
+): Promise<ImportPreview> {
+  const columns = readColumns(table, mappings);
+  const teamId = await requireTeamId(setup);
+  const { kysely } = setup.mirror.db;
+  const [users, roles, { pushedToday }] = await Promise.all([
+    readTeamUsers(kysely, teamId),
+    readRoles(kysely, teamId),
+    readGuardHistory(kysely, teamId),
+  ]);
+  const plan = planImport({ table, columns, only, clears }, users, roles);
+  return {
+    ...plan,
+    ...foresee(setup.config, users, plan.changes, pushedToday),
+    teamId,
+    hash: createHash('sha256').update(textToHash(plan.changes)).digest('hex').slice(0, 12),
+    ignored: columns.ignored,
+    notes: table.notes,
+  };
+}
+
+export interface Imported {
+  readonly changes: readonly ImportChange[];
+  /** Of users who have gone, were edited since, or are being edited. */
+  readonly missed: readonly ImportChange[];
+  /** Fields that may pass the limits once. */
+  readonly approved: number;
+}
+
+/** Writes what was shown into the mirror, in one transaction: nothing of a user who is not as they were then. */
+export async function applyImport(
+  setup: Setup,
+  of: { readonly team: string; readonly lease: LeaseOptions },
+  { teamId, hash, edits, changes }: ImportPreview,
+  { actor, why }: Confirmation,
+): Promise<Imported> {
+  return underLease(setup.mirror.db, of, async (tx) => {
+    if (actor !== undefined) await actFor(tx, actor);
+    const edited = await editUsers(tx, teamId, edits);
+    const done = changes.filter(({ userId }) => edited.has(userId));
+    const approved =
+      why === undefined || done.length === 0
+        ? 0
+        : await approveEdits(tx, teamId, { batch: hash, why, rows: done });
+    return { changes: done, missed: changes.filter(({ userId }) => !edited.has(userId)), approved };
+  });
+}

@@ -1,0 +1,261 @@
+/**
+ * What a file asks of the users whom the mirror has. Rows are matched by id, else by email, else by phone:
+ *
+ * | what the row gives                        | the row is                         |
+ * |-------------------------------------------|------------------------------------|
+ * | an id that somebody in the team has       | theirs, whatever its email says    |
+ * | an id that nobody has                     | unmatched                          |
+ * | an email that one user has                | theirs                             |
+ * | an email that several have                | ambiguous                          |
+ * | no email, or one that nobody has, a phone | by the phone in the same way       |
+ * | nothing of that                           | unmatched                          |
+ *
+ * Two rows of one user: where both say the same the first counts and the others are duplicates, else all of them are.
+ */
+import type { UserEdit } from '../../mirror/edits.ts';
+import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
+import { columnOf } from '../../model/field-values.ts';
+import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';
+import { type Id, maxId } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import type { BaseUser, Field, MirrorRow } from '../../model/user.ts';
+import { fields } from '../../model/user.ts';
+import type { FieldValue } from '../../model/user-plan.ts';
+import type { Columns, ImportColumn } from './columns.ts';
+import {
+  type Cells,
+  columnsOf,
+  type KnownRole,
+  readPhone,
+  type AskedValue,
+  wantedEmail,
+  wantedName,
+  wantedPhone,
+  wantedRole,
+} from './read-values.ts';
+
+/** A user who is in the team, as the mirror has it. */
+export interface TeamUser {
+  readonly id: Id;
+  readonly mirror: MirrorRow;
+  readonly base: BaseUser | undefined;
+}
+
+/** One field that the file changes. */
+export interface ImportChange {
+  readonly line: number;
+  readonly userId: Id;
+  readonly name: string;
+  readonly field: Field;
+  readonly from: FieldValue;
+  readonly to: FieldValue;
+  readonly base: FieldValue | undefined;
+  /** Of a name that was cut in two here. */
+  readonly isGuess: boolean;
+}
+
+export interface ImportPlan {
+  /** Rows that say something. */
+  readonly rows: number;
+  readonly matched: number;
+  /** Rows that ask for something that is not so already. */
+  readonly changing: number;
+  readonly problems: readonly RowProblem[];
+  readonly changes: readonly ImportChange[];
+  readonly edits: readonly UserEdit[];
+}
+
+export interface ImportWishes {
+  readonly table: FileTable;
+  readonly columns: Columns;
+  /** Fields that may be changed. */
+  readonly only: ReadonlySet<Field>;
+  /** An empty cell clears what can be cleared. */
+  readonly clears: boolean;
+}
+
+const cellsOf =
+  ({ cells }: FileTableRow, { places }: Columns): Cells =>
+  (column) =>
+    (cells[places.get(column) ?? -1] ?? '').trim();
+
+type Match =
+  | { readonly user: TeamUser }
+  | { readonly kind: 'unmatched' | 'ambiguous'; readonly reason: string };
+
+function groupUsers(users: readonly TeamUser[], keyOf: (user: TeamUser) => string) {
+  return Map.groupBy(
+    users.filter((user) => keyOf(user) !== ''),
+    keyOf,
+  );
+}
+
+/** Finds the user of a row. */
+function createMatcher(users: readonly TeamUser[]): (cells: Cells) => Match {
+  const byId = new Map(users.map((user) => [user.id, user]));
+  const byEmail = groupUsers(users, ({ mirror }) => canonicalEmail(mirror.email));
+  const byPhone = groupUsers(users, ({ mirror }) => canonicalPhone(mirror.phone));
+  const unmatched = (reason: string): Match => ({ kind: 'unmatched', reason });
+  const only = (found: readonly TeamUser[] | undefined, what: string): Match | undefined => {
+    const [user] = found ?? [];
+    if (user === undefined) return undefined;
+    if (found?.length === 1) return { user };
+    const ids = found?.map(({ id }) => id).join(', ');
+    return { kind: 'ambiguous', reason: `${what} is that of users ${ids}: give the id` };
+  };
+  return (cells) => {
+    const [id, email, phone] = [cells('id'), cells('email'), cells('phone')];
+    if (id !== '') {
+      if (!/^\d+$/.test(id) || BigInt(id) > maxId) return unmatched(`"${id}" is not an id`);
+      const user = byId.get(BigInt(id));
+      return user === undefined ? unmatched(`nobody in the team has the id ${id}`) : { user };
+    }
+    const given = [
+      ...(email === '' ? [] : [`the email ${email}`]),
+      ...(phone === '' ? [] : [`the phone ${phone}`]),
+    ];
+    const read = readPhone(phone);
+    const digits = 'digits' in read ? read.digits : canonicalPhone(phone);
+    return (
+      (email === '' ? undefined : only(byEmail.get(canonicalEmail(email)), `the email ${email}`)) ??
+      (digits === '' ? undefined : only(byPhone.get(digits), `the phone ${phone}`)) ??
+      unmatched(
+        given.length === 0 ? 'it has no id, email or phone' : `nobody in the team has ${given.join(' or ')}`,
+      )
+    );
+  };
+}
+
+interface ReadRow {
+  readonly line: number;
+  readonly user: TeamUser;
+  readonly changes: readonly ImportChange[];
+  readonly problems: readonly RowProblem[];
+  /** What it says, for comparison with another row of the same user. */
+  readonly says: string;
+}
+
+function readRow(
+  row: FileTableRow,
+  user: TeamUser,
+  wishes: ImportWishes,
+  roles: readonly KnownRole[],
+): ReadRow {
+  const { columns, only, clears } = wishes;
+  const cells = cellsOf(row, columns);
+  const { mirror, base } = user;
+  const wanted: Readonly<Record<Field, () => AskedValue<FieldValue>>> = {
+    name: () => wantedName(cells, mirror),
+    email: () => wantedEmail(cells('email'), mirror),
+    phone: () => wantedPhone(cells('phone'), mirror, clears && columns.places.has('phone')),
+    roleId: () => wantedRole(cells, mirror, roles),
+  };
+  const changes: ImportChange[] = [];
+  const problems: RowProblem[] = [];
+  for (const field of fields.filter((one) => only.has(one))) {
+    const found = wanted[field]();
+    if (found === undefined) continue;
+    if ('wrong' in found) problems.push({ line: row.line, kind: 'invalid', reason: found.wrong });
+    else
+      changes.push({
+        line: row.line,
+        userId: user.id,
+        name: mirror.joined,
+        field,
+        from: mirror[field],
+        to: found.value,
+        base: base?.[field],
+        isGuess: found.isGuess === true,
+      });
+  }
+  const texts = fields
+    .filter((field) => only.has(field))
+    .flatMap((field) => columnsOf[field])
+    .map((column: ImportColumn) => cells(column));
+  return {
+    line: row.line,
+    user,
+    changes,
+    problems,
+    says: toJson([changes.map(({ field, to }) => [field, to]), problems.length > 0 && texts]),
+  };
+}
+
+/** Of rows that are of one user those that count, and what is wrong with the others. */
+function chooseRows(rows: readonly ReadRow[]): {
+  readonly good: readonly ReadRow[];
+  readonly problems: readonly RowProblem[];
+} {
+  const problems: RowProblem[] = [];
+  const good: ReadRow[] = [];
+  for (const [id, same] of Map.groupBy(rows, ({ user }) => user.id)) {
+    const [first, ...others] = same;
+    if (first === undefined) continue;
+    const differ = others.some(({ says }) => says !== first.says);
+    const of = `user ${id}`;
+    for (const { line } of others)
+      problems.push({
+        line,
+        kind: 'duplicate',
+        reason: `it is of ${of}, as line ${first.line} is${differ ? ', and says something else' : ''}`,
+      });
+    if (differ)
+      problems.push({
+        line: first.line,
+        kind: 'duplicate',
+        reason: `it is of ${of}, as ${others.map(({ line }) => `line ${line}`).join(', ')}`,
+      });
+    else if (first.problems.length > 0) problems.push(...first.problems);
+    else good.push(first);
+  }
+  return { good, problems };
+}
+
+const editOf = ({ user, changes }: ReadRow): UserEdit => ({
+  id: user.id,
+  expected: user.mirror,
+  values: Object.fromEntries(changes.map(({ field, to }) => [field, to])),
+  ...(changes.some(({ isGuess }) => isGuess) ? { isGuess: true } : {}),
+});
+
+export function planImport(
+  wishes: ImportWishes,
+  users: readonly TeamUser[],
+  roles: readonly KnownRole[],
+): ImportPlan {
+  const { table, columns } = wishes;
+  const match = createMatcher(users);
+  const problems: RowProblem[] = [...table.problems];
+  const read: ReadRow[] = [];
+  for (const row of table.rows) {
+    const found = match(cellsOf(row, columns));
+    if ('user' in found) read.push(readRow(row, found.user, wishes, roles));
+    else problems.push({ line: row.line, kind: found.kind, reason: found.reason });
+  }
+  const chosen = chooseRows(read);
+  const changing = chosen.good.filter(({ changes }) => changes.length > 0);
+  return {
+    rows: table.rows.length + table.problems.length,
+    matched: read.length,
+    changing: changing.length,
+    problems: [...problems, ...chosen.problems].toSorted((a, b) => a.line - b.line),
+    changes: changing
+      .flatMap(({ changes }) => changes)
+      .toSorted((a, b) => (a.userId < b.userId ? -1 : a.userId > b.userId ? 1 : 0)),
+    edits: changing.map(editOf),
+  };
+}
+
+/** What "--expect" is given: any other row, field, value or base makes another. */
+export function textToHash(changes: readonly ImportChange[]): string {
+  return toJson(
+    changes.map(({ userId, field, from, to, base, isGuess }) => [
+      userId,
+      columnOf(field),
+      from,
+      to,
+      base ?? null,
+      isGuess,
+    ]),
+  );
+}

@@ -1,0 +1,138 @@
+/** What the cells of a row ask for, of a user who is known. */
+import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
+import { maxId, type Id } from '../../model/id.ts';
+import {
+  canonicalName,
+  countWords,
+  joinName,
+  type NamePair,
+  type NameSplit,
+  splitName,
+} from '../../model/name.ts';
+import type { Field, UserValues } from '../../model/user.ts';
+import type { ImportColumn } from './columns.ts';
+
+/** A cell by what its column means, without the white space around it; empty: nothing is said. */
+export type Cells = (column: ImportColumn) => string;
+
+/** `undefined`: stays as it is. */
+export type AskedValue<T> =
+  | { readonly value: T; readonly isGuess?: true }
+  | { readonly wrong: string }
+  | undefined;
+
+const made = (text: string) =>
+  /^[0-9.,]+e\+?[0-9]+$/i.test(text) ? ': a spreadsheet has made a number of it' : '';
+
+/** The digits with the country code. Without a plus sign, a number that is parted may be one that is dialled at home. */
+export function readPhone(given: string): { readonly digits: string } | { readonly wrong: string } {
+  const text = given.replace(/\p{Cf}/gu, '').replace(/\s/gu, ' ');
+  const wrong = (why: string) => ({ wrong: `"${text}" is not a phone number with its country code${why}` });
+  if (/^(\+|00)[0-9 ]+\(0\)/.test(text)) return wrong(': leave out the (0)');
+  const international = /^(?:\+|00)([0-9 ()./\u2010-\u2015-]+)$/u.exec(text)?.[1];
+  if (international === undefined && !/^[0-9]+$/.test(text))
+    return wrong(made(text) || ': begin it with a plus sign');
+  const digits = canonicalPhone(international ?? text);
+  return /^[1-9][0-9]{1,14}$/.test(digits) ? { digits } : wrong('');
+}
+
+export function wantedPhone(text: string, now: UserValues, clears: boolean): AskedValue<string | null> {
+  if (text === '') return clears && now.phone !== null ? { value: null } : undefined;
+  if (canonicalPhone(text) === canonicalPhone(now.phone) && now.phone !== null && !made(text))
+    return undefined;
+  const read = readPhone(text);
+  if ('wrong' in read) return read;
+  return read.digits === canonicalPhone(now.phone) ? undefined : { value: read.digits };
+}
+
+export function wantedEmail(text: string, now: UserValues): AskedValue<string> {
+  if (text === '' || canonicalEmail(text) === canonicalEmail(now.email)) return undefined;
+  return /^[^\s\p{Cc}]+@[^\s\p{Cc}]+$/u.test(text)
+    ? { value: text }
+    : { wrong: `"${text}" is not an email address` };
+}
+
+/** The halves, or a whole name that is cut by the one rule (`splitName`). */
+export function wantedName(
+  cells: Cells,
+  now: { readonly name: NamePair; readonly split: NameSplit },
+): AskedValue<NamePair> {
+  const whole = cells('name');
+  if (whole !== '') {
+    if (canonicalName(whole) === joinName(now.name)) return undefined;
+    return { value: splitName(whole), isGuess: true };
+  }
+  const half = (column: 'first_name' | 'last_name', old: string) => {
+    const text = canonicalName(cells(column));
+    return text === '' || text === canonicalName(old) ? old : text;
+  };
+  const value = { first: half('first_name', now.name.first), last: half('last_name', now.name.last) };
+  const [isFirst, isLast] = [value.first !== now.name.first, value.last !== now.name.last];
+  if (!isFirst && !isLast) return undefined;
+  const isAlone = cells('first_name') === '' || cells('last_name') === '';
+  if (isAlone && now.split === 'guessed' && countWords(joinName(now.name)) > 2)
+    return {
+      wrong: `which words of "${joinName(now.name)}" are the first name is a guess: give both halves`,
+    };
+  return { value };
+}
+
+/** The roles that somebody has, as the service names them. */
+export interface KnownRole {
+  readonly id: Id;
+  readonly name: string;
+}
+
+const roleName = (text: string) => canonicalName(text).toLowerCase();
+
+/** @returns the id, or what is wrong */
+function readRole(
+  text: string,
+  roles: readonly KnownRole[],
+  isNumber: boolean,
+): { readonly id: Id } | { readonly wrong: string } {
+  const known = [...new Set(roles.map(({ id, name }) => `${name} (${id})`))].toSorted().join(', ');
+  const all = known === '' ? 'none is known yet' : `there are ${known}`;
+  const isId = /^\d+$/.test(text) && BigInt(text) <= maxId;
+  const named = isNumber ? [] : roles.filter(({ name }) => roleName(name) === roleName(text));
+  const found = new Set(named.length > 0 || !isId ? named.map(({ id }) => id) : [BigInt(text)]);
+  const [id] = found;
+  if (id === undefined) return { wrong: `nobody has the role "${text}": ${all}` };
+  if (found.size > 1) return { wrong: `several roles are called "${text}": ${all}` };
+  if (named.length === 0 && !roles.some((role) => role.id === id))
+    return { wrong: `nobody has the role ${text}: ${all}` };
+  return { id };
+}
+
+/** By name or id. Where a row has both, the one that differs from what is there is the edit. */
+export function wantedRole(
+  cells: Cells,
+  now: Pick<UserValues, 'roleId'> & { readonly role: string | null },
+  roles: readonly KnownRole[],
+): AskedValue<Id> {
+  const [name, number] = [cells('role'), cells('role_id')];
+  // The name follows the service, and is behind where a role was edited and not sent yet.
+  const isShown = now.role !== null && roleName(name) === roleName(now.role);
+  const isKnown = roles.some((role) => roleName(role.name) === roleName(name));
+  const isNameSaid = name !== '' && !(isShown && (number !== '' || !isKnown));
+  const isNumberSaid = number !== '' && number !== String(now.roleId ?? '');
+  const read = [
+    ...(isNameSaid ? [readRole(name, roles, false)] : []),
+    ...(isNumberSaid ? [readRole(number, roles, true)] : []),
+  ];
+  const wrong = read.find((one) => 'wrong' in one);
+  if (wrong !== undefined) return wrong;
+  const found = read.flatMap((one) => ('id' in one && one.id !== now.roleId ? [one.id] : []));
+  const ids = [...new Set(found)];
+  const [id] = ids;
+  if (ids.length > 1) return { wrong: `role "${name}" and role_id ${number} are not the same role` };
+  return id === undefined ? undefined : { value: id };
+}
+
+/** Which of the columns a field is read from. */
+export const columnsOf: Readonly<Record<Field, readonly ImportColumn[]>> = {
+  name: ['first_name', 'last_name', 'name'],
+  email: ['email'],
+  phone: ['phone'],
+  roleId: ['role', 'role_id'],
+};

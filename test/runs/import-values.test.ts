@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Cells,
+  type KnownRole,
+  readPhone,
+  wantedName,
+  wantedPhone,
+  wantedRole,
+} from '../../src/runs/import/read-values.ts';
+import { readColumns, readMapping } from '../../src/runs/import/columns.ts';
+import { planImport, type TeamUser, textToHash } from '../../src/runs/import/plan-import.ts';
+import type { FileTable } from '../../src/model/file-table.ts';
+import type { Field } from '../../src/model/user.ts';
+
+const cellsOf =
+  (given: Readonly<Record<string, string>>): Cells =>
+  (column) =>
+    given[column] ?? '';
+
+describe('a phone number in a file', () => {
+  it.each([
+    ['+1 (555) 010-0166', '15550100166'],
+    ['+1.555.010.0166', '15550100166'],
+    ['0049 30 1234567', '49301234567'],
+    ['+49\u00a030\u20111234567', '49301234567'],
+    ['\u202a+49 30 1234567\u202c', '49301234567'],
+    ['15550100166', '15550100166'],
+  ])('%j is %s', (text, digits) => {
+    expect(readPhone(text)).toEqual({ digits });
+  });
+  it.each([
+    ['(555) 010-0166', 'begin it with a plus sign'],
+    ['1.5550100166E+10', 'a spreadsheet has made a number of it'],
+    ['+49 (0)30 1234567', 'leave out the (0)'],
+    ['0301234567', 'is not a phone number with its country code'],
+    ['+0301234567', 'is not a phone number with its country code'],
+    ['+1234567890123456', 'is not a phone number with its country code'],
+    ['+1 555 0100 ext. 7', 'begin it with a plus sign'],
+    ['n/a', 'begin it with a plus sign'],
+  ])('%j is refused', (text, words) => {
+    expect(readPhone(text)).toMatchObject({ wrong: expect.stringContaining(words) });
+  });
+  it('is no change where it is the same number, however it is written', () => {
+    const now = { name: { first: 'a', last: 'b' }, email: null, phone: '5550100166', roleId: null };
+    expect(wantedPhone('(555) 010-0166', now, true)).toBeUndefined();
+    expect(wantedPhone('', now, false)).toBeUndefined();
+    expect(wantedPhone('', now, true)).toEqual({ value: null });
+    expect(wantedPhone('', { ...now, phone: null }, true)).toBeUndefined();
+  });
+});
+
+describe('a name in a file', () => {
+  const now = { name: { first: 'Anne  Marie', last: 'Berg' }, split: 'known' } as const;
+  it.each([
+    [{ first_name: 'Anne Marie', last_name: ' Berg ' }, undefined],
+    [{ name: 'Anne Marie  Berg' }, undefined],
+    [{ last_name: 'Lind' }, { value: { first: 'Anne  Marie', last: 'Lind' } }],
+    [{ first_name: 'Eva', last_name: '' }, { value: { first: 'Eva', last: 'Berg' } }],
+    [{ name: 'Eva Maria Lind' }, { value: { first: 'Eva Maria', last: 'Lind' }, isGuess: true }],
+    [{ name: 'Cher' }, { value: { first: 'Cher', last: '' }, isGuess: true }],
+  ])('%j is read as it is meant', (given, asked) => {
+    expect(wantedName(cellsOf(given as Readonly<Record<string, string>>), now)).toEqual(asked);
+  });
+});
+
+describe('a role in a file', () => {
+  const roles: readonly KnownRole[] = [
+    { id: 1n, name: 'Admin' },
+    { id: 2n, name: 'Agent' },
+    { id: 3n, name: 'Twice' },
+    { id: 4n, name: 'twice' },
+    { id: 5n, name: '1' },
+  ];
+  const now = { roleId: 2n, role: 'Agent' };
+  it.each([
+    [{}, undefined],
+    [{ role: 'agent' }, undefined],
+    [{ role: ' ADMIN ' }, { value: 1n }],
+    [{ role_id: '1', role: 'Agent' }, { value: 1n }],
+    [{ role: '1' }, { value: 5n }],
+    [{ role: 'Admin', role_id: '2' }, { value: 1n }],
+    [{ role: 'Admin', role_id: '3' }, { wrong: 'role "Admin" and role_id 3 are not the same role' }],
+    [{ role: 'Twice' }, { wrong: expect.stringContaining('several roles are called "Twice"') }],
+    [{ role: 'Boss' }, { wrong: expect.stringContaining('Admin (1), Agent (2)') }],
+    [{ role_id: '99' }, { wrong: expect.stringContaining('nobody has the role 99') }],
+  ])('%j is read as it is meant', (given, asked) => {
+    const cells = cellsOf(given as Readonly<Record<string, string>>);
+    expect(wantedRole((column) => cells(column).trim(), now, roles)).toEqual(asked);
+  });
+  it('that is edited and not sent is behind by its name, as an export shows it', () => {
+    const edited = { roleId: 1n, role: 'Agent' };
+    expect(wantedRole(cellsOf({ role: 'Agent', role_id: '1' }), edited, roles)).toBeUndefined();
+    expect(wantedRole(cellsOf({ role: 'Agent' }), edited, roles)).toEqual({ value: 2n });
+    expect(wantedRole(cellsOf({ role: 'Lost' }), { roleId: 9n, role: 'Lost' }, roles)).toBeUndefined();
+  });
+});
+
+const tableOf = (columns: readonly string[], ...rows: readonly (readonly string[])[]): FileTable => ({
+  columns,
+  rows: rows.map((cells, at) => ({ line: at + 2, cells })),
+  problems: [],
+  notes: [],
+});
+
+describe('the columns of a file', () => {
+  it.each([
+    ['ID', 'id'],
+    ['User Id', 'id'],
+    ['Given Name', 'first_name'],
+    ['SURNAME', 'last_name'],
+    ['E-Mail Address', 'email'],
+    ['Mobile_Phone', 'phone'],
+    ['Role-ID', 'role_id'],
+    ['Role name', 'role'],
+  ])('%s is %s', (column, meaning) => {
+    expect([...readColumns(tableOf([column]), []).places]).toEqual([[meaning, 0]]);
+  });
+  it('mean what they are mapped to, and nothing else', () => {
+    const table = tableOf(['Phone', 'a=b', 'Email']);
+    const { places, ignored } = readColumns(table, [readMapping('a=b=phone'), readMapping('phone=email')]);
+    expect([...places]).toEqual([
+      ['phone', 1],
+      ['email', 0],
+    ]);
+    expect(ignored).toEqual(['Email']);
+  });
+  it('leave a whole name alone beside its halves', () => {
+    const { places, ignored } = readColumns(tableOf(['name', 'first_name', 'last_name']), []);
+    expect([[...places.keys()], ignored]).toEqual([['first_name', 'last_name'], ['name']]);
+    expect(() => readColumns(tableOf(['Name']), [])).toThrow('holds whole names');
+  });
+});
+
+describe('what a file asks for', () => {
+  const user = (id: bigint, email: string | null, phone: string | null): TeamUser => ({
+    id,
+    mirror: {
+      name: { first: 'A', last: `B${id}` },
+      split: 'known',
+      email,
+      phone,
+      roleId: 2n,
+      joined: `A B${id}`,
+      role: 'Agent',
+      resolved: true,
+      gone: false,
+    },
+    base: undefined,
+  });
+  const users = [
+    user(1n, 'a@x.com', '15550101'),
+    user(2n, 'A@x.com', '15550102'),
+    user(3n, 'c@x.com', '15550102'),
+  ];
+  const every: ReadonlySet<Field> = new Set<Field>(['name', 'email', 'phone', 'roleId']);
+  const plan = (table: FileTable, clears = false) =>
+    planImport({ table, columns: readColumns(table, []), only: every, clears }, users, []);
+
+  it('is of nobody where an email or a phone is that of several', () => {
+    const { problems, changes } = plan(
+      tableOf(
+        ['id', 'email', 'phone'],
+        ['', 'a@X.com', ''],
+        ['', '', '+1 555 0102'],
+        ['', 'no@x.com', '+15550101'],
+      ),
+    );
+    expect(problems).toEqual([
+      { line: 2, kind: 'ambiguous', reason: 'the email a@X.com is that of users 1, 2: give the id' },
+      { line: 3, kind: 'ambiguous', reason: 'the phone +1 555 0102 is that of users 2, 3: give the id' },
+    ]);
+    expect(changes).toMatchObject([{ userId: 1n, field: 'email', to: 'no@x.com' }]);
+  });
+  it('is nothing where a column is not there, whatever empty cells do', () => {
+    expect(plan(tableOf(['id'], ['1']), true).changes).toEqual([]);
+    expect(plan(tableOf(['id', 'phone'], ['1', '']), true).changes).toMatchObject([
+      { field: 'phone', to: null },
+    ]);
+  });
+  it('has another text to hash with another row, field, value or base, and no other with another line', () => {
+    const table = tableOf(['id', 'email', 'phone'], ['1', 'n@x.com', '15550109']);
+    const { changes } = plan(table);
+    const text = textToHash(changes);
+    const others = [
+      changes.slice(1),
+      changes.map((one) => ({ ...one, userId: 2n })),
+      changes.map((one) => ({ ...one, field: 'name' as const })),
+      changes.map((one) => ({ ...one, to: 'x' })),
+      changes.map((one) => ({ ...one, from: 'x' })),
+      changes.map((one) => ({ ...one, base: 'x' })),
+    ].map(textToHash);
+    expect(new Set([text, ...others]).size).toBe(7);
+    expect(textToHash(changes.map((one) => ({ ...one, line: 9 })))).toBe(text);
+  });
+});

@@ -1,0 +1,540 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readRoles } from '../../src/mirror/import-read.ts';
+import { readTeamId } from '../../src/mirror/pinned-teams.ts';
+import { runMusterd, spawnMusterd } from './run-musterd.ts';
+import { createStage, onService, type Stage, type StageOptions } from './stage.ts';
+
+/** What `musterd import --json` says. */
+interface Said {
+  readonly hash: string;
+  readonly rows: number;
+  readonly matched: number;
+  readonly problems: readonly { readonly line: number; readonly kind: string; readonly reason: string }[];
+  readonly ignored_columns: readonly string[];
+  readonly changes: readonly {
+    readonly user_id: number;
+    readonly field: string;
+    readonly from: unknown;
+    readonly to: unknown;
+  }[];
+  readonly refused: readonly string[];
+  readonly limited: readonly string[];
+  readonly applied: boolean;
+  readonly why: string | null;
+  readonly approved: number;
+  readonly missed: readonly unknown[];
+}
+
+describe('importing', () => {
+  let stage: Stage;
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+  afterEach(() => stage.close());
+
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__log__level: 'silent',
+    MUSTERD__rate__perMinute: '100000',
+  });
+  const open = async (options: StageOptions = {}) => {
+    stage = await createStage({ emulator: { users: 12 }, ...options });
+    await stage.run();
+  };
+  const file = (text: string | Buffer, name = 'people.csv') => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const musterd = (...args: readonly string[]) => runMusterd(args, environment());
+  const imported = async (path: string, ...args: readonly string[]) => {
+    const { code, stdout } = await musterd('import', path, '--json', ...args);
+    return { code, ...(JSON.parse(stdout) as Said) };
+  };
+  const users = () =>
+    stage.emulator.team
+      .users()
+      .filter(({ first, last, email, phone }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email && phone);
+  const user = (index = 0) => {
+    const found = users()[index];
+    if (found === undefined) throw new Error('no such user');
+    return found;
+  };
+  const mirrored = async (id: number) =>
+    (
+      await stage.sql(
+        `select first_name, last_name, email, phone, role_id from mirror.users where id = ${id}`,
+      )
+    )[0];
+
+  describe('a file of a few', () => {
+    beforeEach(() => open());
+
+    it('shows what it would change, and writes nothing before it is told to', async () => {
+      const { id, phone } = user();
+      const path = file(`id,Phone Number\n${id},+1 (555) 010-0166\n${user(1).id},\n`);
+      const before = await stage.mirrored();
+      for (const [args, code] of [
+        [['--dry-run'], 0],
+        [[], 64],
+      ] as const) {
+        expect(await imported(path, ...args)).toMatchObject({
+          code,
+          rows: 2,
+          matched: 2,
+          problems: [],
+          applied: false,
+          changes: [{ user_id: id, field: 'phone', from: phone, to: '15550100166', line: 2 }],
+          cost: { users: 1 },
+        });
+      }
+      expect(await stage.mirrored()).toEqual(before);
+      const { code, stdout } = await musterd('import', path, '--dry-run');
+      expect(code).toBe(0);
+      expect(stdout).toContain(
+        `${id}\t${user().first} ${user().last}\tpush\tphone\t${phone}\t15550100166\tline 2`,
+      );
+      expect(stdout).toMatch(/pushing costs \d requests, about \d s/);
+    });
+
+    it('is written by --yes, and sent by the next run', async () => {
+      const { id, email } = user();
+      const path = file(`E-Mail,First Name,Last Name\n${email?.toUpperCase()},  Anne   Marie ,Berg\n`);
+      expect(await imported(path, '--yes')).toMatchObject({
+        code: 0,
+        applied: true,
+        missed: [],
+        approved: 0,
+      });
+      expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
+      expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Anne Marie', last: 'Berg', email });
+      expect(await imported(path, '--yes')).toMatchObject({ code: 0, applied: false, changes: [] });
+    });
+
+    it('finds a user by id, else by email, else by phone, and never by name', async () => {
+      const [one, two, three, four] = [user(0), user(1), user(2), user(3)];
+      const path = file(
+        [
+          'id,email,phone,first_name,last_name,role',
+          `${one.id},new1@example.com,,,,`,
+          `,${two.email},+15550102,,,`,
+          `,new3@example.com,+${three.phone},,,`,
+          `,,,${four.first},${four.last},owner`,
+          `77,${four.email},,,,`,
+          `,nobody@example.com,,,,`,
+        ].join('\n'),
+      );
+      const said = await imported(path, '--dry-run', '--skip-errors');
+      expect(said.changes).toMatchObject([
+        { user_id: one.id, field: 'email', to: 'new1@example.com' },
+        { user_id: two.id, field: 'phone', to: '15550102' },
+        { user_id: three.id, field: 'email', to: 'new3@example.com' },
+      ]);
+      expect(said.problems).toEqual([
+        { line: 5, kind: 'unmatched', reason: 'it has no id, email or phone' },
+        { line: 6, kind: 'unmatched', reason: 'nobody in the team has the id 77' },
+        { line: 7, kind: 'unmatched', reason: 'nobody in the team has the email nobody@example.com' },
+      ]);
+    });
+
+    it('applies nothing where a row is in error, unless told to leave those out', async () => {
+      const [one, two, three] = [user(0), user(1), user(2)];
+      const path = file(
+        [
+          'id,phone,email',
+          `${one.id},+15550101,`,
+          `${two.id},5.55E+09,`,
+          `${three.id},,no address`,
+          `${one.id},001-555-0101,`,
+          `${user(3).id},(555) 010-0166,`,
+          `${user(4).id},+15550103,`,
+          `${user(4).id},+15550104,`,
+        ].join('\n'),
+      );
+      const problems = [
+        {
+          line: 3,
+          kind: 'invalid',
+          reason: expect.stringContaining('a spreadsheet has made a number of it'),
+        },
+        { line: 4, kind: 'invalid', reason: '"no address" is not an email address' },
+        { line: 5, kind: 'duplicate', reason: `it is of user ${one.id}, as line 2 is` },
+        { line: 6, kind: 'invalid', reason: expect.stringContaining('begin it with a plus sign') },
+        { line: 7, kind: 'duplicate', reason: `it is of user ${user(4).id}, as line 8` },
+        {
+          line: 8,
+          kind: 'duplicate',
+          reason: `it is of user ${user(4).id}, as line 7 is, and says something else`,
+        },
+      ];
+      const before = await stage.mirrored();
+      expect(await imported(path, '--yes')).toMatchObject({ code: 64, applied: false, problems });
+      expect(await stage.mirrored()).toEqual(before);
+      const { code, stdout, stderr } = await musterd('import', path, '--yes');
+      expect([code, stdout]).toEqual([
+        64,
+        expect.stringContaining('4\tinvalid\t"no address" is not an email address'),
+      ]);
+      expect(stderr).toContain('6 rows cannot be used, so nothing is applied');
+      const skipped = await imported(path, '--yes', '--skip-errors');
+      expect(skipped).toMatchObject({ code: 0, applied: true, problems, changes: [{ user_id: one.id }] });
+      expect(await mirrored(one.id)).toContain('15550101');
+      expect((await stage.mirrored()).get(two.id)).toEqual(before.get(two.id));
+    });
+
+    it('does only what was shown under the hash', async () => {
+      const { id } = user();
+      const path = file(`id,email\n${id},new@example.com\n`);
+      const { hash } = await imported(path, '--dry-run');
+      expect(await imported(path, '--yes', '--expect', 'abcdef')).toMatchObject({
+        code: 4,
+        applied: false,
+        hash,
+      });
+      await stage.sql(`update mirror.users set email = 'other@example.com' where id = ${id}`);
+      const moved = await imported(path, '--yes', '--expect', hash);
+      expect(moved).toMatchObject({ code: 4, applied: false, changes: [{ from: 'other@example.com' }] });
+      expect(moved.hash).not.toBe(hash);
+      expect(await imported(path, '--yes', '--expect', moved.hash)).toMatchObject({ code: 0, applied: true });
+    });
+
+    it('changes only the fields that --only names', async () => {
+      const { id, first, last, roleId } = user();
+      const path = file(`id,first_name,last_name,email,phone\n${id},Anne,Berg,new@example.com,+15550101\n`);
+      expect(await imported(path, '--only', 'email,phone', '--yes')).toMatchObject({
+        code: 0,
+        applied: true,
+      });
+      expect(await mirrored(id)).toEqual([first, last, 'new@example.com', '15550101', String(roleId)]);
+    });
+
+    it('leaves alone what an empty cell is for, and clears a phone where it is told to', async () => {
+      const { id, first, last, email, roleId } = user();
+      const path = file(`id,first_name,last_name,email,phone,role\n${id},,,,,\n`);
+      expect(await imported(path, '--yes')).toMatchObject({ code: 0, changes: [] });
+      expect(await imported(path, '--yes', '--empty', 'clear')).toMatchObject({
+        code: 0,
+        changes: [{ field: 'phone', to: null }],
+      });
+      expect(await mirrored(id)).toEqual([first, last, email, '', String(roleId)]);
+    });
+
+    it('cuts a whole name only where it is told to, and marks it as a guess', async () => {
+      const { id } = user();
+      const path = file(`id,Full name\n${id},Anna Karin Lind\n`);
+      const { code, stderr } = await musterd('import', path, '--yes');
+      expect([code, stderr]).toEqual([
+        64,
+        expect.stringContaining('The column "Full name" holds whole names'),
+      ]);
+      expect(stderr).toContain('--map "Full name=name"');
+      const said = await imported(path, '--yes', '--map', 'full NAME=name');
+      expect(said).toMatchObject({
+        code: 0,
+        changes: [{ field: 'name', to: { first: 'Anna Karin', last: 'Lind' }, guessed: true }],
+      });
+      expect(
+        await stage.sql(`select name_split, edited_by <> '' from mirror.users where id = ${id}`),
+      ).toEqual([['guessed', 'true']]);
+      await stage.run();
+      expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Anna Karin', last: 'Lind' });
+    });
+
+    it('takes no half of a name whose split is a guess', async () => {
+      const { id } = user();
+      stage.emulator.team.editUser(id, { first: 'Anne', last: 'Marie Berg' });
+      await stage.run();
+      const said = await imported(file(`id,last_name\n${id},Lind\n`), '--yes');
+      expect(said.problems).toMatchObject([
+        { kind: 'invalid', reason: expect.stringContaining('is a guess') },
+      ]);
+      const both = await imported(file(`id,first_name,last_name\n${id},Anne Marie,Lind\n`), '--yes');
+      expect(both).toMatchObject({ code: 0, changes: [{ to: { first: 'Anne Marie', last: 'Lind' } }] });
+    });
+
+    it('says which columns it does not read, and which are twice there', async () => {
+      const { id } = user();
+      const path = file(`id,mobile,telephone,Cost centre\n${id},+15550101,+15550102,7\n`);
+      const { code, stderr } = await musterd('import', path, '--dry-run');
+      expect([code, stderr]).toEqual([
+        64,
+        expect.stringContaining('"mobile" and "telephone" are both read as phone'),
+      ]);
+      expect(await imported(path, '--dry-run', '--map', 'telephone=phone')).toMatchObject({
+        code: 0,
+        changes: [{ to: '15550102' }],
+        ignored_columns: ['mobile', 'Cost centre'],
+      });
+    });
+
+    it('leaves alone who was edited after it was shown, and names them', async () => {
+      const [one, two] = [user(0), user(1)];
+      const path = file(`id,email\n${one.id},new1@example.com\n${two.id},new2@example.com\n`);
+      const other = await stage.db.transaction(async (tx) => {
+        await tx.executeQuery({
+          sql: `update mirror.users set phone = null where id = ${two.id}`,
+          parameters: [],
+          query: { kind: 'RawNode', sqlFragments: [], parameters: [] },
+          queryId: { queryId: 'edit' },
+        });
+        return await imported(path, '--yes');
+      });
+      expect(other).toMatchObject({
+        code: 1,
+        applied: true,
+        missed: [{ user_id: two.id, field: 'email' }],
+      });
+      expect(await mirrored(one.id)).toContain('new1@example.com');
+      expect(await mirrored(two.id)).toContain(two.email);
+    });
+
+    it('reads stdin, and asks nobody there', async () => {
+      const { id } = user();
+      const { code, stdout } = await spawnMusterd(
+        ['import', '-', '--json', '--yes'],
+        environment(),
+        `id,email\n${id},new@example.com\n`,
+      );
+      expect([code, JSON.parse(stdout)]).toMatchObject([0, { applied: true }]);
+    });
+
+    it.each([
+      [['nowhere.csv'], 'nowhere.csv cannot be read (ENOENT)'],
+      [['x.csv', '--map', 'phone'], '--map "phone" is not a column'],
+      [['x.csv', '--map', 'Nothing=phone'], 'there is no column "Nothing"'],
+      [['x.csv', '--only', 'colour'], '--only "colour"'],
+      [['x.csv', '--empty', 'all'], 'there is only "clear"'],
+    ])('%j is wrong usage', async (args, words) => {
+      file('id,email\n1,a@example.com\n', 'x.csv');
+      const [name = '', ...rest] = args;
+      const { code, stderr } = await musterd('import', join(folder, name), ...rest, '--dry-run');
+      expect([code, stderr]).toEqual([64, expect.stringContaining(words)]);
+    });
+  });
+
+  describe('roles', () => {
+    const roleNames = async () =>
+      new Map(
+        (await stage.sql('select distinct role, role_id from mirror.users')).map(([name = '', id = '']) => [
+          id,
+          name,
+        ]),
+      );
+
+    it('are given by name or id, and unknown ones refused with those there are', async () => {
+      await open();
+      const names = await roleNames();
+      const [one, two] = users().filter(({ roleId }) => roleId !== 1);
+      const [otherId = '', otherName = ''] = [...names].find(([id]) => id !== String(one?.roleId)) ?? [];
+      const path = file(`id,Role\n${one?.id},${otherName.toUpperCase()}\n${two?.id},nothing\n`);
+      const said = await imported(path, '--dry-run', '--skip-errors');
+      expect(said.changes).toMatchObject([{ field: 'role_id', from: one?.roleId, to: Number(otherId) }]);
+      expect(said.problems).toMatchObject([
+        { kind: 'invalid', reason: expect.stringContaining('nobody has the role "nothing": there are') },
+      ]);
+      for (const [id, name] of names) expect(said.problems[0]?.reason).toContain(`${name} (${id})`);
+      const own = names.get(String(one?.roleId)) ?? '';
+      const both = file(
+        `id,role,role_id\n${one?.id},${own},${otherId}\n${two?.id},${names.get(String(two?.roleId))},${two?.roleId}\n${user(5).id},,99\n`,
+      );
+      const byId = await imported(both, '--dry-run', '--skip-errors');
+      expect(byId.changes).toMatchObject([{ user_id: one?.id, to: Number(otherId) }]);
+      expect(byId.problems).toMatchObject([
+        { line: 4, reason: expect.stringContaining('nobody has the role 99') },
+      ]);
+    });
+
+    it('are not learned from who has an edit of it, or got another one since everybody was read', async () => {
+      await open();
+      const before = await roleNames();
+      const { id, roleId } = user(1);
+      const other = [...before.keys()].find((one) => one !== String(roleId)) ?? '';
+      const learned = async () => {
+        const teamId = (await readTeamId(stage.db.kysely, stage.config.team)) ?? 0n;
+        return new Map(
+          (await readRoles(stage.db.kysely, teamId)).map((role) => [String(role.id), role.name]),
+        );
+      };
+      expect(await learned()).toEqual(before);
+      await stage.sql(`update mirror.users set role_id = ${other} where id = ${id}`);
+      expect((await learned()).get(other)).toBe(before.get(other));
+      expect(await stage.run()).toMatchObject({ counts: { pushed: 1 } });
+      expect((await stage.sql(`select role, role_id from mirror.users where id = ${id}`))[0]).toEqual([
+        before.get(String(roleId)),
+        other,
+      ]);
+      expect((await learned()).get(other)).toBe(before.get(other));
+      await stage.run();
+      expect((await stage.sql(`select role from mirror.users where id = ${id}`))[0]).toEqual([
+        before.get(other),
+      ]);
+    });
+  });
+
+  describe('more than the guard lets pass', () => {
+    const many = () =>
+      file(['id,email', ...users().map(({ id }) => `${id},new${id}@example.com`)].join('\n'));
+    beforeEach(() => open({ emulator: { users: 30 }, config: { guard: { maxRows: 3 } } }));
+    const limited = () => ({ ...environment(), MUSTERD__guard__maxRows: '3' });
+    const run = async (...args: readonly string[]) => {
+      const { code, stdout } = await runMusterd(['import', many(), '--json', ...args], limited());
+      return { code, ...(JSON.parse(stdout) as Said) };
+    };
+
+    it('is held by the next run, and it says so before', async () => {
+      expect(await run('--yes')).toMatchObject({
+        code: 0,
+        approved: 0,
+        refused: expect.arrayContaining([
+          expect.stringMatching(/of 30 users would be pushed, more than the limit of \d/),
+        ]),
+      });
+      expect(await stage.run()).toMatchObject({ outcome: 'refused' });
+      expect(stage.updates()).toEqual([]);
+    });
+
+    it('passes once where a reason is given, with exactly its values', async () => {
+      const count = users().length;
+      const said = await run('--yes', '--reason', 'new domain', '--as', 'anna');
+      expect(said).toMatchObject({ code: 0, approved: count });
+      expect(
+        await stage.sql(
+          `select distinct kind, decided_by, decided_why from report.changes where kind = 'approve'`,
+        ),
+      ).toEqual([['approve', 'anna', 'new domain']]);
+      // Somebody edits one of them again before it is sent: that was never approved.
+      const [first, second] = users();
+      await stage.sql(`update mirror.users set email = 'again@example.com' where id = ${first?.id}`);
+      stage.emulator.team.editUser(second?.id ?? 0, { email: 'web@example.com' });
+      const done = await stage.run();
+      expect(done).toMatchObject({ outcome: 'complete', counts: { pushed: count - 2 } });
+      expect(await stage.sql(`select user_id from report.held where reason = 'limit' order by 1`)).toEqual(
+        [first, second].map((one) => [String(one?.id)]),
+      );
+      expect(stage.emulator.team.user(second?.id ?? 0).email).toBe('web@example.com');
+      // What was approved has arrived, and passes no second time.
+      await stage.sql(
+        `update mirror.users set email = 'b' || email where id in (${users()
+          .map(({ id }) => id)
+          .join(', ')})`,
+      );
+      stage.emulator.clearRequests();
+      await stage.run();
+      expect(stage.updates()).toEqual([]);
+    });
+
+    it('does not decide what is held for another reason', async () => {
+      const { id } = user();
+      await musterd('hold', String(id), 'email', '--until', '2h', '--reason', 'a visit');
+      const count = users().length;
+      expect(await run('--yes', '--reason', 'new domain')).toMatchObject({ code: 0, approved: count - 1 });
+      const before = stage.emulator.team.user(id).email;
+      await stage.run();
+      expect(stage.emulator.team.user(id).email).toBe(before);
+    });
+  });
+
+  it('exporting and importing again changes nothing', async () => {
+    await open({ emulator: { users: 12 } });
+    const hostile = [
+      '=1+1',
+      "'=x",
+      'Anne\u00a0Marie',
+      'O\'Neil; "x"',
+      '-',
+      '+15',
+      'null',
+      '~',
+      '\u202eevil',
+      'a,b\tc',
+      '#',
+      '  ',
+    ];
+    const ids = stage.emulator.team.users().map(({ id }) => id);
+    for (const [at, id] of ids.entries())
+      stage.emulator.team.editUser(id, {
+        first: hostile[at] ?? 'x',
+        last: hostile[(at + 5) % 12] ?? 'y',
+        phone: '+15550100',
+      });
+    await stage.run();
+    await stage.sql(`update mirror.users set role_id = 1 where id = ${ids[3]};
+      update mirror.users set email = 'Edited@Example.com', phone = null where id = ${ids[4]};
+      update mirror.users set first_name = ' a ', last_name = E'b\\n c' where id = ${ids[5]}`);
+    for (const format of ['csv', 'json', 'ndjson', 'yaml']) {
+      const path = join(folder, `again.${format}`);
+      expect((await musterd('export', '-o', path)).code).toBe(0);
+      const { stdout, stderr } = await musterd('import', path, '--json', '--yes');
+      expect([format, stderr, JSON.parse(stdout)]).toMatchObject([
+        format,
+        '',
+        { matched: 12, problems: [], changes: [], why: 'nothing is to be changed' },
+      ]);
+    }
+  });
+
+  it('corrects 200 users from an HR system with two commands, and takes it back with one', async () => {
+    await open({ emulator: { users: 200 } });
+    const all = stage.emulator.team.users();
+    const before = onService(stage);
+    const roles = new Map(
+      (await stage.sql('select distinct role_id, role from mirror.users')).map(([id = '', role = '']) => [
+        id,
+        role,
+      ]),
+    );
+    const shown = (phone: string | null) =>
+      phone === null
+        ? ''
+        : `+${phone.slice(0, 1)} (${phone.slice(1, 4)}) ${phone.slice(4, 7)}-${phone.slice(7)}`;
+    const reachable = all.filter(
+      ({ first, last, email, phone }) =>
+        email !== null && phone !== null && /^\S+ \S+$/.test(`${first} ${last}`),
+    );
+    const withoutEmail = new Set(reachable.slice(40, 52).map(({ id }) => id));
+    const corrected = new Set([...reachable.slice(0, 40).map(({ id }) => id), ...withoutEmail]);
+    /** What an old spreadsheet can write, and where nobody has to guess where the first name ends. */
+    const isPlain = (text: string) => /^[!-~¡-ÿ]+$/.test(text);
+    const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
+    const rowOf = ({ id, first, last, email, phone, roleId }: (typeof all)[number]) =>
+      [
+        isPlain(`${first}${last}`) && last !== '' ? first : '',
+        corrected.has(id) ? 'Berg-Åkesson' : isPlain(`${first}${last}`) && first !== '' ? last : '',
+        withoutEmail.has(id) ? '' : (email ?? ''),
+        shown(phone),
+        roles.get(String(roleId)) ?? '',
+        'Cost\ncentre 7',
+      ]
+        .map(cell)
+        .join(';');
+    const known = all.filter(({ email, phone }) => email !== null || phone !== null);
+    const rows = [...known, ...known.slice(0, 2)].map(rowOf);
+    const text = ['Given name;Surname;E-mail;Mobile phone;Role;Cost centre', ...rows].join('\r\n');
+    const path = file(Buffer.from(text, 'latin1'));
+    expect([withoutEmail.size, corrected.size]).toEqual([12, 52]);
+    const first = await imported(path, '--dry-run', '--only', 'name,email,phone,role');
+    expect(first.code).toBe(64);
+    expect(first.problems.filter(({ kind }) => kind === 'duplicate')).toHaveLength(2);
+    const env = { ...environment(), MUSTERD_ACTOR: 'anna' };
+    const args = ['import', path, '--skip-errors', '--only', 'name', '--reason', 'HR of May', '--yes'];
+    expect(await runMusterd(args, env)).toMatchObject({ code: 0 });
+    expect(await musterd('reconcile')).toMatchObject({ code: 0 });
+    for (const id of corrected) expect(onService(stage).get(id)?.[1]).toBe('Berg-Åkesson');
+    const [[runId = ''] = []] = await stage.sql('select max(run_id) from sync.runs');
+    expect(await runMusterd(['undo', runId, '--apply', '--reason', 'wrong file'], env)).toMatchObject({
+      code: 0,
+    });
+    expect(await musterd('reconcile')).toMatchObject({ code: 0 });
+    expect(onService(stage)).toEqual(before);
+    const [told] = await stage.sql(
+      `select array_agg(distinct decided_by || ': ' || decided_why) from report.changes where kind = 'approve'`,
+    );
+    expect(told).toEqual([JSON.stringify(['anna: HR of May', 'anna: wrong file'])]);
+  });
+});
