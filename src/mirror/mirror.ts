@@ -8,6 +8,7 @@ import type { Id } from '../model/id.ts';
 import type { ListingMemory, RejectedRow } from '../model/listing.ts';
 import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
+import type { RestingUsers } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { ShownUsers } from '../model/user-state.ts';
@@ -37,6 +38,7 @@ import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { countWaiting } from './read-status.ts';
 import { withSpool } from './spool.ts';
+import { readRest, toRestingUsers, writeRestingUsers } from './read-rest.ts';
 import { noteStale } from './stale.ts';
 import { compareShownUsers, readDifferingUsers } from './users-compare.ts';
 import { readUnseenUsers } from './users-read.ts';
@@ -68,6 +70,8 @@ export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam) 
     compareContactFields: async (rows: readonly ContactField[]) =>
       withSpool(contactFieldTable, rows, (spool) => compareListing(db, teamId, spool)),
     countWaiting: () => countWaiting(kysely, teamId),
+    readRest: () => readRest(kysely, teamId),
+    readRestingUsers: () => Promise.resolve(known === undefined ? null : toRestingUsers(known.learned)),
     readNameSafety: () => readNameSafety(kysely, teamId),
     readUnanswered: (ids: readonly Id[]) => readUnanswered(kysely, teamId, ids),
   };
@@ -113,6 +117,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     requireLease: () => lease.require(),
     applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
+    applyRestingUsers: (users: RestingUsers) => write((tx) => writeRestingUsers(tx, teamId, users)),
     applyTags: async (rows: readonly Tag[]) =>
       withSpool(tagTable, rows, (spool) => write((tx) => publishListing(tx, run, spool))),
     applyContactFields: async (rows: readonly ContactField[]) =>

@@ -14,6 +14,10 @@ export interface UsersAnswer {
   /** Entries of the answer that could not be taken. */
   readonly rejected: readonly RejectedRow[];
   readonly requestId: string | null;
+  /** Stands for the answer, and for how it is read. */
+  readonly digest?: string;
+  /** Of an answer that was known by its digest: nothing of it has been read, and this does. */
+  readonly read?: () => Promise<UsersAnswer>;
 }
 
 export interface SendOptions {

@@ -17,6 +17,8 @@ export interface Team {
   readonly id: Id;
   readonly name: string | null;
   readonly listSize: Id | null;
+  /** Stands for the answer, and for how it is read. */
+  readonly digest?: string;
   readonly members: readonly TeamMember[];
   readonly rejected: readonly RejectedRow[];
   readonly raw: Readonly<Record<string, unknown>>;

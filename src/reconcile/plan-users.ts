@@ -1,6 +1,7 @@
 /** What one run makes of the users: roster, differences, merge, guard. Reads only. */
 import type { AbsentRow } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
+import type { Look } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import { type Field, fields, sameBytes } from '../model/user.ts';
 import { decideEach, isPush, type UserPlan } from '../model/user-plan.ts';
@@ -61,15 +62,25 @@ export async function planUsers(
   { service, mirror, notes }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
+  { first, only }: Look = {},
 ): Promise<UsersPlan> {
   notes.event({ kind: 'step', step: 'users' });
-  const roster = await readRoster(service, mirror, team, notes);
+  const roster = await readRoster(service, mirror, team, notes, first);
   const { users, members, unresolved } = roster;
   noteRoster(roster, notes);
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
-  const { differing, unseen } = await mirror.compareShownUsers({ users, roles, listed: members.keys() });
+  const { differing, unseen } =
+    only === undefined
+      ? await mirror.compareShownUsers({ users, roles, listed: members.keys() })
+      : {
+          differing: await mirror.readDifferingUsers(
+            [...only].flatMap((id) => users.get(id) ?? []),
+            roles,
+          ),
+          unseen: [],
+        };
   const unseenIds = new Set(unseen.map(({ id }) => id));
   const strangers = unresolved.filter((id) => !unseenIds.has(id)).map(unknownUser);
   const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -18,6 +18,7 @@ import type { Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
+import type { Rest, RestingUsers } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
@@ -25,7 +26,8 @@ import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
 /** All methods throw `ServiceError`; its `phase` says whether a write can have had an effect. */
 export interface ServicePort {
   team(): Promise<Team>;
-  users(filter: UserFilter): Promise<UsersAnswer>;
+  /** @param known the digest of an answer that was read before: one with it is not read, but by its `read` */
+  users(filter: UserFilter, known?: string): Promise<UsersAnswer>;
   /** At most 25 users by our own rule. Never sent twice by the client itself, but after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
   tags(options: ListingOptions): Promise<Listing<Tag>>;
@@ -63,6 +65,10 @@ export interface MirrorPort {
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
   readListingMemory(resource: ListedResource): Promise<ListingMemory>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
+  /** What is at rest, as far as the database can tell. */
+  readRest(): Promise<Rest>;
+  /** What was learned of a pass that found nothing to do; `null`: nothing, or too long ago. */
+  readRestingUsers(): Promise<RestingUsers | null>;
   /** What a refresh would do; writes nothing. */
   compareTags(rows: readonly Tag[]): Promise<RefreshResult>;
   compareContactFields(rows: readonly ContactField[]): Promise<RefreshResult>;
@@ -105,6 +111,7 @@ export interface MirrorWriter {
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
   /** How often these very values were pushed before to no effect, by user and field. */
   countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, PushTries>>;
+  applyRestingUsers(users: RestingUsers): Promise<void>;
   applyTags(rows: readonly Tag[]): Promise<RefreshResult>;
   applyContactFields(rows: readonly ContactField[]): Promise<RefreshResult>;
   applyContactCounts(counts: readonly ContactCount[]): Promise<void>;

@@ -16,6 +16,7 @@ import type { Segment } from '../model/contact-count.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import { isPush, pushOf } from '../model/user-plan.ts';
+import { learnRest, lookForNews } from './at-rest.ts';
 import {
   applyPulls,
   applyUserAbsences,
@@ -119,20 +120,30 @@ export async function plan(places: RunContext, team: Team, settings: ReconcileSe
   return { replaced, users, listings, cost: await costOf(mirror, users, settings.push) };
 }
 
-/** Whatever is reconciled with the users of a team, or with those who were edited. @returns whether the guard stopped the run */
+/**
+ * Whatever is reconciled with the users of a team, or with those who were edited.
+ * @returns whether the guard stopped the run, and what was planned where everybody was read
+ */
 async function reconcileUsers(
   places: WritingContext,
   team: Team,
   settings: ReconcileSettings,
   who: 'everybody' | 'edited',
-): Promise<boolean> {
+): Promise<{ readonly stopped: boolean; readonly plan?: UsersPlan }> {
   const { mirror, notes } = places;
+  const look = who === 'everybody' ? await lookForNews(places, team, settings) : {};
+  if (look.atRest !== undefined) {
+    notes.count('users_read', look.atRest);
+    notes.count('users_at_rest', look.atRest);
+    return { stopped: false };
+  }
   const pushSettings = { ...settings.push, policy: settings.policy };
   const push = createPushContext(places, team);
   const isRecalled = places.isTeamRecalled === true;
-  if (!isRecalled && (await stopReplaced(places, team, settings.scope))) return true;
+  if (!isRecalled && (await stopReplaced(places, team, settings.scope))) return { stopped: true };
   await settleIntents(push, pushSettings);
-  const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings);
+  const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings, look);
+  if (look.only !== undefined) notes.count('users_at_rest', users.roster.users.size - look.only.size);
   const { refused, waiting, batches, approved, stopped, isNews, writes } = users.verdict;
   if (isNews || writes.holds.length + writes.lacking.length + writes.ended.length > 0)
     await mirror.applyStopped(writes);
@@ -146,7 +157,7 @@ async function reconcileUsers(
       isNews,
       what: 'pushes',
     });
-  if (stopped) return true;
+  if (stopped) return { stopped };
   notePostponed(users.verdict.postponed, notes);
   if (!isRecalled) await mirror.applyTeam(team);
   if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
@@ -158,7 +169,7 @@ async function reconcileUsers(
   const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const { roster, roles, readAtMs } = users;
   await pushEdits({ ...push, users: roster.users, roles, approved, readAtMs }, pushSettings, pushes);
-  return false;
+  return look.only === undefined ? { stopped: false, plan: users } : { stopped: false };
 }
 
 async function refreshListings(
@@ -190,14 +201,22 @@ export async function reconcile(
   groups: readonly RunGroup[] = scheduledGroups,
 ): Promise<void> {
   const { service, mirror, notes } = places;
-  let stopped = false;
+  let users: Awaited<ReturnType<typeof reconcileUsers>> = { stopped: false };
   if (groups.includes('users') || groups.includes('edits'))
     await attempt(notes, 'users', async () => {
       const who = groups.includes('users') ? 'everybody' : 'edited';
-      stopped = await reconcileUsers(places, team, settings, who);
+      users = await reconcileUsers(places, team, settings, who);
     });
-  if (stopped) return;
+  if (users.stopped) return;
   if (groups.includes('listings')) await refreshListings(places, settings);
   if (groups.includes('counts'))
     await mirror.applyContactCounts(await countContacts(service, settings.segments, notes));
+  const { plan: planned } = users;
+  if (
+    planned !== undefined &&
+    groups.includes('users') &&
+    notes.reasons.length === 0 &&
+    notes.refusal === null
+  )
+    await learnRest(mirror, team, planned, settings);
 }

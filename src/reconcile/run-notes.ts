@@ -3,6 +3,7 @@ import type { Id } from '../model/id.ts';
 
 export type CountKind =
   | 'users_read'
+  | 'users_at_rest'
   | 'users_unresolved'
   | 'stale'
   | 'adopted'

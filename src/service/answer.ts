@@ -2,7 +2,7 @@
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
 import { isObject } from './json-object.ts';
-import { readJson, readList } from './parse-json.ts';
+import { type ListAsked, readJson, readList } from './parse-json.ts';
 import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { toPrintable } from './printable.ts';
 
@@ -102,13 +102,13 @@ function readRefusal(
 /**
  * What a whole body says, under a head that {@link judgeHead} let pass. It lets go of the bytes before it parses.
  * @param maxBytes how long the answer might have been
- * @param list the property that is a list, perhaps a long one
+ * @param list the list that it is asked for
  */
 export function readAnswer(
   head: Head,
   body: Pick<Body, 'take'>,
   maxBytes: number,
-  list?: string,
+  list?: ListAsked,
 ): Answer | Refusal | Failure | Promise<Answer | Failure> {
   if (head.status >= 400) {
     const retryAfter = header(head, 'retry-after');

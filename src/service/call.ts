@@ -5,7 +5,7 @@ import { toJson } from '../model/json.ts';
 import type { ClockSkew } from './clock-skew.ts';
 import type { OnEvent } from './event.ts';
 import type { Http } from './http.ts';
-import type { ParsedJson } from './parse-json.ts';
+import type { ListAsked, ParsedJson } from './parse-json.ts';
 import { nameOperation, type Operation } from './operation.ts';
 import { type Headers, type Outcome, serviceError } from './call-outcome.ts';
 import { type Rate, type Slot, sleepOrStop } from './rate-limiter.ts';
@@ -18,8 +18,8 @@ export interface Call {
   readonly path?: string;
   /** What to send as JSON; `undefined` sends no body. */
   readonly body?: unknown;
-  /** The property of the answer that is a list, perhaps a long one. */
-  readonly list?: string;
+  /** The list that the answer is asked for. */
+  readonly list?: ListAsked;
   /** Uses this credential and no other, no matter what the answer is. */
   readonly credential?: CredentialName;
   /** Awaited right before each try leaves, when all other waiting is over; what it throws ends the call. */

@@ -6,6 +6,7 @@ import { failAfterHead, type Head, judgeHead, lengthOf, readAnswer } from './ans
 import type { BaseUrl } from './base-url.ts';
 import { type Body, createBody } from './body.ts';
 import { nameOperation, type Operation } from './operation.ts';
+import type { ListAsked } from './parse-json.ts';
 import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts';
 
 export interface HttpSettings {
@@ -36,8 +37,8 @@ export interface HttpRequest {
   readonly path: string;
   /** JSON. A GET can have one as well: `GET /v1/users/get` needs it (interface.md, Endpoints, note 1). */
   readonly body: string | undefined;
-  /** The property of the answer that is a list, perhaps a long one. */
-  readonly list?: string | undefined;
+  /** The list that the answer is asked for. */
+  readonly list?: ListAsked | undefined;
   /** The value of the `Authorization` header. */
   readonly authorization: string;
   /** Asked when the connection stands, right before the first byte; what it throws is why none leaves. */

@@ -1,6 +1,7 @@
 /** JSON as the service writes it, and what there is to know of it before it is decoded. */
 import { fromJson } from '../model/json.ts';
 import type { Body } from './body.ts';
+import { digestOf } from './digest.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
 import { isObject } from './json-object.ts';
 import { packRows } from './packed-rows.ts';
@@ -13,6 +14,18 @@ export interface ParsedJson {
   readonly spelling: string | null;
   /** Whether a string may hold a NUL or a lone surrogate; if not, no string needs to be looked at. */
   readonly suspicious: boolean;
+  /** Stands for the bytes, and for how they are read; only of an answer that is asked for as a list. */
+  readonly digest?: string;
+  /** Reads the answer, whose digest was known: nothing of it is in `value`. */
+  readonly read?: () => Promise<ParsedJson>;
+}
+
+/** An answer with a list in it. */
+export interface ListAsked {
+  /** The property that is the list, perhaps a long one. */
+  readonly property: string;
+  /** An answer with this digest was read before, and is not read again before that is asked for. */
+  readonly known?: string | undefined;
 }
 
 /** @throws SyntaxError (no JSON) or RangeError (nested too deep to be read). */
@@ -124,20 +137,29 @@ async function readPacked(bytes: Buffer, property: string): Promise<ParsedJson |
 }
 
 /**
- * {@link readJson} of an answer in which this property is a list.
+ * {@link readJson} of an answer with a list.
  * @param body is empty afterwards
  */
 export async function readList(
   body: Pick<Body, 'take'>,
   maxBytes: number,
-  property: string,
+  { property, known }: ListAsked,
 ): Promise<ReturnType<typeof readJson>> {
   const bytes = body.take();
-  try {
-    const packed = await readPacked(bytes, property);
-    if (packed !== null) return packed;
-  } catch {
-    return null;
-  }
-  return readJson({ take: () => bytes }, maxBytes);
+  const digest = await digestOf(bytes);
+  const read = async () => {
+    try {
+      const parsed = (await readPacked(bytes, property)) ?? readJson({ take: () => bytes }, maxBytes);
+      return parsed === null || 'excess' in parsed ? parsed : { ...parsed, digest };
+    } catch {
+      return null;
+    }
+  };
+  if (digest !== known) return await read();
+  const readKnown = async () => {
+    const parsed = await read();
+    if (parsed === null || 'excess' in parsed) throw new Error('what could be read before cannot be read');
+    return parsed;
+  };
+  return { value: null, spelling: null, suspicious: false, digest, read: readKnown };
 }

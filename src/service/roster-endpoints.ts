@@ -5,7 +5,7 @@ import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import type { Team } from '../model/team.ts';
 import type { UserPatch } from '../model/user.ts';
-import type { MakeCall } from './call.ts';
+import type { MakeCall, Reply } from './call.ts';
 import { operations } from './operation.ts';
 import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';
 import { decodePage } from './wire-lists.ts';
@@ -24,8 +24,10 @@ export interface RosterEndpoints {
   /**
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
    * matching the given phones or emails". What an empty filter answers is not documented.
+   *
+   * @param known the digest of an answer that was read before
    */
-  users(filter: UserFilter): Promise<UsersAnswer>;
+  users(filter: UserFilter, known?: string): Promise<UsersAnswer>;
   /**
    * `POST /v1/users/update` (interface.md, Endpoints, note 2): at most 25 users, by our own rule. A write:
    * sent again only when it had no effect for certain, and never after a 429, since what it says may be old
@@ -41,16 +43,24 @@ export interface RosterEndpoints {
 const maxPatches = 25;
 const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
 
+function takeUsers(reply: Reply): UsersAnswer {
+  const { digest, read } = reply.body;
+  const known = digest === undefined ? {} : { digest };
+  if (read === undefined) return { ...decodeMemberships(reply), ...known };
+  return { ...nobody, ...known, read: async () => takeUsers({ ...reply, body: await read() }) };
+}
+
 export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
   return {
-    team: async () => decodeTeam(await call({ operation: operations.team, list: 'members' })),
-    users: async ({ emails, phones }) => {
+    team: async () => decodeTeam(await call({ operation: operations.team, list: { property: 'members' } })),
+    users: async ({ emails, phones }, known) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
       const asksForAll = emails.length + filter.phones.length === 0;
       // Phones without a digit find nobody; an empty filter would ask for everybody.
       if (asksForAll && phones.length > 0) return nobody;
       const body = encodeUserFilter(filter);
-      return decodeMemberships(await call({ operation: operations.users, body, list: 'memberships' }));
+      const list = { property: 'memberships', known };
+      return takeUsers(await call({ operation: operations.users, body, list }));
     },
     updateUsers: async (patches, options) => {
       if (patches.size === 0) return nobody;

@@ -50,8 +50,10 @@ export function decodeTeam(reply: Reply): Team {
   const list = requireRows(reply, memberRows, "a list of the team's `members`");
   const members = decodeList('team members', list, suspicious, decodeMember, packedNames);
   const { sound, rejected } = dropFlawed(rest, suspicious);
+  const { digest } = reply.body;
   return {
     id,
+    ...(digest === undefined ? {} : { digest }),
     ...takeFields(sound, teamShape),
     members: members.rows,
     rejected: [...rejected, ...members.rejected],

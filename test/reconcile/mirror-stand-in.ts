@@ -189,6 +189,9 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       }
     },
     readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),
+    readRest: () => Promise.resolve({ print: '', restless: [], schema: '' }),
+    readRestingUsers: () => Promise.resolve(null),
+    applyRestingUsers: () => Promise.resolve(),
     readNameSafety: () => Promise.resolve(mirror.nameSafety),
     readGuardHistory: () =>
       Promise.resolve({

@@ -20,7 +20,7 @@ function bodyOf(text: string) {
 const reply = (body: ParsedJson) => ({ operation: 'x', status: 200, requestId: null, headers: {}, body });
 
 async function packed(text: string): Promise<ParsedJson> {
-  const read = await readList(bodyOf(text), maxBytes, 'memberships');
+  const read = await readList(bodyOf(text), maxBytes, { property: 'memberships' });
   if (read === null || 'excess' in read) throw new Error('not read');
   return read;
 }
@@ -138,7 +138,7 @@ describe('A long list', () => {
   ])('%s is no JSON', async (_name, spoil) => {
     const spoilt = spoil(toJson({ memberships: people }));
     expect(() => JSON.parse(spoilt) as unknown).toThrow(SyntaxError);
-    expect(await readList(bodyOf(spoilt), maxBytes, 'memberships')).toBeNull();
+    expect(await readList(bodyOf(spoilt), maxBytes, { property: 'memberships' })).toBeNull();
   });
 
   it('that is given twice counts the second time', async () => {
@@ -161,7 +161,7 @@ describe('A long list', () => {
       phone: 5,
     }));
     const answer = toJson({ id: 7, name: 'Team', members, list_size: 3 });
-    const read = await readList(bodyOf(answer), maxBytes, 'members');
+    const read = await readList(bodyOf(answer), maxBytes, { property: 'members' });
     if (read === null || 'excess' in read) throw new Error('not read');
     const [short, long] = [decodeTeam(reply(parseJson(answer))), decodeTeam(reply(read))];
     const seen = ({ members: all, ...team }: typeof short) => ({
@@ -180,7 +180,7 @@ describe('A long list', () => {
     const many = toJson({ memberships: all });
     const body = bodyOf(many);
     const whole = await longestTurn(() => Promise.resolve(JSON.parse(many)));
-    const longest = await longestTurn(() => readList(body, maxBytes, 'memberships'));
+    const longest = await longestTurn(() => readList(body, maxBytes, { property: 'memberships' }));
     expect(longest).toBeLessThan(whole / 2);
   }, 60_000);
 });

@@ -46,8 +46,8 @@ describe('what a run asks of Postgres', () => {
     const all = sent.take();
     expect({ requests: stage.emulator.requests.length, ...tally(all) }).toEqual({
       requests: 7,
-      statements: 41,
-      transactions: 11,
+      statements: 26,
+      transactions: 6,
       leaseWrites: 2,
     });
   });

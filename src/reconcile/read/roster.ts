@@ -17,6 +17,8 @@ import type { MirrorPort, ServicePort } from '../ports.ts';
 
 export interface Roster {
   readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** Of the answer, where everybody was in one; left out: nobody knows what others would have said. */
+  readonly digest?: string | undefined;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly rejected: readonly RejectedRow[];
   /** Members whom no lookup answered. */
@@ -150,9 +152,9 @@ export async function lookUp(
 }
 
 /** Everyone at once, where the deployment answers that; nobody where it refuses. */
-export async function askForAll(service: Lookup): Promise<UsersAnswer> {
+export async function askForAll(service: Lookup, known?: string): Promise<UsersAnswer> {
   try {
-    return await service.users({ emails: [], phones: [] });
+    return await service.users({ emails: [], phones: [] }, known);
   } catch (error) {
     if (isRefusal(error)) return noUsers;
     throw error;
@@ -219,6 +221,7 @@ export async function readRoster(
   mirror: MirrorPort,
   team: Team,
   notes: RunNotes,
+  first?: UsersAnswer,
 ): Promise<Roster> {
   const { users, rejected, take } = createTaking(team.id, team.rejected);
   const members = new Map(team.members.map((member) => [member.id, member]));
@@ -228,7 +231,8 @@ export async function readRoster(
   };
   let asked: readonly Addresses[] = [];
   const tried: Asked[] = [];
-  take(await askForAll(service));
+  const everybody = first ?? (await askForAll(service));
+  take(everybody);
 
   const known = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
   const wanted = new Set([...known.map(({ id }) => id), ...members.keys()].filter((id) => !users.has(id)));
@@ -254,6 +258,7 @@ export async function readRoster(
   const unproven = asked.filter((of) => !users.has(of.id) && hasOneOf(of, refused)).map(({ id }) => id);
   return {
     users,
+    digest: wanted.size === 0 ? everybody.digest : undefined,
     members,
     rejected,
     refusedLookups: refused.length,

@@ -1,0 +1,264 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scheduledGroups } from '../../src/model/run-group.ts';
+import { createStage, onService, type Stage } from './stage.ts';
+
+const noLimits = { guard: { maxRows: 1_000, maxSharePerDay: 1 } };
+const atRest = async (stage: Stage) => (await stage.run()).counts.users_at_rest;
+const forget = (stage: Stage) => stage.sql(`delete from sync.learned where topic = 'users at rest'`);
+/** Until a run has found nothing to do, and has learned that. */
+async function settle(stage: Stage): Promise<void> {
+  await stage.run();
+  await stage.run();
+  expect(await atRest(stage)).toBe(stage.emulator.team.users().length);
+}
+
+const joined = async (stage: Stage) =>
+  new Map(
+    (await stage.sql('select id, name, phone from mirror.users where gone_at is null')).map(([id, ...of]) => [
+      id,
+      of,
+    ]),
+  );
+const onServiceJoined = (stage: Stage) =>
+  new Map(
+    stage.emulator.team
+      .users()
+      .map(({ id, first, last, phone }) => [String(id), [`${first} ${last}`.trim(), phone ?? '']]),
+  );
+
+describe('Users of whom nothing is new on either side', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await createStage({ config: noLimits });
+    await settle(stage);
+  });
+  afterAll(() => stage.close());
+
+  const firstUser = () => stage.emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
+  const asOwner = (text: string) =>
+    stage.sql(`begin; set local session_replication_role = replica; ${text}; commit`);
+
+  it('are neither looked up nor written', async () => {
+    stage.emulator.clearRequests();
+    const report = await stage.run();
+    expect(report).toMatchObject({ outcome: 'complete', counts: { users_read: 30, users_at_rest: 30 } });
+    const asked = stage.emulator.requests.map(({ path }) => path);
+    expect(asked.filter((path) => path.includes('team') || path.includes('users')).toSorted()).toEqual([
+      '/v1/team',
+      '/v1/users/get',
+    ]);
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ['the service changed one', () => stage.emulator.team.editUser(firstUser(), { phone: '15550123456' })],
+    [
+      'one joined',
+      () => stage.emulator.team.addUser({ first: 'New', last: 'Comer', email: 'new@example.com' }),
+    ],
+    ['the team was renamed', () => stage.emulator.team.rename('Another name')],
+    ['a base is another', () => asOwner(`update sync.user_base set phone = '1' where id = ${firstUser()}`)],
+    ['a base is gone', () => asOwner(`delete from sync.user_base where id = ${firstUser()}`)],
+    [
+      'a role in the mirror is another',
+      () => asOwner(`update mirror.users set role = 'x' where id = ${firstUser()}`),
+    ],
+    [
+      'a time in the mirror is another',
+      () => asOwner(`update mirror.users set updated_at = now() where id = ${firstUser()}`),
+    ],
+    [
+      'one is gone from the mirror',
+      () => asOwner(`update mirror.users set gone_at = now() where id = ${firstUser()}`),
+    ],
+    [
+      'the schema is a later one',
+      () => stage.sql(`insert into sync.migrations (name, timestamp) values ('9999', '')`),
+    ],
+    [
+      'a day has passed',
+      () =>
+        stage.sql(
+          `update sync.learned set learned_at = now() - interval '1 day' where topic = 'users at rest'`,
+        ),
+    ],
+  ])('are all read again when %s', async (_name, disturb) => {
+    await disturb();
+    expect(await atRest(stage)).toBeUndefined();
+    expect(await joined(stage)).toEqual(onServiceJoined(stage));
+    await stage.sql(`delete from sync.migrations where name = '9999'`);
+    await settle(stage);
+  });
+
+  it('are all read again when the settings are others', async () => {
+    expect((await stage.run({ policy: { phone: 'service-wins' } })).counts.users_at_rest).toBeUndefined();
+    await settle(stage);
+  });
+
+  it('are read as far as they were edited', async () => {
+    await stage.sql(`update mirror.users set email = 'edited@example.com' where id = ${firstUser()}`);
+    const { counts } = await stage.run();
+    expect(counts).toMatchObject({
+      users_read: stage.emulator.team.users().length,
+      pushed: 1,
+      users_at_rest: stage.emulator.team.users().length - 1,
+    });
+    expect(stage.emulator.team.user(firstUser()).email).toBe('edited@example.com');
+    await settle(stage);
+  });
+
+  it('are read as far as they are held, and the fields stay so', async () => {
+    const id = firstUser();
+    await stage.sql(`update mirror.users set email = 'mine@example.com' where id = ${id}`);
+    stage.emulator.team.editUser(id, { email: 'theirs@example.com' });
+    const held = () => stage.sql('select user_id, field, reason from sync.held_fields');
+    for (let run = 0; run < 4; run += 1) {
+      expect((await stage.run()).waiting).toBe(1);
+      expect(await held()).toEqual([[String(id), 'email', 'conflict']]);
+    }
+    await stage.sql(`update mirror.users set email = 'theirs@example.com' where id = ${id}`);
+    await stage.run();
+    expect(await held()).toEqual([]);
+    await settle(stage);
+  });
+
+  it('are not learned of a run that was partial, or that only pushed edits', async () => {
+    await forget(stage);
+    const learned = () => stage.sql(`select count(*) from sync.learned where topic = 'users at rest'`);
+    const undo = stage.emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', times: Infinity });
+    expect((await stage.run()).outcome).toBe('partial');
+    expect(await learned()).toEqual([['0']]);
+    undo();
+    await stage.run();
+    expect(await learned()).toEqual([['1']]);
+  });
+});
+
+/** What can happen between two runs. Users and values are told by numbers. */
+type Happening = readonly [what: keyof typeof happenings, user: number, value: number];
+
+const happenings = {
+  serviceEdits: ({ emulator: { team } }: Stage, id: number, value: number) =>
+    void team.editUser(
+      id,
+      [{ email: `s${value}@example.com` }, { phone: `1555010000${value}` }, { first: `S${value}` }][
+        value % 3
+      ] ?? {},
+    ),
+  mirrorEdits: async (stage: Stage, id: number, value: number) => {
+    const set = [
+      `email = 's${value}@example.com'`,
+      `phone = '1555010000${value}'`,
+      `first_name = 'S${value}'`,
+    ][value % 3];
+    await stage.sql(`update mirror.users set ${set} where id = ${id} and gone_at is null`);
+  },
+  withdraws: async (stage: Stage, id: number) => {
+    await stage.sql(`update mirror.users u set (first_name, last_name, email, phone) = (select first_name, last_name, email, phone
+      from sync.user_base b where b.id = u.id) where id = ${id} and gone_at is null and exists (select from sync.user_base b where b.id = u.id)`);
+  },
+  leaves: ({ emulator: { team } }: Stage, id: number) =>
+    void team.showUser(id, { listed: false, answered: false }),
+  returns: ({ emulator: { team } }: Stage, id: number) =>
+    void team.showUser(id, { listed: true, answered: true }),
+  unlisted: ({ emulator: { team } }: Stage, id: number) =>
+    void team.showUser(id, { listed: false, answered: true }),
+  unanswered: ({ emulator: { team } }: Stage, id: number) =>
+    void team.showUser(id, { listed: true, answered: false }),
+  addsTag: ({ emulator: { team } }: Stage, _id: number, value: number) => void team.addTag(`tag ${value}`),
+  approves: async (stage: Stage) => {
+    await stage.sql(
+      `select sync.approve(batch, reason => 'yes') from (select distinct batch from sync.held_fields where batch is not null) h`,
+    );
+  },
+  rejects: async (stage: Stage) => {
+    await stage.sql(
+      `select sync.reject(batch, reason => 'no') from (select distinct batch from sync.held_fields where batch is not null) h`,
+    );
+  },
+  fails: ({ emulator }: Stage) =>
+    void emulator.addFault({ kind: 'status', code: 400, path: '/v1/users/update' }),
+  nothing: () => undefined,
+} as const;
+
+/** All that a run leaves behind, but for times. */
+async function traces(stage: Stage) {
+  return {
+    mirror: await stage.sql(
+      'select id, name, first_name, last_name, email, phone, role_id, role, resolved, gone_at is null from mirror.users order by id',
+    ),
+    base: await stage.sql(
+      'select id, name, first_name, last_name, email, phone, role_id from sync.user_base order by id',
+    ),
+    held: await stage.sql(
+      'select user_id, field, reason, batch is null, base_value, mirror_value, service_value, decision from sync.held_fields order by 1, 2',
+    ),
+    absences: await stage.sql('select resource, id, passes from sync.absences order by 1, 2'),
+    stale: await stage.sql('select id, passes from sync.stale_rows order by 1'),
+    ledger: await stage.sql(
+      'select run_id, user_id, kind, outcome, base, old, new from sync.changes order by change_id',
+    ),
+    service: [...onService(stage)],
+  };
+}
+
+describe('Runs that look at what is not at rest', () => {
+  let stages: readonly Stage[];
+  const options = {
+    emulator: { users: 6, tags: 2, fields: 1 },
+    config: { absence: { confirmAfterMs: 0 }, guard: { maxRows: 2 } },
+  };
+  beforeAll(async () => {
+    stages = await Promise.all([createStage(options), createStage(options)]);
+    for (const stage of stages) for (let run = 0; run < 3; run += 1) await stage.run();
+  });
+  afterAll(() => Promise.all(stages.map((stage) => stage.close())));
+
+  const whatHappens = Object.keys(happenings) as (keyof typeof happenings)[];
+  const happening: fc.Arbitrary<Happening> = fc.tuple(
+    fc.constantFrom(...whatHappens, 'returns', 'returns', 'withdraws', 'nothing', 'nothing'),
+    fc.nat(5),
+    fc.nat(8),
+  );
+
+  it('end as runs that read everybody, whatever happened before', async () => {
+    const [quick, whole] = stages as [Stage, Stage];
+    const ids = quick.emulator.team.users().map(({ id }) => id);
+    let rested = 0;
+    let looked = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(happening, { maxLength: 2 }), { minLength: 1, maxLength: 8 }),
+        async (turns) => {
+          for (const turn of turns) {
+            for (const stage of stages)
+              for (const [what, user, value] of turn) await happenings[what](stage, ids[user] ?? 0, value);
+            await forget(whole);
+            const reports = [await quick.run(), await whole.run()].map(
+              ({ outcome, held, waiting, counts: all }) => {
+                const {
+                  users_at_rest: n = 0,
+                  push_window_ms: _ms,
+                  ...counts
+                }: Readonly<Record<string, number>> = all;
+                rested += n > 0 ? 1 : 0;
+                return { outcome, held, waiting, counts };
+              },
+            );
+            looked += 1;
+            expect(reports[0]).toEqual(reports[1]);
+            expect(await traces(quick)).toEqual(await traces(whole));
+          }
+        },
+      ),
+      { numRuns: 20, endOnFailure: true },
+    );
+    expect(rested).toBeGreaterThan(0);
+    expect(looked).toBeGreaterThan(rested);
+  }, 240_000);
+
+  it('reads listings and counts all the same', async () => {
+    const [quick] = stages as [Stage, Stage];
+    expect((await quick.run()).groups).toEqual(scheduledGroups);
+  });
+});
