@@ -2,6 +2,8 @@
 export interface Body {
   /** @returns whether it still is as long as it may be; if not, the bytes are let go */
   add(chunk: Uint8Array): boolean;
+  /** How many there are so far. */
+  size(): number;
   /** All bytes, which are let go here. */
   take(): Buffer;
 }
@@ -30,6 +32,7 @@ export function createBody(maxBytes: number, expectedBytes: number | null): Body
       size = needed;
       return true;
     },
+    size: () => size,
     take: () => {
       const bytes = held.subarray(0, size);
       held = none;

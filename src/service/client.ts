@@ -6,7 +6,7 @@ import { createCall } from './call.ts';
 import { type ClockSkewSettings, createClockSkew, defaultClockSkewSettings } from './clock-skew.ts';
 import { type CredentialCheck, createCredentialCheck } from './credential-check.ts';
 import type { OnEvent } from './event.ts';
-import { createHttp, defaultHttpSettings, type HttpSettings } from './http.ts';
+import { createHttp, defaultHttpSettings, type HttpSettings, type LongestAnswer } from './http.ts';
 import { createListingEndpoints, type ListingEndpoints } from './listing-endpoints.ts';
 import { createMessageEndpoints, type MessageEndpoints } from './messages/message-endpoints.ts';
 import { createRate, defaultRateSettings, type RateSettings } from './rate-limiter.ts';
@@ -50,6 +50,8 @@ export interface Client
     CredentialCheck {
   /** The rate now in force, to be given to the next client as `rate.learned`. */
   rateLesson(): LearnedRate;
+  /** Of the answers that grow with the team, the longest so far; `null`: there was none. */
+  longestAnswer(): LongestAnswer | null;
   /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
   clockOffsetMs(): number | null;
   /** Waits for what is in flight and closes the connections. */
@@ -109,6 +111,7 @@ export function createClient(options: ClientOptions): Client {
     ...createRawRequest(call, pages),
     ...createCredentialCheck(call, tokens),
     rateLesson: () => rate.learned(),
+    longestAnswer: () => http.longestAnswer(),
     clockOffsetMs: () => skew.offsetMs(),
     close: async () => {
       await http.close();

@@ -45,6 +45,14 @@ export interface HttpRequest {
   readonly atStart?: (() => void) | undefined;
 }
 
+/** An answer that has no bound of its own: it holds all of a team, and grows with it. */
+export interface LongestAnswer {
+  readonly operation: string;
+  readonly bytes: number;
+  /** How long it might have been. */
+  readonly maxBytes: number;
+}
+
 export interface Http {
   /**
    * Sends one request, once. Never follows a redirect, never inflates, never tries again.
@@ -52,6 +60,8 @@ export interface Http {
    * @throws ServiceError `not-sent` for a write in read-only mode; what `atStart` throws; all else is an outcome.
    */
   exchange(request: HttpRequest): Promise<Outcome>;
+  /** Of those that came to their end; `null` before the first. */
+  longestAnswer(): LongestAnswer | null;
   /** Waits for what is in flight, at most until its deadline. */
   close(): Promise<void>;
   /** Gives up what is in flight: whether it had an effect is not known. */
@@ -93,7 +103,13 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
     },
   });
   let closing: Promise<void> | undefined;
+  let longest: LongestAnswer | null = null;
+  const noteLength = (operation: Operation, bytes: number) => {
+    if (operation.maxAnswerBytes !== undefined || bytes <= (longest?.bytes ?? -1)) return;
+    longest = { operation: nameOperation(operation), bytes, maxBytes: settings.maxResponseBytes };
+  };
   return {
+    longestAnswer: () => longest,
     exchange: async (request) => {
       const { operation } = request;
       if (mode === 'read-only' && operation.effect === 'write') throw refuseWrite(operation);
@@ -114,7 +130,8 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
         ...(operation.method === 'GET' ? { reset: false } : {}),
       };
       const { atStart, list } = request;
-      return await transfer(pool, settings, { token, atStart, list, maxAnswerBytes }, options);
+      const onLength = (bytes: number) => noteLength(operation, bytes);
+      return await transfer(pool, settings, { token, atStart, list, maxAnswerBytes, onLength }, options);
     },
     close: () => {
       closing ??= pool.close();
@@ -152,13 +169,15 @@ function failWithoutHead(sent: boolean, reason: FailureReason, message: string, 
 interface Transfer extends Pick<HttpRequest, 'atStart' | 'list'> {
   readonly token: string;
   readonly maxAnswerBytes: number;
+  /** Told of an answer that came to its end. */
+  readonly onLength: (bytes: number) => void;
 }
 
 /** One request and its answer. Whether a byte left is known from undici, which says so just before it writes. */
 function transfer(
   pool: Pool,
   settings: HttpSettings,
-  { token, atStart, list, maxAnswerBytes }: Transfer,
+  { token, atStart, list, maxAnswerBytes, onLength }: Transfer,
   options: Dispatcher.DispatchOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -211,11 +230,13 @@ function transfer(
       },
       onResponseData: (_controller, chunk) => {
         if (body === undefined || over || body.add(chunk)) return;
-        stop(fail('too-large', `the answer is longer than ${maxBytes} bytes`));
+        const bound = maxBytes === settings.maxResponseBytes ? ' (http.maxResponseBytes)' : '';
+        stop(fail('too-large', `the answer is longer than ${maxBytes} bytes${bound}`));
       },
       onResponseEnd: () => {
-        if (head === undefined || body === undefined) end(fail('broken', 'the answer has no head'));
-        else end(readAnswer(head, body, maxBytes, list));
+        if (head === undefined || body === undefined) return end(fail('broken', 'the answer has no head'));
+        onLength(body.size());
+        end(readAnswer(head, body, maxBytes, list));
       },
       onResponseError: (_controller, error) => {
         const { reason, message } = classify(error, controller !== undefined);

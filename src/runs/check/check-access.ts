@@ -45,6 +45,17 @@ export function checkClock(service: Client, report: Report): void {
   }
 }
 
+/** The whole team comes in one answer, and none of it where that is too long: told while there is time. */
+export function checkLength(service: Client, report: Report): void {
+  const longest = service.longestAnswer();
+  if (longest === null) return;
+  const { operation, bytes, maxBytes } = longest;
+  const share = bytes / maxBytes;
+  const detail = `${operation}: ${bytes} bytes, ${Math.ceil(100 * share)} % of http.maxResponseBytes`;
+  const advice = `; nobody is mirrored once it is longer: set http.maxResponseBytes (MUSTERD__http__maxResponseBytes) to ${4 * bytes}`;
+  report.add('longest answer', share < 0.5 ? 'ok' : 'note', share < 0.5 ? detail : detail + advice);
+}
+
 /** @returns whether the credentials are those of the team that the mirror holds */
 export async function checkTeamOf(
   team: Team,

@@ -4,7 +4,7 @@ import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../mirror/database.ts';
 import { createService, sharePace } from '../open-service.ts';
-import { checkClock, checkCredentials, checkTeamOf } from './check-access.ts';
+import { checkClock, checkCredentials, checkLength, checkTeamOf } from './check-access.ts';
 import { probeService } from './check-probes.ts';
 import type { Report } from './check-report.ts';
 import { probeWrites } from './check-write-probe.ts';
@@ -39,6 +39,7 @@ export async function checkService(
     const team = await service.team();
     if (!(await checkTeamOf(team, config, db, report))) return 'another team';
     await probeService(service, team, config, db, report);
+    checkLength(service, report);
     if (writeProbe !== undefined) await probeWrites(service, team, db, config, writeProbe, report);
     return 'asked';
   } catch (error) {
