@@ -408,6 +408,9 @@ describe('importing', () => {
           `select distinct kind, decided_by, decided_why from report.changes where kind = 'approve'`,
         ),
       ).toEqual([['approve', 'anna', 'new domain']]);
+      expect(await stage.sql('select distinct actor from sync.edits where actor is not null')).toEqual([
+        ['anna'],
+      ]);
       // Somebody edits one of them again before it is sent: that was never approved.
       const [first, second] = users();
       await stage.sql(`update mirror.users set email = 'again@example.com' where id = ${first?.id}`);
