@@ -217,6 +217,8 @@ describe.each(servers())('staged rows on $name', (server) => {
         tags(many).map(({ id }) => id),
         (spool) =>
           db.transaction(async (tx) => {
+            // Once more in the same transaction.
+            await stage(tx, spool);
             const staged = await stage(tx, spool);
             const { rows: found } = await sql<{ n: number; kind: string }>`
             select count(*)::int as n, min(pg_typeof(s.value)::text) as kind from ${staged}`.execute(tx);
@@ -225,6 +227,13 @@ describe.each(servers())('staged rows on $name', (server) => {
       );
     for (const type of ['text', 'text', 'bigint', 'text'] as const)
       expect(await sums(type)).toEqual({ n: many, kind: type });
+    const left = await rows(
+      db.asTyped,
+      `select pg_relation_size(c.oid)::int as size from pg_class c
+      where c.relnamespace = pg_my_temp_schema() and c.relname like 'stage\\_%' and c.relkind = 'r'`,
+    );
+    expect(left.length).toBeGreaterThan(1);
+    expect(new Set(left.map(({ size }) => size))).toEqual(new Set([0]));
   });
 
   it('that Postgres does not take cost the transaction, and not the session', async () => {

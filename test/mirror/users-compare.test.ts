@@ -178,6 +178,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
             select 41, m, '${field}', 'conflict', now() + interval '1 day' from ${list(({ held }) => (held as readonly string[]).includes(field))}`,
           ),
           `insert into sync.held_fields (team_id, user_id, field, reason) select 42, m, 'email', 'conflict' from ${list(() => true)}`,
+          `insert into sync.changes (team_id, user_id, kind, base, old, new, state) select 42, m, 'push', '{}', '{}', '{}', 'open' from ${list(() => true)}`,
         );
         const shown = users.flatMap(({ id, shown: of, unreadable, times }): readonly ServiceUser[] => {
           if (of === null) return [];
@@ -195,6 +196,18 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
           differing: timeless(await readDifferingUsers(db, teamId, shown, roles)),
           unseen: timeless(await readUnseenUsers(db.kysely, teamId, seen, listed)),
         };
+        const isFlagged = (one: (typeof users)[number]) =>
+          one.mirror === null ||
+          one.base === null ||
+          one.gone ||
+          !one.resolved ||
+          one.unreadable ||
+          one.stale ||
+          one.missing ||
+          one.open ||
+          one.held.length > 0;
+        const flagged = ids((one) => one.shown !== null && isFlagged(one));
+        expect(byKey.differing.map(({ id }) => id)).toEqual(expect.arrayContaining(flagged));
         const compared = async (on: Database, all: readonly ServiceUser[]) => {
           const { differing, unseen } = await compareShownUsers(on, teamId, {
             users: new Map(all.map((one) => [one.id, one])),
