@@ -217,7 +217,7 @@ export async function applyResults(
     select id from mirror.users where team_id = ${teamId} and id = any (${ids}::bigint[])
     order by id for update skip locked`.execute(tx);
   const free = new Set(rows.map(({ id }) => id));
-  const lost = await closeLost(tx, teamId, results);
+  const lost = free.size === new Set(ids).size ? new Set<Id>() : await closeLost(tx, teamId, results);
   const mine = results.filter(({ intent }) => free.has(intent.userId));
   const applied = await withoutWaitingNames(tx, teamId, mine);
   if (applied.length === 0) return ids.filter((id) => !lost.has(id));

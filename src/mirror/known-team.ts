@@ -14,6 +14,8 @@ export interface KnownTeam {
   readonly team: { readonly name: string | null; readonly listSize: bigint | null } | null;
   /** By topic. */
   readonly learned: ReadonlyMap<string, LearnedValue>;
+  /** Whether users are shown older than they were before. */
+  readonly hasStale: boolean;
   /** Resources of which rows are missing, … */
   readonly missing: ReadonlySet<string>;
   /** … and those of which rows were rejected. */
@@ -31,6 +33,7 @@ export interface KnownRow {
     readonly missing: readonly string[];
     readonly rejected: readonly string[];
     readonly has_intents: boolean;
+    readonly has_stale: boolean;
   };
 }
 
@@ -45,11 +48,20 @@ export const knownOf = (team: string): RawBuilder<KnownRow['known']> => sql`(
     'missing', array(select r from unnest('{users,tags,contact_fields}'::text[]) r
       where exists (select from sync.absences a where a.team_id = t.team_id and a.resource = r)),
     'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
+    'has_stale', exists (select from sync.stale_rows s where s.team_id = t.team_id),
     'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'))
   from (select ${team}::text as team) k left join sync.teams t on t.team = k.team)`;
 
 export function toKnown({ known }: KnownRow): KnownTeam {
-  const { team_id: teamId, team, learned, missing, rejected, has_intents: hasIntents } = known;
+  const {
+    team_id: teamId,
+    team,
+    learned,
+    missing,
+    rejected,
+    has_intents: hasIntents,
+    has_stale: hasStale,
+  } = known;
   const size = team?.list_size ?? null;
   return {
     teamId: teamId === null ? null : BigInt(teamId),
@@ -58,6 +70,7 @@ export function toKnown({ known }: KnownRow): KnownTeam {
     missing: new Set(missing),
     rejected: new Set(rejected),
     hasIntents,
+    hasStale,
   };
 }
 

@@ -133,16 +133,20 @@ export async function compareListing(db: Database, teamId: Id, spool: ListingSpo
   );
 }
 
-/** Publishes these rows; whatever else is there stays, and is reported as absent. */
+/**
+ * Publishes these rows; whatever else is there stays, and is reported as absent.
+ * @param mayLack whether rows can have been missing before
+ */
 export async function publishListing(
   tx: Transaction,
   { teamId }: RunOf,
   spool: ListingSpool,
+  mayLack = true,
 ): Promise<RefreshResult> {
   const { shape } = spool;
   const staged = await stage(tx, spool);
   const compared = await compare(tx, spool, teamId, staged, writing(spool, teamId));
-  const known = await readAbsences(tx, shape.name, teamId);
+  const known = mayLack ? await readAbsences(tx, shape.name, teamId) : [];
   if (known.length > 0) await endShown(tx, shape.name, teamId, { known, staged });
   return resultOf(compared, known);
 }

@@ -42,11 +42,10 @@ import { readRest, toRestingUsers, writeRestingUsers } from './read-rest.ts';
 import { noteStale } from './stale.ts';
 import { compareShownUsers, readDifferingUsers } from './users-compare.ts';
 import { readUnseenUsers } from './users-read.ts';
-import { applyUsers, forgetUsers } from './users-write.ts';
+import { applyUsers, forgetUsers, isNothingToWrite } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
 
-/** The reading half: whatever is committed. */
-export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam) {
+function createReads(db: Database, teamId: Id, known?: KnownTeam) {
   const { kysely } = db;
   return {
     readDifferingUsers: (users: readonly ServiceUser[], roles: ReadonlyMap<Id, string>) =>
@@ -77,6 +76,18 @@ export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam) 
   };
 }
 
+/** The reading half: whatever is committed. */
+export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam) {
+  return {
+    ...createReads(db, teamId, known),
+    inSnapshot: <R>(work: (reads: ReturnType<typeof createReads>) => Promise<R>): Promise<R> =>
+      db.transaction(
+        (tx) => work(createReads({ ...db, kysely: tx, transaction: (part) => part(tx) }, teamId, known)),
+        { isolationLevel: 'repeatable read' },
+      ),
+  };
+}
+
 /**
  * Both halves, for one run: every write is one transaction under the run's lease.
  * @param known what was known when the run began: what is as it was is neither asked for again nor written
@@ -91,6 +102,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     return mine;
   };
   const reader = createMirrorReader(db, teamId, known);
+  const mayLack = (resource: ListedResource) => known?.missing.has(resource) !== false;
   let mayHaveIntents = known?.hasIntents !== false;
   return {
     ...reader,
@@ -98,7 +110,10 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     applyTeam: async (team: Team) => {
       if (known === undefined || !isSameTeam(known, team)) await write((tx) => writeTeam(tx, team));
     },
-    applyUsers: (plans: readonly UserPlan[]) => write((tx) => applyUsers(tx, run, plans)),
+    applyUsers: async (plans: readonly UserPlan[]) =>
+      known?.hasStale === false && !known.missing.has('users') && plans.every(isNothingToWrite)
+        ? []
+        : await write((tx) => applyUsers(tx, run, plans)),
     applyAbsences: async (resource: MirroredResource, decision: AbsenceDecision) =>
       known !== undefined && isNoNews(known, resource, decision)
         ? []
@@ -119,9 +134,11 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
     applyRestingUsers: (users: RestingUsers) => write((tx) => writeRestingUsers(tx, teamId, users)),
     applyTags: async (rows: readonly Tag[]) =>
-      withSpool(tagTable, rows, (spool) => write((tx) => publishListing(tx, run, spool))),
+      withSpool(tagTable, rows, (spool) => write((tx) => publishListing(tx, run, spool, mayLack('tags')))),
     applyContactFields: async (rows: readonly ContactField[]) =>
-      withSpool(contactFieldTable, rows, (spool) => write((tx) => publishListing(tx, run, spool))),
+      withSpool(contactFieldTable, rows, (spool) =>
+        write((tx) => publishListing(tx, run, spool, mayLack('contact_fields'))),
+      ),
     applyContactCounts: (counts: readonly ContactCount[]) =>
       write((tx) => writeContactCounts(tx, run, counts)),
     applyListingMemory: async (resource: ListedResource, memory: ListingMemory) => {

@@ -87,6 +87,7 @@ export async function noteNames(
     if (others.length > 0) await endSuspicion(tx, teamId, false);
     return;
   }
+  if (known === 'kept') return;
   const kept = results.filter(
     (result) =>
       result.intent.sent.name === undefined &&

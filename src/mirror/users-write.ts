@@ -6,6 +6,7 @@ import { type Field, fields, type UserValues } from '../model/user.ts';
 import {
   type DecidedUser,
   decisionsOf,
+  endedHolds,
   type Hold,
   holdsOf,
   isTakenWhole,
@@ -145,6 +146,14 @@ export async function applyDecisions(
   const holds = applied.flatMap((user) => holdsOf(user).map((hold) => ({ id: user.id, hold })));
   await writeHolds(tx, run, holds);
   return deferred;
+}
+
+/** Of a user who was neither missing nor stale before. */
+export function isNothingToWrite(plan: UserPlan): boolean {
+  return (
+    plan.write === null &&
+    holdsOf(plan).length + endedHolds(plan).length + decisionsOf(plan, 'held').length === 0
+  );
 }
 
 /** The same for users whom a run has looked at: whoever was seen is neither missing nor stale any more. */

@@ -7,26 +7,28 @@ import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
-import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
+import type { Addresses } from '../model/user.ts';
+import { pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
 import { planUser } from './merge/plan-user.ts';
-import { type RunContext, reviewPlans, type UsersPlan } from './plan-users.ts';
+import { concernsOthers, type RunContext, reviewPlans, type UsersPlan } from './plan-users.ts';
 import type { MirrorPort } from './ports.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
 import { noteRefused } from './read/roster.ts';
 import { type RunNotes, tell, warnOfStale } from './run-notes.ts';
 import { readUnreadNotes } from './unread.ts';
 
+const allOf = (addresses: readonly Addresses[]) => ({
+  emails: addresses.flatMap(({ emails }) => emails),
+  phones: addresses.flatMap(({ phones }) => phones),
+});
+
 /** Looks users up by every address that is known of them. */
 async function find(lookup: UserLookup, mirror: MirrorPort, ids: readonly Id[]): Promise<void> {
   const unseen = ids.filter((id) => !lookup.users.has(id));
   if (unseen.length === 0) return;
-  const addresses = await mirror.readAddresses(unseen);
-  await lookup.find(unseen, {
-    emails: addresses.flatMap(({ emails }) => emails),
-    phones: addresses.flatMap(({ phones }) => phones),
-  });
+  await lookup.find(unseen, allOf(await mirror.readAddresses(unseen)));
 }
 
 /**
@@ -59,16 +61,16 @@ export function concernedBy(
 async function lookAround(
   lookup: UserLookup,
   mirror: MirrorPort,
-  plans: readonly UserPlan[],
+  { plans, present }: { readonly plans: readonly UserPlan[]; readonly present: readonly PresentUser[] },
   adminRoleIds: readonly Id[],
 ): Promise<void> {
-  const pushes = plans.filter(isPush);
+  const pushes = plans.filter(concernsOthers);
   if (pushes.length === 0) return;
   await lookup.askAll({
     emails: pushes.map((plan) => pushOf(plan).email ?? null),
     phones: pushes.map((plan) => pushOf(plan).phone ?? null),
   });
-  await find(lookup, mirror, concernedBy(pushes, await mirror.readPresentUsers(), adminRoleIds));
+  await find(lookup, mirror, concernedBy(pushes, present, adminRoleIds));
 }
 
 /** What this look at the service says of itself: a claim that all edits were seen to is not made lightly. */
@@ -93,31 +95,48 @@ export async function planEdited(
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<UsersPlan> {
   notes.event({ kind: 'step', step: 'edits' });
-  const edited = await mirror.readEditedUsers();
-  const ids = edited.map(({ id }) => id);
+  const { edited, ids, addresses } = await mirror.inSnapshot(async (one) => {
+    const users = await one.readEditedUsers();
+    const all = users.map(({ id }) => id);
+    return { edited: users, ids: all, addresses: all.length === 0 ? [] : await one.readAddresses(all) };
+  });
   const lookup = createUserLookup(service, team.id);
   const readAtMs = monotonicMs();
-  await find(lookup, mirror, ids);
+  await lookup.find(ids, allOf(addresses));
   const shown = ids.flatMap((id) => lookup.users.get(id) ?? []);
   const members = new Map(team.members.map((member) => [member.id, member]));
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
-  const states = await mirror.readDifferingUsers(shown, roles);
-  const plans = states.map((state) => planUser(state, members.get(state.id), settings.policy));
+  const { maxDrift, adminRoleIds } = settings.guard;
+  const { states, plans, population, unread, present } = await mirror.inSnapshot(async (one) => {
+    const differing = await one.readDifferingUsers(shown, roles);
+    const planned = differing.map((state) => planUser(state, members.get(state.id), settings.policy));
+    const count = await one.countPresentUsers();
+    return {
+      states: differing,
+      plans: planned,
+      population: count,
+      unread: await readUnreadNotes(one, differing, { population: count, maxDrift }),
+      present: planned.some(concernsOthers) ? await one.readPresentUsers() : [],
+    };
+  });
   const stale = states.filter((state) => state.stale === true).map(({ id }) => id);
   warnOfStale(notes, stale.length);
-  const population = await mirror.countPresentUsers();
-  const { maxDrift } = settings.guard;
-  tell(notes, await readUnreadNotes(mirror, states, { population, maxDrift }));
-  await lookAround(lookup, mirror, plans, settings.guard.adminRoleIds);
+  tell(notes, unread);
+  await lookAround(lookup, mirror, { plans, present }, adminRoleIds);
   noteLookup(lookup, edited, notes);
   const { users, rejected, refusedLookups } = lookup;
   const wanted = new Set(ids);
-  const others = users.values().filter(({ id }) => !wanted.has(id));
-  const around = await mirror.readDifferingUsers([...others], roles);
-  const view = { states: [...states, ...around], plans, users, isWhole: false, members, population };
-  const verdict = await reviewPlans(mirror, view, settings.guard);
+  const others = users
+    .values()
+    .filter(({ id }) => !wanted.has(id))
+    .toArray();
+  const verdict = await mirror.inSnapshot(async (one) => {
+    const around = others.length === 0 ? [] : await one.readDifferingUsers(others, roles);
+    const view = { states: [...states, ...around], plans, users, isWhole: false, members, population };
+    return await reviewPlans(one, view, settings.guard, present);
+  });
   const roster = { users, members, rejected, unresolved: [], unproven: new Set<Id>(), refusedLookups };
   return { roster, roles, plans: verdict.plans, absent: [], stale, movedAlone: 0, verdict, readAtMs };
 }

@@ -1,17 +1,18 @@
 /** What one run makes of the users: roster, differences, merge, guard. Reads only. */
 import type { AbsentRow } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
+import type { PresentUser } from '../model/plan.ts';
 import type { Look } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import { type Field, fields, sameBytes } from '../model/user.ts';
-import { decideEach, isPush, type UserPlan } from '../model/user-plan.ts';
+import { decideEach, decisionsOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import { type GuardVerdict, type GuardView, guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
 import { hasMoved } from './merge/overtaken.ts';
 import { planUser } from './merge/plan-user.ts';
-import type { MirrorPort, ServicePort } from './ports.ts';
+import type { MirrorPort, ServicePort, SnapshotPort } from './ports.ts';
 import { type Roster, readRoster } from './read/roster.ts';
 import { type RunNote, type RunNotes, tell, warnOfStale } from './run-notes.ts';
 import { readUnreadNotes } from './unread.ts';
@@ -66,11 +67,26 @@ export async function planUsers(
 ): Promise<UsersPlan> {
   notes.event({ kind: 'step', step: 'users' });
   const roster = await readRoster(service, mirror, team, notes, first);
-  const { users, members, unresolved } = roster;
+  const { members } = roster;
   noteRoster(roster, notes);
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
+  const planned = await mirror.inSnapshot((one) => planRoster(one, { roster, roles, only }, settings));
+  const { unread, said, ...plan } = planned;
+  tell(notes, unread);
+  warnOfStale(notes, plan.stale.length);
+  tell(notes, said);
+  return { roster, roles, ...plan };
+}
+
+/** The roster beside mirror and base, merged and looked at by the guard. */
+async function planRoster(
+  mirror: SnapshotPort,
+  { roster, roles, only }: Pick<UsersPlan, 'roster' | 'roles'> & { readonly only: Look['only'] | undefined },
+  settings: { readonly policy: Policy; readonly guard: GuardSettings },
+): Promise<Omit<UsersPlan, 'roster' | 'roles'> & Readonly<Record<'unread' | 'said', readonly RunNote[]>>> {
+  const { users, members, unresolved } = roster;
   const { differing, unseen } =
     only === undefined
       ? await mirror.compareShownUsers({ users, roles, listed: members.keys() })
@@ -89,19 +105,17 @@ export async function planUsers(
     planUser(state, members.get(state.id), settings.policy),
   );
   const { maxDrift } = settings.guard;
-  tell(notes, await readUnreadNotes(mirror, differing, { population: users.size, maxDrift }));
+  const unread = await readUnreadNotes(mirror, differing, { population: users.size, maxDrift });
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
-  warnOfStale(notes, stale.length);
   const population = await mirror.countPresentUsers();
   const { plans, said } = keepResolved(planned, states, population);
-  tell(notes, said);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = unseen
     .filter(({ id }) => missing.has(id))
     .map(({ id, missingForMs }) => ({ id, missingForMs }));
   const view = { states, plans, users, isWhole: true, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
-  return { roster, roles, plans: verdict.plans, absent, stale, movedAlone, verdict };
+  return { plans: verdict.plans, absent, stale, movedAlone, verdict, unread, said };
 }
 
 /** Users whose version is newer though nothing of them has changed on either side. */
@@ -129,21 +143,27 @@ function judgedBy(states: readonly UserState[], movedAlone: number, shown: numbe
 
 /** What the guard says of these plans. */
 export async function reviewPlans(
-  mirror: MirrorPort,
+  mirror: SnapshotPort,
   view: Omit<GuardView, 'history' | 'present' | 'open'>,
   settings: GuardSettings,
+  present?: readonly PresentUser[],
 ): Promise<GuardVerdict> {
   const history = await mirror.readGuardHistory();
-  return guard({ ...view, history, ...(await readKnown(mirror, view.plans)) }, settings);
+  return guard({ ...view, history, ...(await readKnown(mirror, view.plans, present)) }, settings);
 }
+
+/** Whether a limit on single fields has to know of everybody: a name is nobody's alone. */
+export const concernsOthers = (plan: UserPlan): boolean =>
+  decisionsOf(plan, 'push').some(([field]) => field !== 'name');
 
 /** What the guard has to know of those who do not differ: asked for only where something would be pushed. */
 async function readKnown(
-  mirror: MirrorPort,
+  mirror: SnapshotPort,
   plans: readonly UserPlan[],
+  present?: readonly PresentUser[],
 ): Promise<Pick<GuardView, 'present' | 'open'>> {
-  if (!plans.some(isPush)) return { present: [], open: [] };
-  return { present: await mirror.readPresentUsers(), open: await mirror.readIntents() };
+  if (!plans.some(concernsOthers)) return { present: [], open: [] };
+  return { present: present ?? (await mirror.readPresentUsers()), open: await mirror.readIntents() };
 }
 
 /** Nothing is pulled; what is held from now on stays so. */

@@ -76,7 +76,11 @@ export interface MirrorPort {
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
   /** Whether an update without a name was seen to leave the name alone on this deployment. */
   readNameSafety(): Promise<NameSafety>;
+  /** Reads that all see the same. What is done in it may be done again from the start: it must do nothing but read. */
+  inSnapshot<R>(work: (mirror: SnapshotPort) => Promise<R>): Promise<R>;
 }
+
+export type SnapshotPort = Omit<MirrorPort, 'inSnapshot'>;
 
 /** The writing half, which a plan is never given. */
 export interface MirrorWriter {

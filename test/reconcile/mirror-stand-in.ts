@@ -193,6 +193,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     readRestingUsers: () => Promise.resolve(null),
     applyRestingUsers: () => Promise.resolve(),
     readNameSafety: () => Promise.resolve(mirror.nameSafety),
+    inSnapshot: (work) => work(mirror),
     readGuardHistory: () =>
       Promise.resolve({
         pushedToday: new Set(),

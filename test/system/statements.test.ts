@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { scheduledGroups } from '../../src/model/run-group.ts';
+import { serve } from '../../src/daemon/serve.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { eventually } from '../support/eventually.ts';
 import { countStatements, type SentStatements } from '../support/sent-statements.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -46,9 +48,56 @@ describe('what a run asks of Postgres', () => {
     const all = sent.take();
     expect({ requests: stage.emulator.requests.length, ...tally(all) }).toEqual({
       requests: 7,
-      statements: 26,
+      statements: 24,
       transactions: 6,
       leaseWrites: 2,
     });
+  });
+
+  it('is counted where one user is edited while a daemon is at work', async () => {
+    const stop = new AbortController();
+    const edits = { debounceMs: 20, everyMs: 1, pollMs: 86_400_000 };
+    const never = '0 0 1 1 *';
+    const schedule = { ...stage.config.schedule, users: never, listings: never, counts: never };
+    const { ended } = await serve({
+      mirror: { db, url: sent.url },
+      configs: [{ ...stage.config, edits, schedule }],
+      log,
+      signal: stop.signal,
+    });
+    const runs = async (where: string) =>
+      Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
+    await eventually(
+      'the first run is over',
+      async () => (await runs(`command = 'daemon' and outcome = 'complete'`)) === 1,
+    );
+    const [user] = stage.emulator.team.users();
+    const edit = async (turn: number) => {
+      await eventually('all before it is over', async () => {
+        const [[seen] = []] = await stage.sql(
+          `select bool_and(pg_visible_in_snapshot(e.xid, d.mark)) from sync.user_edits e, sync.due d where d.run_group = 'edits'`,
+        );
+        return seen !== 'false';
+      });
+      stage.emulator.clearRequests();
+      sent.take();
+      await stage.sql(`update mirror.users set phone = '1555018${turn}' where id = ${user?.id}`);
+      await eventually(
+        'the run is over',
+        async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === turn,
+      );
+      await eventually('what it saw is noted', async () => {
+        const [[seen] = []] = await stage.sql(
+          `select bool_and(pg_visible_in_snapshot(e.xid, d.mark)) from sync.user_edits e, sync.due d where d.run_group = 'edits'`,
+        );
+        return seen === 'true';
+      });
+      return { requests: stage.emulator.requests.length, ...tally(sent.take()) };
+    };
+    // The first one teaches that the name is kept.
+    expect(await edit(1)).toMatchObject({ requests: 4 });
+    expect(await edit(2)).toEqual({ requests: 3, statements: 53, transactions: 12, leaseWrites: 2 });
+    stop.abort();
+    await ended;
   });
 });

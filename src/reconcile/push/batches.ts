@@ -38,10 +38,10 @@ export interface PushLessons {
 
 export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]): Promise<PushLessons> {
   if (plans.length === 0) return { safety: 'kept', troubled: new Set() };
-  return {
-    safety: plans.some(({ patch }) => isNameless(patch)) ? await mirror.readNameSafety() : 'kept',
-    troubled: await mirror.readUnanswered(plans.map(({ id }) => id)),
-  };
+  return await mirror.inSnapshot(async (one) => ({
+    safety: plans.some(({ patch }) => isNameless(patch)) ? await one.readNameSafety() : 'kept',
+    troubled: await one.readUnanswered(plans.map(({ id }) => id)),
+  }));
 }
 
 /**
