@@ -1,5 +1,8 @@
 /** What it takes until a command has said something: row 22. */
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Bench, Group } from './bench.ts';
 import type { Environment } from './measure-process.ts';
 import { cpuMsOfEndedChildren } from './postgres.ts';
@@ -19,15 +22,17 @@ function cpuOfStart(args: readonly string[], env: Environment): number {
 
 async function measureStartUp({ server, musterd, repeats }: Bench): Promise<RowResult> {
   const database = await server.newDatabase();
+  // Compiled code is kept in it from the first start on.
+  const home = mkdtempSync(join(tmpdir(), 'musterd-bench-home-'));
   try {
     const env = {
       PATH: process.env['PATH'] ?? '',
-      HOME: process.env['HOME'] ?? '',
+      HOME: home,
       NO_COLOR: '1',
       DATABASE_URL: database.url,
     };
     const took = { node: [] as number[], status: [] as number[], help: [] as number[] };
-    cpuOfStart([musterd, 'status'], env);
+    for (const command of ['status', '--help']) cpuOfStart([musterd, command], env);
     for (let turn = 0; turn < repeats; turn += 1) {
       took.node.push(cpuOfStart(['-e', '0'], env));
       took.status.push(cpuOfStart([musterd, 'status'], env));
@@ -44,6 +49,7 @@ async function measureStartUp({ server, musterd, repeats }: Bench): Promise<RowR
       ],
     };
   } finally {
+    rmSync(home, { recursive: true, force: true });
     await database.close();
   }
 }
