@@ -43,7 +43,7 @@ async function runDaemon(
   try {
     const { watch, port } = outlook;
     const serving = await serve({ mirror, configs: teams, log, signal, watch });
-    signal.addEventListener('abort', () => void outlook.notify.stopping(), { once: true });
+    signal.addEventListener('abort', () => void outlook.systemd.stopping(), { once: true });
     await outlook.ready(serving.hint);
     log.info({ teams: teams.map(({ team }) => team), migrations: applied, port }, 'daemon started');
     hangUps.follow(createReload(setup, outlook, serving));
@@ -87,7 +87,7 @@ function createReload(
 ): () => Promise<void> {
   let now: Configuration = configuration;
   return async () => {
-    await outlook.notify.reloading();
+    await outlook.systemd.reloading();
     try {
       const next = reread();
       const { needsRestart, ...change } = compareConfigurations(now, next);
@@ -103,6 +103,6 @@ function createReload(
     } catch (error) {
       log.error({ err: error }, 'settings not taken: the old ones stay');
     }
-    await outlook.notify.ready();
+    await outlook.systemd.ready();
   };
 }

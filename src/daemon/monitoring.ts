@@ -2,11 +2,11 @@
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createMetrics } from './metrics.ts';
-import { createNotify } from './notify.ts';
 import { createPing } from './ping.ts';
 import { createReadiness } from './readiness.ts';
 import { longestGapMs } from './schedule.ts';
 import { createStandings } from './group-status.ts';
+import { createSystemd } from './systemd.ts';
 import type { Log } from '../log.ts';
 import { ping } from '../mirror/database.ts';
 import { readStandings } from '../mirror/due.ts';
@@ -80,7 +80,7 @@ export async function createMonitoring({ mirror: { db }, configs, log, env, vers
     ask: () => ping(db),
     countPending: async () => (await pendingMigrations(db)).length,
   });
-  const notify = createNotify({ env, log, isFresh: async () => isAtWork(await freshness(), upForMs()) });
+  const systemd = createSystemd({ env, log, isFresh: async () => isAtWork(await freshness(), upForMs()) });
   let hint: (team: string) => Promise<void> = () => Promise.resolve();
   const status = configs[0]?.status;
   const server =
@@ -118,7 +118,7 @@ export async function createMonitoring({ mirror: { db }, configs, log, env, vers
     /** The loop is up. */
     ready: async (ofLoop: (team: string) => Promise<void>) => {
       hint = ofLoop;
-      await notify.ready();
+      await systemd.ready();
     },
     /** @returns what takes the new settings @throws MusterdError `configuration`, and everything is as it was */
     prepare: (next: readonly Config[]) => {
@@ -131,11 +131,11 @@ export async function createMonitoring({ mirror: { db }, configs, log, env, vers
         await before.ping.close();
       };
     },
-    notify,
+    systemd,
     close: async () => {
       await server?.close();
       await now.ping.close();
-      await notify.close();
+      await systemd.close();
     },
   };
 }

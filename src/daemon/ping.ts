@@ -5,8 +5,8 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { RunGroup } from '../model/run-group.ts';
-import type { WarningLog } from './notify.ts';
 import { readPingUrl } from './ping-url.ts';
+import type { WarningLog } from './systemd.ts';
 
 export interface PingOptions {
   /** `ping.url` of the teams that have one. */

@@ -10,7 +10,7 @@ export interface WarningLog {
   warn(fields: object, text: string): void;
 }
 
-export interface NotifyOptions {
+export interface SystemdOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Asked before each sign of life: without one, systemd starts the process again. */
   readonly isFresh: () => boolean | Promise<boolean>;
@@ -19,7 +19,7 @@ export interface NotifyOptions {
 }
 
 /** Each resolves when systemd has taken notice, and never rejects. */
-export interface Notify {
+export interface Systemd {
   ready(): Promise<void>;
   /** To be followed by `ready`. */
   reloading(): Promise<void>;
@@ -34,14 +34,14 @@ export interface Notify {
 const patienceMs = 10_000;
 
 /** Ms between two signs of life: a third of what systemd allows; `null`: it does not ask for any. */
-function watchdogMs(env: NotifyOptions['env']): number | null {
+function watchdogMs(env: SystemdOptions['env']): number | null {
   const usec = Number(env['WATCHDOG_USEC'] ?? '');
   const pid = env['WATCHDOG_PID'];
   const isOurs = pid === undefined || pid === String(process.pid);
   return Number.isFinite(usec) && usec > 0 && isOurs ? Math.max(usec / 3_000, 1) : null;
 }
 
-export function createNotify(options: NotifyOptions): Notify {
+export function createSystemd(options: SystemdOptions): Systemd {
   const { env, isFresh, log, program = 'systemd-notify' } = options;
   const socket = env['NOTIFY_SOCKET'];
   let last: Promise<void> = Promise.resolve();

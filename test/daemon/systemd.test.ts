@@ -2,14 +2,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { createNotify, type NotifyOptions } from '../../src/daemon/notify.ts';
+import { createSystemd, type SystemdOptions } from '../../src/daemon/systemd.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';
 
 const has = (program: string) => spawnSync(program, ['--version']).status === 0;
 const canListen = has('python3') && has('systemd-notify');
 
-function quiet(): { readonly log: NotifyOptions['log']; readonly warnings: readonly object[] } {
+function quiet(): { readonly log: SystemdOptions['log']; readonly warnings: readonly object[] } {
   const warnings: object[] = [];
   return { log: { warn: (fields) => warnings.push(fields) }, warnings };
 }
@@ -41,14 +41,14 @@ const PATH = process.env['PATH'];
 test.skipIf(!canListen)('says in order what the daemon does', async () => {
   const { socket, messages } = await listen();
   const { log, warnings } = quiet();
-  const notify = createNotify({ env: { NOTIFY_SOCKET: socket, PATH }, isFresh: () => true, log });
+  const systemd = createSystemd({ env: { NOTIFY_SOCKET: socket, PATH }, isFresh: () => true, log });
   const before = process.hrtime.bigint() / 1_000n;
-  void notify.status('3 teams,\nall fresh');
-  void notify.ready();
-  void notify.reloading();
-  void notify.ready();
-  void notify.stopping();
-  await notify.close();
+  void systemd.status('3 teams,\nall fresh');
+  void systemd.ready();
+  void systemd.reloading();
+  void systemd.ready();
+  void systemd.stopping();
+  await systemd.close();
   const all = await eventually('all is said', () => said(messages).length === 5 && said(messages));
   expect(all.map((text) => text.replace(/\d{6,}/, '…'))).toEqual([
     'STATUS=3 teams, all fresh',
@@ -67,7 +67,7 @@ test.skipIf(!canListen)('gives signs of life while the mirror is fresh, and only
   const { socket, messages } = await listen();
   let answer: () => boolean = () => true;
   let asked = 0;
-  const notify = createNotify({
+  const systemd = createSystemd({
     env: { NOTIFY_SOCKET: socket, PATH, WATCHDOG_USEC: '90000', WATCHDOG_PID: String(process.pid) },
     isFresh: () => {
       asked += 1;
@@ -75,7 +75,7 @@ test.skipIf(!canListen)('gives signs of life while the mirror is fresh, and only
     },
     log: quiet().log,
   });
-  onTestFinished(() => notify.close());
+  onTestFinished(() => systemd.close());
   const beats = () => messages.filter((text) => text === 'WATCHDOG=1').length;
   await eventually('signs of life', () => beats() >= 2);
   for (const no of [
@@ -100,7 +100,7 @@ test.skipIf(!canListen)('leaves the watchdog of another process alone', async ()
   const { socket } = await listen();
   let asked = false;
   const env = { NOTIFY_SOCKET: socket, PATH, WATCHDOG_USEC: '3000', WATCHDOG_PID: '1' };
-  const notify = createNotify({
+  const systemd = createSystemd({
     env,
     isFresh: () => {
       asked = true;
@@ -108,28 +108,28 @@ test.skipIf(!canListen)('leaves the watchdog of another process alone', async ()
     },
     log: quiet().log,
   });
-  await notify.ready();
-  await notify.close();
+  await systemd.ready();
+  await systemd.close();
   expect(asked).toBe(false);
 });
 
 test('does nothing where no service manager listens', async () => {
   const { log, warnings } = quiet();
   const env = { PATH, WATCHDOG_USEC: '3000' };
-  const notify = createNotify({ env, isFresh: () => true, log, program: '/nowhere/systemd-notify' });
-  await notify.ready();
-  await notify.stopping();
-  await notify.close();
+  const systemd = createSystemd({ env, isFresh: () => true, log, program: '/nowhere/systemd-notify' });
+  await systemd.ready();
+  await systemd.stopping();
+  await systemd.close();
   expect(warnings).toEqual([]);
 });
 
 test('takes a missing program as a reason for one warning', async () => {
   const { log, warnings } = quiet();
   const env = { PATH, NOTIFY_SOCKET: '/nowhere/notify' };
-  const notify = createNotify({ env, isFresh: () => true, log, program: '/nowhere/systemd-notify' });
-  await notify.ready();
-  await notify.status('fine');
-  await notify.close();
+  const systemd = createSystemd({ env, isFresh: () => true, log, program: '/nowhere/systemd-notify' });
+  await systemd.ready();
+  await systemd.status('fine');
+  await systemd.close();
   expect(warnings).toEqual([{ program: '/nowhere/systemd-notify', problem: 'it cannot be run' }]);
 });
 
@@ -138,10 +138,10 @@ test.skipIf(!canListen)(
   async () => {
     const { log, warnings } = quiet();
     const env = { PATH, NOTIFY_SOCKET: '/nowhere/notify' };
-    const notify = createNotify({ env, isFresh: () => true, log });
-    await notify.ready();
-    await notify.status('fine');
-    await notify.close();
+    const systemd = createSystemd({ env, isFresh: () => true, log });
+    await systemd.ready();
+    await systemd.status('fine');
+    await systemd.close();
     expect(warnings).toEqual([{ program: 'systemd-notify', problem: 'it ended with 1' }]);
   },
 );
