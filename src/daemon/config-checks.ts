@@ -3,7 +3,7 @@ import type { Mistake } from '../config/load.ts';
 import type { Path } from '../config/raw-settings.ts';
 import { instead } from '../config/values.ts';
 import type { Config } from '../config/config.ts';
-import { readPingUrl } from './ping-url.ts';
+import { readCallUrl } from './call-url.ts';
 import { isTimeZone, validateSchedule } from './schedule.ts';
 import { MusterdError } from '../errors.ts';
 import { readConnectionUrl } from '../mirror/database-url.ts';
@@ -49,6 +49,6 @@ export function mistakesIn(config: Config): readonly Mistake[] {
     ...mistakesInSchedule(config),
     ...refusalOf(['database', 'url'], database.url, readConnectionUrl),
     ...refusalOf(['service', 'baseUrl'], service.baseUrl, checkBaseUrl),
-    ...refusalOf(['ping', 'url'], ping.url, readPingUrl),
+    ...refusalOf(['ping', 'url'], ping.url, readCallUrl),
   ];
 }

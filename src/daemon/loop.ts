@@ -3,7 +3,7 @@
  * to the queue. Ticks of the schedule, edits of the mirror, hints from outside and runs that end only wake
  * it: one that is missed, doubled or late changes nothing but the moment.
  */
-import { clearTimeout, setTimeout } from 'node:timers';
+import { createBell } from './bell.ts';
 import { createDueTeams, longestSleepMs } from './due-teams.ts';
 import { createEditedTeams } from './edited-teams.ts';
 import type { TeamQueue, TeamWork } from './queue.ts';
@@ -38,28 +38,6 @@ export interface Loop {
 
 /** So soon after trouble. */
 const soonMs = 1_000;
-
-/** A sleep that somebody else can end, also before it begins. */
-function createBell() {
-  let rung = false;
-  let ring: () => void = () => {};
-  return {
-    ring: () => {
-      rung = true;
-      ring();
-    },
-    sleep: async (ms: number) => {
-      if (!rung) {
-        const bell = Promise.withResolvers<void>();
-        ring = bell.resolve;
-        const timer = setTimeout(bell.resolve, ms);
-        await bell.promise;
-        clearTimeout(timer);
-      }
-      rung = false;
-    },
-  };
-}
 
 async function createTimetableKnown(
   teams: readonly LoopTeam[],

@@ -2,10 +2,9 @@
  * A dead-man switch: each team's `ping.url` is called after a complete run of the users, and only then. What
  * watches it raises the alarm when no call comes, whatever the cause; so a call that fails is only a warning.
  */
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { RunGroup } from '../model/run-group.ts';
-import { readPingUrl } from './ping-url.ts';
+import { callOut, describeCallError } from './call-out.ts';
+import { readCallUrl } from './call-url.ts';
 import type { WarningLog } from './systemd.ts';
 
 export interface PingOptions {
@@ -27,18 +26,18 @@ export interface Ping {
 
 /** @throws MusterdError `configuration` */
 export function createPing({ urls, log, timeoutMs = 10_000 }: PingOptions): Ping {
-  const addresses = new Map([...urls].map(([team, url]) => [team, readPingUrl(url)]));
+  const addresses = new Map([...urls].map(([team, url]) => [team, readCallUrl(url)]));
   const underWay = new Map<string, Promise<void>>();
   const closing = new AbortController();
 
   const call = async (team: string, url: URL) => {
     try {
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]);
-      const status = await get(url, signal);
+      const status = await callOut(url, { signal });
       if (status < 200 || status > 299) log.warn({ team, status }, 'ping not accepted');
     } catch (error) {
       if (closing.signal.aborted) return;
-      log.warn({ team, problem: describe(error) }, 'ping not sent');
+      log.warn({ team, problem: describeCallError(error) }, 'ping not sent');
     }
   };
   return {
@@ -55,25 +54,4 @@ export function createPing({ urls, log, timeoutMs = 10_000 }: PingOptions): Ping
       await Promise.all(underWay.values());
     },
   };
-}
-
-/** The status of the answer; the rest of it is not read. */
-function get(url: URL, signal: AbortSignal): Promise<number> {
-  return new Promise((resolve, reject) => {
-    // Said, since NODE_TLS_REJECT_UNAUTHORIZED would else decide.
-    const options = { signal, agent: false, rejectUnauthorized: true } as const;
-    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, options, (response) => {
-      resolve(response.statusCode ?? 0);
-      response.destroy();
-    });
-    request.on('error', reject);
-    request.end();
-  });
-}
-
-/** Its code, such as ECONNREFUSED: the message can repeat the address. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
-  const { code } = error as NodeJS.ErrnoException;
-  return error.name === 'AbortError' ? 'no answer in time' : (code ?? error.name);
 }

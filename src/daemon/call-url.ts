@@ -1,10 +1,10 @@
-/** The address of a ping. In a file of its own: each command checks it, and few call it. */
+/** The addresses that are called: `ping.url` and `notify.url`. In a file of its own: each command checks them, few call them. */
 import { MusterdError } from '../errors.ts';
 
 const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127\.[\d.]+$/.test(host);
 
 /** @throws MusterdError `configuration`. The address can be a secret, so no message repeats it. */
-export function readPingUrl(text: string): URL {
+export function readCallUrl(text: string): URL {
   const invalid = (problem: string) =>
     new MusterdError('configuration', `the address ${problem}`, {
       hint: 'https, or http on this machine, such as https://alarms.example.net/ping/musterd.',

@@ -1,0 +1,41 @@
+/** Calls to addresses that somebody configured to be told: `ping.url` and `notify.url`. No message repeats one. */
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+
+export interface CallOut {
+  readonly signal: AbortSignal;
+  /** Sent with POST; a GET without one. */
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** @returns the status of the answer; the rest of it is not read, and no redirect is followed */
+export function callOut(url: URL, { signal, body, headers = {} }: CallOut): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
+      url,
+      {
+        signal,
+        agent: false,
+        // Said, since NODE_TLS_REJECT_UNAUTHORIZED would else decide.
+        rejectUnauthorized: true,
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { ...headers, ...length },
+      },
+      (response) => {
+        resolve(response.statusCode ?? 0);
+        response.destroy();
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+/** Why a call failed: a code such as ECONNREFUSED, since the message can repeat the address. */
+export function describeCallError(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const { code } = error as NodeJS.ErrnoException;
+  return error.name === 'AbortError' ? 'no answer in time' : (code ?? error.name);
+}
