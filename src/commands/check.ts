@@ -10,10 +10,10 @@ import { paint, printJson } from './output.ts';
 import { printTable } from './print-table.ts';
 import { readSettings } from './setup.ts';
 
-/** The doctor. Reads only, but for `--write-probe`, which says so, and the record of what it found. */
+/** The doctor. Reads only, but for the two probes, which say so, and the record of what it found. */
 export async function checkCommand(
   context: Context,
-  options: { readonly writeProbe?: string },
+  options: { readonly writeProbe?: string; readonly notifyProbe?: boolean },
 ): Promise<ExitCode> {
   const report = createReport();
   const { config, log } = readSettings(context);
@@ -28,6 +28,8 @@ export async function checkCommand(
     const db = ready ? mirror.db : undefined;
     const { signal } = context;
     const verdict = await checkService({ config, log, signal, db, writeProbe: options.writeProbe }, report);
+    if (options.notifyProbe === true)
+      await (await import('./check-notify.ts')).checkNotify(config, signal, report);
     if (db !== undefined) await writeProbes(db, config.team, report.probes);
     show(context, report);
     log.debug({ findings: report.findings.length }, 'checked');

@@ -48,6 +48,9 @@ async function runDaemon(
     log.info({ teams: teams.map(({ team }) => team), migrations: applied, port }, 'daemon started');
     hangUps.follow(createReload(setup, outlook, serving));
     await serving.ended;
+  } catch (error) {
+    await outlook.tellLast();
+    throw error;
   } finally {
     await outlook.close();
   }

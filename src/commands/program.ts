@@ -78,6 +78,7 @@ function addServiceCommands({ add, json }: Omit<Adding<Command>, 'waits'>): void
     '--write-probe <user>',
     'also test what an update does, on this user (id, email or phone); restores it',
   );
+  check.option('--notify-probe', 'also post a test to notify.url');
 }
 
 export interface ProgramOptions {

@@ -182,6 +182,25 @@ export const configSchema = z.strictObject({
       .optional()
       .describe('Called (GET) after each complete run of the users, and only then: a dead-man switch.'),
   }),
+  notify: section({
+    url: text
+      .optional()
+      .describe(
+        'The daemon posts here what people should know: runs that fail, a stale mirror, refused credentials, what waits for a person, and its end.',
+      ),
+    format: oneOf('json', 'slack')
+      .default('json')
+      .describe('json: fields for a program. slack: a message for an incoming webhook.'),
+    secret: secret
+      .pipe(z.string().min(16, 'at least 16 characters'))
+      .optional()
+      .describe(
+        'Signs what is posted, as Standard Webhooks says. 16 characters or more, or whsec_ and base64.',
+      ),
+    details: flag
+      .default(false)
+      .describe('Post names and values of users too. false: counts, and nothing of any person.'),
+  }),
   hooks: section({
     token: secret
       .pipe(z.string().min(16, 'at least 16 characters'))

@@ -16,6 +16,8 @@ export const ownVariables: Readonly<Record<string, Path>> = {
   MUSTERD_NEXT_SECRET_KEY: ['service', 'nextSecretKey'],
   MUSTERD_API_KEY: ['service', 'apiKey'],
   MUSTERD_CA_FILE: ['service', 'caFile'],
+  MUSTERD_NOTIFY_URL: ['notify', 'url'],
+  MUSTERD_NOTIFY_SECRET: ['notify', 'secret'],
 };
 
 const prefix = 'MUSTERD__';
@@ -78,7 +80,14 @@ function parseValue(name: string, text: string): unknown {
 }
 
 /** Those whose file holds a secret. */
-const secrets = ['DATABASE_URL', 'MUSTERD_SECRET_KEY', 'MUSTERD_NEXT_SECRET_KEY', 'MUSTERD_API_KEY'];
+const secrets = [
+  'DATABASE_URL',
+  'MUSTERD_SECRET_KEY',
+  'MUSTERD_NEXT_SECRET_KEY',
+  'MUSTERD_API_KEY',
+  'MUSTERD_NOTIFY_URL',
+  'MUSTERD_NOTIFY_SECRET',
+];
 
 /** What others may do to the files of secrets that variables name. */
 export function openFilesOf(env: Environment): readonly (Complaint & { readonly refused: boolean })[] {

@@ -4,6 +4,7 @@ import type { Path } from '../config/raw-settings.ts';
 import { instead } from '../config/values.ts';
 import type { Config } from '../config/config.ts';
 import { readCallUrl } from './call-url.ts';
+import { readSigningKey } from './signing-key.ts';
 import { isTimeZone, validateSchedule } from './schedule.ts';
 import { MusterdError } from '../errors.ts';
 import { readConnectionUrl } from '../mirror/database-url.ts';
@@ -44,11 +45,13 @@ function mistakesInSchedule({ schedule }: Config): readonly Mistake[] {
 }
 
 export function mistakesIn(config: Config): readonly Mistake[] {
-  const { database, service, ping } = config;
+  const { database, service, ping, notify } = config;
   return [
     ...mistakesInSchedule(config),
     ...refusalOf(['database', 'url'], database.url, readConnectionUrl),
     ...refusalOf(['service', 'baseUrl'], service.baseUrl, checkBaseUrl),
     ...refusalOf(['ping', 'url'], ping.url, readCallUrl),
+    ...refusalOf(['notify', 'url'], notify.url, readCallUrl),
+    ...refusalOf(['notify', 'secret'], notify.secret, readSigningKey),
   ];
 }

@@ -63,6 +63,8 @@ export interface Metrics {
   onRunEvent(team: string, event: MeteredRunEvent): void;
   onRun(team: string, run: MeteredRun): void;
   onQuery(ms: number): void;
+  /** A notice was posted, and accepted or not. */
+  onTold(team: string, outcome: 'accepted' | 'failed'): void;
   /**
    * The teams there are now. What was counted of others is forgotten. Whatever can be counted of these begins
    * with 0: Prometheus sees no increase in a counter that it first sees with 1.
@@ -157,6 +159,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       }
     },
     onQuery: (ms) => meters.query.observe(ms / 1_000),
+    onTold: (team, outcome) => meters.notices.inc({ team, outcome }),
     keepTeams: async (teams) => {
       const news = teams.filter((team) => !known.includes(team));
       known = teams;
@@ -171,8 +174,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
 }
 
 function beginWithZero(meters: Meters, team: string, operations: readonly string[]): void {
-  const { runs, runDuration, changes, requests, throttled } = meters;
+  const { runs, runDuration, changes, requests, throttled, notices } = meters;
   throttled.inc({ team }, 0);
+  for (const outcome of ['accepted', 'failed']) notices.inc({ team, outcome }, 0);
   runDuration.zero({ team });
   for (const kind of countedKinds) changes.inc({ team, kind }, 0);
   for (const groups of runGroups.map(groupsLabel)) {

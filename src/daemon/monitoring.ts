@@ -1,4 +1,4 @@
-/** What tells the outside how the daemon stands: status server, metrics, systemd, dead-man switch. */
+/** What tells the outside how the daemon stands: status server, metrics, systemd, dead-man switch, people. */
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createMetrics } from './metrics.ts';
@@ -6,6 +6,7 @@ import { createPing } from './ping.ts';
 import { createReadiness } from './readiness.ts';
 import { longestGapMs } from './schedule.ts';
 import { createStandings } from './group-status.ts';
+import { createTeller, targetsOf } from './tell.ts';
 import { createSystemd } from './systemd.ts';
 import type { Log } from '../log.ts';
 import { ping } from '../mirror/database.ts';
@@ -42,7 +43,7 @@ const intervalsOf = (configs: readonly Config[]): Intervals =>
     ]),
   );
 
-/** @throws MusterdError `configuration` (a ping.url) */
+/** @throws MusterdError `configuration` (a ping.url, a notify.url) */
 function settingsOf(configs: readonly Config[], log: Log) {
   return {
     teams: configs.map(({ team }) => team),
@@ -50,6 +51,7 @@ function settingsOf(configs: readonly Config[], log: Log) {
     paces: new Map(configs.map((config) => [config.team, config.rate])),
     teamsOf: createHookTokens(tokensOf(configs)),
     ping: createPing({ urls: urlsOf(configs), log }),
+    targets: targetsOf(configs),
   };
 }
 
@@ -81,6 +83,7 @@ export async function createMonitoring({ mirror: { db }, configs, log, env, vers
     countPending: async () => (await pendingMigrations(db)).length,
   });
   const systemd = createSystemd({ env, log, isFresh: async () => isAtWork(await freshness(), upForMs()) });
+  const teller = createTeller({ db, targets: () => now.targets, judge, log, metrics });
   let hint: (team: string) => Promise<void> = () => Promise.resolve();
   const status = configs[0]?.status;
   const server =
@@ -108,8 +111,12 @@ export async function createMonitoring({ mirror: { db }, configs, log, env, vers
       // A run that goes on beside a plan that people are to be told of is complete, and an alarm all the same.
       metrics.onRun(team, report.refusal?.isNews === true ? { ...report, outcome: 'refused' } : report);
       void now.ping.onRun(team, report);
+      teller.wake();
     },
-    onFailure: ({ team }, groups) => metrics.onRun(team, { groups, outcome: 'failed' }),
+    onFailure: ({ team }, groups) => {
+      metrics.onRun(team, { groups, outcome: 'failed' });
+      teller.wake();
+    },
   };
   return {
     watch,
@@ -132,8 +139,11 @@ export async function createMonitoring({ mirror: { db }, configs, log, env, vers
       };
     },
     systemd,
+    /** The daemon cannot go on: people are told, if there is something to tell. */
+    tellLast: () => teller.finish(),
     close: async () => {
       await server?.close();
+      await teller.close();
       await now.ping.close();
       await systemd.close();
     },

@@ -40,6 +40,7 @@ export function createMeters() {
       'status',
     ),
     throttled: counter('throttled_total', 'Pauses after the service said 429.', 'team'),
+    notices: counter('notices_total', 'Posts to notify.url, by what became of them.', 'team', 'outcome'),
     limiterWait: histogram('limiter_wait_seconds', 'What calls waited for the rate limit.', waits),
     requestDuration: histogram('request_duration_seconds', 'How long requests took.', waits, 'operation'),
     pushWindow: histogram(
@@ -83,7 +84,7 @@ export type Meters = ReturnType<typeof createMeters>;
 
 /** What has a `team` label and is counted here: it has to end with the team. */
 export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Promise<unknown> {
-  const { runs: ended, runDuration, changes, requests, throttled } = meters;
+  const { runs: ended, runDuration, changes, requests, throttled, notices } = meters;
   const keep = async <T extends string>(metric: {
     get(): Promise<{ values: { labels: Partial<Record<T, string | number>> }[] }>;
     remove(labels: Partial<Record<T, string | number>>): void;
@@ -94,7 +95,14 @@ export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Pr
       if (typeof team === 'string' && !teams.has(team)) metric.remove(withoutBucket(labels));
     }
   };
-  return Promise.all([keep(ended), keep(runDuration), keep(changes), keep(requests), keep(throttled)]);
+  return Promise.all([
+    keep(ended),
+    keep(runDuration),
+    keep(changes),
+    keep(requests),
+    keep(throttled),
+    keep(notices),
+  ]);
 }
 
 /** A histogram's values carry the bucket among their labels, and it is none of the metric's. */

@@ -9,6 +9,8 @@ export interface HeldByReason {
   readonly team: string;
   readonly reason: HoldReason;
   readonly count: number;
+  /** When the oldest of them was held, in ms since 1970. */
+  readonly sinceMs: number;
 }
 
 /** Held fields of users who have not left, but for those in batches; `asked` ones wait for nobody. Reasons without any are not named. */
@@ -17,7 +19,7 @@ export async function readHeldByReason(
   teams: readonly string[],
 ): Promise<readonly HeldByReason[]> {
   const { rows } = await sql<HeldByReason>`
-    select t.team, h.reason, count(*)::int as count
+    select t.team, h.reason, count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id

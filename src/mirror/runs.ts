@@ -14,6 +14,8 @@ export interface FinishedRun {
   readonly waiting: number;
   readonly requests: number;
   readonly requestIds: readonly string[];
+  /** Of the error that ended it early. */
+  readonly errorCode?: string | undefined;
 }
 
 /**
@@ -53,11 +55,11 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 
 /** Nothing is noted of a run that another one has closed already. */
 export async function finishRun(tx: Transaction, runId: bigint, run: FinishedRun): Promise<void> {
-  const { outcome, reasons, counts, waiting, requests, requestIds } = run;
+  const { outcome, reasons, counts, waiting, requests, requestIds, errorCode = null } = run;
   const closed = sql`
     update sync.runs set finished_at = clock_timestamp(), outcome = ${outcome}, reasons = ${reasons}::text[],
       counts = ${JSON.stringify(counts)}::jsonb, waiting = ${waiting}, requests = ${requests},
-      request_ids = ${requestIds}::text[]
+      request_ids = ${requestIds}::text[], error_code = ${errorCode}
     where run_id = ${runId} and outcome = 'running' returning team, groups`;
   await noteEnd(closed, outcome).execute(tx);
 }

@@ -207,6 +207,7 @@ export interface Schema {
     requests: Generated<number>;
     request_ids: Generated<readonly string[]>;
     groups: Generated<readonly string[]>;
+    error_code: string | null;
   };
   'sync.stale_rows': {
     team_id: bigint;

@@ -79,13 +79,15 @@ export async function requireSchema(db: Database): Promise<void> {
 }
 
 /** What may stand in no log. */
-export function secretsOf({ service, hooks, ping, database }: Config): readonly Secret[] {
+export function secretsOf({ service, hooks, ping, notify, database }: Config): readonly Secret[] {
   const values = [
     service.secretKey,
     service.nextSecretKey,
     service.apiKey,
     hooks.token,
     ping.url,
+    notify.url,
+    notify.secret,
     database.url,
   ];
   return values.flatMap((value) => (value === undefined ? [] : [createSecret(value)]));

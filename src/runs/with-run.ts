@@ -197,6 +197,7 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
     outcome: RunOutcome,
     reasons: readonly string[],
     readWaiting: (tx: Transaction) => Promise<number>,
+    errorCode?: string,
   ) => {
     const { requestIds, longestPushMs } = notes;
     const counts = {
@@ -206,7 +207,7 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
     let waiting = 0;
     await lease.release(async (tx) => {
       waiting = await readWaiting(tx);
-      await finishRun(tx, runId, { outcome, reasons, counts, waiting, requests, requestIds });
+      await finishRun(tx, runId, { outcome, reasons, counts, waiting, requests, requestIds, errorCode });
       const news = learned();
       if (news.length > 0) await writeLearned(tx, config.team, news);
     });
@@ -232,10 +233,10 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
     },
     endEarly: async (error: unknown) => {
       log.error({ err: error }, 'run failed');
-      const stopped = error instanceof MusterdError && error.code === 'stopped';
+      const code = error instanceof MusterdError ? error.code : 'unexpected';
       const reason = error instanceof Error ? error.message : String(error);
       const reasons = [...notes.reasons, reason];
-      await finish(stopped ? 'partial' : 'failed', reasons, () => Promise.resolve(0)).catch(
+      await finish(code === 'stopped' ? 'partial' : 'failed', reasons, () => Promise.resolve(0), code).catch(
         (lost: unknown) => {
           log.error({ err: lost }, 'run not recorded');
         },

@@ -35,12 +35,14 @@ describe.each(servers())('what is measured on $name', (server) => {
 
   it('counts held fields by team and reason', async () => {
     const { kysely } = database.db;
+    await sql`update sync.held_fields set since = to_timestamp(9) where field = 'email'`.execute(kysely);
+    await sql`update sync.held_fields set since = to_timestamp(11) where field <> 'email'`.execute(kysely);
     expect(await readHeldByReason(kysely, ['harbour', 'quay', 'calm', 'unknown'])).toEqual([
-      { team: 'harbour', reason: 'conflict', count: 2 },
-      { team: 'harbour', reason: 'refused', count: 1 },
-      { team: 'quay', reason: 'asked', count: 1 },
-      { team: 'quay', reason: 'conflict', count: 1 },
-      { team: 'quay', reason: 'unsupported', count: 1 },
+      { team: 'harbour', reason: 'conflict', count: 2, sinceMs: 9_000 },
+      { team: 'harbour', reason: 'refused', count: 1, sinceMs: 11_000 },
+      { team: 'quay', reason: 'asked', count: 1, sinceMs: 9_000 },
+      { team: 'quay', reason: 'conflict', count: 1, sinceMs: 11_000 },
+      { team: 'quay', reason: 'unsupported', count: 1, sinceMs: 11_000 },
     ]);
     expect(await readHeldByReason(kysely, ['calm'])).toEqual([]);
     expect(await readHeldByReason(kysely, [])).toEqual([]);

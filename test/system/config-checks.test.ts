@@ -131,6 +131,15 @@ describe('a complaint', () => {
       'ping: {url: "https://canary:x@a.example"}\n',
       '1:13: ping.url: the address may not hold a name and a password',
     ],
+    ['notify: {url: "http://canary.example"}\n', '1:15: notify.url: the address has to be https'],
+    [
+      'notify: {secret: "whsec_canary of no base64"}\n',
+      '1:18: notify.secret: after whsec_, base64 of at least 16',
+    ],
+    [
+      'notify: {secret: "whsec_Y2FuYXJ5IHRoYXQ="}\n',
+      '1:18: notify.secret: after whsec_, base64 of at least 16',
+    ],
   ])('is made of %j before any command goes on', (yaml, start) => {
     const said = complaintOf(yaml);
     expect(said.slice(0, start.length)).toBe(start);
@@ -143,6 +152,7 @@ describe('a complaint', () => {
 service: {baseUrl: https://service.example/path, secretId: a, secretKey: b, nextSecretId: c, nextSecretKey: d}
 database: {url: "postgresql://u:p@h/d?sslmode=require"}
 ping: {url: https://alarms.example/x}
+notify: {url: "http://localhost:1/x", format: slack, secret: whsec_MDEyMzQ1Njc4OWFiY2RlZg==, details: true}
 `;
     expect(complaintOf(yaml)).toBe('');
     expect(complaintOf('service: {apiKey: x}\nping: {url: "http://127.0.0.1:1/x"}\n')).toBe('');
@@ -159,6 +169,8 @@ describe('a variable of the environment', () => {
     'MUSTERD_NEXT_SECRET_KEY',
     'MUSTERD_API_KEY',
     'MUSTERD_CA_FILE',
+    'MUSTERD_NOTIFY_URL',
+    'MUSTERD_NOTIFY_SECRET',
   ];
 
   it.each([

@@ -187,6 +187,8 @@ describe('docs/settings.md', () => {
     const probes: Readonly<Record<string, string>> = {
       DATABASE_URL: 'postgres://a-probe',
       MUSTERD_BASE_URL: 'https://a-probe.example',
+      MUSTERD_NOTIFY_URL: 'https://a-probe.example',
+      MUSTERD_NOTIFY_SECRET: 'a-probe-of-16-characters',
     };
     const probe = probes[variable] ?? 'a-probe';
     expect(valueAt(loadConfig(undefined, { [variable]: probe }), setting)).toBe(probe);

@@ -463,12 +463,20 @@ teams:
       'MUSTERD_SECRET_KEY_FILE',
       'MUSTERD_NEXT_SECRET_KEY_FILE',
       'MUSTERD_API_KEY_FILE',
+      'MUSTERD_NOTIFY_URL_FILE',
+      'MUSTERD_NOTIFY_SECRET_FILE',
     ];
+    /** Where not every text is one. */
+    const values: Readonly<Record<string, string>> = {
+      DATABASE_URL_FILE: 'postgres://y',
+      MUSTERD_NOTIFY_URL_FILE: 'https://y.example',
+      MUSTERD_NOTIFY_SECRET_FILE: 'a-secret-of-some-length',
+    };
     const modes = Array.from({ length: 0o100 }, (_, others) => 0o600 + others);
 
     it.each(['service.secretKeyFile', ...variables])('are taken, warned about or refused: %s', (named) => {
       for (const mode of modes) {
-        const path = write('of-a-mode', 'postgres://y', mode);
+        const path = write('of-a-mode', values[named] ?? 'z', mode);
         chmodSync(path, mode);
         const isVariable = variables.includes(named);
         const [yaml, env] = isVariable

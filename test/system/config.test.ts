@@ -101,12 +101,16 @@ describe('variables with a name of their own', () => {
     MUSTERD_NEXT_SECRET_KEY: ['service', 'nextSecretKey'],
     MUSTERD_API_KEY: ['service', 'apiKey'],
     MUSTERD_CA_FILE: ['service', 'caFile'],
+    MUSTERD_NOTIFY_URL: ['notify', 'url'],
+    MUSTERD_NOTIFY_SECRET: ['notify', 'secret'],
   } as const;
 
   /** Where not every text is one. */
   const valid: Environment = {
     DATABASE_URL: 'postgres://db.example/musterd',
     MUSTERD_BASE_URL: 'https://service.example',
+    MUSTERD_NOTIFY_URL: 'https://hooks.example/musterd',
+    MUSTERD_NOTIFY_SECRET: 'a-secret-of-some-length',
   };
 
   it.each(Object.entries(named))('%s sets %j, also by a file', (name, [section, key]) => {

@@ -50,18 +50,23 @@ describe('what is blotted out', () => {
       MUSTERD__service__nextSecretKey: 'key-number-two',
       MUSTERD__teams__a__hooks__token: 'hook-of-a-team',
       MUSTERD__ping__url: 'https://alarms.example.net/ping/0123-4567',
+      MUSTERD__teams__a__notify__secret: 'signs-of-a-team',
+      MUSTERD_NOTIFY_URL: 'https://hooks.example.net/services/T0-of-B0',
+      MUSTERD_NOTIFY_SECRET: 'signs-for-all',
       MUSTERD_SECRET_ID: 'identification',
       MUSTERD_API_KEY: 'short',
     });
     const text = [
       'pass%2Fword-of-all pass/word-of-all key-number-one key-number-two hook-of-a-team',
       'https://alarms.example.net /ping/0123-4567',
+      'signs-of-a-team signs-for-all /services/T0-of-B0',
       'postgres://anna-of-harbour db.example.net muster_of_all identification short',
     ].join('\n');
     expect(known.blot(text)).toBe(
       [
         '[secret] [secret] [secret] [secret] [secret]',
         'https://alarms.example.net [secret]',
+        '[secret] [secret] [secret]',
         'postgres://anna-of-harbour db.example.net muster_of_all identification short',
       ].join('\n'),
     );

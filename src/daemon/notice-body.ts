@@ -1,0 +1,197 @@
+/** What is posted of a notice: fields for a program, or a message for people. Of persons, only what details hold. */
+import type { FailedRun, HeldDetail, RefusedCredentials, WaitingBatch } from '../mirror/told.ts';
+import { showValue } from '../model/field-values.ts';
+import { plural, printable } from '../model/in-words.ts';
+import { toJson } from '../model/json.ts';
+import type { GroupStanding, Notice, Pile, TeamEvent } from '../model/notices.ts';
+
+/** What is known of a team at the moment. */
+export interface TeamFacts {
+  readonly team: string;
+  readonly groups: readonly GroupStanding[];
+  readonly failedRuns: readonly FailedRun[];
+  readonly refused: RefusedCredentials | undefined;
+  readonly batches: readonly WaitingBatch[];
+  readonly held: readonly (Pile & { readonly reason: string })[];
+}
+
+/** With `notify.details` alone. */
+export interface NoticeDetails {
+  /** The first fields that wait, with their values. */
+  readonly fields?: readonly HeldDetail[];
+  /** The last run's own words. */
+  readonly reasons?: readonly string[];
+}
+
+/** What a program reads. */
+export interface NoticeFields {
+  readonly id: string;
+  readonly event: TeamEvent | 'recovered' | 'test';
+  readonly team: string;
+  readonly text: string;
+  /** What to do about it; `null`: nothing. */
+  readonly command: string | null;
+  readonly details?: NoticeDetails;
+  readonly [fact: string]: unknown;
+}
+
+const showMoment = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+const quoted = (word: string) =>
+  /^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+const commandOf = (team: string, words: string) => `musterd --team ${quoted(team)} ${words}`;
+const list = (words: readonly string[]) => words.join(', ');
+
+/** One event: what is said of it, what else is told, and what to do. */
+interface Described {
+  readonly text: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly command: string;
+}
+
+function describeGroups({ team, groups, failedRuns }: TeamFacts, isFailing: boolean): Described {
+  const stale = groups.filter(
+    ({ fresh, outcome }) => !fresh && (!isFailing || outcome === 'failed' || outcome === 'partial'),
+  );
+  const rows = stale.map(({ group, outcome, sinceMs }) => {
+    const run = failedRuns.find((one) => one.group === group);
+    const of = isFailing ? { outcome, error: run?.errorCode ?? null, run: run?.runId ?? null } : {};
+    return { group, since: showMoment(sinceMs), ...of };
+  });
+  const said = rows.map(({ group, outcome, error }) => {
+    const why = typeof error === 'string' ? ` (${error})` : '';
+    return isFailing ? `${group} ${outcome}${why}` : group;
+  });
+  return {
+    text: isFailing
+      ? `runs do not get to their end: ${list(said)}`
+      : `no complete run for too long: ${list(said)}`,
+    facts: { groups: rows },
+    command: commandOf(team, 'status'),
+  };
+}
+
+const wordsOf = ({ of, count }: WaitingBatch) =>
+  of === 'users' ? `pushes to ${plural(count, 'user')}` : `${count} missing ${of.replace('_', ' ')}`;
+
+function describeBatches({ team, batches }: TeamFacts): Described {
+  const rows = batches.map(({ hash, of, count, sinceMs }) => ({
+    hash,
+    of,
+    count,
+    since: showMoment(sinceMs),
+    command: commandOf(team, `approve ${hash} --reason '…'`),
+  }));
+  return {
+    text: `${list(batches.map(wordsOf))} wait for an approval; "${commandOf(team, 'plan')}" shows what a run would do`,
+    facts: { batches: rows },
+    command: rows[0]?.command ?? commandOf(team, 'status'),
+  };
+}
+
+function describeHeld({ team, held }: TeamFacts): Described {
+  const count = held.reduce((sum, one) => sum + one.count, 0);
+  const said = list(held.map((one) => `${one.count} ${one.reason}`));
+  return {
+    text: `${count === 1 ? '1 field is' : `${count} fields are`} held for a person to decide: ${said}`,
+    facts: { held: Object.fromEntries(held.map((one) => [one.reason, one.count])) },
+    command: commandOf(team, 'held'),
+  };
+}
+
+function describeEvent(event: TeamEvent, facts: TeamFacts): Described {
+  switch (event) {
+    case 'failing':
+    case 'stale':
+      return describeGroups(facts, event === 'failing');
+    case 'credentials-refused':
+      return {
+        text: 'the service refuses the credentials, so nothing is pulled or pushed',
+        facts: { run: facts.refused?.runId ?? null },
+        command: commandOf(facts.team, 'check'),
+      };
+    case 'batch-waits':
+      return describeBatches(facts);
+    case 'fields-held':
+      return describeHeld(facts);
+    default:
+      return event satisfies never;
+  }
+}
+
+const ends: Readonly<Record<TeamEvent, string>> = {
+  failing: 'runs get to their end again',
+  stale: 'the mirror is as new as it should be again',
+  'credentials-refused': 'the service takes the credentials again',
+  'batch-waits': 'nothing waits for an approval any more',
+  'fields-held': 'no field waits for a person any more',
+};
+
+export function describeNotice(
+  event: TeamEvent,
+  { id, stands, reminder, sinceMs, madeAtMs }: Notice,
+  facts: TeamFacts,
+  details: NoticeDetails | undefined,
+): NoticeFields {
+  const { team } = facts;
+  const since = showMoment(sinceMs);
+  if (!stands) {
+    const text = `${team}: ${ends[event]}, after ${since}`;
+    return {
+      id,
+      event: 'recovered',
+      was: event,
+      team,
+      since,
+      until: showMoment(madeAtMs),
+      text,
+      command: null,
+    };
+  }
+  const { text, facts: more, command } = describeEvent(event, facts);
+  return {
+    id,
+    event,
+    team,
+    since,
+    reminder,
+    text: `${team}: ${reminder ? 'still ' : ''}since ${since}, ${text}`,
+    command,
+    ...more,
+    ...(details === undefined ? {} : { details }),
+  };
+}
+
+/** What "musterd check --notify-probe" sends. */
+export const describeProbe = (id: string, team: string): NoticeFields => ({
+  id,
+  event: 'test',
+  team,
+  text: `${team}: a test of notify.url by "musterd check"; nothing is to be done`,
+  command: null,
+});
+
+/** A section of a Slack message takes no more than 3,000. */
+const longestText = 2_900;
+
+/** Slack reads these three signs as its own; a name such as `<!channel>` would call everybody. */
+const escaped = (text: string) =>
+  printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const detailLine = ({ user_id: id, name, field, reason, mirror_value, service_value }: HeldDetail) =>
+  `• ${id === null ? 'all users' : `${name ?? ''} (${id})`}, ${field}: mirror ${showValue(mirror_value)}, service ${showValue(service_value)} (${reason})`;
+
+function slackText({ text, command, details }: NoticeFields): string {
+  const lines = [
+    ...(details?.reasons ?? []).map((reason) => `• ${reason}`),
+    ...(details?.fields ?? []).map(detailLine),
+  ];
+  const all = [text, ...lines].map(escaped).join('\n');
+  const cut = all.length > longestText ? `${all.slice(0, longestText)} …` : all;
+  return command === null ? cut : `${cut}\n\`${escaped(command)}\``;
+}
+
+export function writeBody(format: 'json' | 'slack', notice: NoticeFields): string {
+  if (format === 'json') return toJson(notice);
+  const text = slackText(notice);
+  return toJson({ text, blocks: [{ type: 'section', text: { type: 'mrkdwn', text } }] });
+}

@@ -1,0 +1,229 @@
+/**
+ * Tells people what they should know of the teams (`notify.url`), once for all daemons on the database: what was told
+ * stands there, and whoever replaces it there is who sends. It goes on beside the runs, which never wait for it.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../mirror/database.ts';
+import {
+  readHeldDetails,
+  readReasons,
+  readTeamsNow,
+  replaceNotice,
+  type TeamsNow,
+  type Told,
+} from '../mirror/told.ts';
+import type { TeamFreshness } from '../model/freshness.ts';
+import {
+  accepted,
+  eventsOf,
+  failed,
+  nextNotice,
+  type Notice,
+  type Pile,
+  type NoticeStep,
+  teamEvents,
+} from '../model/notices.ts';
+import type { GroupStatus } from '../model/run-group.ts';
+import { createBell } from './bell.ts';
+import { describeCallError } from './call-out.ts';
+import { readCallUrl } from './call-url.ts';
+import type { Metrics } from './metrics.ts';
+import { describeNotice, type NoticeDetails, type TeamFacts, writeBody } from './notice-body.ts';
+import { post } from './webhook.ts';
+
+/** Where the people of a team are told. */
+export interface Target {
+  readonly url: URL;
+  readonly format: 'json' | 'slack';
+  readonly secret: string | undefined;
+  readonly details: boolean;
+}
+
+/** Those of the teams that have one. @throws MusterdError `configuration` */
+export const targetsOf = (configs: readonly Config[]): ReadonlyMap<string, Target> =>
+  new Map(
+    configs.flatMap(({ team, notify: { url, format, secret, details } }) =>
+      url === undefined ? [] : [[team, { url: readCallUrl(url), format, secret, details }]],
+    ),
+  );
+
+export interface TellerOptions {
+  readonly db: Database;
+  /** Asked at each look: settings can change. */
+  readonly targets: () => ReadonlyMap<string, Target>;
+  readonly judge: (standings: readonly GroupStatus[]) => readonly TeamFreshness[];
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly metrics: Pick<Metrics, 'onTold'>;
+  readonly clock?: Pick<Clock, 'monotonicMs'>;
+}
+
+export interface Teller {
+  /** A run has ended: there may be something to tell. */
+  wake(): void;
+  /** The daemon cannot go on: tells what there is to tell, and ends. Never rejects. */
+  finish(): Promise<void>;
+  /** Breaks off what is under way; whoever comes next sends it. */
+  close(): Promise<void>;
+}
+
+/** It looks this often, … */
+const everyMs = 15_000;
+/** … and no more often than this. */
+const restMs = 1_000;
+/** So many calls are under way at once: what they claimed is sent before the claim is over. */
+const callsAtOnce = 8;
+
+const pileOf = (piles: readonly Pile[]): Pile | null =>
+  piles.length === 0
+    ? null
+    : {
+        count: piles.reduce((sum, { count }) => sum + count, 0),
+        sinceMs: Math.min(...piles.map(({ sinceMs }) => sinceMs)),
+      };
+
+/** Those that wait for a person: not what one asked for or decided. */
+const waitsForPerson = ({ reason }: { readonly reason: string }) =>
+  reason !== 'asked' && reason !== 'rejected';
+
+export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFacts {
+  const isOurs = (one: { readonly team: string }) => one.team === team;
+  const outcomes = new Map(read.standings.filter(isOurs).map(({ group, outcome }) => [group, outcome]));
+  return {
+    team,
+    groups: groups.map(({ group, fresh, ageMs, limitMs }) => ({
+      group,
+      fresh,
+      limitMs,
+      sinceMs: Math.round(read.nowMs - ageMs),
+      outcome: outcomes.get(group) ?? null,
+    })),
+    failedRuns: read.failedRuns.filter(isOurs),
+    refused: read.refused.find(isOurs),
+    batches: read.batches.filter(isOurs),
+    held: read.held.filter(isOurs).filter(waitsForPerson),
+  };
+}
+
+interface TeamStep extends NoticeStep, Pick<Told, 'team' | 'event'> {
+  readonly before: Notice | undefined;
+  readonly facts: TeamFacts;
+}
+
+/** What is to be done of all that was read. */
+export function stepsOf(
+  read: TeamsNow,
+  freshness: readonly TeamFreshness[],
+  createId: () => string,
+): readonly TeamStep[] {
+  return freshness.flatMap((one) => {
+    const facts = factsOf(read, one);
+    const { team, refused, batches, held } = facts;
+    const events = eventsOf({
+      groups: facts.groups,
+      refusedSinceMs: refused?.sinceMs ?? null,
+      waiting: pileOf(batches),
+      held: pileOf(held),
+    });
+    return teamEvents.flatMap((event) => {
+      const before = read.told.find((told) => told.team === team && told.event === event)?.notice;
+      const step = nextNotice(events[event], before, { nowMs: read.nowMs, createId });
+      return step === null ? [] : [{ ...step, team, event, before, facts }];
+    });
+  });
+}
+
+async function readDetails(db: Database, { team, event, facts }: TeamStep): Promise<NoticeDetails> {
+  if (event === 'batch-waits' || event === 'fields-held')
+    return { fields: await readHeldDetails(db.kysely, team, event === 'batch-waits') };
+  const run = event === 'credentials-refused' ? facts.refused?.runId : facts.failedRuns[0]?.runId;
+  return run === undefined ? {} : { reasons: await readReasons(db.kysely, run) };
+}
+
+export function createTeller(options: TellerOptions): Teller {
+  const { db, targets, judge, log, metrics, clock = systemClock } = options;
+  const [bell, rest] = [createBell(), createBell()];
+  const closing = new AbortController();
+  let isOver = false;
+
+  /** @returns why it was not accepted; `null`: it was */
+  const send = async (step: TeamStep, target: Target, nowMs: number): Promise<object | null> => {
+    const { event, notice, facts } = step;
+    const details = target.details && notice.stands ? await readDetails(db, step) : undefined;
+    const body = writeBody(target.format, describeNotice(event, notice, facts, details));
+    try {
+      const { signal } = closing;
+      const status = await post(target.url, { id: notice.id, body, secret: target.secret, signal, nowMs });
+      return status >= 200 && status <= 299 ? null : { status };
+    } catch (error) {
+      return { problem: describeCallError(error) };
+    }
+  };
+  const carryOut = async (step: TeamStep, now: () => number): Promise<void> => {
+    const { team, event, before, notice } = step;
+    const target = targets().get(team);
+    if (target === undefined || !(await replaceNotice(db, step, before, notice)) || !step.send) return;
+    const refusal = await send(step, target, now());
+    if (closing.signal.aborted) return;
+    const told = { team, event: notice.stands ? event : `${event}: recovered`, id: notice.id };
+    if (refusal === null) log.info(told, 'notice sent');
+    else log.warn({ ...told, ...refusal, tries: notice.tries }, 'notice not sent');
+    metrics.onTold(team, refusal === null ? 'accepted' : 'failed');
+    const after = refusal === null ? accepted(notice, now()) : failed(notice, now(), Math.random());
+    await replaceNotice(db, step, notice, after);
+  };
+  /** @returns ms until there is something to send, as far as is known */
+  const look = async (): Promise<number> => {
+    const teams = [...targets().keys()];
+    if (teams.length === 0) return everyMs;
+    const read = await readTeamsNow(db, teams);
+    const readAtMs = clock.monotonicMs();
+    const now = () => Math.round(read.nowMs + clock.monotonicMs() - readAtMs);
+    const freshness = judge(read.standings).filter(({ team }) => teams.includes(team));
+    const steps = stepsOf(read, freshness, randomUUID);
+    const calls = steps.filter(({ send: isSent }) => isSent);
+    const others = steps.filter(({ send: isSent }) => !isSent);
+    await Promise.all([...others, ...calls.slice(0, callsAtOnce)].map((step) => carryOut(step, now)));
+    if (calls.length > 0) return 0;
+    const pending = [...read.told.map(({ notice }) => notice), ...others.map(({ notice }) => notice)];
+    const next = pending
+      .filter(({ doneAtMs }) => doneAtMs === null)
+      .map(({ nextTryMs }) => nextTryMs - now());
+    return Math.min(everyMs, ...next.filter((ms) => ms > 0));
+  };
+  const lookSafely = async () => {
+    try {
+      return await look();
+    } catch (error) {
+      if (!closing.signal.aborted) log.warn({ err: error }, 'not known what is to be told: trying again');
+      return everyMs;
+    }
+  };
+  const goRound = async () => {
+    while (!isOver) {
+      const waitMs = await lookSafely();
+      if (!isOver) await rest.sleep(restMs);
+      if (!isOver) await bell.sleep(waitMs);
+    }
+  };
+  const round = goRound();
+  const end = async () => {
+    isOver = true;
+    bell.ring();
+    rest.ring();
+    await round;
+  };
+  return {
+    wake: () => bell.ring(),
+    finish: async () => {
+      await end();
+      await lookSafely();
+    },
+    close: async () => {
+      closing.abort();
+      await end();
+    },
+  };
+}

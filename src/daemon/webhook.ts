@@ -1,0 +1,39 @@
+/**
+ * One POST of a notice, signed as Standard Webhooks says: `webhook-id` stays the same over all tries, and
+ * `webhook-signature` covers it, the `webhook-timestamp` and the body, so that whoever receives it can refuse what is
+ * forged, old or there already.
+ */
+import { createHmac } from 'node:crypto';
+import { callOut } from './call-out.ts';
+import { readSigningKey } from './signing-key.ts';
+
+export interface Posted {
+  readonly id: string;
+  readonly body: string;
+  readonly secret: string | undefined;
+  readonly signal: AbortSignal;
+  readonly nowMs: number;
+}
+
+/** How long a call may take as a whole. */
+export const callTimeoutMs = 10_000;
+
+/** @returns the status of the answer */
+export async function post(url: URL, { id, body, secret, signal, nowMs }: Posted): Promise<number> {
+  const timestamp = String(Math.floor(nowMs / 1_000));
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'user-agent': 'musterd',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    ...(secret === undefined ? {} : { 'webhook-signature': sign(secret, `${id}.${timestamp}.${body}`) }),
+  };
+  return await callOut(url, {
+    body,
+    headers,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(callTimeoutMs)]),
+  });
+}
+
+const sign = (secret: string, text: string) =>
+  `v1,${createHmac('sha256', readSigningKey(secret)).update(text).digest('base64')}`;

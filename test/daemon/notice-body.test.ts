@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { describeNotice, describeProbe, type TeamFacts, writeBody } from '../../src/daemon/notice-body.ts';
+import { stepsOf } from '../../src/daemon/tell.ts';
+import type { TeamsNow } from '../../src/mirror/told.ts';
+import type { TeamFreshness } from '../../src/model/freshness.ts';
+import { type Notice, type TeamEvent, teamEvents } from '../../src/model/notices.ts';
+import { ROOT } from '../support/checkout.ts';
+
+const sinceMs = Date.parse('2026-03-02T09:12:00Z');
+const since = '2026-03-02T09:12:00Z';
+const standing: Notice = {
+  stands: true,
+  id: '5f0c0c5e-6a3c-4f5e-9d0a-0d7c2f3b8a11',
+  reminder: false,
+  sinceMs,
+  count: 40,
+  madeAtMs: Date.parse('2026-03-02T10:40:00.500Z'),
+  doneAtMs: null,
+  nextTryMs: 0,
+  tries: 1,
+  returns: 0,
+};
+const over: Notice = { ...standing, stands: false, id: '0b5a4c9e-3f53-4a0b-8b0c-6f1d6f1f2c42' };
+
+const group = { limitMs: 1, sinceMs };
+const facts: TeamFacts = {
+  team: 'north',
+  groups: [
+    { ...group, group: 'users', fresh: false, outcome: 'failed' },
+    { ...group, group: 'listings', fresh: false, outcome: 'partial' },
+    { ...group, group: 'counts', fresh: false, outcome: 'complete' },
+  ],
+  failedRuns: [{ team: 'north', group: 'users', runId: 7n, errorCode: 'service' }],
+  refused: { team: 'north', sinceMs, runId: 9n },
+  batches: [{ team: 'north', hash: '9c1f0a2b3d4e', of: 'users', count: 40, sinceMs }],
+  held: [
+    { reason: 'conflict', count: 2, sinceMs },
+    { reason: 'refused', count: 1, sinceMs },
+  ],
+};
+
+describe('what is posted', () => {
+  it('is as docs/operations.md shows it', () => {
+    const [, section = ''] = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8').split('\n## Notices\n');
+    const shown = [...section.matchAll(/```json\n([\s\S]*?)```/g)].map(
+      ([, json = '']) => JSON.parse(json) as unknown,
+    );
+    const posted = [standing, over].map(
+      (notice) =>
+        JSON.parse(writeBody('json', describeNotice('batch-waits', notice, facts, undefined))) as unknown,
+    );
+    expect(shown).toEqual(posted);
+    for (const event of teamEvents) expect(section).toContain(`| \`${event}\` |`);
+  });
+
+  const of = (event: TeamEvent, more: Partial<Notice> = {}, other: Partial<TeamFacts> = {}) =>
+    describeNotice(event, { ...standing, ...more }, { ...facts, ...other }, undefined);
+
+  it('names the groups that fail, or those that are silent', () => {
+    expect(of('failing')).toMatchObject({
+      text: `north: since ${since}, runs do not get to their end: users failed (service), listings partial`,
+      groups: [
+        { group: 'users', since, outcome: 'failed', error: 'service', run: 7n },
+        { group: 'listings', since, outcome: 'partial', error: null, run: null },
+      ],
+    });
+    const groups = facts.groups.map((one) => ({ ...one, outcome: 'complete', fresh: one.group === 'users' }));
+    expect(of('stale', { reminder: true }, { groups })).toMatchObject({
+      reminder: true,
+      text: `north: still since ${since}, no complete run for too long: listings, counts`,
+      groups: [
+        { group: 'listings', since },
+        { group: 'counts', since },
+      ],
+    });
+  });
+
+  it('names the run that the service refused the credentials of, and the reasons of holds', () => {
+    expect(of('credentials-refused')).toMatchObject({ run: 9n, command: 'musterd --team north check' });
+    expect(of('fields-held')).toMatchObject({
+      text: `north: since ${since}, 3 fields are held for a person to decide: 2 conflict, 1 refused`,
+      held: { conflict: 2, refused: 1 },
+    });
+  });
+
+  it('has a command to be typed, whatever the team is called', () => {
+    expect(of('fields-held', {}, { team: `o'hara & co` }).command).toBe(
+      String.raw`musterd --team 'o'\''hara & co' held`,
+    );
+    const tags = { team: 'north', hash: 'a', of: 'contact_fields', count: 3, sinceMs } as const;
+    expect(of('batch-waits', {}, { batches: [tags, ...facts.batches] })).toMatchObject({
+      text: expect.stringContaining('3 missing contact fields, pushes to 40 users wait') as string,
+      command: `musterd --team north approve a --reason '…'`,
+    });
+  });
+
+  it('says what is over', () => {
+    const texts = teamEvents.map((event) => describeNotice(event, over, facts, undefined).text);
+    expect(new Set(texts).size).toBe(teamEvents.length);
+    for (const text of texts) expect(text).toMatch(/^north: .* (again|any more), after 2026/);
+  });
+
+  it('has persons in its details alone, and fits into a message', () => {
+    const field = { user_id: 1n, name: 'Ro\u0007bin <!here>', field: 'email', reason: 'conflict' };
+    const values = { mirror_value: 'a@example.com', service_value: null };
+    const fields = [
+      { ...field, ...values },
+      { ...field, ...values, user_id: null },
+    ];
+    const notice = describeNotice('fields-held', standing, facts, { fields, reasons: ['it & that'] });
+    expect(JSON.parse(writeBody('json', notice))).toMatchObject({ details: { reasons: ['it & that'] } });
+    const { text } = JSON.parse(writeBody('slack', notice)) as { text: string };
+    expect(text.split('\n')).toEqual([
+      `north: since ${since}, 3 fields are held for a person to decide: 2 conflict, 1 refused`,
+      '• it &amp; that',
+      '• Ro bin &lt;!here&gt; (1), email: mirror a@example.com, service – (conflict)',
+      '• all users, email: mirror a@example.com, service – (conflict)',
+      '`musterd --team north held`',
+    ]);
+    const long = describeNotice('fields-held', standing, facts, { reasons: ['x'.repeat(5_000)] });
+    const cut = JSON.parse(writeBody('slack', long)) as { text: string };
+    expect(cut.text.length).toBeLessThan(3_000);
+    expect(cut.text).toMatch(/ …\n`musterd --team north held`$/);
+    const { text: probe } = JSON.parse(writeBody('slack', describeProbe('id', 'north'))) as { text: string };
+    expect(probe).toBe('north: a test of notify.url by "musterd check"; nothing is to be done');
+  });
+});
+
+describe('what is told of what was read', () => {
+  const freshness: readonly TeamFreshness[] = ['north', 'south'].map((team) => ({
+    team,
+    fresh: false,
+    groups: [{ group: 'users', fresh: false, ageMs: 60_000, limitMs: 2_000, never: false }],
+  }));
+  const status = { group: 'users', knownForMs: 0, startedAt: null, failures: 0, completeAt: null } as const;
+  const read: TeamsNow = {
+    nowMs: sinceMs,
+    standings: [
+      { ...status, team: 'north', outcome: 'failed', completeForMs: 60_000 },
+      { ...status, team: 'south', outcome: 'complete', completeForMs: 60_000 },
+    ],
+    refused: [],
+    failedRuns: [],
+    batches: [{ team: 'south', hash: 'a', of: 'users', count: 2, sinceMs: 5 }],
+    held: [
+      { team: 'north', reason: 'asked', count: 1, sinceMs: 1 },
+      { team: 'north', reason: 'rejected', count: 1, sinceMs: 1 },
+      { team: 'south', reason: 'conflict', count: 4, sinceMs: 3 },
+      { team: 'south', reason: 'gone', count: 1, sinceMs: 2 },
+    ],
+    told: [{ team: 'south', event: 'batch-waits', notice: { ...standing, count: 2, doneAtMs: sinceMs } }],
+  };
+  const steps = (more: Partial<TeamsNow> = {}) =>
+    stepsOf({ ...read, ...more }, freshness, () => 'new').map(({ team, event, send, notice, before }) => [
+      `${team} ${event}`,
+      send,
+      notice.sinceMs,
+      notice.count,
+      before?.id,
+    ]);
+
+  it('is of each team what is its own, and of holds those that wait for a person', () => {
+    const ago = sinceMs - 60_000;
+    expect(steps()).toEqual([
+      ['north failing', false, ago, 1, undefined],
+      ['south stale', false, ago, 1, undefined],
+      ['south fields-held', true, 2, 5, undefined],
+    ]);
+    expect(steps({ refused: [{ team: 'north', sinceMs: 4, runId: 1n }], batches: [], held: [] })).toEqual([
+      ['north credentials-refused', true, 4, 1, undefined],
+      ['south stale', false, ago, 1, undefined],
+      ['south batch-waits', true, sinceMs, 2, standing.id],
+    ]);
+  });
+});

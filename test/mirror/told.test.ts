@@ -1,0 +1,169 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readHeldDetails, readReasons, readTeamsNow, replaceNotice } from '../../src/mirror/told.ts';
+import type { Notice } from '../../src/model/notices.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+
+const notice: Notice = {
+  stands: true,
+  id: 'a',
+  reminder: false,
+  sinceMs: 1_700_000_000_123,
+  count: 3,
+  madeAtMs: 5,
+  doneAtMs: null,
+  nextTryMs: 6.5,
+  tries: 0,
+  returns: 0,
+};
+
+describe.each(servers())('what people are to be told on $name', (server) => {
+  let database: TestDatabase;
+  beforeEach(async () => {
+    database = await createTestDatabase({ server });
+    await database.db.transaction(async (tx) => {
+      await sql`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`.execute(tx);
+      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+      await sql`insert into mirror.teams (team_id, name) values (41, 'N'), (42, 'S')`.execute(tx);
+      await sql`insert into mirror.users (team_id, id, name, first_name, resolved, gone_at)
+        values (41, 1, 'One', 'One', true, null), (41, 2, 'Two', 'Two', true, now())`.execute(tx);
+    });
+  });
+  afterEach(() => database.close());
+  const now = () => readTeamsNow(database.db, ['north', 'south']);
+
+  type Ended = readonly [
+    outcome: string,
+    errorCode: string | null,
+    more?: { command?: string; groups?: string },
+  ];
+  /** Runs of the team, the oldest first; each ends at the second of its number. */
+  const addRuns = async (team: string, ended: readonly Ended[]) => {
+    for (const [at, [outcome, errorCode, { command = 'daemon', groups = '{users}' } = {}]] of ended.entries())
+      await sql`insert into sync.runs (team, command, groups, outcome, error_code, finished_at, reasons)
+        values (${team}, ${command}, ${groups}::text[], ${outcome}, ${errorCode}, to_timestamp(${at}), array['why'])`.execute(
+        database.db.kysely,
+      );
+  };
+  const refusedSince = async () => (await now()).refused.map(({ team, sinceMs }) => [team, sinceMs]);
+
+  const refused = ['failed', 'credentials'] as const;
+  it.each<[string, readonly Ended[], number | null]>([
+    ['no run', [], null],
+    ['a refused run', [refused], 0],
+    ['refused runs, one after another', [['complete', null], refused, refused], 1_000],
+    ['one that was taken after it', [refused, ['complete', null]], null],
+    ['a partial one after it', [refused, ['partial', null]], null],
+    ['one with a batch after it', [refused, ['refused', null]], null],
+    ['one that met no service after it', [refused, ['failed', 'service']], 0],
+    ['one that was stopped after it', [refused, ['partial', 'stopped']], 0],
+    ['one whose process ended after it', [refused, ['failed', null]], 0],
+    ['one of the listings after it', [refused, ['complete', null, { groups: '{listings}' }]], null],
+    ['a step of a person after it', [refused, ['complete', null, { command: 'resolve' }]], 0],
+    ['refused before and after', [refused, ['complete', null], ['failed', 'service'], refused], 3_000],
+  ])('knows whether the service refuses the credentials: %s', async (_, ended, sinceMs) => {
+    await addRuns('north', ended);
+    await addRuns('south', [['complete', null]]);
+    await sql`insert into sync.runs (team, command) values ('north', 'daemon')`.execute(database.db.kysely);
+    expect(await refusedSince()).toEqual(sinceMs === null ? [] : [['north', sinceMs]]);
+  });
+
+  it('names the last run of each group that came to no good end', async () => {
+    const { db } = database;
+    await addRuns('north', [
+      ['failed', 'service'],
+      ['failed', 'mirror', { groups: '{users,counts}' }],
+      ['partial', null, { groups: '{listings}' }],
+      ['complete', null, { groups: '{counts}' }],
+    ]);
+    await sql`insert into sync.due (team, run_group, outcome)
+      values ('north', 'users', 'failed'), ('north', 'listings', 'partial'), ('north', 'counts', 'complete')`.execute(
+      db.kysely,
+    );
+    const { failedRuns, standings } = await now();
+    expect(failedRuns.map(({ group, errorCode }) => [group, errorCode])).toEqual([
+      ['listings', null],
+      ['users', 'mirror'],
+    ]);
+    expect(standings.map(({ group, outcome }) => [group, outcome])).toEqual([
+      ['counts', 'complete'],
+      ['listings', 'partial'],
+      ['users', 'failed'],
+    ]);
+    expect(await readReasons(db.kysely, failedRuns[0]?.runId ?? 0n)).toEqual(['why']);
+    expect(await readReasons(db.kysely, 999n)).toEqual([]);
+  });
+
+  it('has the batches that wait, and the fields that are held, with those whose they are', async () => {
+    const { kysely } = database.db;
+    await sql`
+      insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, until, since) values
+        (41, 1, 'email', 'limit', 'a', null, null, to_timestamp(5)), (41, 1, 'phone', 'limit', 'a', null, null, to_timestamp(4)),
+        (41, 7, 'email', 'review', 'a', null, null, to_timestamp(6)), (41, 2, 'email', 'limit', 'a', null, null, to_timestamp(1)),
+        (41, 8, 'email', 'limit', 'b', 'approved', now() + interval '1 h', to_timestamp(1)),
+        (42, null, 'phone', 'limit', 'c', null, null, to_timestamp(7)),
+        (41, 1, 'name', 'conflict', null, null, null, to_timestamp(3)), (41, 9, 'name', 'rejected', null, null, null, to_timestamp(2))`.execute(
+      kysely,
+    );
+    await sql`insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at)
+      values (41, 'tags', 1, now(), 'd', 'why', 's', to_timestamp(9)), (41, 'tags', 2, now(), 'd', 'why', 's', to_timestamp(8)),
+        (41, 'tags', 3, now(), null, null, null, null)`.execute(kysely);
+    const { batches, held } = await now();
+    expect(batches).toEqual([
+      { team: 'north', hash: 'a', of: 'users', count: 2, sinceMs: 4_000 },
+      { team: 'north', hash: 'd', of: 'tags', count: 2, sinceMs: 8_000 },
+      { team: 'south', hash: 'c', of: 'users', count: 1, sinceMs: 7_000 },
+    ]);
+    expect(held).toEqual([
+      { team: 'north', reason: 'conflict', count: 1, sinceMs: 3_000 },
+      { team: 'north', reason: 'rejected', count: 1, sinceMs: 2_000 },
+    ]);
+    const details = async (inBatches: boolean) =>
+      (await readHeldDetails(kysely, 'north', inBatches)).map(({ user_id, name, field }) => [
+        user_id,
+        name,
+        field,
+      ]);
+    expect(await details(true)).toEqual([
+      [1n, 'One', 'phone'],
+      [1n, 'One', 'email'],
+      [7n, null, 'email'],
+    ]);
+    expect(await details(false)).toEqual([[1n, 'One', 'name']]);
+  });
+
+  it('is written down by one of several who have read the same', async () => {
+    const { db } = database;
+    const key = { team: 'north', event: 'stale' } as const;
+    const claims = async (before: Notice | undefined, ...ids: readonly string[]) => {
+      const all = await Promise.all(ids.map((id) => replaceNotice(db, key, before, { ...notice, id })));
+      return all.filter(Boolean).length;
+    };
+    expect(await claims(undefined, 'a', 'b', 'c')).toBe(1);
+    const [first] = (await now()).told;
+    expect(first).toEqual({ ...key, notice: { ...notice, id: first?.notice.id } });
+    expect(await claims(undefined, 'd')).toBe(0);
+    expect(await claims({ ...notice, id: 'unknown' }, 'd')).toBe(0);
+    expect(await claims(first?.notice, 'e', 'f')).toBe(1);
+    expect(await replaceNotice(db, { team: 'south', event: 'stale' }, undefined, notice)).toBe(true);
+    expect(await replaceNotice(db, { team: 'north', event: 'failing' }, undefined, notice)).toBe(true);
+    expect((await now()).told.map(({ team, event }) => `${team} ${event}`).toSorted()).toEqual([
+      'north failing',
+      'north stale',
+      'south stale',
+    ]);
+    expect((await readTeamsNow(db, ['south'])).told).toEqual([{ team: 'south', event: 'stale', notice }]);
+  });
+
+  it('is read with the time of the database', async () => {
+    const [clock] = (
+      await sql<{ ms: number }>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`.execute(
+        database.db.kysely,
+      )
+    ).rows;
+    const { nowMs } = await now();
+    expect(nowMs).toBeGreaterThanOrEqual(Math.floor(clock?.ms ?? Infinity));
+    expect(Number.isInteger(nowMs)).toBe(true);
+  });
+});

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import {
+  accepted,
+  eventsOf,
+  type EventState,
+  failed,
+  type GroupStanding,
+  nextNotice,
+  type Notice,
+  type Standing,
+  type TeamStanding,
+} from '../../src/model/notices.ts';
+
+const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
+
+const group = (fresh: boolean, outcome: string | null, more: Partial<GroupStanding> = {}): GroupStanding => ({
+  group: 'users',
+  fresh,
+  outcome,
+  limitMs: 15 * minute,
+  sinceMs: 7,
+  ...more,
+});
+const quiet: TeamStanding = { groups: [], refusedSinceMs: null, waiting: null, held: null };
+
+const inWord = (state: EventState) => (typeof state === 'string' ? state : 'stands');
+
+describe('what there is to tell of a team', () => {
+  const fresh = group(true, 'complete');
+  const failing = group(false, 'failed');
+  const partial = group(false, 'partial');
+  const mended = group(true, 'failed');
+  const silent = [group(false, null), group(false, 'complete'), group(false, 'refused')];
+  it.each<[string, number | null, readonly GroupStanding[], string, string, string]>([
+    ['nothing', null, [], 'over', 'over', 'over'],
+    ['a fresh group', null, [fresh], 'over', 'over', 'over'],
+    ['a failure that is tolerated', null, [mended], 'over', 'over', 'over'],
+    ['a group that fails', null, [fresh, failing], 'over', 'stands', 'covered'],
+    ['a group that stays partial', null, [partial], 'over', 'stands', 'covered'],
+    ['one that fails and one that is silent', null, [failing, ...silent], 'over', 'stands', 'covered'],
+    ['a silent group that never ran', null, silent.slice(0, 1), 'over', 'covered', 'stands'],
+    ['a silent group that was complete', null, silent.slice(1, 2), 'over', 'covered', 'stands'],
+    ['a silent group that was refused', null, silent.slice(2), 'over', 'covered', 'stands'],
+    ['refused credentials', 5, [fresh], 'stands', 'covered', 'covered'],
+    ['refused credentials and what follows', 5, [failing, ...silent], 'stands', 'covered', 'covered'],
+  ])('with %s', (_, refusedSinceMs, groups, ...states) => {
+    const events = eventsOf({ ...quiet, refusedSinceMs, groups });
+    const told = [events['credentials-refused'], events.failing, events.stale];
+    expect(told.map(inWord)).toEqual(states);
+    expect([events['batch-waits'], events['fields-held']]).toEqual(['over', 'over']);
+  });
+
+  it('is a pile as long as there is one, whatever else there is', () => {
+    const waiting = { count: 30, sinceMs: 3 };
+    const held = { count: 2, sinceMs: 4 };
+    for (const refusedSinceMs of [null, 5]) {
+      const both = eventsOf({ groups: [failing], refusedSinceMs, waiting, held });
+      expect(both['batch-waits']).toEqual({ ...waiting, settleMs: 0 });
+      expect(both['fields-held']).toEqual({ ...held, settleMs: 0 });
+    }
+    expect(inWord(eventsOf({ ...quiet, waiting })['fields-held'])).toBe('over');
+    expect(inWord(eventsOf({ ...quiet, held })['batch-waits'])).toBe('over');
+  });
+
+  it('stands since the oldest of its groups, and has to last for the shortest limit, five minutes at most', () => {
+    const [old, brief] = [
+      { sinceMs: 2, limitMs: hour },
+      { sinceMs: 9, limitMs: 3 * second },
+    ];
+    const failingGroups = [group(false, 'failed', old), group(false, 'failed', brief)];
+    const events = eventsOf({ ...quiet, groups: [...failingGroups, group(false, null, { sinceMs: 1 })] });
+    expect(events.failing).toEqual({ count: 2, sinceMs: 2, settleMs: 3 * second });
+    const slow = eventsOf({ ...quiet, groups: [group(false, null, old)] });
+    expect(slow.stale).toEqual({ count: 1, sinceMs: 2, settleMs: 5 * minute });
+    expect(eventsOf({ ...quiet, refusedSinceMs: 5 })['credentials-refused']).toEqual({
+      count: 1,
+      sinceMs: 5,
+      settleMs: 0,
+    });
+  });
+});
+
+describe('what is done about an event', () => {
+  const stands: Standing = { count: 3, sinceMs: 40, settleMs: 0 };
+  const start = 1_000_000_000;
+  let made = 0;
+  const createId = () => {
+    made += 1;
+    return `new${made}`;
+  };
+  const at = (nowMs: number) => ({ nowMs: start + nowMs, createId });
+  const last = (more: Partial<Notice> = {}): Notice => ({
+    stands: true,
+    id: 'last',
+    reminder: false,
+    sinceMs: 30,
+    count: 3,
+    madeAtMs: start,
+    doneAtMs: start,
+    nextTryMs: start,
+    tries: 1,
+    returns: 0,
+    ...more,
+  });
+  const unsent = { doneAtMs: null, tries: 0 };
+  const failedOnce = { doneAtMs: null, tries: 1, nextTryMs: start + minute };
+  /** `send`, `write`, `-`, and whether the notice is new, says that it stands, and is a reminder. */
+  const sum = (state: EventState, notice: Notice | undefined, nowMs: number) => {
+    const step = nextNotice(state, notice, at(nowMs));
+    if (step === null) return '-';
+    const { id, stands: says, reminder, doneAtMs } = step.notice;
+    return [
+      step.send ? 'send' : 'write',
+      id === 'last' ? 'same' : 'new',
+      says ? 'stands' : 'over',
+      ...(reminder ? ['reminder'] : []),
+      ...(doneAtMs === null ? [] : ['done']),
+    ].join(' ');
+  };
+
+  it.each<[string, EventState, Notice | undefined, number, string]>([
+    ['covered, none', 'covered', undefined, 0, '-'],
+    ['covered, told', 'covered', last(), 2 * day, '-'],
+    ['covered, not sent yet', 'covered', last(unsent), day, '-'],
+    ['stands, none', stands, undefined, 0, 'send new stands'],
+    ['stands, none, has to last', { ...stands, settleMs: 1 }, undefined, 0, 'write new stands'],
+    ['stands, over before', stands, last({ stands: false }), 1, 'send new stands'],
+    ['stands, its end not sent yet', stands, last({ stands: false, ...failedOnce }), 1, 'send new stands'],
+    ['stands, not sent yet', stands, last(unsent), 0, 'send same stands'],
+    ['stands, has not lasted', stands, last({ ...unsent, nextTryMs: start + 1 }), 0, '-'],
+    ['stands, has lasted', stands, last({ ...unsent, nextTryMs: start + 1 }), 1, 'send same stands'],
+    ['stands, failed just now', stands, last(failedOnce), minute - 1, '-'],
+    ['stands, failed a while ago', stands, last(failedOnce), minute, 'send same stands'],
+    ['stands, failing for days', stands, last(failedOnce), 9 * day, 'send same stands'],
+    ['stands, told', stands, last(), day - 1, '-'],
+    ['stands, told a day ago', stands, last(), day, 'send new stands reminder'],
+    ['stands, ten more', { ...stands, count: 13 }, last(), hour, '-'],
+    ['stands, many more', { ...stands, count: 14 }, last(), hour, 'send new stands'],
+    ['stands, many more so soon', { ...stands, count: 14 }, last(), hour - 1, '-'],
+    ['stands, fewer', { ...stands, count: 1 }, last({ count: 90 }), hour, '-'],
+    ['over, none', 'over', undefined, 0, '-'],
+    ['over, told', 'over', last(), 0, 'send new over'],
+    ['over, never tried', 'over', last(unsent), 0, 'write same over done'],
+    ['over, failed so far', 'over', last(failedOnce), 0, 'send new over'],
+    ['over, told so', 'over', last({ stands: false }), 9 * day, '-'],
+    ['over, failed just now', 'over', last({ stands: false, ...failedOnce }), 1, '-'],
+    ['over, failed a while ago', 'over', last({ stands: false, ...failedOnce }), minute, 'send same over'],
+    ['over, in vain for a day', 'over', last({ stands: false, ...failedOnce }), day, 'write same over done'],
+  ])('%s', (_, state, notice, nowMs, expected) => {
+    expect(sum(state, notice, nowMs)).toBe(expected);
+  });
+
+  it('is claimed for longer than a call takes, and counted', () => {
+    const step = nextNotice({ ...stands, count: 8 }, last(failedOnce), at(minute));
+    expect(step).toEqual({
+      send: true,
+      notice: { ...last(failedOnce), count: 8, tries: 2, nextTryMs: start + minute + 30 * second },
+    });
+  });
+
+  it('is told with what there is now, and its end with what was told', () => {
+    expect(nextNotice({ ...stands, sinceMs: 99 }, last(), at(day))?.notice).toMatchObject({
+      sinceMs: 99,
+      madeAtMs: start + day,
+      doneAtMs: null,
+    });
+    expect(nextNotice('over', last({ returns: 1 }), at(5))?.notice).toMatchObject({
+      sinceMs: 30,
+      count: 3,
+      returns: 1,
+      tries: 1,
+    });
+  });
+
+  it('is told three times where it comes and goes, and then only once it has lasted', () => {
+    const returnsOf = (notice: Notice, nowMs: number) => nextNotice(stands, notice, at(nowMs));
+    const over = (returns: number) => last({ stands: false, returns });
+    expect(returnsOf(over(0), hour - 1)).toMatchObject({ send: true, notice: { returns: 1 } });
+    expect(returnsOf(over(1), 1)).toMatchObject({ send: true, notice: { returns: 2 } });
+    expect(returnsOf(over(2), 1)).toMatchObject({
+      send: false,
+      notice: { returns: 3, nextTryMs: start + 1 + 15 * minute },
+    });
+    expect(returnsOf(over(9), hour)).toMatchObject({ send: true, notice: { returns: 0 } });
+    const slow = nextNotice({ ...stands, settleMs: hour }, over(2), at(1));
+    expect(slow?.notice.nextTryMs).toBe(start + 1 + hour);
+  });
+
+  it('is over once it is accepted, and waits longer with each failure, a quarter of an hour at most', () => {
+    expect(accepted(last(unsent), start + 9)).toEqual(last({ ...unsent, doneAtMs: start + 9 }));
+    const waits = [1, 2, 3, 8, 9, 100].map((tries) =>
+      [0, 1].map(
+        (chance) => (failed(last({ tries, doneAtMs: null }), start, chance).nextTryMs - start) / second,
+      ),
+    );
+    expect(waits).toEqual([
+      [2.5, 5],
+      [5, 10],
+      [10, 20],
+      [320, 640],
+      [450, 900],
+      [450, 900],
+    ]);
+    expect(failed(last(failedOnce), start, 0).doneAtMs).toBe(null);
+  });
+});

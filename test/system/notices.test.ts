@@ -1,0 +1,306 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly fields: Readonly<Record<string, unknown>> & { readonly event?: string; readonly was?: string };
+}
+
+/** Where people are told: takes everything, unless the test answers otherwise. */
+async function createReceiver() {
+  const received: Received[] = [];
+  const answers: ((response: ServerResponse) => void)[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      received.push({
+        headers: request.headers,
+        body,
+        fields: JSON.parse(body) as Received['fields'],
+      });
+      const answer = answers.shift();
+      if (answer === undefined) response.end('ok');
+      else answer(response);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    received,
+    /** What the next calls are answered with, one after another. */
+    answers,
+    url: `http://127.0.0.1:${port}/services/T0canary0B0`,
+    told: () =>
+      received.map(({ fields: { event, was } }) => (was === undefined ? event : `${event}: ${was}`)),
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const secret = 'a secret that signs, canary';
+
+describe('what people are told by the daemon', () => {
+  let stage: Stage;
+  let receiver: Awaited<ReturnType<typeof createReceiver>>;
+  let daemons: Running[] = [];
+  beforeEach(async () => {
+    receiver = await createReceiver();
+    stage = await createStage({ emulator: { users: 60, tags: 2, fields: 2 } });
+  });
+  afterEach(async () => {
+    for (const { process } of daemons) process.kill('SIGKILL');
+    const ended = await Promise.all(daemons.map((daemon) => daemon.ended));
+    daemons = [];
+    receiver.close();
+    await stage.close();
+    for (const { stdout, stderr } of ended) expect(stdout + stderr).not.toContain('canary');
+  });
+  const never = '0 0 1 1 *';
+  const start = (more: Readonly<Record<string, string>> = {}) => {
+    const daemon = startMusterd(['daemon'], {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      MUSTERD__rate__perMinute: '100000',
+      MUSTERD__log__level: 'debug',
+      MUSTERD__schedule__users: never,
+      MUSTERD__schedule__listings: never,
+      MUSTERD__schedule__counts: never,
+      MUSTERD__edits__everyMs: '300',
+      MUSTERD__notify__url: receiver.url,
+      MUSTERD__notify__secret: secret,
+      ...more,
+    });
+    daemons.push(daemon);
+    return daemon;
+  };
+  const musterd = (...args: readonly string[]) =>
+    runMusterd(args, { ...stage.emulator.environment, DATABASE_URL: stage.url });
+  /** Both sides change the phone of one user. */
+  const conflict = async () => {
+    const id = stage.emulator.team.users()[0]?.id ?? 0;
+    stage.emulator.team.editUser(id, { phone: '15550100001' });
+    await stage.sql(`update mirror.users set phone = '15550100002' where id = ${id}`);
+    return id;
+  };
+  const everySecond = { MUSTERD__schedule__users: '* * * * * *' };
+  const runs = async (where: string) =>
+    Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
+  const firstRun = () =>
+    eventually('the first run is complete', async () => (await runs(`outcome = 'complete'`)) > 0);
+  const toldAll = async (...events: readonly string[]) => {
+    await eventually(`told: ${events.join(', ')}`, () => receiver.received.length >= events.length, 60_000);
+    expect(receiver.told()).toEqual(events);
+  };
+  /** Each word of a name, and each address, of anybody in the team. */
+  const personal = () =>
+    stage.emulator.team
+      .users()
+      .flatMap(({ first, last, email, phone }) => [
+        ...`${first} ${last}`.split(/\s+/),
+        email ?? '',
+        phone ?? '',
+      ])
+      .filter((word) => word.length > 3);
+  const expectNobody = (words: readonly string[]) => {
+    expect(words.length).toBeGreaterThan(100);
+    for (const { body } of receiver.received) for (const word of words) expect(body).not.toContain(word);
+  };
+
+  it('is once that the service refuses the credentials, and once that it takes them again', async () => {
+    start(everySecond);
+    await firstRun();
+    stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/team', times: 'always' });
+    await eventually('three runs have failed', async () => (await runs(`outcome = 'failed'`)) >= 3, 60_000);
+    await toldAll('credentials-refused');
+    stage.emulator.clearFaults();
+    await toldAll('credentials-refused', 'recovered: credentials-refused');
+    const [refused, recovered] = receiver.received;
+    const [[runId] = []] = await stage.sql(
+      `select run_id from sync.runs where error_code = 'credentials' order by run_id limit 1`,
+    );
+    expect(refused?.fields).toMatchObject({
+      team: 'default',
+      reminder: false,
+      run: Number(runId),
+      command: 'musterd --team default check',
+      text: expect.stringMatching(/^default: since \S+Z, the service refuses the credentials/) as string,
+    });
+    expect(recovered?.fields).toMatchObject({
+      team: 'default',
+      command: null,
+      since: refused?.fields['since'],
+    });
+    for (const { headers, body, fields } of receiver.received) {
+      const { 'webhook-id': id, 'webhook-timestamp': stamp, 'webhook-signature': signature } = headers;
+      expect(id).toBe(fields['id']);
+      expect(Math.abs(Number(stamp) - Date.now() / 1_000)).toBeLessThan(300);
+      const sign = (signed: string) => `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`;
+      expect(signature).toBe(sign(`${String(id)}.${String(stamp)}.${body}`));
+    }
+    expect(refused?.fields['id']).not.toBe(recovered?.fields['id']);
+    expectNobody(personal());
+  });
+
+  it('is also what a daemon cannot begin with', async () => {
+    stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/team', times: 'always' });
+    const { code } = await start().ended;
+    expect(code).toBe(77);
+    await toldAll('credentials-refused');
+  });
+
+  it('is that runs fail, later than the schedule tolerates, and that they get to their end again', async () => {
+    start(everySecond);
+    await firstRun();
+    stage.emulator.addFault({ kind: 'status', code: 500, path: '/v1/users/get', times: 'always' });
+    await toldAll('failing');
+    const [failing] = receiver.received;
+    expect(failing?.fields).toMatchObject({
+      command: 'musterd --team default status',
+      groups: [{ group: 'users', outcome: expect.stringMatching(/^(failed|partial)$/) as string }],
+    });
+    stage.emulator.clearFaults();
+    await toldAll('failing', 'recovered: failing');
+    expectNobody(personal());
+  });
+
+  it('is a batch that waits, with the command that resolves it, and fields that are held', async () => {
+    start();
+    await firstRun();
+    const before = personal();
+    await stage.sql(`update mirror.users set email = 'all' || id || '@example.com' where email is not null`);
+    await toldAll('batch-waits');
+    const [[hash = '', count] = []] = await stage.sql(
+      'select batch, count(distinct user_id) from report.held group by batch',
+    );
+    expect(receiver.received[0]?.fields).toMatchObject({
+      command: `musterd --team default approve ${hash} --reason '…'`,
+      batches: [{ hash, of: 'users', count: Number(count) }],
+    });
+    expect((await musterd('--team', 'default', 'approve', hash, '--reason', 'meant so')).code).toBe(0);
+    await toldAll('batch-waits', 'recovered: batch-waits');
+    await eventually('everybody is pushed', async () =>
+      stage.emulator.team
+        .users()
+        .every(({ id, email }) => email === null || email === `all${id}@example.com`),
+    );
+    const id = await conflict();
+    await toldAll('batch-waits', 'recovered: batch-waits', 'fields-held');
+    expect(receiver.received[2]?.fields).toMatchObject({
+      held: { conflict: 1 },
+      command: 'musterd --team default held',
+    });
+    expect((await musterd('resolve', String(id), 'phone', '--take', 'mirror')).code).toBe(0);
+    await toldAll('batch-waits', 'recovered: batch-waits', 'fields-held', 'recovered: fields-held');
+    expectNobody([...before, ...personal(), '15550100001', '15550100002']);
+  });
+
+  it('is a message for Slack, with names where they are asked for', async () => {
+    start({ MUSTERD__notify__format: 'slack', MUSTERD__notify__details: 'true' });
+    await firstRun();
+    const [user] = stage.emulator.team.users();
+    stage.emulator.team.editUser(user?.id ?? 0, { first: '<!channel>', last: 'O&Hara' });
+    await stage.sql(`update mirror.users set first_name = 'Robin', last_name = 'Two' where id = ${user?.id}`);
+    await eventually('it is told', () => receiver.received.length > 0);
+    const { text: message, blocks } = JSON.parse(receiver.received[0]?.body ?? '') as {
+      text: string;
+      blocks: unknown;
+    };
+    expect(message).toMatch(/1 field is held for a person to decide: 1 conflict/);
+    expect(message).toContain('mirror Robin | Two, service &lt;!channel&gt; O&amp;Hara (conflict)');
+    expect(message).toMatch(/\n`musterd --team default held`$/);
+    expect(message).not.toMatch(/[<>]/);
+    expect(blocks).toEqual([{ type: 'section', text: { type: 'mrkdwn', text: message } }]);
+  });
+
+  it('is tried again with the same id where the receiver fails, while runs go on', async () => {
+    receiver.answers.push(
+      (response) => response.writeHead(500).end('canary'),
+      (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
+      (response) => response.socket?.destroy(),
+    );
+    const daemon = start(everySecond);
+    await firstRun();
+    await conflict();
+    const complete = await runs(`outcome = 'complete'`);
+    await eventually('it is told', () => receiver.received.length >= 4, 60_000);
+    expect(receiver.told().slice(0, 4)).toEqual(Array(4).fill('fields-held'));
+    expect(new Set(receiver.received.slice(0, 4).map(({ fields: { id } }) => id)).size).toBe(1);
+    expect(
+      new Set(receiver.received.slice(0, 4).map(({ headers }) => headers['webhook-timestamp'])).size,
+    ).toBe(4);
+    expect(await runs(`outcome = 'complete'`)).toBeGreaterThan(complete + 3);
+    const said = daemon.output().stderr;
+    for (const refusal of ['"status":500', '"status":302', '"problem":"ECONNRESET"'])
+      expect(said).toContain(refusal);
+  });
+
+  it('is told by one of two daemons, and by the next one where that one dies in the middle', async () => {
+    const first = start();
+    await firstRun();
+    receiver.answers.push(() => undefined);
+    const id = await conflict();
+    await eventually('it is being told', () => receiver.received.length === 1);
+    first.process.kill('SIGKILL');
+    await first.ended;
+    // As if a call took no longer.
+    await stage.sql(
+      `update sync.learned set value = value || '{"nextTryMs": 0}' where topic = 'notice fields-held'`,
+    );
+    start();
+    start();
+    await eventually('it is told', async () => {
+      const [[done] = []] = await stage.sql(
+        `select value ->> 'doneAtMs' from sync.learned where topic = 'notice fields-held'`,
+      );
+      return Boolean(done);
+    });
+    expect(receiver.told()).toEqual(['fields-held', 'fields-held']);
+    expect(new Set(receiver.received.map(({ fields: { id } }) => id)).size).toBe(1);
+    expect((await musterd('resolve', String(id), 'phone', '--take', 'mirror')).code).toBe(0);
+    await toldAll('fields-held', 'fields-held', 'recovered: fields-held');
+  });
+
+  it('is a test where somebody asks for one', async () => {
+    const check = (...args: readonly string[]) =>
+      runMusterd(['check', '--json', ...args], {
+        ...stage.emulator.environment,
+        DATABASE_URL: stage.url,
+        MUSTERD__notify__url: receiver.url,
+        MUSTERD__notify__secret: secret,
+      });
+    const notify = ({ stdout }: { readonly stdout: string }) =>
+      (JSON.parse(stdout) as { findings: { check: string }[] }).findings.filter(
+        ({ check: of }) => of === 'notify.url',
+      );
+    expect(notify(await check())).toEqual([]);
+    expect(receiver.received).toEqual([]);
+    const probed = await check('--notify-probe');
+    expect(notify(probed)).toEqual([
+      { check: 'notify.url', verdict: 'ok', detail: 'answered 200 to a test' },
+    ]);
+    expect(receiver.told()).toEqual(['test']);
+    receiver.answers.push((response) => response.writeHead(404).end());
+    const lost = await check('--notify-probe');
+    expect([lost.code, notify(lost)]).toEqual([
+      1,
+      [{ check: 'notify.url', verdict: 'fail', detail: 'answered 404 to a test' }],
+    ]);
+    receiver.answers.push((response) => response.socket?.destroy());
+    expect(notify(await check('--notify-probe'))).toMatchObject([{ verdict: 'fail' }]);
+    const { stdout } = await runMusterd(['check', '--json', '--notify-probe'], {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+    });
+    expect(notify({ stdout })).toEqual([{ check: 'notify.url', verdict: 'fail', detail: 'it is not set' }]);
+  });
+});
