@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 /** The process: its arguments, its streams and its end. What it does is in `commands/command-line.ts`. */
-import { setFlagsFromString } from 'node:v8';
 import { nodeRefusal } from './commands/node-version.ts';
 
 const refusal = nodeRefusal(process.versions.node);
@@ -23,9 +22,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   });
 });
 process.stderr.on('error', () => undefined);
-
-// A long answer is parsed in small pieces: room for young objects would grow to 100 MB, and pass none of them on.
-setFlagsFromString('--semi-space-growth-factor=1');
 
 // Loaded only now: an older Node could not even read it.
 const { keepCompiledCode } = await import('./commands/compile-cache.ts');

@@ -7,6 +7,7 @@ import type { Team } from '../model/team.ts';
 import type { UserPatch } from '../model/user.ts';
 import type { MakeCall, Reply } from './call.ts';
 import { operations } from './operation.ts';
+import { withSmallNursery } from './small-nursery.ts';
 import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';
 import { decodePage } from './wire-lists.ts';
 import { decodeTeam } from './wire-team.ts';
@@ -47,12 +48,19 @@ function takeUsers(reply: Reply): UsersAnswer {
   const { digest, read } = reply.body;
   const known = digest === undefined ? {} : { digest };
   if (read === undefined) return { ...decodeMemberships(reply), ...known };
-  return { ...nobody, ...known, read: async () => takeUsers({ ...reply, body: await read() }) };
+  return {
+    ...nobody,
+    ...known,
+    read: () => withSmallNursery(async () => takeUsers({ ...reply, body: await read() })),
+  };
 }
 
 export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
   return {
-    team: async () => decodeTeam(await call({ operation: operations.team, list: { property: 'members' } })),
+    team: () =>
+      withSmallNursery(async () =>
+        decodeTeam(await call({ operation: operations.team, list: { property: 'members' } })),
+      ),
     users: async ({ emails, phones }, known) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
       const asksForAll = emails.length + filter.phones.length === 0;
@@ -60,7 +68,9 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
       if (asksForAll && phones.length > 0) return nobody;
       const body = encodeUserFilter(filter);
       const list = { property: 'memberships', known };
-      return takeUsers(await call({ operation: operations.users, body, list }));
+      return await withSmallNursery(async () =>
+        takeUsers(await call({ operation: operations.users, body, list })),
+      );
     },
     updateUsers: async (patches, options) => {
       if (patches.size === 0) return nobody;

@@ -1,12 +1,9 @@
 /** Reads answers as musterd does, in a process of its own, and tells as JSON what came of each and what it took. */
-import { setFlagsFromString } from 'node:v8';
 import { systemClock } from '../../src/clock.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
 
-// As main.ts does.
-setFlagsFromString('--semi-space-growth-factor=1');
 /** What is asked for, one after another: each a call of the client. */
 const [baseUrl = '', ...asked] = process.argv.slice(2);
 const client = createClient({
