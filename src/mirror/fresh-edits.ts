@@ -73,7 +73,7 @@ export async function readFreshEdits(
   }));
 }
 
-/** A view that is a barrier takes a condition over only when it compares with values. */
+/** Teams with an edit that nothing holds back. */
 async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Promise<ReadonlySet<Id>> {
   if (teamIds.length === 0) return new Set();
   const { rows } = await sql<Row<'sync.teams', 'team_id'>>`
