@@ -1,6 +1,7 @@
 /** The mirror of one team: the near place, as `reconcile/ports.ts` asks for it. */
 import type { AbsenceDecision, ListedResource, MirroredResource, WithheldAbsence } from '../model/absence.ts';
 import type { Intent, IntentResult } from '../model/intent.ts';
+import type { Concern } from '../model/plan.ts';
 import type { UserPlan } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
@@ -57,7 +58,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam) {
     readAddresses: (ids: readonly Id[]) => readAddresses(kysely, teamId, ids),
     readLookups: () => readLookups(kysely, teamId),
     countPresentUsers: () => countPresentUsers(kysely, teamId),
-    readPresentUsers: () => readPresentUsers(kysely, teamId),
+    readPresentUsers: (concern: Concern) => readPresentUsers(kysely, teamId, concern),
     readIntents: () => readIntents(kysely, teamId),
     readGuardHistory: () => readGuardHistory(kysely, teamId),
     readOverlap: (listed: readonly Id[], scope: string) => readOverlap(kysely, teamId, listed, scope),

@@ -9,6 +9,13 @@ export interface PresentUser {
   readonly roleId: Id | null;
 }
 
+/** Of whom else a limit on single fields has to know: who has one of these, in canonical form. */
+export interface Concern {
+  readonly emails: readonly string[];
+  readonly phones: readonly string[];
+  readonly roleIds: readonly Id[];
+}
+
 /** A user of whom something was edited in the mirror. */
 export interface EditedUser {
   readonly id: Id;

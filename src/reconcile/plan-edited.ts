@@ -12,7 +12,7 @@ import { pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
 import { planUser } from './merge/plan-user.ts';
-import { concernsOthers, type RunContext, reviewPlans, type UsersPlan } from './plan-users.ts';
+import { concernOf, concernsOthers, type RunContext, reviewPlans, type UsersPlan } from './plan-users.ts';
 import type { MirrorPort } from './ports.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
 import { noteRefused } from './read/roster.ts';
@@ -118,7 +118,9 @@ export async function planEdited(
       plans: planned,
       population: count,
       unread: await readUnreadNotes(one, differing, { population: count, maxDrift }),
-      present: planned.some(concernsOthers) ? await one.readPresentUsers() : [],
+      present: planned.some(concernsOthers)
+        ? await one.readPresentUsers(concernOf(planned, adminRoleIds))
+        : [],
     };
   });
   const stale = states.filter((state) => state.stale === true).map(({ id }) => id);

@@ -1,11 +1,12 @@
 /** What one run makes of the users: roster, differences, merge, guard. Reads only. */
 import type { AbsentRow } from '../model/absence.ts';
+import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
-import type { PresentUser } from '../model/plan.ts';
+import type { Concern, PresentUser } from '../model/plan.ts';
 import type { Look } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import { type Field, fields, sameBytes } from '../model/user.ts';
-import { decideEach, decisionsOf, type UserPlan } from '../model/user-plan.ts';
+import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import { type GuardVerdict, type GuardView, guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
@@ -149,21 +150,36 @@ export async function reviewPlans(
   present?: readonly PresentUser[],
 ): Promise<GuardVerdict> {
   const history = await mirror.readGuardHistory();
-  return guard({ ...view, history, ...(await readKnown(mirror, view.plans, present)) }, settings);
+  return guard({ ...view, history, ...(await readKnown(mirror, view.plans, settings, present)) }, settings);
 }
 
 /** Whether a limit on single fields has to know of everybody: a name is nobody's alone. */
 export const concernsOthers = (plan: UserPlan): boolean =>
   decisionsOf(plan, 'push').some(([field]) => field !== 'name');
 
+/** Who else is concerned by what is pushed: whoever has an address of it, and, where a role is, who is in charge. */
+export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[]): Concern {
+  const patches = plans.filter(isPush).map(pushOf);
+  const known = (forms: readonly string[]) => [...new Set(forms)].filter((form) => form !== '');
+  return {
+    emails: known(patches.map(({ email }) => canonicalEmail(email ?? null))),
+    phones: known(patches.map(({ phone }) => canonicalPhone(phone ?? null))),
+    roleIds: patches.some(({ roleId }) => roleId !== undefined) ? adminRoleIds : [],
+  };
+}
+
 /** What the guard has to know of those who do not differ: asked for only where something would be pushed. */
 async function readKnown(
   mirror: SnapshotPort,
   plans: readonly UserPlan[],
+  { adminRoleIds }: GuardSettings,
   present?: readonly PresentUser[],
 ): Promise<Pick<GuardView, 'present' | 'open'>> {
   if (!plans.some(concernsOthers)) return { present: [], open: [] };
-  return { present: present ?? (await mirror.readPresentUsers()), open: await mirror.readIntents() };
+  return {
+    present: present ?? (await mirror.readPresentUsers(concernOf(plans, adminRoleIds))),
+    open: await mirror.readIntents(),
+  };
 }
 
 /** Nothing is pulled; what is held from now on stays so. */

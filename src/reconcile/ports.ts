@@ -15,7 +15,7 @@ import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
-import type { EditedUser, PresentUser } from '../model/plan.ts';
+import type { Concern, EditedUser, PresentUser } from '../model/plan.ts';
 import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Rest, RestingUsers } from '../model/rest.ts';
@@ -58,8 +58,8 @@ export interface MirrorPort {
   /** `mirror.user_lookups`. */
   readLookups(): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }>;
   countPresentUsers(): Promise<number>;
-  /** Everybody who is not gone, with the values last agreed on. */
-  readPresentUsers(): Promise<readonly PresentUser[]>;
+  /** Those who are not gone and concerned, with the values last agreed on; some who are not concerned may be among them. */
+  readPresentUsers(concern: Concern): Promise<readonly PresentUser[]>;
   readIntents(): Promise<readonly Intent[]>;
   readGuardHistory(): Promise<GuardHistory>;
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;

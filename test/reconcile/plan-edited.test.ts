@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { MirrorUser, ServiceUser } from '../../src/model/user.ts';
@@ -6,6 +7,7 @@ import { pushOf } from '../../src/model/user-plan.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
+import { concernOf } from '../../src/reconcile/plan-users.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { createUserLookup } from '../../src/reconcile/read/lookup.ts';
@@ -53,6 +55,15 @@ describe('concernedBy', () => {
   ])('of %s', (_, id, edit, says, concerned) => {
     const plan = planUser(stateOf(id, edit, says), { ...member, id }, holdAll);
     expect(concernedBy([plan], present, [1n])).toEqual(concerned);
+    const { emails, phones, roleIds } = concernOf([plan], [1n]);
+    const read = present.filter(
+      ({ email, phone, roleId }) =>
+        emails.includes(canonicalEmail(email)) ||
+        phones.includes(canonicalPhone(phone)) ||
+        roleIds.includes(roleId),
+    );
+    expect(concernedBy([plan], read, [1n])).toEqual(concerned);
+    expect(read.length).toBeLessThan(present.length);
   });
 });
 
