@@ -72,7 +72,7 @@ const fields: readonly Row[] = [
     variants: ['fraction'],
   }),
   rule('Resources', 'ids are integers', {
-    client: ['service/wire.ts', 'takeId', 'exact up to 2^63 - 1; any other id costs its row alone'],
+    client: ['service/row-flaws.ts', 'takeId', 'exact up to 2^63 - 1; any other id costs its row alone'],
     emulator: ['emulator/answer-schemas.ts', 'user.id'],
     tests: [
       ['service/fields.test.ts', '%s: an id past 2^53 is exact, and one past 2^63 is refused'],
