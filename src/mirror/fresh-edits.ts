@@ -23,7 +23,10 @@ const isSince = sql`e.xid >= pg_snapshot_xmin(d.mark) and e.xid < pg_snapshot_xm
 const isDirty = sql`u.gone_at is null and (u.first_name, u.last_name, u.email, u.phone, u.role_id)
   is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)`;
 
-/** Users, not gone, in whom the mirror differs from the base: those edited since the last push, or all of them. */
+/**
+ * Users, not gone, in whom the mirror differs from the base: those edited since the last push, or all of them. Roles
+ * concern each other, since somebody has to stay in charge: with one of them go all whose role was edited.
+ */
 export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly EditedUser[]> {
   const { rows } = await sql<EditedUser>`
     with marked as materialized (
@@ -31,15 +34,17 @@ export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readon
       where t.team_id = ${teamId} and d.run_group = 'edits' and not ${looksAtAll}
     ),
     since as materialized (
-      select distinct e.user_id as id from marked d, sync.user_edits e where e.team_id = ${teamId} and ${isSince}
+      select u.id, u.resolved, u.role_id is distinct from b.role_id as has_role
+      from (select distinct e.user_id as id from marked d, sync.user_edits e where e.team_id = ${teamId} and ${isSince}) s
+      join mirror.users u on u.team_id = ${teamId} and u.id = s.id
+      join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
+      where ${isDirty}
     )
-    select u.id, u.resolved from since s
-    join mirror.users u on u.team_id = ${teamId} and u.id = s.id
-    join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
-    where ${isDirty}
-    union all
+    select id, resolved from since
+    union
     select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-    where u.team_id = ${teamId} and not exists (select from marked) and ${isDirty}
+    where u.team_id = ${teamId} and ${isDirty} and (not exists (select from marked)
+      or u.role_id is distinct from b.role_id and exists (select from since where has_role))
     order by id`.execute(db);
   return rows;
 }

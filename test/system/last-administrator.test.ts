@@ -203,7 +203,7 @@ describe('a swap that a daemon is told of', () => {
     const { all, others } = await open(1);
     const [one = 0, other = 0] = [all[0], others[0]];
     await start();
-    stage.emulator.before({ path: '/v1/team' }, () => setRole(1, other).then(() => {}));
+    stage.emulator.before({ path: '/v1/users/get' }, () => setRole(1, other).then(() => {}));
     await setRole(4, one);
     await eventually('the other alone is in charge', () => String(admins()) === String(other), 8_000);
     expect(await held()).toEqual([]);
