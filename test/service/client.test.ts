@@ -333,7 +333,8 @@ describe('any call', () => {
       socket.write(json(200, page < 3 ? [{ id: page * limit + 1, x: 'y' }] : []));
     });
     const pages = await client.requestPages('POST', '/v1/tags', { limit: 10, filter: 'f' });
-    expect(pages).toMatchObject({ status: 'complete', requests: 4 });
+    // The last two at once: pages of one row may be all that the service gives.
+    expect(pages).toMatchObject({ status: 'complete', requests: 5 });
     expect(pages.rows.map(({ row }) => row)).toEqual([
       { id: 1, x: 'y' },
       { id: 11, x: 'y' },
