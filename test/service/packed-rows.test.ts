@@ -166,6 +166,8 @@ describe('A long list', () => {
     const [short, long] = [decodeTeam(reply(parseJson(answer))), decodeTeam(reply(read))];
     const seen = ({ members: all, ...team }: typeof short) => ({
       ...team,
+      // Only of an answer that is asked for as a list.
+      digest: undefined,
       members: all.map(({ id: of, name, role, email, phone }) => ({ of, name, role, email, phone })),
     });
     expect(seen(long)).toEqual(seen(short));
