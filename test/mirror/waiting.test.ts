@@ -54,7 +54,7 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
       create role ${editor} login password 'secret' in role musterd_editor;
       create role ${stranger} login password 'secret';
       insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
-      insert into sync.due (team, run_group, mark) values ('north', 'edits', 'x'), ('south', 'edits', 'x');
+      insert into sync.due (team, run_group, mark) values ('north', 'edits', '7:7:'), ('south', 'edits', '7:7:');
       grant create on schema public to ${stranger}, ${approver};
       grant usage on schema sync to ${stranger}, ${editor}`);
     [asApprover, asEditor, asStranger] = [connect(approver), connect(editor), connect(stranger)];
@@ -69,7 +69,7 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
   });
 
   it('approves all of it for a day, and says who, when and why', async () => {
-    await run(`update sync.due set mark = 'x'`);
+    await run(`update sync.due set mark = '7:7:'`);
     expect(await approve(asApprover, `'AAAAAAAAAAAA', reason => 'the new domain'`)).toEqual([
       [1n, 'email', 'approved'],
       [2n, 'email', 'approved'],
@@ -104,7 +104,7 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
     ]);
     expect(await run(`select team, mark from sync.due order by 1`)).toEqual([
       ['north', null],
-      ['south', 'x'],
+      ['south', '7:7:'],
     ]);
     expect(await run('select user_id from report.held')).toEqual([[4n]]);
     expect(await run('select user_id, state from report.pending order by 1')).toEqual([
