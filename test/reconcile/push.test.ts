@@ -194,6 +194,30 @@ describe('many edits', () => {
     expect([...mirror.intents.keys()]).toEqual([]);
   });
 
+  it('do not leave beside one that is to teach what becomes of names', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 300 });
+    mirror.nameSafety = 'unknown';
+    // Of the first nothing can be learned: there is no name to be lost.
+    service.held.set(1n, makeUser(1n, { name: '' }));
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    service.take = (user, patch) => ({
+      ...takePatch(user, patch),
+      ...(patch.name === undefined ? { name: '' } : {}),
+    });
+    let inFlight = 0;
+    const beside: number[] = [];
+    service.beforeDispatch = async () => {
+      inFlight += 1;
+      beside.push(inFlight);
+      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+      inFlight -= 1;
+    };
+    await run();
+    expect(beside).toEqual([1, 1]);
+    const lost = [...service.held.values()].filter(({ id, name }) => id !== 1n && name === '');
+    expect(lost.length).toBeLessThanOrEqual(2);
+  });
+
   it('of which one was put off are prepared again, that one alone', async () => {
     const { service, mirror, run, ids } = createStage({ users: 125 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });

@@ -10,6 +10,7 @@
  *
  * Nothing is ever sent twice blindly, and nothing leaves long after it was prepared (`send-guard.ts`).
  */
+import { ServiceError } from '../../errors.ts';
 import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { Field } from '../../model/user.ts';
@@ -209,6 +210,8 @@ export async function pushEdits(
   let halted = false;
   const failures: unknown[] = [];
   const underWay = new Set<Promise<void>>();
+  /** Of a probe nobody knows yet what it teaches, so that nothing leaves beside it. */
+  let isProbing = false;
   const isOver = () => halted || breaker.open || breaker.unanswered >= maxUnanswered || failures.length > 0;
 
   const push = async (group: readonly Batch<UserPlan>[]) => {
@@ -228,21 +231,28 @@ export async function pushEdits(
     const isWell = wasTaken && breaker.unanswered === 0;
     const group = takeGroup(batches, isWell ? settings.updatesAtOnce : 1);
     // While the updates of one group are in flight, the next are read again.
-    const most = isWell && group[0]?.isTroubled === false ? settings.updatesAtOnce / batchesAtOnce : 1;
+    const goesAlone = isProbing || group[0]?.isProbe === true || group[0]?.isTroubled === true;
+    const most = isWell && !goesAlone ? settings.updatesAtOnce / batchesAtOnce : 1;
     if (underWay.size > 0 && (underWay.size >= most || group.length === 0 || isOver())) {
       await Promise.race(underWay);
       continue;
     }
     if (group.length === 0 || isOver()) break;
     batches = batches.slice(group.length);
+    isProbing = group[0]?.isProbe === true;
     const work = push(group)
       .catch((error: unknown) => {
         failures.push(error);
       })
-      .finally(() => underWay.delete(work));
+      .finally(() => {
+        isProbing = false;
+        underWay.delete(work);
+      });
     underWay.add(work);
   }
-  if (failures.length > 0) throw failures[0];
+  // What ends the run counts for more than what makes it partial.
+  const ends = (error: unknown) => !(error instanceof ServiceError) || error.code === 'credentials';
+  if (failures.length > 0) throw failures.find(ends) ?? failures[0];
   if (breaker.unanswered >= maxUnanswered && !breaker.open && batches.length > 0)
     notes.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
 }
