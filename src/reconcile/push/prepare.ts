@@ -39,6 +39,8 @@ export async function prepare(
     phones: shown.map((user) => readable(user?.phone) ?? null),
   };
   const seen = await readBack(service, addresses, ids);
+  // Whatever the database is waited for counts as well: what was read does not get any younger.
+  const readAtMs = monotonicMs();
   const users = ids.flatMap((id) => seen.get(id) ?? []);
   if (users.length < ids.length)
     notes.partial(`${ids.length - users.length} users could not be read again before a push`);
@@ -76,7 +78,7 @@ export async function prepare(
     const name = along.get(intent.userId);
     return name === undefined ? intent : { ...intent, along: name };
   });
-  return { intents, users: seen, readAtMs: monotonicMs() };
+  return { intents, users: seen, readAtMs };
 }
 
 async function writeDown(
