@@ -22,7 +22,7 @@ export interface LoopStore {
   setNextTime(team: string, next: readonly NextTime[]): Promise<void>;
   runSooner(team: string): Promise<void>;
   readFreshEdits(teams: readonly string[]): Promise<readonly FreshEdits[]>;
-  noteEdits(team: string, mark: string | null): Promise<void>;
+  noteEdits(team: string, mark: string | null, wasMarked?: boolean): Promise<void>;
 }
 
 /**
@@ -80,7 +80,7 @@ export async function workOn(
   // Edits of a run that did not get to its end are tried again; those of a batch wait for a person.
   const isWhole = end === 'complete' || end === 'refused';
   const isNews = edits !== undefined && (edits.isFresh || !edits.isMarked);
-  if (isNews && isWhole && (pushes || hasUsers)) await store.noteEdits(name, edits.mark);
+  if (isNews && isWhole && (pushes || hasUsers)) await store.noteEdits(name, edits.mark, edits.isMarked);
   // Whatever waits by now is fresh, also what was edited before.
   if (end === 'postponed') await store.noteEdits(name, null);
   if (due.length === 0) return end === 'complete' ? 'edits' : end;

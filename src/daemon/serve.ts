@@ -86,7 +86,7 @@ function createStore(db: Database): LoopStore {
     setNextTime: (team, next) => setNextTime(db, team, next),
     runSooner: (team) => runSooner(db, team, hintPace),
     readFreshEdits: (teams) => readFreshEdits(db.kysely, teams),
-    noteEdits: (team, mark) => noteEdits(db, team, mark),
+    noteEdits: (team, mark, wasMarked) => noteEdits(db, team, mark, wasMarked),
   };
 }
 

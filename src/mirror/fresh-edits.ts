@@ -90,13 +90,22 @@ async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Prom
 /**
  * Keeps what a push set out with, so that edits that cannot be sent do not ask for one again and again.
  * @param mark `null`: all that waits is to be tried again
+ * @param wasMarked whether there was a mark when the push set out: a person who decided something since has taken it away
  */
-export async function noteEdits(db: Database, team: string, mark: string | null): Promise<void> {
+export async function noteEdits(
+  db: Database,
+  team: string,
+  mark: string | null,
+  wasMarked = false,
+): Promise<void> {
   await db.transaction((tx) =>
     tx
       .insertInto('sync.due')
       .values({ team, run_group: 'edits', mark })
-      .onConflict((oc) => oc.columns(['team', 'run_group']).doUpdateSet({ mark }))
+      .onConflict((oc) => {
+        const update = oc.columns(['team', 'run_group']).doUpdateSet({ mark });
+        return wasMarked ? update.where('sync.due.mark', 'is not', null) : update;
+      })
       .execute(),
   );
 }

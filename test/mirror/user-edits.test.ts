@@ -178,6 +178,31 @@ describe.each(servers())('edits on $name', (server) => {
       expect(await edited()).toEqual([1n, 2n]);
     });
 
+    it('bring with a role all whose role was edited, and with anything else nobody', async () => {
+      const setRole = (id: number, role: number) =>
+        sql(`update mirror.users set role_id = ${role} where team_id = 41 and id = ${id}`);
+      await setRole(1, 5);
+      await edit(2);
+      await note();
+      expect(await edited()).toEqual([]);
+      await edit(3);
+      expect(await edited()).toEqual([3n]);
+      await setRole(4, 6);
+      expect(await edited()).toEqual([1n, 3n, 4n]);
+    });
+
+    it('are looked at again where a person has decided something while they were pushed', async () => {
+      await edit(1);
+      await note();
+      const mark = await markOf();
+      expect([await fresh(), await edited()]).toEqual([[], []]);
+      await sql(`update sync.due set mark = null where team = 'north'`);
+      await noteEdits(database.db, 'north', mark, true);
+      expect(await edited()).toEqual([1n]);
+      await noteEdits(database.db, 'north', mark, false);
+      expect(await edited()).toEqual([]);
+    });
+
     it('are found though their transaction began before the mark and was committed after it', async () => {
       await note();
       await other.transaction(async (tx) => {
