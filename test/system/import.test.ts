@@ -431,6 +431,20 @@ describe('importing', () => {
       expect(stage.updates()).toEqual([]);
     });
 
+    it('is not sent where the halves of a name are a guess, whatever the reason', async () => {
+      const { id } = user();
+      stage.emulator.team.editUser(id, { first: 'Juan Carlos', last: 'Perez' });
+      await stage.run();
+      stage.emulator.clearRequests();
+      const path = file(`id,Name\n${id},Juan Carlos Gomez`);
+      const options = ['--map', 'Name=name', '--yes', '--reason', 'all of them', '--json'];
+      const { code, stdout } = await runMusterd(['import', path, ...options], limited());
+      expect({ code, ...(JSON.parse(stdout) as Said) }).toMatchObject({ code: 0, approved: 0 });
+      await stage.run();
+      expect(stage.updates()).toEqual([]);
+      expect(await stage.sql('select field, reason from report.held')).toEqual([['name', 'unsupported']]);
+    });
+
     it('does not decide what is held for another reason', async () => {
       const { id } = user();
       await musterd('hold', String(id), 'email', '--until', '2h', '--reason', 'a visit');

@@ -61,7 +61,10 @@ export interface Imported {
   readonly approved: number;
 }
 
-/** Writes what was shown into the mirror, in one transaction: nothing of a user who is not as they were then. */
+/**
+ * Writes what was shown into the mirror, in one transaction: nothing of a user who is not as they were then. A guess at
+ * the halves of a name is not approved, whatever the reason: it is held until a person says what they are.
+ */
 export async function applyImport(
   setup: Setup,
   of: { readonly team: string; readonly lease: LeaseOptions },
@@ -75,7 +78,7 @@ export async function applyImport(
     const approved =
       why === undefined || done.length === 0
         ? 0
-        : await approveEdits(tx, teamId, { batch: hash, why, rows: done });
+        : await approveEdits(tx, teamId, { batch: hash, why, rows: done.filter(({ isGuess }) => !isGuess) });
     return { changes: done, missed: changes.filter(({ userId }) => !edited.has(userId)), approved };
   });
 }
