@@ -10,12 +10,21 @@ function refused(path: string, error: unknown): MusterdError {
 }
 
 /** Where it ends up, where a link leads there; and whether something else than a file stands there, such as a pipe. */
-async function placeOf(path: string): Promise<{ readonly target: string; readonly isFile: boolean }> {
+interface Place {
+  readonly target: string;
+  readonly isFile: boolean;
+  /** Who may read and write it: of a new file, its owner alone. */
+  readonly mode: number;
+}
+
+async function placeOf(path: string): Promise<Place> {
   try {
     const target = await realpath(path);
-    return { target, isFile: (await stat(target)).isFile() };
+    const found = await stat(target);
+    return { target, isFile: found.isFile(), mode: found.mode & 0o777 };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { target: path, isFile: true };
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      return { target: path, isFile: true, mode: 0o600 };
     throw error;
   }
 }
@@ -30,11 +39,13 @@ interface OpenFile {
 
 /** Opens it under another name beside its own, which it gets when it is whole. */
 async function openBeside(path: string): Promise<OpenFile> {
-  const { target, isFile } = await placeOf(path);
+  const { target, isFile, mode } = await placeOf(path);
   if (!isFile) return { handle: await open(target, 'w'), keep: async () => {}, drop: async () => {} };
   const part = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
+  const handle = await open(part, 'wx', 0o600);
+  await handle.chmod(mode);
   return {
-    handle: await open(part, 'wx'),
+    handle,
     keep: () => rename(part, target),
     drop: () => rm(part, { force: true }),
   };

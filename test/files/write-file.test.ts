@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,6 +21,21 @@ describe('a file that is written whole or not at all', () => {
       return 7;
     });
     expect([result, readFileSync(path, 'utf8'), readdirSync(folder)]).toEqual([7, 'ab', ['whole']]);
+  });
+
+  it('is for its owner alone where it is new, and for whom it was where it is not', async () => {
+    const path = join(folder, 'private');
+    const modeOf = () => statSync(path).mode & 0o777;
+    await writeWholeFile(path, async (write) => {
+      await write('a');
+      for (const name of readdirSync(folder).filter((one) => one.includes('private')))
+        expect(statSync(join(folder, name)).mode & 0o077).toBe(0);
+    });
+    expect(modeOf()).toBe(0o600);
+    chmodSync(path, 0o664);
+    await writeWholeFile(path, (write) => write('b'));
+    expect(modeOf()).toBe(0o664);
+    rmSync(path);
   });
 
   it('leaves nothing of it where the work fails', async () => {
