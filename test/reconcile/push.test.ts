@@ -194,6 +194,19 @@ describe('many edits', () => {
     expect([...mirror.intents.keys()]).toEqual([]);
   });
 
+  it('do not leave when writing them down took longer than what was read is good for', async () => {
+    const { service, mirror, run, clock } = createStage();
+    mirror.edit(1n, { name: { first: 'Robin', last: 'Doe' } });
+    const openIntents = mirror.openIntents.bind(mirror);
+    mirror.openIntents = async (...given) => {
+      clock.now += 6_000;
+      return await openIntents(...given);
+    };
+    const { notes } = await run();
+    expect(service.updates).toEqual([]);
+    expect(notes.reasons).toHaveLength(1);
+  });
+
   it('do not leave beside one that is to teach what becomes of names', async () => {
     const { service, mirror, run, ids } = createStage({ users: 300 });
     mirror.nameSafety = 'unknown';
