@@ -66,6 +66,7 @@ const listings = {
       'request_id',
       'decided_by',
       'decided_why',
+      'edited_by',
     ],
     from: 'report.changes',
     presentOnly: false,

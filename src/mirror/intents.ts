@@ -11,7 +11,7 @@ import { anyOf } from './by-key.ts';
 import { databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { endApprovals, isHeldBack, writeHolds } from './holds.ts';
 import { noteNames, withoutWaitingNames } from './name-safety.ts';
-import { patchInSql } from './patch-in-sql.ts';
+import { editorsOf, patchInSql } from './patch-in-sql.ts';
 import { isOlder } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
@@ -114,8 +114,8 @@ export async function openIntents(
         'email', u.email, 'phone', u.phone, 'role_id', u.role_id)
     ),
     opened as (
-      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved)
-      select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, w.old, w.sent, w.approved
+      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved, edited_by)
+      select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, w.old, w.sent, w.approved, edited.by
       from wanted w
       join sync.user_base b on b.team_id = ${teamId} and b.id = w.id
       cross join lateral (
@@ -124,6 +124,7 @@ export async function openIntents(
           'email', b.email, 'phone', b.phone, 'role_id', b.role_id)) v
         where w.sent ? v.key
       ) agreed
+      cross join lateral (${editorsOf(teamId, sql`w`)}) edited
       on conflict (team_id, user_id) where state = 'open' do nothing
       returning *
     )

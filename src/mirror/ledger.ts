@@ -6,6 +6,7 @@ import type { Queryable, Row } from './database.ts';
 
 export const ledgerKinds = [
   'adopt',
+  'return',
   'pull',
   'push',
   'settle',
@@ -58,6 +59,8 @@ export interface LedgerRow
   /** Of a hold, the service's value. */
   readonly new_value: unknown;
   readonly outcome: PushOutcome | null;
+  /** Of a push: who made the edit that it carries. */
+  readonly edited_by: string | null;
 }
 
 /** The newest rows that the filter lets through, newest last. */
@@ -71,7 +74,7 @@ export async function readLedger(
   const { rows } = await sql<LedgerRow>`
     select c.change_id, c.run_id, c.user_id, u.name, c.kind, f.field, c.base -> f.field as base_value,
            c.old -> f.field as old_value, c.new -> f.field as new_value, o.outcome, c.request_id, c.opened_at, c.closed_at,
-           c.decided_by, c.decided_why
+           c.decided_by, c.decided_why, c.edited_by ->> f.field as edited_by
     from sync.changes c
     left join lateral (
       select jsonb_object_keys(c.new) as field union select jsonb_object_keys(c.old)

@@ -11,7 +11,7 @@ export interface MovedField {
   readonly userId: Id;
   readonly name: string;
   readonly field: Field;
-  readonly kind: 'adopt' | 'pull' | 'push' | 'settle';
+  readonly kind: 'return' | 'pull' | 'push' | 'settle';
   /** Before the run, and after it. */
   readonly old: UserValues[Field];
   readonly new: UserValues[Field];
@@ -22,7 +22,7 @@ export interface MovedField {
   /** Somebody had written the old value here: an edit that the run replaced, or one that a push had carried. */
   readonly oldWasWritten: boolean;
   /** How the field was moved last by a later run, if it was. */
-  readonly movedLater: 'adopt' | 'pull' | 'push' | 'settle' | null;
+  readonly movedLater: 'return' | 'pull' | 'push' | 'settle' | null;
 }
 
 interface MovedRow extends Row<'mirror.users', UserColumn | 'name_split'>, BaseRow {
@@ -99,7 +99,7 @@ export async function readMovedFields(
       from sync.changes c
       cross join lateral jsonb_object_keys(c.old) as f (field)
       where c.team_id = ${teamId} and c.run_id = ${runId} and f.field <> 'role'
-        and (c.kind in ('adopt', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> f.field = 'confirmed')
+        and (c.kind in ('return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> f.field = 'confirmed')
       group by c.user_id, f.field
     )
     select m.user_id, m.field, m.kind, m.old, m.new,
@@ -118,13 +118,13 @@ export async function readMovedFields(
     left join lateral (
       select c.kind from sync.changes c
       where c.team_id = ${teamId} and c.user_id = m.user_id and c.change_id < m.first_id and c.new ? m.field
-        and (c.kind in ('adopt', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> m.field = 'confirmed')
+        and (c.kind in ('adopt', 'return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> m.field = 'confirmed')
       order by c.change_id desc limit 1
     ) earlier on true
     left join lateral (
       select c.kind from sync.changes c
       where c.team_id = ${teamId} and c.user_id = m.user_id and c.change_id > m.last_id and c.old ? m.field
-        and (c.kind in ('adopt', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> m.field = 'confirmed')
+        and (c.kind in ('return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> m.field = 'confirmed')
       order by c.change_id desc limit 1
     ) later on true
     where m.old is distinct from m.new

@@ -1,3 +1,5 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../model/id.ts';
 import { fields, type UserPatch } from '../model/user.ts';
 import { sqlField } from './users-read.ts';
 
@@ -7,3 +9,13 @@ export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> 
     fields.filter((field) => patch[field] !== undefined).map((field) => [sqlField(field), patch[field]]),
   );
 }
+
+/** Of a user's patch: who made it, by field. A value that the last edit of its field did not leave there is nobody's. */
+export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
+  select jsonb_object_agg(f.key, coalesce(e.actor, e.edited_by)) as by
+  from jsonb_each(${wanted}.sent) f
+  cross join lateral (
+    select actor, edited_by, coalesce(new_value, 'null') as value from sync.edits
+    where team_id = ${teamId} and user_id = ${wanted}.id and field = f.key order by edit_id desc limit 1
+  ) e
+  where e.value = f.value`;

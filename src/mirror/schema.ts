@@ -94,7 +94,7 @@ export interface Schema {
     team_id: bigint;
     user_id: bigint;
     run_id: bigint | null;
-    kind: 'adopt' | 'pull' | 'push' | 'settle' | 'hold' | 'tombstone' | 'forget' | 'approve' | 'reject' | 'resolve';
+    kind: 'adopt' | 'return' | 'pull' | 'push' | 'settle' | 'hold' | 'tombstone' | 'forget' | 'approve' | 'reject' | 'resolve';
     state: Generated<'open' | 'closed'>;
     base: ColumnType<unknown, string | undefined, string>;
     old: ColumnType<unknown, string | undefined, string>;
@@ -107,6 +107,7 @@ export interface Schema {
     approved: Generated<boolean>;
     decided_by: string | null;
     decided_why: string | null;
+    edited_by: ColumnType<unknown, string | null, string | null>;
   };
   'sync.due': {
     team: string;
@@ -271,6 +272,9 @@ export interface Schema {
     closed_at: Date | null;
     decided_by: string | null;
     decided_why: string | null;
+    edited_by: string | null;
+    old_text: string | null;
+    new_text: string | null;
   };
   'report.contact_counts_daily': {
     team_id: bigint | null;

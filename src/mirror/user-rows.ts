@@ -196,7 +196,7 @@ export async function writeAdoptions(
   const old = valuesIn(['was_first', 'was_last', 'was_email', 'was_phone', 'was_role_id']);
   await sql`
     insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
-    select ${teamId}, s.id, ${runId}, 'adopt', '{}', case when s.is_new then '{}' else ${old} end,
+    select ${teamId}, s.id, ${runId}, case when s.is_new then 'adopt' else 'return' end, '{}', case when s.is_new then '{}' else ${old} end,
       ${valuesIn(['first_name', 'last_name', 'email', 'phone', 'role_id'])}, clock_timestamp()
     from ${staged} where s.is_taken and s.id <> all (${idArray([...deferred])})`.execute(tx);
 }

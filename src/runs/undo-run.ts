@@ -87,7 +87,7 @@ export function reasonToLeave(moved: MovedField): string | undefined {
   if (heldBecause !== null) return `held: ${heldBecause}`;
   if (hasOpenIntent) return 'the outcome of a push is not known yet';
   if (!sameBytes(field, now.mirror, now.base)) return 'edited since';
-  const isService = movedLater === 'pull' || movedLater === 'adopt';
+  const isService = movedLater === 'pull' || movedLater === 'return';
   if (!same(field, now.base[field], moved.new))
     return isService ? 'changed on the service since' : 'edited since';
   // The same value, and somebody else's: whoever set it again meant it to stay.

@@ -92,6 +92,36 @@ const agreed = async (id = 1, team = 41) =>
   )[0];
 
 describe('what is about to be sent', () => {
+  it('says by field who made the edit that it carries, and of what nobody is known to have edited, nobody', async () => {
+    const editors = () => query('select user_id, edited_by from sync.changes order by change_id');
+    const asActor = (actor: string, edit: string) =>
+      database.db.transaction(async (tx) => {
+        await text`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
+        await tx.executeQuery(CompiledQuery.raw(`update mirror.users set ${edit} where team_id = 41`));
+      });
+    await query('delete from sync.user_edits');
+    await asActor('Kim of HR', `phone = '15550178'`);
+    await asActor('Lee', `first_name = 'Rob', phone = case when id = 1 then '15550199' end`);
+    await query(`update mirror.users set phone = '15550178' where team_id = 42`);
+    await query(`update mirror.users set email = 'rob@example.com' where team_id = 41 and id = 1`);
+    // What nobody saw: the triggers were off, or it was written before there was a record.
+    await force(`update mirror.users set role_id = 8 where team_id = 41`);
+    await force(`update mirror.users set phone = '15550178' where team_id = 41 and id = 1`);
+    const name = { first: 'Rob', last: 'Doe' };
+    await open([
+      planOf({ name, email: 'rob@example.com', phone: '15550178', roleId: 8n }),
+      planOf({ name, phone: null }, {}, 2n),
+    ]);
+    const [[me] = []] = (await query('select session_user::text as me')).map(({ me }) => [me]);
+    expect(await editors()).toEqual([
+      { user_id: 1n, edited_by: { name: 'Lee', email: me } },
+      { user_id: 2n, edited_by: { name: 'Lee', phone: 'Lee' } },
+    ]);
+    await force('delete from sync.changes; delete from sync.user_edits');
+    await open([planOf({ name })]);
+    expect(await editors()).toEqual([{ user_id: 1n, edited_by: null }]);
+  });
+
   it('is written down with what was agreed on and what the service showed, as an open push', async () => {
     const [intent, ...more] = await open([
       planOf(robin(), { name: 'Anna Berg', email: '', phone: undefined, roleId: 5n }),

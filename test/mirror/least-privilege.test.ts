@@ -75,7 +75,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   },
   bookkeeping(
     'sync.changes',
-    'base,change_id,closed_at,decided_by,decided_why,kind,new,old,opened_at,outcome,request_id,run_id,state,team_id,user_id',
+    'base,change_id,closed_at,decided_by,decided_why,edited_by,kind,new,old,opened_at,outcome,request_id,run_id,state,team_id,user_id',
   ),
   bookkeeping(
     'sync.held_fields',

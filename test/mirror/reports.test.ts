@@ -46,12 +46,13 @@ describe.each(servers())('what the views of report show on $name', (server) => {
       db,
       `begin; set local musterd.writing = 'on';
        insert into mirror.users (team_id, id, name, resolved) select 41, n, 'User ' || n, true from generate_series(1, 3) n;
-       insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome) values
-         (41, 1, 'adopt', 'closed', '{}', '{}', '{"name": {"first": "A", "last": "B"}, "email": "a@example.com", "phone": null}', '{}'),
-         (41, 1, 'push', 'open', '{"email": "a@example.com"}', '{"email": "a@example.com"}', '{"email": "b@example.com"}', '{}'),
-         (41, 2, 'push', 'closed', '{}', '{"phone": "1", "role_id": 1}', '{"phone": "2"}', '{"phone": "confirmed", "role_id": "refused"}'),
-         (41, 2, 'pull', 'closed', '{}', '{"role": "Agent"}', '{"role": "Analyst", "something": "else"}', '{}'),
-         (42, 9, 'tombstone', 'closed', '{}', '{}', '{}', '{}');
+       insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome, edited_by) values
+         (41, 1, 'adopt', 'closed', '{}', '{}', '{"name": {"first": "Ana Maria", "last": "Berg"}, "email": "a@example.com", "phone": null}', '{}', null),
+         (41, 1, 'push', 'open', '{"email": "a@example.com"}', '{"email": "a@example.com"}', '{"email": "b@example.com"}', '{}', '{"email": "Kim of HR"}'),
+         (41, 2, 'push', 'closed', '{}', '{"phone": "1", "role_id": 1}', '{"phone": "2"}', '{"phone": "confirmed", "role_id": "refused"}', '{"phone": "musterd"}'),
+         (41, 2, 'pull', 'closed', '{}', '{"role": "Agent"}', '{"role": "Analyst", "something": "else"}', '{}', null),
+         (42, 9, 'tombstone', 'closed', '{}', '{}', '{}', '{}', null),
+         (42, 9, 'hold', 'closed', '{}', '{"name": {"first": "", "last": "Cher"}}', '{"name": "Ana \\"Mia\\" Berg"}', '{}', null);
        select setseed(0.5);
        insert into mirror.contact_counts (team_id, segment, counted_at, count)
        select t, s, '2026-03-01Z'::timestamptz + at, (random() * 1000)::int
@@ -89,14 +90,27 @@ describe.each(servers())('what the views of report show on $name', (server) => {
     const plain = `
       select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, f.field, c.base -> f.field, c.old -> f.field as old,
         c.new -> f.field as new, case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
-        c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why
+        c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by ->> f.field as edited_by
       from sync.changes c
       left join lateral (select jsonb_object_keys(c.new) as field union select jsonb_object_keys(c.old)) f on true
       left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
       order by c.change_id, f.field`;
-    const seen = await as(db, 'musterd_reader', 'select * from report.changes order by change_id, field');
-    expect(seen).toHaveLength(9);
-    expect(seen).toEqual(await rowsOf(db, plain));
+    const rows = 'from report.changes order by change_id, field';
+    const seen = (await as(db, 'musterd_reader', `select * ${rows}`)) as unknown[][];
+    expect(seen).toHaveLength(10);
+    expect(seen.map((row) => row.slice(0, -2))).toEqual(await rowsOf(db, plain));
+    expect(await as(db, 'musterd_reader', `select field, edited_by, old_text, new_text ${rows}`)).toEqual([
+      ['email', null, null, 'a@example.com'],
+      ['name', null, null, 'Ana Maria Berg'],
+      ['phone', null, null, null],
+      ['email', 'Kim of HR', 'a@example.com', 'b@example.com'],
+      ['phone', 'musterd', '1', '2'],
+      ['role_id', null, '1', null],
+      ['role', null, 'Agent', 'Analyst'],
+      ['something', null, null, 'else'],
+      [null, null, null, null],
+      ['name', null, 'Cher', 'Ana "Mia" Berg'],
+    ]);
   });
 });
 
@@ -119,9 +133,15 @@ describe.each(servers())('who may read the views of report on $name', (server) =
        grant usage on schema report to ${every}, ${some};
        grant select on all tables in schema report to ${every};
        grant select on report.held, report.changes to ${some};
-       revoke select on report.changes from musterd_editor`,
+       revoke select on report.changes from musterd_editor;
+       insert into sync.changes (team_id, user_id, kind, old) values (9, 1, 'adopt', '{}'), (9, 1, 'adopt', '{"phone": null}')`,
     );
     await migrate(db);
+    expect(await rowsOf(db, 'select kind from sync.changes order by change_id')).toEqual([
+      ['adopt'],
+      ['return'],
+    ]);
+    await runSqlText(db, 'delete from sync.changes');
     views = await readViews(db);
     const team = { ...largeTeam, users: 10, changes: 40, tags: 3, days: 1 };
     await fillMirror(db, [

@@ -427,7 +427,7 @@ describe('the ledger', () => {
     await apply(planOf({ case: 'return', write: writeOf({ expected: { ...anne, gone: true } }) }));
     await apply(planOf({ id: 2n, case: 'adopt', write: writeOf({ id: 2n, expected: null }) }));
     expect(await rows()).toEqual([
-      { kind: 'adopt', state: 'closed', base: {}, old: inLedger(anne), new: inLedger(eva) },
+      { kind: 'return', state: 'closed', base: {}, old: inLedger(anne), new: inLedger(eva) },
       { kind: 'adopt', state: 'closed', base: {}, old: {}, new: inLedger(eva) },
     ]);
   });

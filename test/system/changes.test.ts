@@ -86,7 +86,8 @@ describe('musterd changes', () => {
     gone = three.id;
     stage.emulator.team.editUser(one.id, { email: pulled.email });
     await stage.sql(
-      `update mirror.users set first_name = 'Robin', last_name = 'Reed-Solomon', phone = '15550122' where id = ${two.id}`,
+      `begin; select set_config('musterd.actor', 'Kim of HR', true);
+       update mirror.users set first_name = 'Robin', last_name = 'Reed-Solomon', phone = '15550122' where id = ${two.id}; commit`,
     );
     await stage.run();
     stage.emulator.team.removeUser(gone);
@@ -127,6 +128,17 @@ describe('musterd changes', () => {
     expect(await kindsOf('--user', pulled.email, '--field', 'email', '--kind', 'pull')).toEqual([
       'pull email',
     ]);
+  });
+
+  it('shows who made the edit that a push carried, and so does musterd why', async () => {
+    const { changes: rows } = await changes('--run', '2');
+    expect(rows.map(({ kind, edited_by }) => [kind, edited_by])).toEqual([
+      ['pull', null],
+      ['push', 'Kim of HR'],
+      ['push', 'Kim of HR'],
+    ]);
+    const { stdout } = await musterd(['why', String(pushed.id)]);
+    expect(stdout).toMatch(/edited by.*\n(.*\n)*.*push.*15550122.*confirmed.*Kim of HR/);
   });
 
   it('shows who was proven gone, though no field moved', async () => {
@@ -170,7 +182,7 @@ describe('musterd changes', () => {
   it('gives lines to a pipe, and says on stderr when there is more or nothing', async () => {
     const some = await musterd(['changes', '--limit', '1', '--kind', 'push']);
     expect(some.stdout.split('\n')[0]).toBe(
-      'when\trun\tuser\tname\tkind\tfield\tfrom\tto\toutcome\tX-Request-Id\tdecided by',
+      'when\trun\tuser\tname\tkind\tfield\tfrom\tto\toutcome\tX-Request-Id\tedited by\tdecided by',
     );
     expect(some.stdout).toContain('\tpush\tphone\t');
     expect(some.stdout).toContain('\t15550122\tconfirmed\t');
