@@ -11,22 +11,13 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 COPY config/node24 config/node24
 RUN npm ci
-COPY LICENSE tsconfig.json tsconfig.build.json ./
+COPY LICENSE tsconfig.json bundle.ts ./
 COPY migrations migrations
 COPY src src
-# The emulator, to rehearse on, is for the package alone.
+# The packages are within dist. The emulator, to rehearse on, is for the npm package alone.
 RUN npm run -s build && rm -r dist/emulator
 # Whoever builds may keep files to themselves; whoever runs it is somebody else.
 RUN chmod -R a+rX,go-w LICENSE package.json dist migrations
-
-FROM ${NODE} AS modules
-WORKDIR /musterd
-COPY package.json package-lock.json .npmrc ./
-COPY config/node24 config/node24
-RUN npm ci --omit=dev --omit=optional
-# Of what is installed, not of the lock file: read from that, npm leaves out packages that are here.
-RUN npm pkg delete devDependencies optionalDependencies
-RUN npm sbom --sbom-format cyclonedx --sbom-type application > sbom.cdx.json
 
 FROM ${NODE} AS runtime
 WORKDIR /runtime
@@ -53,9 +44,7 @@ ENV MUSTERD__status__host=0.0.0.0
 ENV MUSTERD__status__port=9464
 COPY --from=runtime /runtime/ /
 WORKDIR /musterd
-COPY --from=modules /musterd/node_modules node_modules
-COPY --from=modules /musterd/sbom.cdx.json ./
-COPY --from=build /build/package.json /build/LICENSE ./
+COPY --from=build /build/package.json /build/LICENSE /build/dist/sbom.cdx.json ./
 COPY --from=build /build/migrations migrations
 COPY --from=build /build/dist dist
 USER 65532:65532

@@ -16,8 +16,7 @@ export async function build(): Promise<Built> {
   const folder = mkdtempSync(join(tmpdir(), 'musterd-bench-dist-'));
   for (const name of ['node_modules', 'migrations', 'package.json'])
     symlinkSync(join(ROOT, name), join(folder, name));
-  const args = ['tsc', '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(folder, 'dist')];
-  await promisify(execFile)('npx', args, { cwd: ROOT });
+  await promisify(execFile)(process.execPath, ['bundle.ts', join(folder, 'dist')], { cwd: ROOT });
   return {
     musterd: join(folder, 'dist', 'main.js'),
     remove: () => rmSync(folder, { recursive: true, force: true }),

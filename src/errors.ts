@@ -3,6 +3,10 @@
  * words around it and the exit code are made in one place, `commands/command-line.ts`.
  */
 
+import { readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
 /** One for each kind of end that a command can come to. */
 export type ErrorCode =
   /** The command line makes no sense. */
@@ -86,4 +90,29 @@ export class ServiceError extends MusterdError {
     this.excerpt = details.excerpt;
     this.requestId = details.requestId;
   }
+}
+
+/**
+ * The stack of an error, in files and lines of the source where the program is built. Node itself would read every map
+ * at the start of every command, which takes longer than all else.
+ */
+export function stackInSource({ stack, message }: Error): string {
+  const maps = new Map<string, SourceMap | null>();
+  const mapOf = (url: string) => {
+    const known = maps.get(url);
+    if (known !== undefined) return known;
+    let map: SourceMap | null = null;
+    try {
+      map = new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8')));
+    } catch {
+      // There is none: the file is the source.
+    }
+    maps.set(url, map);
+    return map;
+  };
+  return (stack ?? message).replaceAll(/(file:[^\s)]+):(\d+):(\d+)/g, (place, url: string, line, column) => {
+    const found = mapOf(url)?.findOrigin(Number(line), Number(column));
+    if (found === undefined || !('fileName' in found)) return place;
+    return `${new URL(found.fileName, url).href}:${found.lineNumber}:${found.columnNumber}`;
+  });
 }

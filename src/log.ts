@@ -4,6 +4,7 @@
  * each line.
  */
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
+import { stackInSource } from './errors.ts';
 import type { Secret } from './secret.ts';
 
 export type Log = Logger;
@@ -53,7 +54,7 @@ export function describeError(error: unknown): Readonly<Record<string, unknown>>
     return { message: typeof message === 'string' ? message : String(error) };
   }
   const { code, operation, status, label, requestId, phase } = error as Error & Record<string, unknown>;
-  const stack = code === undefined ? error.stack : undefined;
+  const stack = code === undefined ? stackInSource(error) : undefined;
   return {
     name: error.name,
     message: error.message,

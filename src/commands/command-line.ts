@@ -6,7 +6,7 @@ import { type Context, type ExitCode, exitCode, type Stream } from './context.ts
 import { errorInJson } from './error-in-json.ts';
 import { printJson, printLine } from './output.ts';
 import { printableLines } from '../model/in-words.ts';
-import { type ErrorCode, MusterdError, ServiceError } from '../errors.ts';
+import { type ErrorCode, MusterdError, ServiceError, stackInSource } from '../errors.ts';
 import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';
 import type { LogOptions } from '../log.ts';
 import { createProgram } from './program.ts';
@@ -53,10 +53,7 @@ function explain(err: Stream, error: unknown, team?: string): void {
     return;
   }
   if (!(error instanceof MusterdError)) {
-    printLine(
-      err,
-      `${start}: something that should not happen did: ${printableLines(error.stack ?? error.message)}`,
-    );
+    printLine(err, `${start}: something that should not happen did: ${printableLines(stackInSource(error))}`);
     return;
   }
   printLine(err, `${start}: ${printableLines(error.message)}`);

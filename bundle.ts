@@ -1,0 +1,116 @@
+/** `node bundle.ts [folder]` builds the program and the packages that it uses, in few files: docs/decisions/0009-one-bundle.md */
+import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { type Plugin, rolldown } from 'rolldown';
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+  readonly author?: string | { readonly name: string };
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+interface Bundled extends Manifest {
+  /** Of the file that npm fetched, in hex. */
+  readonly sha512: string;
+  /** Of the licence. */
+  readonly text: string;
+}
+
+const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
+const own = readJson('package.json') as Manifest;
+
+/** What is installed beside the program is not in it. */
+const installed = [...Object.keys(own.dependencies ?? {}), ...Object.keys(own.optionalDependencies ?? {})];
+
+/** From its files, else from its README; where it only names the MIT licence: our copy of that, in its name. */
+function readLicence(folder: string, { name, license, author = name }: Manifest): string {
+  const read = (file: string) => readFileSync(join(folder, file), 'utf8').trim();
+  const files = readdirSync(folder);
+  const texts = files.filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).map(read);
+  if (texts.length > 0) return texts.join('\n\n');
+  const readme = files.filter((file) => /^readme/i.test(file)).map(read)[0] ?? '';
+  const [, section = ''] = readme.split(/^#+ *licen[cs]e *$/im);
+  if (/permission is hereby granted/i.test(section)) return section.trim();
+  if (license !== 'MIT') throw new Error(`${folder}: no text of its licence`);
+  const holder = typeof author === 'string' ? author : author.name;
+  return readFileSync('LICENSE', 'utf8')
+    .trim()
+    .replace(/^Copyright .*$/m, `Copyright (c) ${holder}`);
+}
+
+function readPackage(folder: string): Bundled {
+  const manifest = readJson(join(folder, 'package.json')) as Manifest;
+  const { packages } = readJson('package-lock.json') as {
+    packages: Readonly<Record<string, { readonly integrity?: string }>>;
+  };
+  const place = join('node_modules', relative(realpathSync('node_modules'), folder));
+  const [, base64 = ''] = /^sha512-(.+)$/.exec(packages[place]?.integrity ?? '') ?? [];
+  const sha512 = Buffer.from(base64, 'base64').toString('hex');
+  if (manifest.license === undefined || sha512 === '') throw new Error(`${place}: no licence, or no hash`);
+  return { ...manifest, sha512, text: readLicence(folder, manifest) };
+}
+
+function writeLicences(packages: readonly Bundled[]): string {
+  const parts = packages.map(({ name, version, license, text }) =>
+    [`${name} ${version}`, `Licence: ${license}`, text].join('\n\n'),
+  );
+  const head = `musterd ${own.version} is made with these ${packages.length} packages, each under its own licence.`;
+  return `${[head, ...parts].join(`\n\n${'='.repeat(80)}\n\n`)}\n`;
+}
+
+/** As CycloneDX, https://cyclonedx.org */
+function writeBillOfMaterials(packages: readonly Bundled[]): string {
+  const components = packages.map(({ name, version, license, sha512 }) => ({
+    type: 'library',
+    'bom-ref': `${name}@${version}`,
+    name,
+    version,
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    licenses: [/[ ()]/.test(license ?? '') ? { expression: license } : { license: { id: license } }],
+    hashes: [{ alg: 'SHA-512', content: sha512 }],
+  }));
+  const component = { type: 'application', name: own.name, version: own.version };
+  const bom = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, metadata: { component }, components };
+  return `${JSON.stringify(bom, null, 2)}\n`;
+}
+
+/** Says of whom the program is made: what is in the bundle, and nothing that is only installed. */
+const namePackages: Plugin = {
+  name: 'name-packages',
+  generateBundle(_, bundle) {
+    const modules = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
+    const folders = modules.flatMap(
+      (id) => /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? [],
+    );
+    const byName = (one: Bundled, other: Bundled) => (one.name < other.name ? -1 : 1);
+    const packages = [...new Set(folders)].map(readPackage).toSorted(byName);
+    const files = {
+      'third-party-licences.txt': writeLicences(packages),
+      'sbom.cdx.json': writeBillOfMaterials(packages),
+    };
+    for (const [fileName, source] of Object.entries(files))
+      this.emitFile({ type: 'asset', fileName, source });
+  },
+};
+
+/** What plays the service is in a folder of its own, which the image leaves out. */
+const isOfEmulator = (id: string) => id.includes('/src/emulator/');
+
+const bundle = await rolldown({
+  input: { main: 'src/main.ts', healthcheck: 'src/healthcheck.ts' },
+  platform: 'node',
+  external: (id) => installed.some((name) => id === name || id.startsWith(`${name}/`)),
+  plugins: [namePackages],
+});
+await bundle.write({
+  dir: process.argv[2] ?? 'dist',
+  cleanDir: true,
+  sourcemap: true,
+  entryFileNames: '[name].js',
+  // One folder deep, as in src: `../../migrations` is the same place from there.
+  chunkFileNames: ({ moduleIds }) => `${moduleIds.some(isOfEmulator) ? 'emulator' : 'chunks'}/[name].js`,
+});
+await bundle.close();
