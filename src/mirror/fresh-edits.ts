@@ -28,6 +28,10 @@ const isDirty = sql`u.gone_at is null and (u.first_name, u.last_name, u.email, u
  * concern each other, since somebody has to stay in charge: with one of them go all whose role was edited.
  */
 export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly EditedUser[]> {
+  // Each of the two conditions that follow it is found out once, and not for each user.
+  const differingUsers = sql`
+    select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+    where u.team_id = ${teamId} and ${isDirty}`;
   const { rows } = await sql<EditedUser>`
     with marked as materialized (
       select d.mark from sync.due d join sync.teams t on t.team = d.team
@@ -42,9 +46,9 @@ export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readon
     )
     select id, resolved from since
     union
-    select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-    where u.team_id = ${teamId} and ${isDirty} and (not exists (select from marked)
-      or u.role_id is distinct from b.role_id and exists (select from since where has_role))
+    ${differingUsers} and not exists (select from marked)
+    union
+    ${differingUsers} and u.role_id is distinct from b.role_id and exists (select from since where has_role)
     order by id`.execute(db);
   return rows;
 }

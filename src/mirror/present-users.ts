@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Concern, PresentUser } from '../model/plan.ts';
+import { byKey } from './by-key.ts';
 import type { Queryable, Row } from './database.ts';
 
 export async function countPresentUsers(db: Queryable, teamId: Id): Promise<number> {
@@ -14,32 +15,42 @@ export async function countPresentUsers(db: Queryable, teamId: Id): Promise<numb
   return Number(count);
 }
 
-const upperCase = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+/** A canonical email, unless it has white space or letters of other alphabets, which no comparison in SQL cuts. */
+const hasEmail = (table: string, emails: readonly string[]) => {
+  const email = sql`${sql.ref(`${table}.email`)} collate "C"`;
+  return sql`(lower(${email}) = any (${emails}::text[]) or ${email} ~ '[^!-~]')`;
+};
+
+const hasPhone = (table: string, phones: readonly string[]) =>
+  sql`regexp_replace(${sql.ref(`${table}.phone`)}, '[^0-9]', '', 'g') = any (${phones}::text[])`;
+
+const hasRole = (table: string, roleIds: readonly Id[]) =>
+  sql`${sql.ref(`${table}.role_id`)} = any (${roleIds}::bigint[])`;
 
 /**
  * Those who are not gone and have one of these addresses or roles by the values last agreed on; of whoever has none, by
- * the mirror's. An email with white space or letters of other alphabets is always among them: no comparison in SQL
- * cuts it as `canonicalEmail` does.
+ * the mirror's. An email with white space or letters of other alphabets is always among them. Each table is read once,
+ * and nothing but what is asked for is compared: an index would cost every load and every edit more than that.
  */
 export async function readPresentUsers(
   db: Queryable,
   teamId: Id,
   { emails, phones, roleIds }: Concern,
 ): Promise<readonly PresentUser[]> {
+  const isConcerned = (table: string) => [
+    ...(emails.length > 0 ? [hasEmail(table, emails)] : []),
+    ...(phones.length > 0 ? [hasPhone(table, phones)] : []),
+    ...(roleIds.length > 0 ? [hasRole(table, roleIds)] : []),
+  ];
+  if (isConcerned('u').length === 0) return [];
+  const some = (table: string) => sql`(${sql.join(isConcerned(table), sql` or `)})`;
   const { rows } = await sql<Row<'mirror.users', 'id' | 'email' | 'phone' | 'role_id'>>`
-    select u.id, a.email, a.phone, a.role_id
-    from mirror.users u
-    left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-    cross join lateral (
-      select case when b.id is null then u.email else b.email end as email,
-        case when b.id is null then u.phone else b.phone end as phone,
-        case when b.id is null then u.role_id else b.role_id end as role_id
-    ) a
-    where u.team_id = ${teamId} and u.gone_at is null and (
-      ${emails.length > 0}::boolean and (a.email collate "C" ~ '[^!-~]'
-        or translate(a.email, ${upperCase}, ${upperCase.toLowerCase()}) = any (${emails}::text[]))
-      or ${phones.length > 0}::boolean and regexp_replace(a.phone, '[^0-9]', '', 'g') = any (${phones}::text[])
-      or a.role_id = any (${roleIds}::bigint[])
-    )`.execute(db);
+    select b.id, b.email, b.phone, b.role_id from sync.user_base b
+    where b.team_id = ${teamId} and ${some('b')}
+      and exists (select from ${byKey('mirror.users', teamId, sql`b.id`)} u where u.gone_at is null)
+    union all
+    select u.id, u.email, u.phone, u.role_id from mirror.users u
+    where u.team_id = ${teamId} and u.gone_at is null and ${some('u')}
+      and not exists (select from ${byKey('sync.user_base', teamId, sql`u.id`)} b)`.execute(db);
   return rows.map(({ role_id: roleId, ...rest }) => ({ ...rest, roleId }));
 }
