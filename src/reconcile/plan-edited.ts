@@ -15,6 +15,7 @@ import { planUser } from './merge/plan-user.ts';
 import { concernOf, concernsOthers, type RunContext, reviewPlans, type UsersPlan } from './plan-users.ts';
 import type { MirrorPort } from './ports.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
+import { membersOf, rolesOf } from './read/members.ts';
 import { noteRefused } from './read/roster.ts';
 import { type RunNotes, tell, warnOfStale } from './run-notes.ts';
 import { readUnreadNotes } from './unread.ts';
@@ -104,13 +105,10 @@ export async function planEdited(
   const readAtMs = monotonicMs();
   await lookup.find(ids, allOf(addresses));
   const shown = ids.flatMap((id) => lookup.users.get(id) ?? []);
-  const members = new Map(team.members.map((member) => [member.id, member]));
-  const roles = new Map(
-    members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
-  );
+  const members = membersOf(team);
   const { maxDrift, adminRoleIds } = settings.guard;
   const { states, plans, population, unread, present } = await mirror.inSnapshot(async (one) => {
-    const differing = await one.readDifferingUsers(shown, roles);
+    const differing = await one.readDifferingUsers(shown, rolesOf(members, ids));
     const planned = differing.map((state) => planUser(state, members.get(state.id), settings.policy));
     const count = await one.countPresentUsers();
     return {
@@ -130,6 +128,7 @@ export async function planEdited(
   noteLookup(lookup, edited, notes);
   const { users, rejected, refusedLookups } = lookup;
   const wanted = new Set(ids);
+  const roles = rolesOf(members, users.keys());
   const others = users
     .values()
     .filter(({ id }) => !wanted.has(id))

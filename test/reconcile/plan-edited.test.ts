@@ -3,7 +3,7 @@ import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { MirrorUser, ServiceUser } from '../../src/model/user.ts';
-import { pushOf } from '../../src/model/user-plan.ts';
+import { holdsOf, pushOf } from '../../src/model/user-plan.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
@@ -33,6 +33,23 @@ const stateOf = (id: Id, edit: Partial<MirrorUser> = {}, says: Partial<ServiceUs
   id,
 });
 const ids = [1n, 2n, 3n, 4n, 5n];
+const teamOf = (members: Team['members']): Team => ({
+  id: 1n,
+  name: '',
+  listSize: null,
+  members,
+  rejected: [],
+  raw: {},
+});
+const guard: GuardSettings = {
+  maxRows: 5,
+  maxShare: 0.2,
+  maxSharePerDay: 0.5,
+  minPopulation: 20,
+  maxRoleChanges: 3,
+  maxDrift: 0.2,
+  adminRoleIds: [1n],
+};
 
 describe('concernedBy', () => {
   const present = ids.map((id) => ({ id, ...agreed(id) }));
@@ -97,26 +114,68 @@ describe('a look at a few users', () => {
       countPresentUsers: () => Promise.resolve(1),
     });
     const notes = createRunNotes();
-    const team: Team = {
-      id: 1n,
-      name: '',
-      listSize: null,
-      members: [{ ...member, id: 3n }],
-      rejected: [],
-      raw: {},
-    };
-    const guard: GuardSettings = {
-      maxRows: 5,
-      maxShare: 0.2,
-      maxSharePerDay: 0.5,
-      minPopulation: 20,
-      maxRoleChanges: 3,
-      maxDrift: 0.2,
-      adminRoleIds: [1n],
-    };
+    const team = teamOf([{ ...member, id: 3n }]);
     const places = { service, mirror, notes, monotonicMs: () => 0 };
     const { plans } = await planEdited(places, team, { policy: holdAll, guard });
     expect(plans.map(pushOf)).toEqual([{ phone: '15550999' }]);
     expect(notes.warnings).toEqual(['the service does not take 1 of the addresses to look users up by']);
+  });
+});
+
+describe('a plan of one edit in a large team', () => {
+  const size = 1_000;
+  /** Whoever is listed, as an answer that is read when it is asked for; the last one with an address that nobody knows of. */
+  const createListing = () => {
+    const read: Id[] = [];
+    const members = Array.from({ length: size }, (_, index) => {
+      const id = BigInt(index + 1);
+      const email = index + 1 === size ? 'Taken@example.com' : null;
+      return Object.defineProperty({ ...member, id }, 'email', {
+        get: () => {
+          read.push(id);
+          return email;
+        },
+      });
+    });
+    return { members, takeRead: () => read.splice(0) };
+  };
+  const plan = async (team: Team, id: Id, edit: Partial<MirrorUser>) => {
+    const mirror = Object.assign(createMirrorStandIn([stateOf(id, edit)]), {
+      countPresentUsers: () => Promise.resolve(size),
+    });
+    const places = { service: createServiceStandIn([shownAs(id)]), mirror, notes: createRunNotes() };
+    const { verdict, plans } = await planEdited({ ...places, monotonicMs: () => 0 }, team, {
+      policy: holdAll,
+      guard,
+    });
+    return { sent: plans.map(pushOf), held: plans.flatMap(holdsOf), refused: verdict.refused };
+  };
+
+  it('reads those who are listed once for each answer, however many edits follow', async () => {
+    const { members, takeRead } = createListing();
+    const team = teamOf(members);
+    expect(await plan(team, 3n, { email: 'new@example.com' })).toMatchObject({
+      sent: [{ email: 'new@example.com' }],
+      held: [],
+    });
+    expect(takeRead()).toHaveLength(size);
+    const again = { ...team, raw: {} };
+    expect(await plan(again, 4n, { email: 'other@example.com' })).toMatchObject({ held: [] });
+    expect(await plan(again, 5n, { email: ' taken@EXAMPLE.com' })).toMatchObject({
+      sent: [{}],
+      held: [{ reason: 'limit', detail: `user ${size} has or is to get the same email` }],
+    });
+    expect(takeRead()).toEqual([]);
+    expect(
+      await plan(teamOf(createListing().members.slice(0, -1)), 5n, { email: 'taken@example.com' }),
+    ).toMatchObject({
+      held: [],
+    });
+  });
+
+  it('reads nobody who is listed for a name or a role', async () => {
+    const { members, takeRead } = createListing();
+    await plan(teamOf(members), 3n, { name: { first: 'Bea', last: 'Berg' }, roleId: 5n });
+    expect(takeRead()).toEqual([]);
   });
 });

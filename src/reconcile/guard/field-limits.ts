@@ -66,23 +66,43 @@ function limitField({ plan, resolved }: ReviewedFields, field: Field, detail: st
   return new Map([[plan.id, [holdField(field, 'limit', detail, decision.values).hold]]]);
 }
 
+type Addressed = ReadonlyMap<string, readonly Id[]>;
+
+const addressed = new WeakMap<Population['members'], Readonly<Record<'email' | 'phone', Addressed>>>();
+
+/** Who is listed with each address: found out once, since a listing is long, and serves many runs of edits. */
+function addressesOf(members: Population['members']): Readonly<Record<'email' | 'phone', Addressed>> {
+  const known = addressed.get(members);
+  if (known !== undefined) return known;
+  const found = { email: new Map<string, Id[]>(), phone: new Map<string, Id[]>() };
+  for (const member of members.values())
+    for (const field of ['email', 'phone'] as const) {
+      const address = canonicalShown(field, member[field]);
+      const ids = found[field].get(address);
+      if (ids !== undefined) ids.push(member.id);
+      else if (address !== '') found[field].set(address, [member.id]);
+    }
+  addressed.set(members, found);
+  return found;
+}
+
 type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
 
-/** Who has each address, as the service says or as was last agreed on, and who is to get it. */
+/** Who has each address that is pushed, as the service says or as was last agreed on, and who is to get it. */
 function ownersOf(
   field: 'email' | 'phone',
   pushes: readonly ReviewedFields[],
   { users, members, present, open }: Population,
 ): Owners {
-  const owners = new Map<string, Set<Id>>();
-  const own = (value: string | undefined, id: Id) => {
-    if (value) owners.set(value, (owners.get(value) ?? new Set()).add(id));
-  };
+  const pushed = pushes.map(({ plan }) => canonicalShown(field, pushOf(plan)[field] ?? null));
+  const owners = new Map(pushed.filter((value) => value !== '').map((value) => [value, new Set<Id>()]));
+  if (owners.size === 0) return owners;
   const ownValue = (id: Id, value: string | null | undefined) => {
-    if (value !== undefined) own(canonicalShown(field, value), id);
+    if (value !== undefined) owners.get(canonicalShown(field, value))?.add(id);
   };
   for (const { id, [field]: value } of users.values()) ownValue(id, readable(value));
-  for (const { id, [field]: value } of members.values()) ownValue(id, value);
+  const listed = addressesOf(members)[field];
+  for (const [address, ids] of owners) for (const id of listed.get(address) ?? []) ids.add(id);
   for (const { id, [field]: agreed } of present)
     if (readable(users.get(id)?.[field]) === undefined) ownValue(id, agreed);
   for (const { userId, sent } of open) ownValue(userId, sent[field]);
@@ -154,11 +174,14 @@ export function lastAdministrators(
     return said === undefined ? agreed.get(id) : said;
   };
   const isListed = (id: Id) => members.size === 0 || members.has(id);
-  const admins = new Set([...users.keys(), ...members.keys()].filter((id) => isAdmin(roleOf(id))));
+  const isThere = (id: Id) => users.has(id) || members.has(id);
+  const isAdminNow = (id: Id) => isThere(id) && isAdmin(roleOf(id));
   const demoted = pushes.filter(({ plan }) => {
     const { roleId } = pushOf(plan);
-    return roleId !== undefined && admins.has(plan.id) && !isAdmin(roleId);
+    return roleId !== undefined && isAdminNow(plan.id) && !isAdmin(roleId);
   });
+  if (demoted.length === 0) return { fieldLimits: new Map(), postponed: new Map() };
+  const admins = new Set([...users.keys(), ...agreed.keys()].filter(isAdminNow));
   const left = new Set([...admins].filter(isListed));
   for (const { plan } of demoted) left.delete(plan.id);
   for (const { userId, sent } of open)

@@ -6,6 +6,7 @@ import type { Team, TeamMember } from '../../model/team.ts';
 import type { Field, ServiceUser } from '../../model/user.ts';
 import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
+import { membersOf } from '../read/members.ts';
 import { readBack } from '../read/roster.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type Answered, resultOf } from './result.ts';
@@ -39,14 +40,14 @@ export interface PushContext {
 /** Nothing is read, approved or prepared yet. */
 export function createPushContext(
   { service, mirror, notes, monotonicMs }: Pick<PushContext, 'service' | 'mirror' | 'notes' | 'monotonicMs'>,
-  { members }: Team,
+  team: Team,
 ): PushContext {
   return {
     service,
     mirror,
     notes,
     monotonicMs,
-    members: new Map(members.map((member) => [member.id, member])),
+    members: membersOf(team),
     roles: new Map(),
     users: new Map(),
     approved: new Map(),
