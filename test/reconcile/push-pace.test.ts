@@ -95,7 +95,7 @@ describe('many edits', () => {
     [500, 4],
     [500, 40],
   ])(
-    'use 95 %% of the limit at a latency of %i ms, where a transaction takes %i ms',
+    'use nearly all of the limit at a latency of %i ms, where a transaction takes %i ms',
     async (latency, took) => {
       const { perMinute, arrivals, notes } = await drain(latency, took);
       expect(notes).toMatchObject({ counts: { pushed: 5_000 }, reasons: [] });
