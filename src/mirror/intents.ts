@@ -1,22 +1,18 @@
-/** Intents: pushes that are written down before they are sent, and closed when their outcome is known. */
+/** Intents: pushes that are written down before they are sent; `apply-results.ts` closes them. */
 import { sql } from 'kysely';
 import { stored } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
-import type { Intent, IntentResult } from '../model/intent.ts';
+import type { Intent } from '../model/intent.ts';
 import { toJson } from '../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../model/name.ts';
-import type { BaseUser, Field, UserPatch } from '../model/user.ts';
+import type { BaseUser, UserPatch } from '../model/user.ts';
 import { decisionsOf, pushOf, type UserPlan } from '../model/user-plan.ts';
-import { anyOf } from './by-key.ts';
+import { anyOf, byKey } from './by-key.ts';
 import { databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
-import { endApprovals, isHeldBack, writeHolds } from './holds.ts';
-import { noteNames, withoutWaitingNames } from './name-safety.ts';
+import { isHeldBack } from './holds.ts';
 import { editorsOf, patchInSql } from './patch-in-sql.ts';
-import { isOlder } from './stale.ts';
-import { asTimestamp } from './timestamp.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
-import { isInDoubt } from './versions.ts';
 
 interface IntentRow
   extends Row<'sync.changes', 'change_id' | 'user_id'>,
@@ -109,15 +105,15 @@ export async function openIntents(
     with wanted as (
       select s.id, s.sent, s.old, s.approved
       from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb, old jsonb, approved boolean)
-      join mirror.users u on u.team_id = ${teamId} and u.id = s.id and u.gone_at is null
-      where not ${isHeldBack(teamId)} and s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
+      cross join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u
+      where u.gone_at is null and not ${isHeldBack(teamId)} and s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
         'email', u.email, 'phone', u.phone, 'role_id', u.role_id)
     ),
     opened as (
       insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved, edited_by)
       select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, w.old, w.sent, w.approved, edited.by
       from wanted w
-      join sync.user_base b on b.team_id = ${teamId} and b.id = w.id
+      cross join lateral ${byKey('sync.user_base', teamId, sql`w.id`)} b
       cross join lateral (
         select jsonb_object_agg(v.key, v.value) as values
         from jsonb_each(jsonb_build_object('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
@@ -129,7 +125,7 @@ export async function openIntents(
       returning *
     )
     select ${intentColumns} from opened c
-    join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id order by c.user_id`.execute(tx);
+    cross join lateral ${byKey('sync.user_base', teamId, sql`c.user_id`)} b order by c.user_id`.execute(tx);
   return rows.map(toIntent);
 }
 
@@ -141,134 +137,4 @@ export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]):
     .where((eb) => eb.and({ team_id: teamId, state: 'open' }))
     .where('user_id', '=', anyOf(ids))
     .execute();
-}
-
-function stageResult(result: IntentResult) {
-  const { intent, outcomes, seen, taken, joined, harmed, closed, requestId } = result;
-  const took = (field: Field) => outcomes[field] === 'confirmed';
-  const { sent } = intent;
-  return {
-    change_id: intent.changeId,
-    id: intent.userId,
-    outcome: Object.fromEntries(
-      Object.entries(outcomes).map(([field, outcome]) => [sqlField(field as Field), outcome]),
-    ),
-    closed,
-    request_id: requestId,
-    took_name: took('name'),
-    took_email: took('email'),
-    took_phone: took('phone'),
-    took_role_id: took('roleId'),
-    harmed,
-    sent_first: sent.name?.first,
-    sent_last: sent.name?.last,
-    sent_email: sent.email,
-    sent_phone: sent.phone,
-    sent_role_id: sent.roleId,
-    first_name: taken.name.first,
-    last_name: taken.name.last,
-    joined,
-    email: taken.email,
-    phone: taken.phone,
-    role_id: taken.roleId,
-    is_known: seen !== null && !isInDoubt(result),
-    created_at: asTimestamp(seen?.createdAt),
-    updated_at: asTimestamp(seen?.updatedAt),
-    user_created_at: asTimestamp(seen?.userCreatedAt),
-    user_updated_at: asTimestamp(seen?.userUpdatedAt),
-    raw: seen?.raw ?? {},
-  };
-}
-
-const staged = (json: string) => sql`
-  jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, request_id text,
-    took_name boolean, took_email boolean, took_phone boolean, took_role_id boolean, harmed boolean, sent_first text, sent_last text,
-    sent_email text, sent_phone text, sent_role_id bigint, first_name text, last_name text, joined text, email text,
-    phone text, role_id bigint, is_known boolean, created_at timestamptz, updated_at timestamptz,
-    user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
-
-/** Closes the intents of users whose row is no longer there: there is nothing left to carry over. */
-async function closeLost(
-  tx: Transaction,
-  teamId: Id,
-  results: readonly IntentResult[],
-): Promise<ReadonlySet<Id>> {
-  const { rows } = await sql<Row<'sync.changes', 'user_id'>>`
-    update sync.changes c set state = 'closed', closed_at = clock_timestamp(),
-      outcome = (select jsonb_object_agg(key, 'missing') from jsonb_object_keys(c.new) as key)
-    where c.change_id = any (${results.map(({ intent }) => intent.changeId)}::bigint[])
-      and not exists (select from mirror.users u where u.team_id = ${teamId} and u.id = c.user_id)
-    returning c.user_id`.execute(tx);
-  return new Set(rows.map(({ user_id }) => user_id));
-}
-
-/**
- * Takes the service's own values for what is confirmed: into the base always, into the mirror where it
- * still holds what was sent (a later edit stays, and is pushed next).
- * @returns the users whose row an editor holds: nothing of theirs was written, their intent stays open
- */
-export async function applyResults(
-  tx: Transaction,
-  run: RunOf,
-  results: readonly IntentResult[],
-): Promise<readonly Id[]> {
-  const { teamId } = run;
-  const ids = results.map(({ intent }) => intent.userId);
-  const { rows } = await sql<Row<'mirror.users', 'id'>>`
-    select id from mirror.users where team_id = ${teamId} and id = any (${ids}::bigint[])
-    order by id for update skip locked`.execute(tx);
-  const free = new Set(rows.map(({ id }) => id));
-  const lost = free.size === new Set(ids).size ? new Set<Id>() : await closeLost(tx, teamId, results);
-  const mine = results.filter(({ intent }) => free.has(intent.userId));
-  const applied = await withoutWaitingNames(tx, teamId, mine);
-  if (applied.length === 0) return ids.filter((id) => !lost.has(id));
-  const json = toJson(applied.map(stageResult));
-  await sql`
-    update mirror.users u set
-      first_name = case when s.took_name and pair_is_sent then s.first_name else u.first_name end,
-      last_name = case when s.took_name and pair_is_sent then s.last_name else u.last_name end,
-      name_split = case when s.took_name and pair_is_sent then 'known' else u.name_split end,
-      name = case when s.took_name then s.joined else u.name end,
-      email = case when s.took_email and u.email is not distinct from s.sent_email then s.email else u.email end,
-      phone = case when s.took_phone and u.phone is not distinct from s.sent_phone then s.phone else u.phone end,
-      role_id = case when s.took_role_id and u.role_id is not distinct from s.sent_role_id then s.role_id else u.role_id end,
-      created_at = case when is_news then s.created_at else u.created_at end,
-      updated_at = case when is_news then s.updated_at else u.updated_at end,
-      user_created_at = case when is_news then s.user_created_at else u.user_created_at end,
-      user_updated_at = case when is_news then s.user_updated_at else u.user_updated_at end,
-      raw = case when is_news then s.raw else u.raw end
-    from ${staged(json)}
-    join mirror.users m on m.team_id = ${teamId} and m.id = s.id
-    cross join lateral (
-      select (m.first_name, m.last_name) is not distinct from (s.sent_first, s.sent_last),
-        s.is_known and not ${isOlder(sql`m`)}
-    ) p (pair_is_sent, is_news)
-    where u.team_id = ${teamId} and u.id = s.id
-      and (is_news or s.took_name or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
-  await sql`
-    update sync.user_base b set
-      name = case when s.took_name or s.harmed then s.joined else b.name end,
-      first_name = case when s.took_name or s.harmed then s.first_name else b.first_name end,
-      last_name = case when s.took_name or s.harmed then s.last_name else b.last_name end,
-      email = case when s.took_email then s.email else b.email end,
-      phone = case when s.took_phone then s.phone else b.phone end,
-      role_id = case when s.took_role_id then s.role_id else b.role_id end,
-      agreed_at = clock_timestamp()
-    from ${staged(json)}
-    where b.team_id = ${teamId} and b.id = s.id
-      and (s.took_name or s.harmed or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
-  await sql`
-    update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
-      state = case when s.closed then 'closed' else 'open' end,
-      closed_at = case when s.closed then clock_timestamp() end
-    from ${staged(json)} where c.change_id = s.change_id
-      and (s.closed or not c.outcome @> s.outcome)`.execute(tx);
-  await writeHolds(
-    tx,
-    run,
-    applied.flatMap(({ intent, holds }) => holds.map((hold) => ({ id: intent.userId, hold }))),
-  );
-  await endApprovals(tx, teamId, applied);
-  await noteNames(tx, teamId, mine);
-  return ids.filter((id) => !free.has(id) && !lost.has(id));
 }

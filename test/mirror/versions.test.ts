@@ -1,7 +1,8 @@
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { writeHolds } from '../../src/mirror/holds.ts';
-import { applyResults, openIntents } from '../../src/mirror/intents.ts';
+import { applyResults } from '../../src/mirror/apply-results.ts';
+import { openIntents } from '../../src/mirror/intents.ts';
 import { readDifferingUsers } from '../../src/mirror/users-compare.ts';
 import { applyUsers } from '../../src/mirror/users-write.ts';
 import { noteMovedAlone } from '../../src/mirror/versions.ts';

@@ -119,7 +119,7 @@ export const walks: readonly Walk[] = [
       ['reconcile/push/result.ts', 'resultOf', 'values to take, fields to hold'],
       ['mirror/mirror.ts', 'createMirror', '`applyResults`: a write of this run'],
       ['mirror/lease.ts', 'fenced', 'the lease is still ours'],
-      ['mirror/intents.ts', 'applyResults', 'the base is what the service has'],
+      ['mirror/apply-results.ts', 'applyResults', 'the base is what the service has'],
     ],
   },
 ];

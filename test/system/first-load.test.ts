@@ -94,4 +94,20 @@ describe.each(servers())('on tables that nobody has analysed, on $name,', (serve
     await readStatus(db.kysely, stage.config.team);
     expect(slow()).toEqual([]);
   });
+
+  it('what writes down a hundred edits and closes them looks at these users alone', async () => {
+    await stage.sql(`
+      update mirror.users set phone = '1666' || id where id in (select id from mirror.users order by id limit 300)`);
+    watch.take();
+    expect(await run('users')).toMatchObject({ counts: { pushed: 300 } });
+    const seen = watch.take().filter(({ text }) => /(?:insert into|update) sync.changes/.test(text));
+    expect(seen.length).toBeGreaterThanOrEqual(300 / 100 + 300 / 25);
+    const tables = ['users', 'user_base', 'changes', undefined];
+    const steps = seen.flatMap((statement) =>
+      statement.steps.filter(({ relation }) => tables.includes(relation)),
+    );
+    // The four fields of each.
+    const beyond = steps.filter(({ rows }) => rows > 100 * 4);
+    expect(beyond).toEqual([]);
+  });
 });
