@@ -74,12 +74,22 @@ function spread(values: readonly number[], unitMs: number, inner: Times): Times 
   };
 }
 
+/** By schedule: many teams have the same, and looking at the days to come takes long. */
+const gaps = new Map<string, number>();
+
 /**
  * The longest time between two fires: of `0-59/5 9-17 * * 1-5` a weekend. Within a day it is reckoned, from
  * day to day it is looked up among the coming ones, so that any number of fires a day costs the same. The
  * hours that a zone other than UTC skips or repeats are not counted in. `Infinity`: it never fires.
  */
 export function longestGapMs(expression: string, timezone: string): number {
+  const key = `${expression} ${timezone}`;
+  const gap = gaps.get(key) ?? reckonGapMs(expression, timezone);
+  gaps.set(key, gap);
+  return gap;
+}
+
+function reckonGapMs(expression: string, timezone: string): number {
   const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(expression);
   const instant = { first: 0, last: 0, longest: 0 };
   const day = spread(hour, 3_600_000, spread(minute, 60_000, spread(second, 1_000, instant)));

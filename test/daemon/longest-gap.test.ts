@@ -43,6 +43,17 @@ describe('longestGapMs', () => {
     expect(longestGapMs('0 0 * * *', 'Australia/Lord_Howe')).toBe(day);
   });
 
+  it('is reckoned once, however many teams have the same schedule', () => {
+    const took = (times: number) => {
+      const before = process.cpuUsage();
+      for (let i = 0; i < times; i += 1) longestGapMs('0 0 1 3 *', 'UTC');
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const first = took(1);
+    expect(took(2_000)).toBeLessThan(first);
+  });
+
   it('never comes', () => {
     expect(longestGapMs('0 0 5 * 1#2', 'UTC')).toBe(Number.POSITIVE_INFINITY);
   });
