@@ -1,5 +1,4 @@
 /** argv → command → exit code; the one place where errors become words for a person, or JSON for a script. */
-import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
 import type { Action } from './add-commands.ts';
 import { type Context, type ExitCode, exitCode, type Stream } from './context.ts';
@@ -10,6 +9,7 @@ import { type ErrorCode, MusterdError, ServiceError, stackInSource } from '../er
 import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';
 import type { LogOptions } from '../log.ts';
 import { createProgram } from './program.ts';
+import { programVersion } from '../runs/program-version.ts';
 import { listenForStop } from '../stop.ts';
 
 /** The exit code of each error. */
@@ -38,11 +38,6 @@ export interface ProcessWorld {
   readonly secrets?: KnownSecrets;
   /** Ends the process here and now. */
   readonly leave: (code: ExitCode) => void;
-}
-
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return (manifest as { version: string }).version;
 }
 
 /** @param team that it is about, where there are several */
@@ -112,7 +107,7 @@ async function createContext(
   const global = program.opts<{ config?: string; team?: string }>();
   return {
     env,
-    version: version(),
+    version: programVersion(),
     out,
     err,
     signal,
@@ -197,7 +192,7 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
       );
     });
   };
-  const program = createProgram({ version: version(), out, err, wire });
+  const program = createProgram({ version: programVersion(), out, err, wire });
   try {
     await program.parseAsync(args, { from: 'user' });
     return code;

@@ -4,8 +4,10 @@
  * hold names of teams and words of a short list, and nothing of any person.
  */
 import { type Clock, systemClock } from '../clock.ts';
+import type { MirroredResource } from '../model/absence.ts';
 import type { HoldReason } from '../model/user-plan.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
+import type { HowRead } from '../reconcile/run-notes.ts';
 import type { RunGroup, RunOutcome, GroupStatus } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
 import { createStandings } from './group-status.ts';
@@ -28,6 +30,7 @@ export type MeteredServiceEvent =
 /** What is needed of a run's events. */
 export type MeteredRunEvent =
   | { readonly kind: 'push'; readonly windowMs: number }
+  | { readonly kind: 'read'; readonly resource: string; readonly how: string }
   | { readonly kind: 'step' | 'progress' | 'refused' | 'partial' | 'warning' };
 
 export interface MeteredRun {
@@ -146,7 +149,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
       meters.limiterWait.observe(event.waitedMs / 1_000);
       if (event.phase !== 'not-sent') meters.requestDuration.observe({ operation }, event.durationMs / 1_000);
     },
-    onRunEvent: (_team, event) => {
+    onRunEvent: (team, event) => {
+      if (event.kind === 'read') meters.reads.inc({ team, resource: event.resource, read: event.how });
       if (event.kind === 'push') meters.pushWindow.observe(event.windowMs / 1_000);
     },
     onRun: (team, { groups, outcome, counts = {}, durationMs }) => {
@@ -174,9 +178,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
 }
 
 function beginWithZero(meters: Meters, team: string, operations: readonly string[]): void {
-  const { runs, runDuration, changes, requests, throttled, notices } = meters;
+  const { runs, runDuration, changes, requests, throttled, reads, notices } = meters;
   throttled.inc({ team }, 0);
   for (const outcome of ['accepted', 'failed']) notices.inc({ team, outcome }, 0);
+  for (const resource of wordsOf<MirroredResource>({ users: true, tags: true, contact_fields: true }))
+    for (const read of wordsOf<HowRead>({ nothing: true, some: true, all: true }))
+      reads.inc({ team, resource, read }, 0);
   runDuration.zero({ team });
   for (const kind of countedKinds) changes.inc({ team, kind }, 0);
   for (const groups of runGroups.map(groupsLabel)) {

@@ -1,6 +1,6 @@
 /** Who is in each team, kept from one run to the next, so that an edit costs no request for it. */
 import type { Config } from '../config/config.ts';
-import type { Team } from '../model/team.ts';
+import { type Team, wholeTeam } from '../model/team.ts';
 import type { TeamMemory } from '../runs/with-run.ts';
 
 /** How long it is believed, where only edits are carried to the service. */
@@ -16,8 +16,11 @@ export function createTeamMemories(monotonicMs: () => number): (config: Config) 
       teams.delete(config);
       return undefined;
     },
-    keep: (team, readAtMs) => {
-      teams.set(config, { team: { ...team, raw: {} }, keptAtMs: readAtMs });
+    keep: async (team, readAtMs) => {
+      const kept = teams.get(config)?.team;
+      const isSame = kept?.digest !== undefined && kept.digest === team.digest;
+      const whole = isSame ? kept : { ...(await wholeTeam(team)), raw: {} };
+      teams.set(config, { team: whole, keptAtMs: readAtMs });
     },
   });
 }

@@ -37,7 +37,9 @@ export async function writeLearned(
     cross join jsonb_to_recordset(${toJson(learned)}::jsonb) s (topic text, value jsonb, "atMs" float8)
     where k.team is not null and (${!onlyNews} or ${isNews})
     on conflict (team, topic) do update
-      set value = excluded.value, learned_at = greatest(l.learned_at, excluded.learned_at)`.execute(tx);
+      set value = excluded.value, learned_at = least(greatest(l.learned_at, excluded.learned_at), clock_timestamp())`.execute(
+    tx,
+  );
 }
 
 /** What is known of a topic, and how long ago it was written, by the database's clock. */

@@ -9,7 +9,7 @@ import type { Id } from '../model/id.ts';
 import type { ListingMemory, RejectedRow } from '../model/listing.ts';
 import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
-import type { RestingUsers } from '../model/rest.ts';
+import type { RestingListing, RestingUsers } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { ShownUsers } from '../model/user-state.ts';
@@ -39,8 +39,8 @@ import { writeTeam } from './pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { countWaiting } from './read-status.ts';
-import { withSpool } from './spool.ts';
-import { readRest, toRestingUsers, writeRestingUsers } from './read-rest.ts';
+import { createSpool, type Spool } from './spool.ts';
+import { readListingRest, readRest, toResting, writeResting } from './read-rest.ts';
 import { noteStale } from './stale.ts';
 import { compareShownUsers, readDifferingUsers } from './users-compare.ts';
 import { readUnseenUsers } from './users-read.ts';
@@ -66,13 +66,17 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam) {
     readListingMemory: async (resource: ListedResource) =>
       known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
-    compareTags: async (rows: readonly Tag[]) =>
-      withSpool(tagTable, rows, (spool) => compareListing(db, teamId, spool)),
-    compareContactFields: async (rows: readonly ContactField[]) =>
-      withSpool(contactFieldTable, rows, (spool) => compareListing(db, teamId, spool)),
+    gatherTags: () => createSpool(tagTable),
+    gatherContactFields: () => createSpool(contactFieldTable),
+    compareTags: (tags: Spool<Tag, ListedResource>) => compareListing(db, teamId, tags),
+    compareContactFields: (fields: Spool<ContactField, ListedResource>) => compareListing(db, teamId, fields),
+    readListingRest: (resource: ListedResource) => readListingRest(kysely, teamId, resource),
+    readRestingListing: (resource: ListedResource) =>
+      Promise.resolve(known === undefined ? null : toResting<RestingListing>(known.learned, resource)),
     countWaiting: () => countWaiting(kysely, teamId),
-    readRest: () => readRest(kysely, teamId),
-    readRestingUsers: () => Promise.resolve(known === undefined ? null : toRestingUsers(known.learned)),
+    readRest: (than: RestingUsers | null) => readRest(kysely, teamId, than),
+    readRestingUsers: () =>
+      Promise.resolve(known === undefined ? null : toResting<RestingUsers>(known.learned, 'users')),
     readNameSafety: () => readNameSafety(kysely, teamId),
     readUnanswered: (ids: readonly Id[]) => readUnanswered(kysely, teamId, ids),
   };
@@ -134,13 +138,13 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     requireLease: () => lease.require(),
     applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
-    applyRestingUsers: (users: RestingUsers) => write((tx) => writeRestingUsers(tx, teamId, users)),
-    applyTags: async (rows: readonly Tag[]) =>
-      withSpool(tagTable, rows, (spool) => write((tx) => publishListing(tx, run, spool, mayLack('tags')))),
-    applyContactFields: async (rows: readonly ContactField[]) =>
-      withSpool(contactFieldTable, rows, (spool) =>
-        write((tx) => publishListing(tx, run, spool, mayLack('contact_fields'))),
-      ),
+    applyRestingUsers: (users: RestingUsers) => write((tx) => writeResting(tx, teamId, 'users', users)),
+    applyRestingListing: (resource: ListedResource, listing: RestingListing) =>
+      write((tx) => writeResting(tx, teamId, resource, listing)),
+    applyTags: (tags: Spool<Tag, ListedResource>) =>
+      write((tx) => publishListing(tx, run, tags, mayLack('tags'))),
+    applyContactFields: (fields: Spool<ContactField, ListedResource>) =>
+      write((tx) => publishListing(tx, run, fields, mayLack('contact_fields'))),
     applyContactCounts: (counts: readonly ContactCount[]) =>
       write((tx) => writeContactCounts(tx, run, counts)),
     applyListingMemory: async (resource: ListedResource, memory: ListingMemory) => {

@@ -1,41 +1,102 @@
 /** Whether anything in mirror or base is other than a run left it that found nothing to do. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
-import type { Rest, RestingUsers } from '../model/rest.ts';
+import type { ListedResource, MirroredResource } from '../model/absence.ts';
+import type { ListingRest, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
+import type { TeamBefore } from '../model/team.ts';
 import type { Queryable, Transaction } from './database.ts';
+import type { KnownTeam } from './known-team.ts';
 import { type LearnedValue, writeLearned } from './learned.ts';
 
-const topic = 'users at rest';
+const topicOf = (resource: MirroredResource) => `${resource} at rest`;
 /** Then everybody is read again, whatever is known. */
 const longestMs = 86_400_000;
 
-/** Reads mirror and base once, and what is noted beside them. */
-export async function readRest(db: Queryable, teamId: Id): Promise<Rest> {
-  const { rows } = await sql<Rest>`
-    select coalesce(bit_xor(hash_record_extended(row(u.id, b.id, u.gone_at is null, u.name, u.role, u.resolved,
-        u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.name, b.email, b.phone, b.role_id), 0)), 0)::text as print,
+const versionsOf = (table: RawBuilder<unknown>, teamId: Id) =>
+  sql`coalesce((select bit_xor(hash_record_extended(row(id, xmin), 0)) from ${table} where team_id = ${teamId}), 0)::text`;
+
+type Noted = Pick<Rest, 'versions' | 'schema'> & { readonly noted: readonly Id[] };
+
+/** A row that was written, by whomever, has another `xmin` than before; and who is noted as not at rest. */
+async function readNoted(db: Queryable, teamId: Id): Promise<Noted> {
+  const { rows } = await sql<Noted>`
+    select concat_ws(' ', ${versionsOf(sql`mirror.users`, teamId)}, ${versionsOf(sql`sync.user_base`, teamId)}) as versions,
       (select name from sync.migrations order by name desc limit 1) as schema,
-      coalesce(array_agg(coalesce(u.id, b.id)) filter (where u.gone_at is null and (u.id is null or b.id is null
-        or not u.resolved or u.name is distinct from b.name or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
-           is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id))), '{}')
-      || array(
+      array(
         select id from sync.absences where team_id = ${teamId} and resource = 'users'
         union select user_id from sync.changes where team_id = ${teamId} and state = 'open'
         union select user_id from sync.held_fields where team_id = ${teamId}
-        union select id from sync.stale_rows where team_id = ${teamId}) as restless
-    from (select * from mirror.users where team_id = ${teamId}) u
-    full join (select * from sync.user_base where team_id = ${teamId}) b on b.id = u.id`.execute(db);
-  const [row] = rows;
+        union select id from sync.stale_rows where team_id = ${teamId}) as noted`.execute(db);
+  return onlyRow(rows);
+}
+
+function onlyRow<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new Error('an aggregate returned no row');
   return row;
 }
 
-/** What was learned, unless everybody is to be read again by now. */
-export function toRestingUsers(learned: ReadonlyMap<string, LearnedValue>): RestingUsers | null {
-  const known = learned.get(topic);
-  return known === undefined || known.ageMs >= longestMs ? null : (known.value as RestingUsers);
+/** Compares all of mirror and base with each other. */
+async function readDiffering(db: Queryable, teamId: Id): Promise<Pick<Rest, 'print' | 'differing'>> {
+  const { rows } = await sql<Pick<Rest, 'print' | 'differing'>>`
+    select coalesce(bit_xor(hash_record_extended(row(u.id, b.id, u.gone_at is null, u.name, u.role, u.resolved,
+        u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.name, b.email, b.phone, b.role_id), 0)), 0)::text as print,
+      coalesce(array_agg(coalesce(u.id, b.id)) filter (where u.gone_at is null and (u.id is null or b.id is null
+        or not u.resolved or u.name is distinct from b.name or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
+           is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id))), '{}') as differing
+    from (select * from mirror.users where team_id = ${teamId}) u
+    full join (select * from sync.user_base where team_id = ${teamId}) b on b.id = u.id`.execute(db);
+  return onlyRow(rows);
 }
 
-export async function writeRestingUsers(tx: Transaction, teamId: Id, users: RestingUsers): Promise<void> {
-  await writeLearned(tx, teamId, [{ topic, value: users }]);
+/**
+ * Where no row was written since `known`, mirror and base are not compared again.
+ * The rows are looked at before they are compared: what is written in between makes them others the next time.
+ */
+export async function readRest(db: Queryable, teamId: Id, known: RestingUsers | null): Promise<Rest> {
+  const { noted, ...now } = await readNoted(db, teamId);
+  const { print, differing } =
+    known?.versions === now.versions
+      ? { print: known.print, differing: known.differing.map(BigInt) }
+      : await readDiffering(db, teamId);
+  return { ...now, print, differing, restless: [...new Set([...differing, ...noted])] };
+}
+
+/** A row that was written, by whomever, has another `xmin` than before. */
+export async function readListingRest(
+  db: Queryable,
+  teamId: Id,
+  resource: ListedResource,
+): Promise<ListingRest> {
+  const { rows } = await sql<ListingRest>`
+    select coalesce(bit_xor(hash_record_extended(row(id, xmin), 0)), 0)::text as print,
+      exists (select from sync.absences a where a.team_id = ${teamId} and a.resource = ${resource}) as "isLacking",
+      (select name from sync.migrations order by name desc limit 1) as schema
+    from ${sql.table(`mirror.${resource}`)} where team_id = ${teamId}`.execute(db);
+  return onlyRow(rows);
+}
+
+/** What was learned of a resource, unless all of it is to be read again by now; a clock that went back tells nothing. */
+export function toResting<Resting>(
+  learned: ReadonlyMap<string, LearnedValue>,
+  resource: MirroredResource,
+): Resting | null {
+  const known = learned.get(topicOf(resource));
+  return known === undefined || known.ageMs < 0 || known.ageMs >= longestMs ? null : (known.value as Resting);
+}
+
+export async function writeResting(
+  tx: Transaction,
+  teamId: Id,
+  resource: MirroredResource,
+  value: RestingUsers | RestingListing,
+): Promise<void> {
+  await writeLearned(tx, teamId, [{ topic: topicOf(resource), value }]);
+}
+
+/** A team whose answer need not be read where it is as it was when everybody was at rest. */
+export function toTeamBefore({ teamId, team, learned }: KnownTeam): TeamBefore | undefined {
+  const resting = toResting<RestingUsers>(learned, 'users');
+  return resting === null || teamId === null || team === null
+    ? undefined
+    : { id: teamId, ...team, digest: resting.team };
 }

@@ -1,6 +1,7 @@
 /** Rows on their way to Postgres, in the text format of COPY: a tenth of what they take as objects. */
 import { setImmediate } from 'node:timers/promises';
 import { toJson } from '../model/json.ts';
+import type { ListingSink } from '../model/listing.ts';
 import { createBlocks } from './blocks.ts';
 
 /** `jsonb` is JSON already. */
@@ -14,10 +15,9 @@ export interface StageShape<Row, Name extends string = string> {
   readonly values: (row: Row) => readonly (string | bigint | boolean | null | undefined)[];
 }
 
-export interface Spool<Row, Name extends string = string> {
+export interface Spool<Row, Name extends string = string> extends ListingSink<Row> {
   readonly shape: StageShape<Row, Name>;
   readonly count: number;
-  add(rows: Iterable<Row>): void;
   /** What was added, a whole number of lines each time. */
   blocks(): Iterable<Buffer>;
   close(): void;
@@ -51,23 +51,50 @@ export function toJsonField(value: unknown): string {
   }
 }
 
+/** The lines of a block, with those in their places that are to replace them. */
+function replaceLines(block: Buffer, replaced: ReadonlyMap<string, string>): Buffer {
+  if (replaced.size === 0) return block;
+  const lines = block
+    .toString()
+    .split('\n')
+    .map((line) => replaced.get(line.slice(0, line.indexOf('\t'))) ?? line);
+  return Buffer.from(lines.join('\n'));
+}
+
 export function createSpool<Row, Name extends string>(shape: StageShape<Row, Name>): Spool<Row, Name> {
-  const blocks = createBlocks();
+  let blocks = createBlocks();
   let count = 0;
+  /** By their key: a row that comes twice is rare. */
+  const replaced = new Map<string, string>();
+  const lineOf = (row: Row) => {
+    let line = '';
+    for (const value of shape.values(row)) line += `${toField(value)}\t`;
+    return line.slice(0, -1);
+  };
   return {
     shape,
     get count() {
       return count;
     },
+    clear: () => {
+      blocks.close();
+      blocks = createBlocks();
+      replaced.clear();
+      count = 0;
+    },
     add: (rows) => {
       for (const row of rows) {
-        let line = '';
-        for (const value of shape.values(row)) line += `${toField(value)}\t`;
-        blocks.add(`${line.slice(0, -1)}\n`);
+        blocks.add(`${lineOf(row)}\n`);
         count += 1;
       }
     },
-    blocks: () => blocks.read(),
+    replace: (row) => {
+      const line = lineOf(row);
+      replaced.set(line.slice(0, line.indexOf('\t')), line);
+    },
+    blocks: function* () {
+      for (const block of blocks.read()) yield replaceLines(block, replaced);
+    },
     close: () => blocks.close(),
   };
 }

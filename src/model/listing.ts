@@ -36,9 +36,26 @@ export interface ListingFilter {
   readonly parent_id?: number | undefined;
 }
 
+/** Where the rows of a listing go while its pages come in. */
+export interface ListingSink<Row> {
+  /** Lets go of all rows: the listing is read again from its beginning. */
+  clear(): void;
+  /** @param rows with ids of which none was there before */
+  add(rows: readonly Row[]): void;
+  /** Puts the row in the place of the one that has its id. */
+  replace(row: Row): void;
+}
+
+/** Rows that were put together to be compared with those of the mirror, or published. */
+export interface GatheredRows<Row> extends ListingSink<Row> {
+  close(): void;
+}
+
 interface ListingBase<Row> {
-  /** Each id once. */
+  /** Each id once; none where they went to a sink. */
   readonly rows: readonly Row[];
+  /** How many there are. */
+  readonly count: number;
   readonly rejected: readonly RejectedRow[];
   readonly memory: ListingMemory;
   readonly requests: number;
@@ -47,6 +64,10 @@ interface ListingBase<Row> {
 /** Every page up to the empty one was read and every row was taken. Only this can prove an absence. */
 export interface CompleteListing<Row> extends ListingBase<Row> {
   readonly status: 'complete';
+  /** Stand for its pages in order, and for how they are read; left out where they would not be worth knowing. */
+  readonly digests?: readonly string[];
+  /** All pages have the digests that were known, so that none of their rows was read. */
+  readonly isAsKnown?: boolean;
 }
 
 /** Rows may be missing. They may be published, but nothing may be concluded from an absence. */

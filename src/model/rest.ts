@@ -5,7 +5,11 @@ import type { UsersAnswer } from './service-request.ts';
 export interface Rest {
   /** Stands for all that a run compares with the service: who is there, the base, and what only follows the service. */
   readonly print: string;
-  /** Users who were edited, or are held, being pushed, missing, stale or unresolved. */
+  /** Stands for the rows themselves: it is another once any of them was written, by whomever. */
+  readonly versions: string;
+  /** Users who were edited, or are unresolved. */
+  readonly differing: readonly Id[];
+  /** Those, and who is held, being pushed, missing or stale. */
   readonly restless: readonly Id[];
   /** The newest migration. */
   readonly schema: string;
@@ -18,10 +22,35 @@ export interface RestingUsers {
   /** Stand for the two answers. */
   readonly team: string;
   readonly users: string;
-  /** The same as then: `print` of {@link Rest}. */
+  /** The same as then: those of {@link Rest}. As long as `versions` is, so is the rest, and nothing is compared. */
   readonly print: string;
+  readonly versions: string;
+  /** In text: no JSON has numbers of that size. */
+  readonly differing: readonly string[];
   /** How many users were shown. */
   readonly shown: number;
+}
+
+/** A listing as the database has it, whatever the service shows. */
+export interface ListingRest {
+  /** Stands for the rows: it is another once any of them was written. */
+  readonly print: string;
+  /** Whether rows are missing, and have to be looked for. */
+  readonly isLacking: boolean;
+  /** The newest migration. */
+  readonly schema: string;
+}
+
+/** A listing that was read to its end and did not differ from the mirror. */
+export interface RestingListing {
+  /** Stands for the settings, and for the schema of the database. */
+  readonly under: string;
+  /** Stand for its pages. */
+  readonly digests: readonly string[];
+  /** The same as then: `print` of {@link ListingRest}. */
+  readonly print: string;
+  /** How many rows it had. */
+  readonly rows: number;
 }
 
 /** What there is to look at. */

@@ -1,5 +1,5 @@
 /** What the service is asked, and how it answers of users. */
-import type { ListingFilter, ListingMemory, RejectedRow } from './listing.ts';
+import type { ListingFilter, ListingMemory, RejectedRow, ListingSink } from './listing.ts';
 import type { ServiceUser } from './user.ts';
 
 /** Which users to ask for; both lists empty asks for all, which not every deployment answers. */
@@ -27,8 +27,12 @@ export interface SendOptions {
   readonly atStart?: () => void;
 }
 
-export interface ListingOptions {
+export interface ListingOptions<Row = unknown> {
   readonly memory: ListingMemory;
+  /** The digests of a listing that was read before: one with the same is not read. */
+  readonly known?: readonly string[] | undefined;
+  /** Where the rows go; left out: to the listing itself. */
+  readonly sink?: ListingSink<Row> | undefined;
   /** Rows asked for per page; where left out, as many as the service gives. */
   readonly size?: number | undefined;
   /** Sent with each page; everything when left out. */

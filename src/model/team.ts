@@ -22,4 +22,14 @@ export interface Team {
   readonly members: readonly TeamMember[];
   readonly rejected: readonly RejectedRow[];
   readonly raw: Readonly<Record<string, unknown>>;
+  /** Of a team that was known by its digest: nobody in it has been read, and this does. */
+  readonly read?: () => Promise<Team>;
+}
+
+/** What is known of a team's answer without reading it. */
+export type TeamBefore = Pick<Team, 'id' | 'name' | 'listSize'> & { readonly digest: string };
+
+/** The same with everybody in it. */
+export async function wholeTeam(team: Team): Promise<Team> {
+  return team.read === undefined ? team : await team.read();
 }

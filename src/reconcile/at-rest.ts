@@ -21,13 +21,13 @@ import type { MirrorPort, MirrorWriter } from './ports.ts';
 import { askForAll } from './read/roster.ts';
 
 /** Stands for whatever decides which users differ, besides the two answers. */
-function standFor({ schema }: Rest, settings: unknown): string {
+export function standFor({ schema }: Pick<Rest, 'schema'>, settings: unknown): string {
   return createHash('sha256')
     .update(toJson([schema, settings]))
     .digest('base64url');
 }
 
-/** Asks for everybody, if what was learned may still count. The database is read first, the service last. */
+/** Asks for everybody, if what was learned may still count; the database is looked at meanwhile. */
 export async function lookForNews(
   { service, mirror, notes }: RunContext,
   team: Team,
@@ -35,12 +35,12 @@ export async function lookForNews(
 ): Promise<Look> {
   const known = await mirror.readRestingUsers();
   if (known === null || known.team !== team.digest) return {};
-  const rest = await mirror.readRest();
-  if (known.print !== rest.print || known.under !== standFor(rest, settings)) return {};
   if ((await mirror.readIntents()).length > 0) return {};
   notes.event({ kind: 'step', step: 'users' });
-  const answer = await askForAll(service, known.users);
+  const [rest, answer] = await Promise.all([mirror.readRest(known), askForAll(service, known.users)]);
   if (answer.read === undefined) return { first: answer };
+  if (known.print !== rest.print || known.under !== standFor(rest, settings))
+    return { first: await answer.read() };
   if (rest.restless.length === 0) return { atRest: known.shown };
   return { first: await answer.read(), only: new Set(rest.restless) };
 }
@@ -64,7 +64,7 @@ export async function learnRest(
 ): Promise<void> {
   const { digest, users } = plan.roster;
   if (team.digest === undefined || digest === undefined || !isQuiet(plan)) return;
-  const rest = await mirror.readRest();
+  const rest = await mirror.readRest(null);
   const restless = new Set(rest.restless);
   // Others differ by what the service says: they would be overlooked from now on.
   if (!plan.plans.every(({ id }) => restless.has(id))) return;
@@ -74,6 +74,8 @@ export async function learnRest(
     team: team.digest,
     users: digest,
     print: rest.print,
+    versions: rest.versions,
+    differing: rest.differing.map(String),
     shown: users.size,
   });
 }

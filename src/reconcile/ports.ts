@@ -14,26 +14,27 @@ import type { ComparedUsers, ShownUsers, UserState } from '../model/user-state.t
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import type { Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
+import type { GatheredRows, Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
 import type { Concern, EditedUser, PresentUser } from '../model/plan.ts';
 import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
-import type { Rest, RestingUsers } from '../model/rest.ts';
-import type { Team } from '../model/team.ts';
+import type { ListingRest, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
+import type { TeamBefore, Team } from '../model/team.ts';
 import type { GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write can have had an effect. */
 export interface ServicePort {
-  team(): Promise<Team>;
+  /** @param known a team that was read before: one with its digest is not read, but by its `read` */
+  team(known?: TeamBefore): Promise<Team>;
   /** @param known the digest of an answer that was read before: one with it is not read, but by its `read` */
   users(filter: UserFilter, known?: string): Promise<UsersAnswer>;
   /** At most 25 users by our own rule. Never sent twice by the client itself, but after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
-  tags(options: ListingOptions): Promise<Listing<Tag>>;
+  tags(options: ListingOptions<Tag>): Promise<Listing<Tag>>;
   /** `null`: the service says 404. */
   tag(id: Id): Promise<Tag | null>;
-  contactFields(options: ListingOptions): Promise<Listing<ContactField>>;
+  contactFields(options: ListingOptions<ContactField>): Promise<Listing<ContactField>>;
   contactCount(body: PaginationBody): Promise<bigint>;
 }
 
@@ -65,13 +66,22 @@ export interface MirrorPort {
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
   readListingMemory(resource: ListedResource): Promise<ListingMemory>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
-  /** What is at rest, as far as the database can tell. */
-  readRest(): Promise<Rest>;
+  /**
+   * What is at rest, as far as the database can tell.
+   * @param known what was learned before, which saves the comparison where nothing was written since
+   */
+  readRest(known: RestingUsers | null): Promise<Rest>;
   /** What was learned of a pass that found nothing to do; `null`: nothing, or too long ago. */
   readRestingUsers(): Promise<RestingUsers | null>;
+  readListingRest(resource: ListedResource): Promise<ListingRest>;
+  /** What was learned of a listing that did not differ from the mirror; `null`: nothing, or too long ago. */
+  readRestingListing(resource: ListedResource): Promise<RestingListing | null>;
+  /** Where the rows of a listing are put, to be handed to one of the methods below. */
+  gatherTags(): GatheredRows<Tag>;
+  gatherContactFields(): GatheredRows<ContactField>;
   /** What a refresh would do; writes nothing. */
-  compareTags(rows: readonly Tag[]): Promise<RefreshResult>;
-  compareContactFields(rows: readonly ContactField[]): Promise<RefreshResult>;
+  compareTags(tags: GatheredRows<Tag>): Promise<RefreshResult>;
+  compareContactFields(fields: GatheredRows<ContactField>): Promise<RefreshResult>;
   /** Those of these users whose last push was never answered for. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
   /** Whether an update without a name was seen to leave the name alone on this deployment. */
@@ -116,8 +126,9 @@ export interface MirrorWriter {
   /** How often these very values were pushed before to no effect, by user and field. */
   countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, PushTries>>;
   applyRestingUsers(users: RestingUsers): Promise<void>;
-  applyTags(rows: readonly Tag[]): Promise<RefreshResult>;
-  applyContactFields(rows: readonly ContactField[]): Promise<RefreshResult>;
+  applyRestingListing(resource: ListedResource, listing: RestingListing): Promise<void>;
+  applyTags(tags: GatheredRows<Tag>): Promise<RefreshResult>;
+  applyContactFields(fields: GatheredRows<ContactField>): Promise<RefreshResult>;
   applyContactCounts(counts: readonly ContactCount[]): Promise<void>;
   applyListingMemory(resource: ListedResource, memory: ListingMemory): Promise<void>;
   applyRejectedRows(resource: string, rows: readonly RejectedRow[]): Promise<void>;

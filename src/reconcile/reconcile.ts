@@ -14,7 +14,8 @@ import { ServiceError } from '../errors.ts';
 import type { WithheldAbsence } from '../model/absence.ts';
 import type { Segment } from '../model/contact-count.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
-import type { Team } from '../model/team.ts';
+import type { Look } from '../model/rest.ts';
+import { type Team, wholeTeam } from '../model/team.ts';
 import { isPush, pushOf } from '../model/user-plan.ts';
 import { learnRest, lookForNews } from './at-rest.ts';
 import {
@@ -35,9 +36,11 @@ import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import { pushEdits, settleIntents } from './push/push.ts';
 import { createPushContext } from './push/record.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
-import type { RunNotes } from './run-notes.ts';
+import type { HowRead, RunNotes } from './run-notes.ts';
 
 export interface ReconcileSettings {
+  /** The version of this program: what another one found to be equal may differ for this one. */
+  readonly program: string;
   readonly push: {
     readonly batchSize: number;
     readonly quietPeriodMs: number;
@@ -120,23 +123,30 @@ export async function plan(places: RunContext, team: Team, settings: ReconcileSe
   return { replaced, users, listings, cost: await costOf(mirror, users, settings.push) };
 }
 
+function howRead({ atRest, only }: Look): HowRead {
+  if (atRest !== undefined) return 'nothing';
+  return only === undefined ? 'all' : 'some';
+}
+
 /**
  * Whatever is reconciled with the users of a team, or with those who were edited.
  * @returns whether the guard stopped the run, and what was planned where everybody was read
  */
 async function reconcileUsers(
   places: WritingContext,
-  team: Team,
+  given: Team,
   settings: ReconcileSettings,
   who: 'everybody' | 'edited',
 ): Promise<{ readonly stopped: boolean; readonly plan?: UsersPlan }> {
   const { mirror, notes } = places;
-  const look = who === 'everybody' ? await lookForNews(places, team, settings) : {};
+  const look = who === 'everybody' ? await lookForNews(places, given, settings) : {};
+  if (who === 'everybody') notes.event({ kind: 'read', resource: 'users', how: howRead(look) });
   if (look.atRest !== undefined) {
     notes.count('users_read', look.atRest);
     notes.count('users_at_rest', look.atRest);
     return { stopped: false };
   }
+  const team = await wholeTeam(given);
   const pushSettings = { ...settings.push, policy: settings.policy };
   const push = createPushContext(places, team);
   const isRecalled = places.isTeamRecalled === true;
@@ -177,12 +187,12 @@ async function refreshListings(
   settings: ReconcileSettings,
 ): Promise<void> {
   await attempt(notes, 'tags', () =>
-    refresh(listedTags(service, mirror), (rows) => mirror.applyTags(rows), mirror, settings, notes),
+    refresh(listedTags(service, mirror), (tags) => mirror.applyTags(tags), mirror, settings, notes),
   );
   await attempt(notes, 'contact_fields', () =>
     refresh(
       listedContactFields(service, mirror),
-      (rows) => mirror.applyContactFields(rows),
+      (fields) => mirror.applyContactFields(fields),
       mirror,
       settings,
       notes,

@@ -8,8 +8,10 @@ import type { AbsenceDecision, ListedResource, RefreshResult } from '../model/ab
 import type { ContactCount, Segment } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import { type Listing, nothingLearned } from '../model/listing.ts';
+import { type GatheredRows, type Listing, nothingLearned } from '../model/listing.ts';
+import type { ListingRest, RestingListing } from '../model/rest.ts';
 import type { Tag } from '../model/tag.ts';
+import { standFor } from './at-rest.ts';
 import {
   type AbsenceSettings,
   judgeAbsences,
@@ -24,8 +26,9 @@ import type { MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 /** One listed resource: how it is read, compared and checked row by row. */
 export interface Refreshable<Row> {
   readonly resource: ListedResource;
-  readonly list: (options: ListingOptions) => Promise<Listing<Row>>;
-  readonly compare: (rows: readonly Row[]) => Promise<RefreshResult>;
+  readonly list: (options: ListingOptions<Row>) => Promise<Listing<Row>>;
+  readonly gather: () => GatheredRows<Row>;
+  readonly compare: (rows: GatheredRows<Row>) => Promise<RefreshResult>;
   /** Asks for the one row; `undefined` where the interface has no such call. */
   readonly exists: ((id: Id) => Promise<boolean>) | undefined;
 }
@@ -34,7 +37,8 @@ export function listedTags(service: ServicePort, mirror: MirrorPort): Refreshabl
   return {
     resource: 'tags',
     list: (options) => service.tags(options),
-    compare: (rows) => mirror.compareTags(rows),
+    gather: () => mirror.gatherTags(),
+    compare: (tags) => mirror.compareTags(tags),
     exists: async (id) => (await service.tag(id)) !== null,
   };
 }
@@ -43,7 +47,8 @@ export function listedContactFields(service: ServicePort, mirror: MirrorPort): R
   return {
     resource: 'contact_fields',
     list: (options) => service.contactFields(options),
-    compare: (rows) => mirror.compareContactFields(rows),
+    gather: () => mirror.gatherContactFields(),
+    compare: (fields) => mirror.compareContactFields(fields),
     exists: undefined,
   };
 }
@@ -54,23 +59,42 @@ export interface RefreshSettings {
   readonly scope: Scope;
 }
 
-async function readListing<Row>(
+/** A listing, and its rows if any were read. */
+interface Read<Row> {
+  readonly listing: Listing<Row>;
+  readonly rows: GatheredRows<Row>;
+}
+
+/** Reads a listing page by page: no more of its rows than a page is in hand at once. */
+async function withListing<Row, R>(
   of: Refreshable<Row>,
   mirror: MirrorPort,
   settings: RefreshSettings,
   notes: RunNotes,
-): Promise<Listing<Row>> {
-  const memory = await mirror.readListingMemory(of.resource);
+  work: (read: Read<Row>) => Promise<R>,
+  known?: RestingListing | null,
+): Promise<R> {
+  notes.event({ kind: 'step', step: of.resource });
   const onPage = (done: number) => notes.event({ kind: 'progress', step: of.resource, done, total: null });
-  const listing = await of.list({
-    memory,
-    size: settings.pageSize,
-    filter: settings.scope.filters[of.resource] ?? {},
-    onPage,
-  });
-  notes.count(`${of.resource}_read`, listing.rows.length);
-  if (listing.status === 'incomplete') notes.partial(`${of.resource}: ${listing.because}`);
-  return listing;
+  const rows = of.gather();
+  try {
+    const listing = await of.list({
+      memory: await mirror.readListingMemory(of.resource),
+      known: known?.digests,
+      sink: rows,
+      size: settings.pageSize,
+      filter: settings.scope.filters[of.resource] ?? {},
+      onPage,
+    });
+    const asKnown = listing.status === 'complete' && listing.isAsKnown === true;
+    notes.count(`${of.resource}_read`, asKnown ? (known?.rows ?? 0) : listing.count);
+    if (asKnown) notes.count(`${of.resource}_at_rest`, known?.rows ?? 0);
+    notes.event({ kind: 'read', resource: of.resource, how: asKnown ? 'nothing' : 'all' });
+    if (listing.status === 'incomplete') notes.partial(`${of.resource}: ${listing.because}`);
+    return await work({ listing, rows });
+  } finally {
+    rows.close();
+  }
 }
 
 function countResult(of: ListedResource, result: RefreshResult, notes: RunNotes): void {
@@ -81,46 +105,73 @@ function countResult(of: ListedResource, result: RefreshResult, notes: RunNotes)
   for (const [kind, by] of counts) notes.count(kind, by);
 }
 
-/** What a refresh would change; nothing is written. */
+/** What a refresh would change; nothing is written, and all is read. */
 export async function planRefresh<Row>(
   of: Refreshable<Row>,
   mirror: MirrorPort,
   settings: RefreshSettings,
   notes: RunNotes,
 ): Promise<RefreshResult> {
-  notes.event({ kind: 'step', step: of.resource });
-  const listing = await readListing(of, mirror, settings, notes);
-  const result = await of.compare(listing.rows);
+  const result = await withListing(of, mirror, settings, notes, ({ rows }) => of.compare(rows));
   countResult(of.resource, result, notes);
   return result;
 }
 
-/** @param apply publishes the rows in one transaction */
+/** What was learned of a listing, if the mirror still is as it was then, lacks nothing, and is asked in the same way. */
+async function recallRest(
+  resource: ListedResource,
+  mirror: MirrorPort,
+  rest: ListingRest,
+  under: string,
+): Promise<RestingListing | null> {
+  const known = rest.isLacking ? null : await mirror.readRestingListing(resource);
+  return known?.print === rest.print && known.under === under ? known : null;
+}
+
+/** Nothing was new, and nothing is missing: the mirror was as the listing before that was compared. */
+function isQuiet({ added, changed, absent }: RefreshResult, { isLacking }: ListingRest): boolean {
+  return added + changed + absent.length === 0 && !isLacking;
+}
+
+const nothingNew: RefreshResult = { added: 0, changed: 0, absent: [], population: 0 };
+
+/** @param publish publishes the rows in one transaction */
 export async function refresh<Row>(
   of: Refreshable<Row>,
-  apply: (rows: readonly Row[]) => Promise<RefreshResult>,
+  publish: (rows: GatheredRows<Row>) => Promise<RefreshResult>,
   mirror: MirrorPort & MirrorWriter,
   settings: RefreshSettings,
   notes: RunNotes,
 ): Promise<void> {
-  notes.event({ kind: 'step', step: of.resource });
-  const listing = await readListing(of, mirror, settings, notes);
-  const result = await apply(listing.rows);
-  countResult(of.resource, result, notes);
-  await mirror.applyRejectedRows(of.resource, listing.rejected);
+  const { resource } = of;
+  const rest = await mirror.readListingRest(resource);
+  const under = standFor(rest, settings);
+  const known = await recallRest(resource, mirror, rest, under);
+  const work = async ({ listing, rows }: Read<Row>) => {
+    const asKnown = listing.status === 'complete' && listing.isAsKnown === true;
+    const result = asKnown ? nothingNew : await publish(rows);
+    return { listing, asKnown, result };
+  };
+  const { listing, asKnown, result } = await withListing(of, mirror, settings, notes, work, known);
+  countResult(resource, result, notes);
+  await mirror.applyRejectedRows(resource, listing.rejected);
   if (listing.status === 'incomplete') {
-    await mirror.applyListingMemory(of.resource, listing.memory);
+    await mirror.applyListingMemory(resource, listing.memory);
     return;
   }
   const decision = await judgeMissing(of, result, mirror, settings, notes);
   const { gone } = decision;
   // A row that is missing makes the learned numbering of the pages suspect: the next pass learns it again.
   await mirror.applyListingMemory(
-    of.resource,
+    resource,
     result.absent.length > gone.length ? nothingLearned : listing.memory,
   );
-  const held = await mirror.applyAbsences(of.resource, decision);
-  notes.count(`${of.resource}_gone`, gone.length - held.length);
+  const held = await mirror.applyAbsences(resource, decision);
+  notes.count(`${resource}_gone`, gone.length - held.length);
+  if (!asKnown && listing.digests !== undefined && isQuiet(result, rest)) {
+    const { digests, count } = listing;
+    await mirror.applyRestingListing(resource, { under, digests, print: rest.print, rows: count });
+  }
 }
 
 /** How many of the rows that a listing leaves out are asked for again in one pass. */

@@ -1,4 +1,5 @@
 /** What a run has to say about itself, gathered while it goes. */
+import type { MirroredResource } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 
 export type CountKind =
@@ -19,14 +20,19 @@ export type CountKind =
   | 'deferred'
   | 'postponed'
   | 'tags_read'
+  | 'tags_at_rest'
   | 'tags_added'
   | 'tags_changed'
   | 'tags_gone'
   | 'contact_fields_read'
+  | 'contact_fields_at_rest'
   | 'contact_fields_added'
   | 'contact_fields_changed'
   | 'contact_fields_gone'
   | 'contact_counts';
+
+/** How much of an answer was read: nothing of one that is as before, no more than the users who are not at rest, or all. */
+export type HowRead = 'nothing' | 'some' | 'all';
 
 /** What happens while a run goes, for progress on a terminal and for the log. */
 export type RunEvent =
@@ -35,6 +41,7 @@ export type RunEvent =
   | { readonly kind: 'refused'; readonly refusal: GuardRefusal }
   | { readonly kind: 'partial'; readonly reason: string }
   | { readonly kind: 'warning'; readonly text: string }
+  | { readonly kind: 'read'; readonly resource: MirroredResource; readonly how: HowRead }
   | {
       readonly kind: 'push';
       readonly users: readonly Id[];

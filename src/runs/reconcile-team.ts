@@ -5,6 +5,7 @@ import type { Database } from '../mirror/database.ts';
 import { paceOf } from '../model/pace.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
+import { programVersion } from './program-version.ts';
 import {
   type Planned,
   type PushCost,
@@ -27,6 +28,7 @@ export function reconcileSettings(config: Config): ReconcileSettings {
   const { push, pages, absence, policy, segments, guard, roles, service, rate } = config;
   const filters = { tags: config.scope.tags, contact_fields: config.scope.contactFields };
   return {
+    program: programVersion(),
     push: {
       ...push,
       maxTries,

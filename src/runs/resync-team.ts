@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { usualLimits } from '../reconcile/guard/limits.ts';
 import type { Database } from '../mirror/database.ts';
 import type { UserPlan } from '../model/user-plan.ts';
-import type { Team } from '../model/team.ts';
+import { type Team, wholeTeam } from '../model/team.ts';
 import { applyPulls } from '../reconcile/apply-users.ts';
 import { planResyncOf } from '../reconcile/merge/plan-resync.ts';
 import { judgeOverlap, sayReplaced, stopReplaced } from '../reconcile/overlap.ts';
@@ -79,8 +79,9 @@ export async function runResync(db: Database, config: Config, watch: Watch): Pro
   await requireSchema(db);
   const { push, policy, scope } = reconcileSettings(config);
   const kind = { config, command: 'resync', groups: [], mode: 'read-only' } as const;
-  const { report, result } = await withRun(db, kind, watch, async (context, team): Promise<ResyncPlan> => {
+  const { report, result } = await withRun(db, kind, watch, async (context, given): Promise<ResyncPlan> => {
     const { mirror, notes } = context;
+    const team = await wholeTeam(given);
     if (await stopReplaced(context, team, scope))
       return { team, roster: noRoster, plans: [], notes, openPushes: 0 };
     await settleIntents(createPushContext(context, team), { ...push, policy });

@@ -12,6 +12,7 @@ import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam, pinTeam } from '../mirror/pinned-teams.ts';
 import { learnedOfRate } from '../mirror/rate-limits.ts';
 import { countWaiting } from '../mirror/read-status.ts';
+import { toTeamBefore } from '../mirror/read-rest.ts';
 import { beginRun, finishRun, noteTeam } from '../mirror/runs.ts';
 import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
@@ -49,7 +50,7 @@ export interface TeamMemory {
   /** `undefined` where that is too long ago. */
   recall(): Team | undefined;
   /** @param readAtMs of the clock that never jumps: when the service was asked for it */
-  keep(team: Team, readAtMs: number): void;
+  keep(team: Team, readAtMs: number): Promise<void>;
 }
 
 /** What a run came to. */
@@ -80,6 +81,7 @@ export interface RunKind {
   readonly mode: 'read-only' | 'read-write';
 }
 
+/** @param team perhaps not read: see `wholeTeam` */
 type Work<Result> = (context: WritingContext, team: Team) => Promise<Result>;
 
 function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
@@ -155,7 +157,7 @@ async function runUnderLease<Result>(
     log.info({ groups }, 'run started');
     const recalled = groups.every((group) => group === 'edits') ? watch.teamMemory?.recall() : undefined;
     const readAtMs = systemClock.monotonicMs();
-    const team = recalled ?? (await service.team());
+    const team = recalled ?? (await service.team(toTeamBefore(known)));
     if (known.teamId !== team.id) {
       await pinTeam(db, config.team, team.id);
       await noteTeam(db, runId, team.id);
@@ -165,7 +167,7 @@ async function runUnderLease<Result>(
     const context = { service, mirror, notes, monotonicMs, isTeamRecalled: recalled !== undefined };
     const result = await work(context, team);
     if (recalled === undefined && notes.refusal?.what !== 'departures')
-      watch.teamMemory?.keep(team, readAtMs);
+      await watch.teamMemory?.keep(team, readAtMs);
     return { report: await record.end(team), result };
   } catch (error) {
     await record.endEarly(error);

@@ -1,38 +1,52 @@
 import type { Id } from '../model/id.ts';
-import type { RejectedRow } from '../model/listing.ts';
-import { countRows, type Page, rowKeys } from './page.ts';
+import type { RejectedRow, ListingSink } from '../model/listing.ts';
+import { createIdSet } from './id-set.ts';
+import { countRows, type Page } from './page.ts';
 
 /** Rejected rows that are kept with their excerpts; beyond this only their number is. */
 const keptRejected = 1_000;
 
-/** The rows of a listing while its pages come in: each id once, the later page's row for the earlier one's. */
+/** Sends on the rows of a listing while its pages come in: each id once, the later page's row for the earlier one's. */
 export interface Collector<Row> {
   /** @returns how many of the page's rows were not there before */
   add(page: Page<Row>): number;
-  readonly rows: readonly Row[];
+  readonly count: number;
   readonly rejected: readonly RejectedRow[];
   readonly rejectedCount: number;
 }
 
-export function createCollector<Row extends { readonly id: Id }>(): Collector<Row> {
-  const rows = new Map<Id, Row>();
+/** @param sink what is in it counts no more */
+export function createCollector<Row extends { readonly id: Id }>(sink: ListingSink<Row>): Collector<Row> {
+  const ids = createIdSet();
   const rejected: RejectedRow[] = [];
-  const seen = new Set<string>();
+  const seenRejected = new Set<Id | string>();
   let rejectedCount = 0;
+  sink.clear();
+  const take = (rows: readonly Row[]): readonly Row[] => {
+    const again: Row[] = [];
+    const first = rows.filter((row) => ids.add(row.id) || again.push(row) === 0);
+    sink.add(first);
+    for (const row of again) sink.replace(row);
+    return first;
+  };
+  const isFreshRejected = ({ id, excerpt }: RejectedRow): boolean => {
+    const key = id ?? excerpt;
+    const isNew = !seenRejected.has(key) && (id === null || !ids.has(id));
+    seenRejected.add(key);
+    return isNew;
+  };
   return {
     add: (page) => {
-      const before = seen.size;
-      for (const key of rowKeys(page)) seen.add(key);
-      for (const row of page.rows) rows.set(row.id, row);
-      const fresh = seen.size - before;
+      const taken = take(page.rows).filter(({ id }) => !seenRejected.has(id));
+      const fresh = taken.length + page.rejected.filter(isFreshRejected).length;
       if (fresh > 0 || countRows(page) === 0) {
         rejectedCount += page.rejected.length;
         rejected.push(...page.rejected.slice(0, keptRejected - rejected.length));
       }
       return fresh;
     },
-    get rows() {
-      return [...rows.values()];
+    get count() {
+      return ids.size;
     },
     get rejected() {
       return rejected;
@@ -41,4 +55,14 @@ export function createCollector<Row extends { readonly id: Id }>(): Collector<Ro
       return rejectedCount;
     },
   };
+}
+
+/** Keeps all rows, for who wants them at once. */
+export function createRowMap<Row extends { readonly id: Id }>() {
+  const rows = new Map<Id, Row>();
+  const replace = (row: Row) => {
+    rows.set(row.id, row);
+  };
+  const sink: ListingSink<Row> = { clear: () => rows.clear(), add: (some) => some.forEach(replace), replace };
+  return { rows, sink };
 }

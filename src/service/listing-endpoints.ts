@@ -5,8 +5,9 @@ import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
-import { type MakeCall, nullIfMissing } from './call.ts';
+import { type MakeCall, nullIfMissing, type Reply } from './call.ts';
 import { type Operation, operations } from './operation.ts';
+import type { Page } from './page.ts';
 import { readListing } from './pages.ts';
 import {
   type DecodeRow,
@@ -21,15 +22,15 @@ import { decodeSurvey, type Survey } from './messages/wire-survey.ts';
 /** The listings take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
 export interface ListingEndpoints {
   /** `POST /v1/tags` (interface.md, Endpoints; Tag): all pages. */
-  tags(options: ListingOptions): Promise<Listing<Tag>>;
+  tags(options: ListingOptions<Tag>): Promise<Listing<Tag>>;
   /** `GET /v1/tag/{id}`; `null`: the service says 404. */
   tag(id: Id): Promise<Tag | null>;
   /** `POST /v1/contact-fields` (interface.md, Endpoints; Contact field): all pages. */
-  contactFields(options: ListingOptions): Promise<Listing<ContactField>>;
+  contactFields(options: ListingOptions<ContactField>): Promise<Listing<ContactField>>;
   /** `POST /v1/contacts/count`: how many contacts answer to a pagination body. */
   contactCount(body: PaginationBody): Promise<bigint>;
   /** `POST /v1/surveys` with `{limit, page}` (interface.md, Endpoints; Survey): all pages. */
-  surveys(options: ListingOptions): Promise<Listing<Survey>>;
+  surveys(options: ListingOptions<Survey>): Promise<Listing<Survey>>;
   /** `GET /v1/survey/{id}`; `null`: the service says 404. */
   survey(id: Id): Promise<Survey | null>;
 }
@@ -42,9 +43,17 @@ export interface PagesSettings {
   readonly maxPages: number;
 }
 
+/** The rows of one answer; of one that was known nothing is read as yet. */
+function takePage<Row>(reply: Reply, resource: string, decode: DecodeRow<Row>): Page<Row> {
+  const { digest, bytes, read } = reply.body;
+  if (read === undefined) return { ...decodePage(reply, resource, decode), digest, bytes };
+  const readPage = async () => takePage({ ...reply, body: await read() }, resource, decode);
+  return { rows: [], rejected: [], digest, bytes, read: readPage };
+}
+
 export function createListingEndpoints(call: MakeCall, pages: PagesSettings): ListingEndpoints {
   const list = async <Row extends { readonly id: Id }>(
-    options: ListingOptions,
+    options: ListingOptions<Row>,
     operation: Operation,
     resource: string,
     decode: DecodeRow<Row>,
@@ -54,8 +63,10 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
       ...options,
       ...pages,
       ...(updatedOf === undefined ? {} : { updatedOf }),
-      fetchPage: async (page) =>
-        decodePage(await call({ operation, body: { ...options.filter, ...page } }), resource, decode),
+      fetchPage: async (page, known) => {
+        const body = { ...options.filter, ...page };
+        return takePage(await call({ operation, body, list: { known } }), resource, decode);
+      },
     });
   const readRow = async <Row extends { readonly id: Id }>(
     id: Id,

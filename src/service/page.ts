@@ -13,10 +13,19 @@ export interface PageQuery {
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly rejected: readonly RejectedRow[];
+  /** Stands for the answer, and for how it is read. */
+  readonly digest?: string | undefined;
+  /** How long the answer is. */
+  readonly bytes?: number | undefined;
+  /** Of an answer that was known by its digest: nothing of it has been read, and this does. */
+  readonly read?: () => Promise<Page<Row>>;
 }
 
-/** @throws ServiceError, among them with status 400 where the service refuses the query */
-export type FetchPage<Row> = (query: PageQuery) => Promise<Page<Row>>;
+/**
+ * @param known the digest of a page that was read before: one with it is not read, but by its `read`
+ * @throws ServiceError, among them with status 400 where the service refuses the query
+ */
+export type FetchPage<Row> = (query: PageQuery, known?: string) => Promise<Page<Row>>;
 
 /** A page as it came, or that it was refused with a 400, which may be about its number or its limit. */
 export type Fetched<Row> = { readonly page: Page<Row> } | { readonly refused: ServiceError };
@@ -24,9 +33,10 @@ export type Fetched<Row> = { readonly page: Page<Row> } | { readonly refused: Se
 export async function fetchOrRefused<Row>(
   fetchPage: FetchPage<Row>,
   query: PageQuery,
+  known?: string,
 ): Promise<Fetched<Row>> {
   try {
-    return { page: await fetchPage(query) };
+    return { page: await fetchPage(query, known) };
   } catch (error) {
     if (error instanceof ServiceError && error.status === 400) return { refused: error };
     throw error;

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
-import type { Listing, ListingMemory } from '../model/listing.ts';
-import { type Collector, createCollector } from './collector.ts';
+import type { Listing, ListingMemory, ListingSink } from '../model/listing.ts';
+import { type Collector, createCollector, createRowMap } from './collector.ts';
 import { type DateRow, walkDates } from './messages/date-cursor.ts';
 import { learnNumbering, type Numbering } from './numbering.ts';
 import { countRows, type FetchPage, type Page } from './page.ts';
@@ -19,6 +19,10 @@ export interface ReadListingOptions<Row> {
   readonly maxPages: number;
   /** A row's `updated`, where the resource has one: then a service that ignores `page` can be read by date. */
   readonly updatedOf?: DateRow<Row>;
+  /** The digests of the pages of a listing that was read before, with this memory: one with the same is not read. */
+  readonly known?: readonly string[] | undefined;
+  /** Where the rows go; left out: to the listing itself. */
+  readonly sink?: ListingSink<Row> | undefined;
   /** Called after each page with the rows so far. */
   readonly onPage?: ((rows: number) => void) | undefined;
 }
@@ -45,29 +49,32 @@ function chooseLimit(size: number, largest: number, remembered: number | null): 
 
 interface Reading<Row> {
   readonly options: ReadListingOptions<Row>;
+  readonly sink: ListingSink<Row>;
   readonly size: number;
   readonly largest: number;
   readonly fetchPage: FetchPage<Row>;
   readonly requests: () => number;
 }
 
-/** What is known in the end: the rows, what to remember, and what speaks against completeness. */
-function conclude<Row extends { readonly id: Id }>(
+/** What is known in the end: how many rows, what to remember, and what speaks against completeness. */
+function conclude<Row>(
   reading: Reading<Row>,
-  collector: Collector<Row>,
+  { count, rejected, rejectedCount }: Collector<Row>,
   memory: ListingMemory,
   flaws: readonly string[],
+  digests?: readonly string[],
 ): Listing<Row> {
-  const { rows, rejected, rejectedCount } = collector;
   const all = rejectedCount === 0 ? flaws : [...flaws, `${rejectedCount} rows could not be taken`];
-  const base = { rows, rejected, memory, requests: reading.requests() };
-  return all.length === 0
-    ? { status: 'complete', ...base }
-    : { status: 'incomplete', because: all.join('; '), ...base };
+  const base = { rows: [], count, rejected, memory, requests: reading.requests() };
+  if (all.length > 0) return { status: 'incomplete', because: all.join('; '), ...base };
+  return { status: 'complete', ...base, ...(digests === undefined ? {} : { digests }) };
 }
 
-function collect<Row extends { readonly id: Id }>(pages: readonly Page<Row>[]): Collector<Row> {
-  const collector = createCollector<Row>();
+function collect<Row extends { readonly id: Id }>(
+  { sink }: Reading<Row>,
+  pages: readonly Page<Row>[],
+): Collector<Row> {
+  const collector = createCollector<Row>(sink);
   for (const page of pages) collector.add(page);
   return collector;
 }
@@ -100,6 +107,7 @@ async function grow<Row>(
 interface Start<Row> {
   readonly known: readonly Page<Row>[];
   readonly expected: number;
+  readonly digests: readonly string[];
   /** Whether a larger `limit` was tried. */
   readonly isTried: boolean;
 }
@@ -111,18 +119,22 @@ async function readNumbered<Row extends { readonly id: Id }>(
   firstPage: 0 | 1,
   { isTried, ...start }: Start<Row>,
 ): Promise<Listing<Row> | null> {
-  const { options, fetchPage, size } = reading;
-  const { maxPages, parallel } = options;
+  const { options, fetchPage, size, sink } = reading;
+  const { maxPages, parallel, memory } = options;
   const isGrown = limit > size;
-  const walk = await walkPages({ fetchPage, limit, firstPage, maxPages, parallel, ...start }).catch(
+  const walk = await walkPages({ fetchPage, limit, firstPage, maxPages, parallel, sink, ...start }).catch(
     (error: unknown) => {
       if (isGrown && isTooMuch(error)) return { kind: 'contradiction' as const };
       throw error;
     },
   );
+  if (walk.kind === 'as-known') {
+    const nothing = { rows: [], count: 0, rejected: [], requests: reading.requests() };
+    return { status: 'complete', ...nothing, memory, digests: start.digests, isAsKnown: true };
+  }
   if (walk.kind === 'contradiction' || (isGrown && walk.isRagged)) return null;
-  const same = options.memory.limit === limit && options.memory.firstPage === firstPage;
-  const pages = walk.flaws.length === 0 ? walk.filled : same ? options.memory.pages : null;
+  const same = memory.limit === limit && memory.firstPage === firstPage;
+  const pages = walk.flaws.length === 0 ? walk.filled : same ? memory.pages : null;
   // A page that is no larger says something only where there is more.
   const largest = isTried && walk.filled > 1 ? { isLargest: true } : {};
   return conclude(
@@ -130,6 +142,7 @@ async function readNumbered<Row extends { readonly id: Id }>(
     walk.collector,
     { firstPage, limit, pages, cursor: 'page', ...largest },
     walk.flaws,
+    walk.digests,
   );
 }
 
@@ -138,14 +151,14 @@ async function readByDate<Row extends { readonly id: Id }>(
   limit: number,
   first: Page<Row> | null,
 ): Promise<Listing<Row>> {
-  const { options, fetchPage } = reading;
+  const { options, fetchPage, sink } = reading;
   const { updatedOf, maxPages } = options;
   const memory: ListingMemory = { firstPage: null, limit, pages: null, cursor: 'page' };
   if (updatedOf === undefined) {
     const because = 'the service ignores `page`, and these rows have no date to go by';
-    return conclude(reading, collect(first === null ? [] : [first]), memory, [because]);
+    return conclude(reading, collect(reading, first === null ? [] : [first]), memory, [because]);
   }
-  const walk = await walkDates({ fetchPage, limit, updatedOf, maxPages, first });
+  const walk = await walkDates({ fetchPage, limit, updatedOf, maxPages, sink, first });
   // Only a cursor that led to the end is remembered: drift can make numbered pages look all alike.
   const cursor = walk.flaws.length === 0 ? 'date' : 'page';
   return conclude(reading, walk.collector, { ...memory, cursor }, walk.flaws);
@@ -167,10 +180,10 @@ async function readUnknown<Row extends { readonly id: Id }>(
   switch (numbering.kind) {
     case 'nothing-listed': {
       const { firstPage } = options.memory;
-      return conclude(reading, collect<Row>([]), { ...memory, firstPage, pages: 0 }, []);
+      return conclude(reading, collect(reading, []), { ...memory, firstPage, pages: 0 }, []);
     }
     case 'unclear':
-      return conclude(reading, collect(numbering.pages), memory, [numbering.because]);
+      return conclude(reading, collect(reading, numbering.pages), memory, [numbering.because]);
     case 'page-ignored':
       return await readByDate(reading, limit, numbering.page);
     case 'numbered': {
@@ -178,13 +191,16 @@ async function readUnknown<Row extends { readonly id: Id }>(
       const [first, second] = known.map(countRows);
       const isFull = first === limit && limit === reading.size && second !== 0;
       const grown = isFull ? await grow(reading, limit, firstPage) : null;
-      const start = { known, expected: 0, isTried: limit < reading.largest };
+      const start = { known, expected: 0, digests: [], isTried: limit < reading.largest };
       const large =
         grown === null
           ? null
           : await readNumbered(reading, grown.limit, firstPage, { ...start, known: [grown.page] });
       const listing = large ?? (await readNumbered(reading, limit, firstPage, start));
-      return listing ?? conclude(reading, collect(known), memory, ['the numbers of the pages are unclear']);
+      return (
+        listing ??
+        conclude(reading, collect(reading, known), memory, ['the numbers of the pages are unclear'])
+      );
     }
     default:
       return numbering satisfies never;
@@ -199,11 +215,13 @@ async function growRemembered<Row>(
   expected: number,
 ): Promise<Start<Row> & { readonly limit: number }> {
   const { isLargest = false } = reading.options.memory;
-  const asIs = { limit, known: [], expected, isTried: isLargest };
+  const { known: digests = [] } = reading.options;
+  const asIs = { limit, known: [], expected, digests, isTried: isLargest };
   if (expected < 2 || isLargest || limit < reading.size || limit >= reading.largest) return asIs;
   const grown = (await grow(reading, limit, firstPage)) ?? { limit };
   const rows = (expected - 1) * limit + 1;
-  return { ...asIs, limit: grown.limit, expected: Math.ceil(rows / grown.limit), isTried: true };
+  if (grown.limit === limit) return { ...asIs, isTried: true };
+  return { ...asIs, limit: grown.limit, expected: Math.ceil(rows / grown.limit), digests: [], isTried: true };
 }
 
 /**
@@ -217,18 +235,27 @@ async function growRemembered<Row>(
 export async function readListing<Row extends { readonly id: Id }>(
   options: ReadListingOptions<Row>,
 ): Promise<Listing<Row>> {
+  if (options.sink !== undefined) return await readInto(options, options.sink);
+  const { sink, rows } = createRowMap<Row>();
+  return { ...(await readInto(options, sink)), rows: [...rows.values()] };
+}
+
+async function readInto<Row extends { readonly id: Id }>(
+  options: ReadListingOptions<Row>,
+  sink: ListingSink<Row>,
+): Promise<Listing<Row>> {
   const { memory, size = usualSize } = options;
   const largest = options.size ?? largestSize;
   let requests = 0;
   let rows = 0;
-  const fetchPage: FetchPage<Row> = async (query) => {
+  const fetchPage: FetchPage<Row> = async (query, known) => {
     requests += 1;
-    const page = await options.fetchPage(query);
+    const page = await options.fetchPage(query, known);
     rows += page.rows.length;
     options.onPage?.(rows);
     return page;
   };
-  const reading: Reading<Row> = { options, size, largest, fetchPage, requests: () => requests };
+  const reading: Reading<Row> = { options, sink, size, largest, fetchPage, requests: () => requests };
   const limit = chooseLimit(size, largest, memory.limit);
   if (memory.cursor === 'date' && options.updatedOf !== undefined) {
     return await readByDate(reading, limit, null);

@@ -16,14 +16,16 @@ export interface ParsedJson {
   readonly suspicious: boolean;
   /** Stands for the bytes, and for how they are read; only of an answer that is asked for as a list. */
   readonly digest?: string;
+  /** How many bytes it has, where it has a digest. */
+  readonly bytes?: number;
   /** Reads the answer, whose digest was known: nothing of it is in `value`. */
   readonly read?: () => Promise<ParsedJson>;
 }
 
 /** An answer with a list in it. */
 export interface ListAsked {
-  /** The property that is the list, perhaps a long one. */
-  readonly property: string;
+  /** The property that is the list, perhaps a long one; left out: the answer itself is. */
+  readonly property?: string;
   /** An answer with this digest was read before, and is not read again before that is asked for. */
   readonly known?: string | undefined;
 }
@@ -126,8 +128,9 @@ const pieceBytes = 65_536;
 const mostBrokenBytes = 8_388_608;
 
 /** The same, with the long list of this property packed; `null` where it has none that can be. */
-async function readPacked(bytes: Buffer, property: string): Promise<ParsedJson | null> {
-  const packed = bytes.length <= harmlessBytes ? null : await packRows(bytes, property);
+async function readPacked(bytes: Buffer, property: string | undefined): Promise<ParsedJson | null> {
+  if (property === undefined || bytes.length <= harmlessBytes) return null;
+  const packed = await packRows(bytes, property);
   if (packed === null) return null;
   const parsed = parseJson(packed.text);
   const { value } = parsed;
@@ -146,20 +149,20 @@ export async function readList(
   { property, known }: ListAsked,
 ): Promise<ReturnType<typeof readJson>> {
   const bytes = body.take();
-  const digest = await digestOf(bytes);
+  const about = { digest: await digestOf(bytes), bytes: bytes.length };
   const read = async () => {
     try {
       const parsed = (await readPacked(bytes, property)) ?? readJson({ take: () => bytes }, maxBytes);
-      return parsed === null || 'excess' in parsed ? parsed : { ...parsed, digest };
+      return parsed === null || 'excess' in parsed ? parsed : { ...parsed, ...about };
     } catch {
       return null;
     }
   };
-  if (digest !== known) return await read();
+  if (about.digest !== known) return await read();
   const readKnown = async () => {
     const parsed = await read();
     if (parsed === null || 'excess' in parsed) throw new Error('what could be read before cannot be read');
     return parsed;
   };
-  return { value: null, spelling: null, suspicious: false, digest, read: readKnown };
+  return { value: null, spelling: null, suspicious: false, ...about, read: readKnown };
 }

@@ -3,7 +3,7 @@ import type { SendOptions, UserFilter, UsersAnswer } from '../model/service-requ
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
-import type { Team } from '../model/team.ts';
+import type { TeamBefore, Team } from '../model/team.ts';
 import type { UserPatch } from '../model/user.ts';
 import type { MakeCall, Reply } from './call.ts';
 import { operations } from './operation.ts';
@@ -20,8 +20,12 @@ export interface InboxesAnswer {
 }
 
 export interface RosterEndpoints {
-  /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and who is in it. */
-  team(): Promise<Team>;
+  /**
+   * `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and who is in it.
+   *
+   * @param known a team that was read before
+   */
+  team(known?: TeamBefore): Promise<Team>;
   /**
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
    * matching the given phones or emails". What an empty filter answers is not documented.
@@ -55,12 +59,20 @@ function takeUsers(reply: Reply): UsersAnswer {
   };
 }
 
+function takeTeam(reply: Reply, known: TeamBefore | undefined): Team {
+  const { read } = reply.body;
+  if (read === undefined || known === undefined) return decodeTeam(reply);
+  const readTeam = () => withSmallNursery(async () => decodeTeam({ ...reply, body: await read() }));
+  return { ...known, members: [], rejected: [], raw: {}, read: readTeam };
+}
+
 export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
   return {
-    team: () =>
-      withSmallNursery(async () =>
-        decodeTeam(await call({ operation: operations.team, list: { property: 'members' } })),
-      ),
+    team: (known) =>
+      withSmallNursery(async () => {
+        const list = { property: 'members', known: known?.digest };
+        return takeTeam(await call({ operation: operations.team, list }), known);
+      }),
     users: async ({ emails, phones }, known) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
       const asksForAll = emails.length + filter.phones.length === 0;

@@ -4,6 +4,7 @@
  * interface.md, Limits).
  */
 import type { Id } from '../model/id.ts';
+import type { ListingSink } from '../model/listing.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { countRows, type Fetched, type FetchPage, fetchOrRefused, type Page, samePage } from './page.ts';
 
@@ -16,6 +17,13 @@ export interface Walk<Row> {
   readonly isRagged: boolean;
   /** Why rows may be missing, although the walk is over; empty if none can be. */
   readonly flaws: readonly string[];
+  /** Of all pages, the first empty one among them; left out where one has none, or they are too long to be held. */
+  readonly digests?: readonly string[];
+}
+
+/** Every page is as it was known: none was read. */
+export interface AsKnown {
+  readonly kind: 'as-known';
 }
 
 /** What was remembered about the numbers of the pages cannot be right (any more). */
@@ -31,48 +39,104 @@ export interface WalkOptions<Row> {
   readonly known: readonly Page<Row>[];
   /** Pages that are likely to be filled: asked for at once, with the one after them; 0 where nobody knows. */
   readonly expected: number;
+  /** The digests that all pages had. */
+  readonly digests: readonly string[];
+  readonly sink: ListingSink<Row>;
   readonly maxPages: number;
   /** Requests in flight at once. */
   readonly parallel: number;
 }
 
-/** All of `numbers`, some at once; after a failure no further one leaves. */
-async function fetchAll<Row>(options: WalkOptions<Row>, numbers: readonly number[]): Promise<Fetched<Row>[]> {
-  const { fetchPage, limit, parallel } = options;
-  const fetched = new Map<number, Fetched<Row>>();
-  const waiting = [...numbers].reverse();
-  const work = async () => {
-    for (let page = waiting.pop(); page !== undefined; page = waiting.pop()) {
-      try {
-        fetched.set(page, await fetchOrRefused(fetchPage, { limit, page }));
-      } catch (error) {
-        waiting.length = 0;
-        throw error;
-      }
+/** Pages that are known again are held until the last one is; so much may be. */
+const mostHeldBytes = 33_554_432;
+
+/** All of `numbers` in their order, some under way at once; after a failure no further one leaves. */
+async function* fetchInOrder<Row>(
+  { fetchPage, firstPage, digests, limit, parallel }: WalkOptions<Row>,
+  numbers: readonly number[],
+): AsyncGenerator<Fetched<Row>> {
+  const underWay: Promise<Fetched<Row>>[] = [];
+  let failed = false;
+  try {
+    const start = (page: number) => {
+      const fetched = fetchOrRefused(fetchPage, { limit, page }, digests[page - firstPage]);
+      fetched.catch(() => {
+        failed = true;
+      });
+      underWay.push(fetched);
+    };
+    for (const page of numbers) {
+      const arrived = underWay.length === parallel ? await underWay.shift() : undefined;
+      if (!failed) start(page);
+      if (arrived !== undefined) yield arrived;
+      if (failed) break;
     }
-  };
-  await Promise.all(Array.from({ length: Math.min(parallel, numbers.length) }, work));
-  return numbers.flatMap((page) => fetched.get(page) ?? []);
+    for (const fetched of underWay) yield await fetched;
+  } finally {
+    // Whoever does not want them any more asks again: not while these are under way.
+    if (!failed) await Promise.allSettled(underWay);
+  }
 }
 
 const filledPage = <Row>(fetched: Fetched<Row> | undefined): Page<Row> | null =>
   fetched !== undefined && 'page' in fetched && countRows(fetched.page) > 0 ? fetched.page : null;
 
-/** The first page refused, or empty with rows after it, or repeated by the second: the base is another one. */
-function contradicts<Row extends { readonly id: Id }>(pages: readonly Fetched<Row>[]): boolean {
-  const [first, second] = pages;
-  if (first === undefined) return false;
-  if ('refused' in first) return true;
-  const firstPage = filledPage(first);
-  if (firstPage === null) return pages.some((page) => filledPage(page) !== null);
-  const secondPage = filledPage(second);
-  return secondPage !== null && samePage(firstPage, secondPage);
+/**
+ * Tells of each page in turn whether the base is another one: the first was refused, or is empty with rows after it,
+ * or is repeated by the second.
+ */
+function createDoubt<Row extends { readonly id: Id }>(): (fetched: Fetched<Row>) => boolean {
+  let first: Page<Row> | null | undefined;
+  let count = 0;
+  return (fetched) => {
+    count += 1;
+    const page = filledPage(fetched);
+    if (count === 1) {
+      first = page;
+      return 'refused' in fetched;
+    }
+    if (page === null || first === undefined) return false;
+    const contradicts = first === null || (count === 2 && samePage(first, page));
+    if (first !== null) first = undefined;
+    return contradicts;
+  };
+}
+
+const read = async <Row>(fetched: Fetched<Row>): Promise<Fetched<Row>> =>
+  'page' in fetched && fetched.page.read !== undefined ? { page: await fetched.page.read() } : fetched;
+
+/** Holds pages as long as each is the one that was known, and gives back all of them to be taken once one is not. */
+function createHolding<Row>(digests: readonly string[]) {
+  let held: Fetched<Row>[] | null = digests.length === 0 ? null : [];
+  const release = async function* () {
+    const all = held ?? [];
+    held = null;
+    for (const fetched of all) yield await read(fetched);
+  };
+  return {
+    release,
+    add: async function* (fetched: Fetched<Row>) {
+      if (held !== null && 'page' in fetched && fetched.page.read !== undefined) {
+        held.push(fetched);
+        return;
+      }
+      yield* release();
+      yield await read(fetched);
+    },
+    hasAll: () => held !== null && held.length === digests.length,
+  };
 }
 
 /** Takes pages in their order and keeps book of what speaks against completeness. */
-function createTaker<Row extends { readonly id: Id }>(firstPage: number, limit: number) {
-  const collector = createCollector<Row>();
+function createTaker<Row extends { readonly id: Id }>(
+  firstPage: number,
+  limit: number,
+  sink: ListingSink<Row>,
+) {
+  const collector = createCollector<Row>(sink);
   const flaws: string[] = [];
+  const digests: (string | undefined)[] = [];
+  let bytes = 0;
   let number = firstPage;
   let filled = 0;
   let emptyAt: number | null = null;
@@ -83,6 +147,10 @@ function createTaker<Row extends { readonly id: Id }>(firstPage: number, limit: 
   const take = (fetched: Fetched<Row>) => {
     const page = number;
     number += 1;
+    if ('page' in fetched && emptyAt === null) {
+      digests.push(fetched.page.digest);
+      bytes += fetched.page.bytes ?? 0;
+    }
     if ('refused' in fetched) {
       // Past the end nobody needs an answer.
       if (emptyAt !== null) return;
@@ -106,7 +174,12 @@ function createTaker<Row extends { readonly id: Id }>(firstPage: number, limit: 
     next: () => number,
     isFull: () => !isShort,
     over: () => over,
-    end: (): Walk<Row> => ({ kind: 'walked', collector, filled, isRagged, flaws }),
+    end: (): Walk<Row> => {
+      const known = digests.filter((digest) => digest !== undefined);
+      const mayBeHeld = known.length === digests.length && bytes <= mostHeldBytes;
+      const walk = { kind: 'walked', collector, filled, isRagged, flaws } as const;
+      return mayBeHeld ? { ...walk, digests: known } : walk;
+    },
     flaw: (text: string) => {
       flaws.push(text);
       over = true;
@@ -117,17 +190,30 @@ function createTaker<Row extends { readonly id: Id }>(firstPage: number, limit: 
 /** @throws ServiceError when a page cannot be had; 400s are part of the result */
 export async function walkPages<Row extends { readonly id: Id }>(
   options: WalkOptions<Row>,
-): Promise<Walk<Row> | Contradiction> {
-  const { firstPage, known, maxPages, limit, parallel } = options;
-  const taker = createTaker<Row>(firstPage, Math.min(limit, ...known.map(countRows)));
+): Promise<Walk<Row> | AsKnown | Contradiction> {
+  const { firstPage, known, maxPages, limit, parallel, sink, digests } = options;
+  const taker = createTaker<Row>(firstPage, Math.min(limit, ...known.map(countRows)), sink);
+  for (const page of known) taker.take({ page });
   const wanted = Math.min(Math.max(options.expected + 1, known.length), maxPages);
   const numbers = Array.from({ length: wanted - known.length }, (_, i) => firstPage + known.length + i);
-  const start = [...known.map((page) => ({ page })), ...(await fetchAll(options, numbers))];
   // What was learned just now is not questioned again.
-  let unquestioned = known.length > 0;
-  if (!unquestioned && contradicts(start)) return { kind: 'contradiction' };
-  unquestioned ||= start.length > 1;
-  for (const fetched of start) taker.take(fetched);
+  const doubt = known.length > 0 ? () => false : createDoubt<Row>();
+  const holding = createHolding<Row>(digests);
+  const takeAll = async (pages: AsyncIterable<Fetched<Row>>) => {
+    for await (const fetched of pages) {
+      if (doubt(fetched)) return false;
+      taker.take(fetched);
+    }
+    return true;
+  };
+  const fetchAll = async (some: readonly number[]) => {
+    for await (const fetched of fetchInOrder(options, some))
+      if (!(await takeAll(holding.add(fetched)))) return false;
+    return true;
+  };
+  if (!(await fetchAll(numbers))) return { kind: 'contradiction' };
+  if (holding.hasAll()) return { kind: 'as-known' };
+  if (!(await takeAll(holding.release()))) return { kind: 'contradiction' };
   // Where nobody knows how many there are, twice as many are asked for at once while they come back full.
   for (let width = 1; !taker.over(); ) {
     const left = maxPages - (taker.next() - firstPage);
@@ -136,10 +222,7 @@ export async function walkPages<Row extends { readonly id: Id }>(
       break;
     }
     const next = Array.from({ length: Math.min(width, left) }, (_, i) => taker.next() + i);
-    const fetched = await fetchAll(options, next);
-    if (!unquestioned && contradicts([...start, ...fetched])) return { kind: 'contradiction' };
-    unquestioned = true;
-    for (const one of fetched) taker.take(one);
+    if (!(await fetchAll(next))) return { kind: 'contradiction' };
     width = options.expected === 0 && taker.isFull() ? Math.min(width * 2, parallel) : 1;
   }
   return taker.end();

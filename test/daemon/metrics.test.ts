@@ -248,6 +248,7 @@ describe('what happens in the process', () => {
     const first = await scrape(metrics);
     expect(first).toMatchObject({
       'throttled_total{team="harbour"}': '0',
+      'reads_total{team="harbour",resource="tags",read="nothing"}': '0',
       'run_duration_seconds_count{team="harbour"}': '0',
       'requests_total{team="harbour",operation="POST /v1/tags",status="401"}': '0',
       'runs_total{team="harbour",groups="counts+listings+users",outcome="refused"}': '0',
@@ -259,12 +260,9 @@ describe('what happens in the process', () => {
     });
     const of = (name: string) =>
       Object.keys(first).filter((series) => series.startsWith(`${name}{team="harbour"`)).length;
-    expect([of('runs_total'), of('changes_total'), of('requests_total'), of('held_fields')]).toEqual([
-      11 * 4,
-      countedKinds.length,
-      2 * 5,
-      9,
-    ]);
+    const each = ['runs_total', 'changes_total', 'requests_total', 'held_fields', 'reads_total'];
+    expect(each.map(of)).toEqual([11 * 4, countedKinds.length, 2 * 5, 9, 3 * 3]);
+    metrics.onRunEvent('harbour', { kind: 'read', resource: 'tags', how: 'nothing' });
     metrics.onServiceEvent('harbour', { kind: 'throttled' });
     metrics.onServiceEvent('harbour', request({ operation: 'POST /v1/tags', status: 401 }));
     metrics.onRun('harbour', { groups: ['users'], outcome: 'failed', counts: { pulled: 2 }, durationMs: 1 });
@@ -272,6 +270,8 @@ describe('what happens in the process', () => {
     const then = await scrape(metrics);
     expect(then).toMatchObject({
       'throttled_total{team="harbour"}': '1',
+      'reads_total{team="harbour",resource="tags",read="nothing"}': '1',
+      'reads_total{team="harbour",resource="tags",read="all"}': '0',
       'requests_total{team="harbour",operation="POST /v1/tags",status="401"}': '1',
       'runs_total{team="harbour",groups="users",outcome="failed"}': '1',
       'changes_total{team="harbour",kind="pulled"}': '2',
@@ -293,6 +293,7 @@ describe('what happens in the process', () => {
     for (const team of ['harbour', 'quay']) {
       metrics.onServiceEvent(team, request());
       metrics.onServiceEvent(team, { kind: 'throttled' });
+      metrics.onRunEvent(team, { kind: 'read', resource: 'users', how: 'some' });
       metrics.onRun(team, { groups: ['users'], outcome: 'complete', counts: { pulled: 1 }, durationMs: 1 });
     }
     await metrics.keepTeams(['quay']);
@@ -301,6 +302,7 @@ describe('what happens in the process', () => {
     for (const name of [
       'requests_total',
       'throttled_total',
+      'reads_total',
       'runs_total',
       'changes_total',
       'run_duration_seconds_sum',

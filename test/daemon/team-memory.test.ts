@@ -14,11 +14,11 @@ describe('who is in a team', () => {
   };
   const [one, other] = [{ team: 'north' }, { team: 'north' }] as unknown as readonly [Config, Config];
 
-  it('is believed for a minute after it was asked for, and for one configuration alone', () => {
+  it('is believed for a minute after it was asked for, and for one configuration alone', async () => {
     let now = 1_000;
     const memoryOf = createTeamMemories(() => now);
     expect(memoryOf(one).recall()).toBeUndefined();
-    memoryOf(one).keep(team, now);
+    await memoryOf(one).keep(team, now);
     now += 59_999;
     expect(memoryOf(one).recall()).toEqual({ ...team, raw: {} });
     expect(memoryOf(other).recall()).toBeUndefined();

@@ -3,6 +3,7 @@ import type { Intent, IntentResult, NameSafety, PushTries } from '../../src/mode
 import { decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
+import type { GatheredRows } from '../../src/model/listing.ts';
 import { canonicalName, joinName, splitName } from '../../src/model/name.ts';
 import {
   type Addresses,
@@ -160,6 +161,11 @@ function readUnanswered(mirror: MirrorStandIn, ids: readonly Id[]): ReadonlySet<
   return new Set(ids.filter((id) => Object.values(last.get(id) ?? {}).includes('unanswered')));
 }
 
+/** Rows go nowhere. */
+export function createGathered(): GatheredRows<unknown> {
+  return { clear: () => undefined, add: () => undefined, replace: () => undefined, close: () => undefined };
+}
+
 export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn {
   const mirror: MirrorStandIn = {
     states: new Map(states.map((state) => [state.id, state])),
@@ -189,9 +195,14 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       }
     },
     readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),
-    readRest: () => Promise.resolve({ print: '', restless: [], schema: '' }),
+    readRest: () => Promise.resolve({ print: '', versions: '', differing: [], restless: [], schema: '' }),
     readRestingUsers: () => Promise.resolve(null),
     applyRestingUsers: () => Promise.resolve(),
+    readListingRest: () => Promise.resolve({ print: '', isLacking: false, schema: '' }),
+    readRestingListing: () => Promise.resolve(null),
+    applyRestingListing: () => Promise.resolve(),
+    gatherTags: createGathered,
+    gatherContactFields: createGathered,
     readNameSafety: () => Promise.resolve(mirror.nameSafety),
     inSnapshot: (work) => work(mirror),
     readGuardHistory: () =>

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
 import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
+import type { ListingRest, RestingListing } from '../../src/model/rest.ts';
+import { standFor } from '../../src/reconcile/at-rest.ts';
 import { scopeOf } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { countContacts, planRefresh, type Refreshable, refresh } from '../../src/reconcile/refresh.ts';
-import { createMirrorStandIn } from './mirror-stand-in.ts';
+import { createGathered, createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
 
 const memory: ListingMemory = { firstPage: 1, limit: 50, pages: 2, cursor: 'page' };
@@ -16,15 +18,38 @@ const settings = {
 };
 
 interface StageOptions {
+  /** Of the listing's pages. */
+  readonly digests?: readonly string[];
+  readonly rest?: ListingRest;
+  readonly resting?: RestingListing | null;
   readonly listing?: Partial<Pick<Listing<string>, 'rejected'>> & { readonly because?: string };
   readonly result?: Partial<RefreshResult>;
   readonly exists?: Refreshable<string>['exists'];
   readonly decided?: ReadonlyMap<bigint, DecidedAbsence>;
 }
 
+const atRest: ListingRest = { print: '1', isLacking: false, schema: '0036' };
+
 /** A listing of three rows, published into a mirror that writes down what it is told. */
-function createStage({ listing, result, exists, decided = new Map() }: StageOptions) {
-  const told: { memory: ListingMemory[]; absences: AbsenceDecision[]; rejected: number; asked: unknown[] } = {
+function createStage({
+  listing,
+  result,
+  exists,
+  decided = new Map(),
+  digests,
+  rest = atRest,
+  resting = null,
+}: StageOptions) {
+  const told: {
+    published: number;
+    learned: RestingListing[];
+    memory: ListingMemory[];
+    absences: AbsenceDecision[];
+    rejected: number;
+    asked: unknown[];
+  } = {
+    published: 0,
+    learned: [],
     memory: [],
     absences: [],
     rejected: 0,
@@ -32,7 +57,15 @@ function createStage({ listing, result, exists, decided = new Map() }: StageOpti
   };
   const changed: RefreshResult = { added: 1, changed: 2, absent: [], population: 100, ...result };
   const rows = ['a', 'b', 'c'];
-  const common = { rows, rejected: listing?.rejected ?? [], memory: learned, requests: 4 };
+  const asKnown = (known: readonly string[] | undefined) =>
+    digests === undefined ? {} : { digests, isAsKnown: known !== undefined && `${known}` === `${digests}` };
+  const common = {
+    rows: [],
+    count: rows.length,
+    rejected: listing?.rejected ?? [],
+    memory: learned,
+    requests: 4,
+  };
   const of: Refreshable<string> = {
     resource: 'tags',
     list: (options) => {
@@ -40,14 +73,21 @@ function createStage({ listing, result, exists, decided = new Map() }: StageOpti
       options.onPage?.(3);
       return Promise.resolve<Listing<string>>(
         listing?.because === undefined
-          ? { status: 'complete', ...common }
+          ? { status: 'complete', ...common, ...asKnown(options.known) }
           : { status: 'incomplete', because: listing.because, ...common },
       );
     },
+    gather: createGathered,
     compare: () => Promise.resolve(changed),
     exists,
   };
   const mirror = Object.assign(createMirrorStandIn([]), {
+    readListingRest: () => Promise.resolve(rest),
+    readRestingListing: () => Promise.resolve(resting),
+    applyRestingListing: (_: string, learnt: RestingListing) => {
+      told.learned.push(learnt);
+      return Promise.resolve();
+    },
     readListingMemory: () => Promise.resolve(memory),
     readAbsenceGrounds: () => Promise.resolve({ scope: null, decided }),
     applyListingMemory: (_: string, kept: ListingMemory) => {
@@ -64,7 +104,11 @@ function createStage({ listing, result, exists, decided = new Map() }: StageOpti
     },
   });
   const notes = createRunNotes();
-  const run = () => refresh(of, () => Promise.resolve(changed), mirror, settings, notes);
+  const publish = () => {
+    told.published += 1;
+    return Promise.resolve(changed);
+  };
+  const run = () => refresh(of, publish, mirror, settings, notes);
   return { of, mirror, told, notes, run };
 }
 
@@ -199,5 +243,67 @@ describe('countContacts', () => {
     await expect(countContacts(serviceThat(new Error('ours')), segments, createRunNotes())).rejects.toThrow(
       'ours',
     );
+  });
+});
+
+describe('a listing that was read before', () => {
+  const nothing = { added: 0, changed: 0, absent: [] };
+  const digests = ['a', 'b'];
+  const resting = { under: standFor(atRest, settings), digests, print: '1', rows: 7 };
+
+  it('is learned where nothing was new and nothing is missing', async () => {
+    const { run, told } = createStage({ digests, result: nothing });
+    await run();
+    expect(told).toMatchObject({ published: 1, learned: [{ ...resting, rows: 3 }] });
+  });
+
+  it.each<readonly [string, StageOptions]>([
+    ['a row was added', { result: { ...nothing, added: 1 } }],
+    ['a row was changed', { result: { ...nothing, changed: 1 } }],
+    ['a row is missing', { result: { ...nothing, absent: [first] } }],
+    ['rows were missing before', { result: nothing, rest: { ...atRest, isLacking: true } }],
+    ['it is not complete', { result: nothing, listing: { because: 'page 2 was refused' } }],
+  ])('is not learned where %s', async (_, options) => {
+    const { run, told } = createStage({ digests, ...options });
+    await run();
+    expect(told).toMatchObject({ published: 1, learned: [] });
+  });
+
+  it('is not learned where its pages have no digests', async () => {
+    const { run, told } = createStage({ result: nothing });
+    await run();
+    expect(told).toMatchObject({ published: 1, learned: [] });
+  });
+
+  it('is neither published nor learned again where it is as it was, and ends as any other', async () => {
+    const { run, told, notes } = createStage({ digests, resting });
+    await run();
+    expect(told).toMatchObject({ published: 0, learned: [], memory: [learned], rejected: 0 });
+    expect(told.absences).toMatchObject([{ missing: [], gone: [], withheld: null, scopeIsUsual: true }]);
+    expect(notes.counts).toEqual({ tags_read: 7, tags_at_rest: 7 });
+  });
+
+  it.each<readonly [string, Partial<StageOptions>]>([
+    ['its pages are others', { digests: ['a', 'c'] }],
+    ['the mirror is another', { rest: { ...atRest, print: '2' } }],
+    ['the schema is a later one', { rest: { ...atRest, schema: '0037' } }],
+    ['rows are missing', { rest: { ...atRest, isLacking: true } }],
+    ['it was asked for in another way', { resting: { ...resting, under: 'another' } }],
+    ['nothing is known of it', { resting: null }],
+  ])('is published where %s', async (_, options) => {
+    const { run, told, notes } = createStage({ digests, resting, result: nothing, ...options });
+    await run();
+    expect(told.published).toBe(1);
+    expect(notes.counts).toEqual({ tags_read: 3 });
+  });
+
+  it('stands for the version of the program and all settings', () => {
+    const { push, scope } = { push: { batchSize: 25 }, scope: settings.scope };
+    const of = (program: string, batchSize: number, baseUrl = scope.baseUrl) =>
+      standFor(atRest, { program, push: { ...push, batchSize }, scope: { ...scope, baseUrl } });
+    expect(of('1.0.0', 25)).toBe(of('1.0.0', 25));
+    expect(
+      new Set([of('1.0.0', 25), of('1.0.1', 25), of('1.0.0', 24), of('1.0.0', 25, 'https://x')]).size,
+    ).toBe(4);
   });
 });

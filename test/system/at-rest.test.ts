@@ -5,7 +5,9 @@ import { createStage, onService, type Stage } from './stage.ts';
 
 const noLimits = { guard: { maxRows: 1_000, maxSharePerDay: 1 } };
 const atRest = async (stage: Stage) => (await stage.run()).counts.users_at_rest;
-const forget = (stage: Stage) => stage.sql(`delete from sync.learned where topic = 'users at rest'`);
+const forget = (stage: Stage) => stage.sql(`delete from sync.learned where topic like '% at rest'`);
+const asOwner = (stage: Stage, text: string) =>
+  stage.sql(`begin; set local session_replication_role = replica; ${text}; commit`);
 /** Until a run has found nothing to do, and has learned that. */
 async function settle(stage: Stage): Promise<void> {
   await stage.run();
@@ -36,8 +38,7 @@ describe('Users of whom nothing is new on either side', () => {
   afterAll(() => stage.close());
 
   const firstUser = () => stage.emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
-  const asOwner = (text: string) =>
-    stage.sql(`begin; set local session_replication_role = replica; ${text}; commit`);
+  const restore = (text: string) => asOwner(stage, text);
 
   it('are neither looked up nor written', async () => {
     stage.emulator.clearRequests();
@@ -57,23 +58,37 @@ describe('Users of whom nothing is new on either side', () => {
       () => stage.emulator.team.addUser({ first: 'New', last: 'Comer', email: 'new@example.com' }),
     ],
     ['the team was renamed', () => stage.emulator.team.rename('Another name')],
-    ['a base is another', () => asOwner(`update sync.user_base set phone = '1' where id = ${firstUser()}`)],
-    ['a base is gone', () => asOwner(`delete from sync.user_base where id = ${firstUser()}`)],
+    ['a base is another', () => restore(`update sync.user_base set phone = '1' where id = ${firstUser()}`)],
+    ['a base is gone', () => restore(`delete from sync.user_base where id = ${firstUser()}`)],
     [
       'a role in the mirror is another',
-      () => asOwner(`update mirror.users set role = 'x' where id = ${firstUser()}`),
+      () => restore(`update mirror.users set role = 'x' where id = ${firstUser()}`),
     ],
     [
       'a time in the mirror is another',
-      () => asOwner(`update mirror.users set updated_at = now() where id = ${firstUser()}`),
+      () => restore(`update mirror.users set updated_at = now() where id = ${firstUser()}`),
     ],
     [
       'one is gone from the mirror',
-      () => asOwner(`update mirror.users set gone_at = now() where id = ${firstUser()}`),
+      () => restore(`update mirror.users set gone_at = now() where id = ${firstUser()}`),
     ],
     [
       'the schema is a later one',
       () => stage.sql(`insert into sync.migrations (name, timestamp) values ('9999', '')`),
+    ],
+    [
+      'another version of the program found them so',
+      () =>
+        stage.sql(
+          `update sync.learned set value = jsonb_set(value, '{under}', '"another"') where topic = 'users at rest'`,
+        ),
+    ],
+    [
+      'the clock of the database was set back',
+      () =>
+        stage.sql(
+          `update sync.learned set learned_at = now() + interval '1 hour' where topic = 'users at rest'`,
+        ),
     ],
     [
       'a day has passed',
@@ -134,6 +149,130 @@ describe('Users of whom nothing is new on either side', () => {
   });
 });
 
+describe('Listings of which nothing is new on either side', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await createStage({ config: { absence: { confirmAfterMs: 0 } } });
+    await rest();
+  });
+  afterAll(() => stage.close());
+
+  const team = () => stage.emulator.team;
+  const firstTag = () => team().tags()[0]?.id ?? 0;
+  const tagsAtRest = async () => (await stage.run()).counts.tags_at_rest;
+  const rest = async () => {
+    await stage.run();
+    await stage.run();
+    expect(await tagsAtRest()).toBe(team().tags().length);
+  };
+  const mirrored = () => stage.sql('select id, tag from mirror.tags where gone_at is null order by id');
+  const listed = () =>
+    team()
+      .tags()
+      .map(({ id, tag }) => [String(id), tag])
+      .toSorted(([a = ''], [b = '']) => Number(a) - Number(b));
+
+  it('are neither compared nor written, and counted as read', async () => {
+    const [tags, fields] = [team().tags().length, team().fields().length];
+    const before = await stage.sql(
+      'select id, xmin from mirror.tags union all select id, xmin from mirror.contact_fields',
+    );
+    expect(await stage.run()).toMatchObject({
+      outcome: 'complete',
+      counts: {
+        tags_read: tags,
+        tags_at_rest: tags,
+        contact_fields_read: fields,
+        contact_fields_at_rest: fields,
+      },
+    });
+    expect(
+      await stage.sql(
+        'select id, xmin from mirror.tags union all select id, xmin from mirror.contact_fields',
+      ),
+    ).toEqual(before);
+    expect(await stage.sql(`select topic from sync.learned where topic like '% at rest' order by 1`)).toEqual(
+      [['contact_fields at rest'], ['tags at rest'], ['users at rest']],
+    );
+  });
+
+  it('are read all the same by a plan', async () => {
+    const { notes } = await stage.plan();
+    expect(notes.counts).toMatchObject({ tags_read: team().tags().length });
+    expect(notes.counts.tags_at_rest).toBeUndefined();
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ['the service changed one', () => team().editTag(firstTag(), { tag: 'another' })],
+    ['the service has one more', () => team().addTag('one more')],
+    [
+      'one was changed in the mirror',
+      () => asOwner(stage, `update mirror.tags set tag = 'x' where id = ${firstTag()}`),
+    ],
+    ['one is gone from the mirror', () => asOwner(stage, `delete from mirror.tags where id = ${firstTag()}`)],
+    [
+      'one was called gone',
+      () => asOwner(stage, `update mirror.tags set gone_at = now() where id = ${firstTag()}`),
+    ],
+    ['the mirror was emptied', () => asOwner(stage, 'delete from mirror.tags')],
+    [
+      'the schema is a later one',
+      () => stage.sql(`insert into sync.migrations (name, timestamp) values ('9999', '')`),
+    ],
+    [
+      'another version of the program found them so',
+      () =>
+        stage.sql(
+          `update sync.learned set value = jsonb_set(value, '{under}', '"another"') where topic = 'tags at rest'`,
+        ),
+    ],
+    [
+      'a day has passed',
+      () =>
+        stage.sql(
+          `update sync.learned set learned_at = now() - interval '1 day' where topic = 'tags at rest'`,
+        ),
+    ],
+    [
+      'the clock of the database was set back',
+      () =>
+        stage.sql(
+          `update sync.learned set learned_at = now() + interval '1 hour' where topic = 'tags at rest'`,
+        ),
+    ],
+  ])('are read again when %s', async (_name, disturb) => {
+    await disturb();
+    expect(await tagsAtRest()).toBeUndefined();
+    expect(await mirrored()).toEqual(listed());
+    await stage.sql(`delete from sync.migrations where name = '9999'`);
+    await rest();
+  });
+
+  it('are read again when they are asked for in another way', async () => {
+    expect((await stage.run({ scope: { tags: { archived: false } } })).counts.tags_at_rest).toBeUndefined();
+    await rest();
+  });
+
+  it('are read again as long as one of their rows is missing, until that is gone', async () => {
+    const id = team().addTag('soon gone').id;
+    await rest();
+    await asOwner(
+      stage,
+      `insert into mirror.tags (team_id, id, tag, raw) select team_id, 1, 'never shown', '{}' from sync.teams`,
+    );
+    expect(await tagsAtRest()).toBeUndefined();
+    expect(await stage.sql('select id from sync.absences')).toEqual([['1']]);
+    expect(await tagsAtRest()).toBeUndefined();
+    team().removeTag(id);
+    for (let run = 0; run < 3; run += 1) await stage.run();
+    expect(await stage.sql('select id from mirror.tags where gone_at is not null order by id')).toEqual([
+      ['1'],
+      [String(id)],
+    ]);
+    await rest();
+  });
+});
+
 /** What can happen between two runs. Users and values are told by numbers. */
 type Happening = readonly [what: keyof typeof happenings, user: number, value: number];
 
@@ -166,6 +305,27 @@ const happenings = {
   unanswered: ({ emulator: { team } }: Stage, id: number) =>
     void team.showUser(id, { listed: true, answered: false }),
   addsTag: ({ emulator: { team } }: Stage, _id: number, value: number) => void team.addTag(`tag ${value}`),
+  renamesTag: ({ emulator: { team } }: Stage, _id: number, value: number) => {
+    const tag = team.tags()[value % Math.max(1, team.tags().length)];
+    if (tag !== undefined) team.editTag(tag.id, { tag: `renamed ${value % 2}` });
+  },
+  removesTag: ({ emulator: { team } }: Stage, _id: number, value: number) => {
+    const tag = team.tags()[value % Math.max(1, team.tags().length)];
+    if (tag !== undefined) team.removeTag(tag.id);
+  },
+  addsField: ({ emulator: { team } }: Stage, _id: number, value: number) =>
+    void team.addField(`field ${value}`),
+  restoresTags: (stage: Stage, _id: number, value: number) =>
+    asOwner(stage, `update mirror.tags set tag = 'old ${value}', gone_at = null where id % 2 = ${value % 2}`),
+  losesTags: (stage: Stage, _id: number, value: number) =>
+    asOwner(stage, `delete from mirror.tags where id % 3 = ${value % 3}`),
+  restoresUser: (stage: Stage, id: number, value: number) =>
+    asOwner(
+      stage,
+      `update mirror.users set phone = '1555019000${value}', first_name = 'Old', name = 'Old', resolved = ${value % 2 === 0} where id = ${id};
+       update sync.user_base set phone = '1555019000${value}' where id = ${id} and ${value % 3} = 0`,
+    ),
+  losesBase: (stage: Stage, id: number) => asOwner(stage, `delete from sync.user_base where id = ${id}`),
   approves: async (stage: Stage) => {
     await stage.sql(
       `select sync.approve(batch, reason => 'yes') from (select distinct batch from sync.held_fields where batch is not null) h`,
@@ -193,6 +353,8 @@ async function traces(stage: Stage) {
     held: await stage.sql(
       'select user_id, field, reason, batch is null, base_value, mirror_value, service_value, decision from sync.held_fields order by 1, 2',
     ),
+    tags: await stage.sql('select id, tag, color, gone_at is null from mirror.tags order by id'),
+    fields: await stage.sql('select id, title, gone_at is null from mirror.contact_fields order by id'),
     absences: await stage.sql('select resource, id, passes from sync.absences order by 1, 2'),
     stale: await stage.sql('select id, passes from sync.stale_rows order by 1'),
     ledger: await stage.sql(
@@ -226,6 +388,7 @@ describe('Runs that look at what is not at rest', () => {
     const ids = quick.emulator.team.users().map(({ id }) => id);
     let rested = 0;
     let looked = 0;
+    let listed = 0;
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(happening, { maxLength: 2 }), { minLength: 1, maxLength: 8 }),
@@ -234,14 +397,20 @@ describe('Runs that look at what is not at rest', () => {
             for (const stage of stages)
               for (const [what, user, value] of turn) await happenings[what](stage, ids[user] ?? 0, value);
             await forget(whole);
-            const reports = [await quick.run(), await whole.run()].map(
+            // Now and then the settings are others for one run.
+            const settings =
+              turn.length === 2 && turn[0]?.[1] === 5 ? { policy: { phone: 'service-wins' as const } } : {};
+            const reports = [await quick.run(settings), await whole.run(settings)].map(
               ({ outcome, held, waiting, counts: all }) => {
                 const {
                   users_at_rest: n = 0,
+                  tags_at_rest: tags = 0,
+                  contact_fields_at_rest: _fields,
                   push_window_ms: _ms,
                   ...counts
                 }: Readonly<Record<string, number>> = all;
                 rested += n > 0 ? 1 : 0;
+                listed += tags > 0 ? 1 : 0;
                 return { outcome, held, waiting, counts };
               },
             );
@@ -256,6 +425,8 @@ describe('Runs that look at what is not at rest', () => {
     );
     expect(rested).toBeGreaterThan(0);
     expect(looked).toBeGreaterThan(rested);
+    expect(listed).toBeGreaterThan(0);
+    expect(looked).toBeGreaterThan(listed);
   }, 240_000);
 
   it('reads listings and counts all the same', async () => {

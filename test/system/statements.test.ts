@@ -48,7 +48,7 @@ describe('what a run asks of Postgres', () => {
     const all = sent.take();
     expect({ requests: stage.emulator.requests.length, ...tally(all) }).toEqual({
       requests: 7,
-      statements: 24,
+      statements: 22,
       transactions: 6,
       leaseWrites: 2,
     });

@@ -15,6 +15,7 @@ const team: Team = {
 const none = {
   status: 'complete' as const,
   rows: [],
+  count: 0,
   rejected: [],
   memory: { firstPage: 0 as const, limit: null, pages: null, cursor: 'page' as const },
   requests: 1,

@@ -10,6 +10,7 @@
  * whole page, as after an import, larger pages are asked for.
  */
 import type { Id } from '../../model/id.ts';
+import type { ListingSink } from '../../model/listing.ts';
 import { type Collector, createCollector } from '../collector.ts';
 import { countRows, type Fetched, type FetchPage, fetchOrRefused, type Page } from '../page.ts';
 
@@ -29,6 +30,7 @@ export interface DateWalkOptions<Row> {
   readonly limit: number;
   readonly updatedOf: DateRow<Row>;
   readonly maxPages: number;
+  readonly sink: ListingSink<Row>;
   /** The page without a `date`, where it is known already. */
   readonly first: Page<Row> | null;
 }
@@ -109,7 +111,7 @@ export async function walkDates<Row extends { readonly id: Id }>(
   options: DateWalkOptions<Row>,
 ): Promise<DateWalk<Row>> {
   const { fetchPage, updatedOf, maxPages } = options;
-  const collector = createCollector<Row>();
+  const collector = createCollector<Row>(options.sink);
   const flaws = new Set<string>();
   const start = { date: undefined, strict: false, again: null, capped: false, largest: 0, edge: null };
   let at: Position = { ...start, limit: options.limit };
