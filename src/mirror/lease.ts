@@ -214,14 +214,16 @@ async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Pro
 }
 
 /**
- * Locks the lease's row to the end of the transaction, extends it where half of it is over, and lets the rest of the
- * transaction pass the triggers. One that has run out is not ours any more, unless our lock has kept it.
+ * Locks the lease's row to the end of the transaction, extends it where half of it is over, lets the rest of the
+ * transaction pass the triggers, and tells them of the run. One that has run out is not ours any more, unless our lock
+ * has kept it.
  * @returns whether it was extended; `undefined`: it is not ours
  */
 async function hold(
   tx: Transaction,
   { team, leaseId, ttlMs }: OwnLease,
   isLocked: boolean,
+  runId: bigint | undefined,
 ): Promise<boolean | undefined> {
   const after = (ms: number) => sql`clock_timestamp() + ${ms} * interval '1 ms'`;
   const { rows } = await sql<{ extended: boolean }>`
@@ -234,9 +236,8 @@ async function hold(
       update sync.leases l set expires_at = ${after(ttlMs)} from mine
       where l.team = mine.team and mine.expires_at < ${after(ttlMs / 2)} returning l.team
     )
-    select exists (select from extended) as extended, set_config('musterd.writing', 'on', true) from mine`.execute(
-    tx,
-  );
+    select exists (select from extended) as extended, set_config('musterd.writing', 'on', true),
+      set_config('musterd.run', ${runId?.toString() ?? ''}, true) from mine`.execute(tx);
   return rows[0]?.extended;
 }
 
@@ -274,13 +275,14 @@ export async function fenced<R>(
   db: Database,
   lease: Lease,
   work: (tx: Transaction) => Promise<R>,
+  runId?: bigint,
 ): Promise<R> {
   let extendedMs: number | undefined;
   const result = await db.transaction(async (tx) => {
     extendedMs = undefined;
     const keep = async (isLocked: boolean) => {
       const startMs = performance.now();
-      const extended = await hold(tx, lease, isLocked);
+      const extended = await hold(tx, lease, isLocked, runId);
       if (extended === undefined) throw lost(lease.team);
       if (extended) extendedMs = startMs;
     };

@@ -12,7 +12,7 @@ import type { Tag } from '../model/tag.ts';
 import type { RestingListing, RestingUsers } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
-import type { ShownUsers } from '../model/user-state.ts';
+import type { ShownUsers, UserState } from '../model/user-state.ts';
 import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './absences.ts';
 import { readAddresses, readLookups } from './addresses.ts';
 import type { Database, Transaction } from './database.ts';
@@ -35,6 +35,7 @@ import {
 } from './listings.ts';
 import { readNameSafety } from './name-safety.ts';
 import { readGuardHistory, writeStopped } from './held-batches.ts';
+import { recordUsers } from './periods.ts';
 import { writeTeam } from './pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
@@ -47,14 +48,26 @@ import { readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers, isNothingToWrite } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
 
-function createReads(db: Database, teamId: Id, known?: KnownTeam) {
+/** Told of users whom a read has come by. */
+type Look = (users: readonly UserState[]) => void;
+
+function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = () => {}) {
   const { kysely } = db;
+  const looked = (users: readonly UserState[]) => {
+    look(users);
+    return users;
+  };
   return {
-    readDifferingUsers: (users: readonly ServiceUser[], roles: ReadonlyMap<Id, string>) =>
-      readDifferingUsers(db, teamId, users, roles),
-    compareShownUsers: (shown: ShownUsers) => compareShownUsers(db, teamId, shown),
-    readUnseenUsers: (seen: readonly Id[], listed: readonly Id[]) =>
-      readUnseenUsers(kysely, teamId, seen, listed),
+    readDifferingUsers: async (users: readonly ServiceUser[], roles: ReadonlyMap<Id, string>) =>
+      looked(await readDifferingUsers(db, teamId, users, roles)),
+    compareShownUsers: async (shown: ShownUsers) => {
+      const compared = await compareShownUsers(db, teamId, shown);
+      looked(compared.differing);
+      looked(compared.unseen);
+      return compared;
+    },
+    readUnseenUsers: async (seen: readonly Id[], listed: readonly Id[]) =>
+      looked(await readUnseenUsers(kysely, teamId, seen, listed)),
     readEditedUsers: () => readEditedUsers(kysely, teamId),
     readAddresses: (ids: readonly Id[]) => readAddresses(kysely, teamId, ids),
     readLookups: () => readLookups(kysely, teamId),
@@ -83,12 +96,13 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam) {
 }
 
 /** The reading half: whatever is committed. */
-export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam) {
+export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, look?: Look) {
   return {
-    ...createReads(db, teamId, known),
+    ...createReads(db, teamId, known, look),
     inSnapshot: <R>(work: (reads: ReturnType<typeof createReads>) => Promise<R>): Promise<R> =>
       db.transaction(
-        (tx) => work(createReads({ ...db, kysely: tx, transaction: (part) => part(tx) }, teamId, known)),
+        (tx) =>
+          work(createReads({ ...db, kysely: tx, transaction: (part) => part(tx) }, teamId, known, look)),
         { isolationLevel: 'repeatable read' },
       ),
   };
@@ -103,15 +117,33 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
   let last: Promise<unknown> = Promise.resolve();
   // One after the other: they would wait for each other at the lease, each on a connection of its own.
   const write = <R>(work: (tx: Transaction) => Promise<R>) => {
-    const mine = last.then(() => fenced(db, lease, work));
+    const mine = last.then(() => fenced(db, lease, work, runId));
     last = mine.catch(() => undefined);
     return mine;
   };
-  const reader = createMirrorReader(db, teamId, known);
+  const unrecorded = new Set<Id>();
+  const reader = createMirrorReader(db, teamId, known, (users) => {
+    for (const { id, isUnrecorded } of users) if (isUnrecorded === true) unrecorded.add(id);
+  });
+  /** What was edited while the triggers were off counts from now on: before anything is decided about it. */
+  const recording =
+    <Asked extends readonly unknown[], R>(read: (...asked: Asked) => Promise<R>) =>
+    async (...asked: Asked): Promise<R> => {
+      const found = await read(...asked);
+      const ids = [...unrecorded];
+      unrecorded.clear();
+      if (ids.length > 0) await write((tx) => recordUsers(tx, teamId, ids));
+      return found;
+    };
   const mayLack = (resource: ListedResource) => known?.missing.has(resource) !== false;
   let mayHaveIntents = known?.hasIntents !== false;
   return {
     ...reader,
+    readDifferingUsers: recording(reader.readDifferingUsers),
+    compareShownUsers: recording(reader.compareShownUsers),
+    readUnseenUsers: recording(reader.readUnseenUsers),
+    inSnapshot: <R>(work: (reads: ReturnType<typeof createReads>) => Promise<R>) =>
+      recording(() => reader.inSnapshot(work))(),
     readIntents: async () => (mayHaveIntents ? await reader.readIntents() : []),
     applyTeam: async (team: Team) => {
       if (known === undefined || !isSameTeam(known, team)) await write((tx) => writeTeam(tx, team));

@@ -13,7 +13,7 @@ const reading = [
   'usage on schema mirror, report',
   'select on mirror.teams, mirror.users, mirror.tags, mirror.contact_fields, mirror.contact_counts',
   'select on report.changes, report.contact_counts_daily, report.contact_fields, report.held, report.pending',
-  'select on report.roster, report.runs, report.tags',
+  'select on report.role_changes, report.roster, report.roster_changes, report.roster_history, report.runs, report.tags',
   'select (team_id, email, phone, added_at) on mirror.user_lookups',
 ];
 /** What the migrations grant to those that are there. */

@@ -255,6 +255,30 @@ export interface Schema {
     old_role_id: bigint | null;
     new_role_id: bigint | null;
   };
+  'sync.user_periods': {
+    team_id: bigint;
+    user_id: bigint;
+    valid_from: Date;
+    valid_to: Generated<Date>;
+    present: boolean;
+    name: string;
+    first_name: string;
+    last_name: string;
+    email: string | null;
+    phone: string | null;
+    role_id: bigint | null;
+    role: string | null;
+    resolved: boolean;
+    created_at: Date | null;
+    updated_at: Date | null;
+    edited_at: Date | null;
+    edited_by: string | null;
+    side: 'mirror' | 'service' | null;
+    run_id: bigint | null;
+    changed_by: string | null;
+    actor: string | null;
+    role_moved: Generated<boolean>;
+  };
   'report.changes': {
     change_id: bigint | null;
     team_id: bigint | null;
@@ -326,10 +350,56 @@ export interface Schema {
     edited_at: Date | null;
     edited_by: string | null;
   };
+  'report.role_changes': {
+    team_id: bigint | null;
+    user_id: bigint | null;
+    user_name: string | null;
+    changed_at: Date | null;
+    old_role_id: bigint | null;
+    old_role: string | null;
+    new_role_id: bigint | null;
+    new_role: string | null;
+    side: string | null;
+    edited_by: string | null;
+    actor: string | null;
+    run_id: bigint | null;
+  };
   'report.roster': {
     team_id: bigint | null;
     team: string | null;
     user_id: bigint | null;
+    name: string | null;
+    first_name: string | null;
+    last_name: string | null;
+    email: string | null;
+    phone: string | null;
+    role_id: bigint | null;
+    role: string | null;
+    resolved: boolean | null;
+    created_at: Date | null;
+    updated_at: Date | null;
+    edited_at: Date | null;
+    edited_by: string | null;
+  };
+  'report.roster_changes': {
+    team_id: bigint | null;
+    user_id: bigint | null;
+    user_name: string | null;
+    changed_at: Date | null;
+    field: string | null;
+    old_value: string | null;
+    new_value: string | null;
+    side: string | null;
+    edited_by: string | null;
+    actor: string | null;
+    run_id: bigint | null;
+  };
+  'report.roster_history': {
+    team_id: bigint | null;
+    team: string | null;
+    user_id: bigint | null;
+    valid_from: Date | null;
+    valid_to: Date | null;
     name: string | null;
     first_name: string | null;
     last_name: string | null;

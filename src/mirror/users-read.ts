@@ -7,6 +7,7 @@ import type { NamePair } from '../model/name.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { absenceByKey, byKey, idArray } from './by-key.ts';
 import type { Queryable, Row } from './database.ts';
+import { isUnrecorded } from './periods.ts';
 
 /** A hold as `sync.held_fields` has it. */
 export interface HoldRow {
@@ -41,6 +42,7 @@ export interface UserRow
   readonly held: readonly HoldRow[] | null;
   readonly observed_differs: boolean;
   readonly stale: boolean;
+  readonly is_unrecorded: boolean;
   /** These three of users whom the service was asked for. */
   readonly is_newer?: boolean;
   readonly is_edited_since?: boolean;
@@ -112,6 +114,7 @@ export function toState(row: UserRow, service: ServiceUser | undefined): UserSta
     missingForMs: row.missing_for_ms ?? undefined,
     observedDiffers: row.observed_differs,
     stale: row.stale,
+    ...(row.is_unrecorded ? { isUnrecorded: true } : {}),
     ...(service === undefined
       ? {}
       : {
@@ -133,7 +136,7 @@ export const userColumns = sql`
   b.email as base_email, b.phone as base_phone, b.role_id as base_role_id,
   c.change_id is not null as has_open_intent,
   case when a.passes > 0 then (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 end as missing_for_ms,
-  h.held`;
+  h.held, ${isUnrecorded} as is_unrecorded`;
 
 /** The held fields f of one user. */
 export const heldOf = sql`

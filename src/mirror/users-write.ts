@@ -18,6 +18,7 @@ import {
 import { anyOf } from './by-key.ts';
 import type { Transaction } from './database.ts';
 import { endHolds, noteShown, writeHolds } from './holds.ts';
+import { endPeriods } from './periods.ts';
 import { type StageShape, withSpool } from './spool.ts';
 import { stage } from './stage.ts';
 import { endStale } from './stale.ts';
@@ -182,6 +183,7 @@ export async function forgetUsers(tx: Transaction, run: RunOf, ids: readonly Id[
     .where('team_id', '=', run.teamId)
     .where('id', '=', anyOf(ids))
     .execute();
+  await endPeriods(tx, run, ids);
   await writeLedger(
     tx,
     run,

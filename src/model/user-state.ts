@@ -43,6 +43,8 @@ export interface UserState {
   readonly observedDiffers: boolean;
   /** The service shows other values than before with an older version: what it says is not believed. */
   readonly stale?: boolean;
+  /** The mirror was edited past the triggers that keep what the roster was. */
+  readonly isUnrecorded?: true;
   /** Left out where the service has not been asked. */
   readonly versions?: Versions;
 }

@@ -35,7 +35,7 @@ async function createTwoTeams(server: TestServer) {
   const role = (name: string) => `test_${name}_${suffix}`;
   await runSqlText(
     stage.db,
-    `update mirror.users u set phone = '15550199'
+    `update mirror.users u set phone = '15550199', role_id = 1 + coalesce(role_id, 0) % 4
        where id = (select min(id) from mirror.users m where m.team_id = u.team_id);
      insert into sync.held_fields (team_id, user_id, field, reason)
        select team_id, min(id), 'email', 'conflict' from mirror.users group by team_id;
