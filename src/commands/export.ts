@@ -5,7 +5,8 @@ import { type Format, readFormat } from '../files/format.ts';
 import { writeWholeFile } from '../files/write-file.ts';
 import { createRowWriter, type RowWriter } from '../files/write-rows.ts';
 import { plural, printableLines } from '../model/in-words.ts';
-import { exportable, type Exported, exportRows } from '../runs/export-rows.ts';
+import { momentMs } from '../model/moment.ts';
+import { exportable, type Exported, exportRows, isBeforeRecord, isKnownAsOf } from '../runs/export-rows.ts';
 import type { Setup } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode, type Stream } from './context.ts';
 import { printLine } from './output.ts';
@@ -14,6 +15,7 @@ import { withMirror } from './setup.ts';
 export interface ExportOptions {
   readonly format?: string;
   readonly output?: string;
+  readonly asOf?: string;
 }
 
 function readWhat(text: string): Exported {
@@ -24,25 +26,40 @@ function readWhat(text: string): Exported {
   });
 }
 
+/** As Postgres reads it, to the microsecond. */
+function readAsOf(text: string | undefined, what: Exported): string | undefined {
+  if (text === undefined) return undefined;
+  if (!isKnownAsOf(what))
+    throw new MusterdError('usage', `What ${what} were at a time is not exported`, {
+      hint: `--as-of goes with ${exportable.filter(isKnownAsOf).join(' and ')}.`,
+    });
+  if (Number.isNaN(momentMs(text)))
+    throw new MusterdError('usage', `"${text}" is not a time`, {
+      hint: 'Write it as in 2026-03-01 or 2026-03-01T08:00:00Z; without a zone it is in UTC.',
+    });
+  return /[Zz]|[+-]\d\d:?\d\d$/.test(text.slice(10)) ? text : `${text}Z`;
+}
+
 type Write = (text: string) => Promise<void>;
 
 /** @returns how many rows were written */
 async function writeRows(
   setup: Setup,
   what: Exported,
-  { format, signal }: { readonly format: Format; readonly signal: AbortSignal },
+  how: { readonly format: Format; readonly signal: AbortSignal; readonly asOf: string | undefined },
   write: Write,
 ): Promise<number> {
   let writer: RowWriter | undefined;
   const begin = async (columns: readonly string[]) => {
-    writer = createRowWriter(format, columns);
+    writer = createRowWriter(how.format, columns);
     await write(writer.begin);
   };
   const count = await exportRows(
     setup,
     what,
     { begin, take: (page) => write(writer?.rows(page) ?? '') },
-    signal,
+    how.signal,
+    how.asOf,
   );
   await write(writer?.end() ?? '');
   return count;
@@ -72,13 +89,19 @@ export async function exportCommand(
   const { output: file } = options;
   const exported = readWhat(what);
   const format = readFormat(options.format, file);
+  const asOf = readAsOf(options.asOf, exported);
   return withMirror(context, async (setup) => {
-    const writeTo = (write: Write) => writeRows(setup, exported, { format, signal }, write);
+    const writeTo = (write: Write) => writeRows(setup, exported, { format, signal, asOf }, write);
     if (file === undefined || file === '-') await writeTo(createStreamWrite(out, signal));
     else {
       const count = await writeWholeFile(file, writeTo);
       printLine(err, `${plural(count, 'row')} written to ${file}`);
     }
+    if (asOf !== undefined && exported === 'users' && (await isBeforeRecord(setup.mirror.db, asOf)))
+      printLine(
+        err,
+        'The roster was not recorded yet then: only users who have not changed since are known.',
+      );
     return exitCode.ok;
   });
 }

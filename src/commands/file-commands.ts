@@ -12,7 +12,8 @@ export function addFileCommands<C extends WithOptions<C>>({ add, json }: Adding<
       (await import('./export.ts')).exportCommand(context, options, what),
   )
     .option('--format <format>', 'csv, json, ndjson or yaml; else by the name of the file, else csv')
-    .option('-o, --output <file>', 'write it there, whole or not at all; without it: stdout');
+    .option('-o, --output <file>', 'write it there, whole or not at all; without it: stdout')
+    .option('--as-of <time>', 'users or contact-counts as they were then');
   json(
     add('import <file>', 'correct users from a file; - for stdin', async (context, options, [file = '']) =>
       (await import('./import.ts')).importCommand(context, options, file),

@@ -1,5 +1,5 @@
 /** Everything of one kind, read in one snapshot and handed on page by page. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import type { Database, Transaction } from './database.ts';
@@ -10,6 +10,8 @@ interface Listing {
   /** Those who have gone are left out. */
   readonly presentOnly: boolean;
   readonly order: readonly string[];
+  /** The same rows as they were at a time. */
+  readonly asOf?: (at: string) => RawBuilder<unknown>;
 }
 
 const listings = {
@@ -30,6 +32,8 @@ const listings = {
     from: 'mirror.users',
     presentOnly: true,
     order: ['id'],
+    asOf: (at) => sql`(
+      select r.*, r.user_id as id, null::timestamptz as gone_at from report.roster_as_of(${at}::timestamptz) r) r`,
   },
   tags: {
     columns: ['id', 'tag', 'color', 'created', 'updated', 'first_seen_at'],
@@ -48,6 +52,7 @@ const listings = {
     from: 'mirror.contact_counts',
     presentOnly: false,
     order: ['counted_at', 'segment'],
+    asOf: (at) => sql`(select * from mirror.contact_counts where counted_at <= ${at}::timestamptz) r`,
   },
   changes: {
     columns: [
@@ -76,6 +81,8 @@ const listings = {
 
 export type Exported = keyof typeof listings;
 export const exportable = Object.keys(listings) as readonly Exported[];
+/** Of which it is known what they were at a time. */
+export const isKnownAsOf = (what: Exported): boolean => 'asOf' in listings[what];
 export const exportColumns = (what: Exported): readonly string[] => listings[what].columns;
 
 export type ExportRow = Readonly<Record<string, unknown>>;
@@ -94,11 +101,12 @@ export async function readPages(
   teamId: Id,
   what: Exported,
   take: (page: readonly ExportRow[]) => Promise<void>,
+  asOf?: string,
 ): Promise<void> {
   let hasBegun = false;
   const read = async (tx: Transaction) => {
     await sql`select set_config('idle_in_transaction_session_timeout', ${patience}, true)`.execute(tx);
-    await openCursor(tx, teamId, listings[what]);
+    await openCursor(tx, teamId, listings[what], asOf);
     for (;;) {
       const { rows } = await sql<ExportRow>`fetch ${sql.lit(rowsPerPage)} from exported`.execute(tx);
       if (rows.length === 0) return;
@@ -116,12 +124,21 @@ export async function readPages(
   await db.transaction(once, { isolationLevel: 'repeatable read' });
 }
 
-async function openCursor(tx: Transaction, teamId: Id, listing: Listing): Promise<void> {
+async function openCursor(tx: Transaction, teamId: Id, listing: Listing, asOf?: string): Promise<void> {
   const { columns, from, presentOnly, order } = listing;
+  const rows = (asOf === undefined ? undefined : listing.asOf?.(asOf)) ?? sql.table(from);
   const names = (all: readonly string[]) => sql.join(all.map((name) => sql.ref(name)));
   await sql`
     declare exported no scroll cursor for
-    select ${names(columns)} from ${sql.table(from)}
+    select ${names(columns)} from ${rows}
     where team_id = ${teamId} ${presentOnly ? sql`and gone_at is null` : sql``}
     order by ${names(order)}`.execute(tx);
+}
+
+/** Of times before this one not everybody is known: the mirror is older than the record of what it was. */
+export async function isBeforeRecord(db: Database, asOf: string): Promise<boolean> {
+  const { rows } = await sql<{ is: boolean }>`
+    select ${asOf}::timestamptz < (select timestamp::timestamptz from sync.migrations where name = '0032_periods')
+      and exists (select from sync.user_periods where side is null) as is`.execute(db.kysely);
+  return rows[0]?.is === true;
 }

@@ -3,7 +3,7 @@ import { type Exported, exportColumns, type ExportRow, readPages } from '../mirr
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 
-export { type Exported, exportable } from '../mirror/export-read.ts';
+export { type Exported, exportable, isBeforeRecord, isKnownAsOf } from '../mirror/export-read.ts';
 
 /** What the rows are handed to. */
 export interface RowSink {
@@ -18,14 +18,16 @@ export async function exportRows(
   what: Exported,
   sink: RowSink,
   signal: AbortSignal,
+  asOf?: string,
 ): Promise<number> {
   const teamId = await requireTeamId(setup);
   let count = 0;
   await sink.begin(exportColumns(what));
-  await readPages(setup.mirror.db, teamId, what, async (page) => {
+  const take = async (page: readonly ExportRow[]) => {
     signal.throwIfAborted();
     count += page.length;
     await sink.take(page);
-  });
+  };
+  await readPages(setup.mirror.db, teamId, what, take, asOf);
   return count;
 }

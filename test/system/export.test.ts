@@ -87,6 +87,28 @@ describe('exporting', () => {
       update mirror.users set gone_at = null where id = ${id}; commit`);
   });
 
+  it('has with --as-of who was in the team then, as they were', async () => {
+    const before = await exported('--format', 'json');
+    const [[at = '', id = ''] = []] = await stage.sql(
+      `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), min(id) from mirror.users`,
+    );
+    await stage.sql(`update mirror.users set phone = '15550142' where id = ${id}`);
+    expect(await exported('--as-of', at, '--format', 'json')).toBe(before);
+    expect(await exported('users', '--as-of', `${at}Z`, '--format', 'json')).toBe(before);
+    expect(await exported('--as-of', '2999-01-01', '--format', 'json')).toBe(
+      await exported('--format', 'json'),
+    );
+    expect(await exported('contact-counts', '--as-of', '2020-01-01', '--format', 'json')).toBe('[\n]\n');
+    // As in a database that is older than the record.
+    await stage.sql('update sync.user_periods set side = null');
+    const { stdout, stderr } = await runMusterd(
+      ['export', '--as-of', '2020-01-01T08:00+01:00'],
+      environment(),
+    );
+    expect(stdout.split('\r\n').filter((line) => line !== '')).toHaveLength(1);
+    expect(stderr).toContain('The roster was not recorded yet then');
+  });
+
   it('writes no cell that a spreadsheet would run', async () => {
     const rows = parseCsv(await exported(), { bom: true }) as string[][];
     expect(rows.flat()).toContain(`'${formula}`);
@@ -126,6 +148,8 @@ describe('exporting', () => {
   it.each([
     [['export', 'nothing'], '"nothing" cannot be exported'],
     [['export', '--format', 'xlsx'], 'use one of csv, json, ndjson, yaml'],
+    [['export', 'tags', '--as-of', '2026-01-01'], 'What tags were at a time is not exported'],
+    [['export', '--as-of', 'yesterday'], '"yesterday" is not a time'],
     [['export', '-o', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],
   ])('%j is wrong usage', async (args, words) => {
     const { code, stderr } = await runMusterd(args, environment());
