@@ -19,9 +19,10 @@ export function inMarkdown(text: string): string {
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
 
-/** Coloured on a terminal that wants colours (`NO_COLOR` is honoured), plain elsewhere. */
-export function paint({ out }: Pick<Context, 'out'>, style: Style, text: string): string {
-  return out.isTTY === true ? styleText(style, text, { validateStream: false }) : text;
+/** Coloured and bold on a terminal, unless NO_COLOR (https://no-color.org) says anything; plain elsewhere. */
+export function paint({ out, env }: Pick<Context, 'out' | 'env'>, style: Style, text: string): string {
+  if (out.isTTY !== true || (env['NO_COLOR'] ?? '') !== '') return text;
+  return styleText(style, text, { validateStream: false });
 }
 
 export function printJson({ out }: Pick<Context, 'out'>, value: unknown): void {

@@ -90,7 +90,7 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
 }
 
 export function printPlan(
-  context: Pick<Context, 'out'>,
+  context: Pick<Context, 'out' | 'env'>,
   report: PlanReport,
   changes: readonly PlannedChange[],
 ): void {
@@ -113,7 +113,7 @@ export function printPlan(
   for (const warning of notes.warnings) printLine(context.out, `note: ${printable(warning)}`);
 }
 
-function printRefusal(context: Pick<Context, 'out'>, report: PlanReport): void {
+function printRefusal(context: Pick<Context, 'out' | 'env'>, report: PlanReport): void {
   for (const reason of refusedBy(report)) printLine(context.out, `refused: ${printable(reason)}`);
   for (const hash of batchesOf(report))
     printLine(context.out, `A run keeps this as ${hash}; then: musterd approve ${hash} --reason …`);

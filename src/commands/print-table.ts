@@ -1,5 +1,5 @@
 /** Tables on a terminal, tab-separated lines elsewhere. */
-import Table from 'cli-table3';
+import stringWidth from 'string-width';
 import { printable } from '../model/in-words.ts';
 import type { Context } from './context.ts';
 import { paint } from './output.ts';
@@ -8,21 +8,32 @@ type Cell = string | number | bigint | null | undefined;
 
 const show = (cell: Cell) => (cell === null || cell === undefined ? '' : printable(String(cell)));
 
+/** In columns of a terminal: some letters take two. */
+const widthOf = (text: string) => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
+
+/** Rows are written as they come, after one look at all of them: so many lines are so much work. */
 export function printTable(
-  { out }: Pick<Context, 'out'>,
+  context: Pick<Context, 'out' | 'env'>,
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
 ): void {
+  const { out } = context;
   if (out.isTTY !== true) {
     for (const row of [head, ...rows]) out.write(`${row.map(show).join('\t')}\n`);
     return;
   }
-  const chars = { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' };
-  const table = new Table({
-    head: head.map((name) => paint({ out }, 'bold', name)),
-    chars,
-    style: { head: [], border: [] },
-  });
-  for (const row of rows) table.push(row.map(show));
-  out.write(`${table.toString()}\n`);
+  const cells = [head, ...rows].map((row) => row.map(show).map((text) => ({ text, width: widthOf(text) })));
+  const widths = head.map((_, at) => cells.reduce((most, row) => Math.max(most, row[at]?.width ?? 0), 0));
+  const edge = ([left, between, right]: readonly [string, string, string]) =>
+    `${left}${widths.map((width) => '─'.repeat(width + 2)).join(between)}${right}\n`;
+  out.write(edge(['┌', '┬', '┐']));
+  for (const [line, row] of cells.entries()) {
+    const shown = widths.map((width, at) => {
+      const cell = row[at] ?? { text: '', width: 0 };
+      const text = `${cell.text}${' '.repeat(width - cell.width)}`;
+      return line === 0 ? paint(context, 'bold', text) : text;
+    });
+    out.write(`│ ${shown.join(' │ ')} │\n`);
+  }
+  out.write(edge(['└', '┴', '┘']));
 }

@@ -53,7 +53,7 @@ function reportInJson({ runId, durationMs, refusal, ...report }: RunReport): obj
 }
 
 /** The short summary at the end of a run. */
-export function printReport(context: Pick<Context, 'out'>, report: RunReport): void {
+export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunReport): void {
   const { team, runId, outcome, warnings, counts, held, requests, durationMs, refusal } = report;
   const reasons = report.reasons.filter((reason) => refusal?.reasons.includes(reason) !== true);
   const of = (...kinds: (keyof typeof counts)[]) => kinds.reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
@@ -112,7 +112,7 @@ export function printReport(context: Pick<Context, 'out'>, report: RunReport): v
 }
 
 function printRefusal(
-  context: Pick<Context, 'out'>,
+  context: Pick<Context, 'out' | 'env'>,
   { batches, reasons, users, stopped, what: kind }: NonNullable<RunReport['refusal']>,
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);

@@ -10,7 +10,10 @@ export function fromTo({ change, base, mirror, service }: PlannedChange): readon
   return [showValue(change === 'settle' ? base : mirror), showValue(service)];
 }
 
-export function printUserChanges(context: Pick<Context, 'out'>, rows: readonly PlannedChange[]): void {
+export function printUserChanges(
+  context: Pick<Context, 'out' | 'env'>,
+  rows: readonly PlannedChange[],
+): void {
   if (rows.length === 0) return;
   const cells = rows.map((row) => [row.user_id, row.name, row.change, row.field, ...fromTo(row), row.reason]);
   printTable(context, ['user', 'name', 'change', 'field', 'from', 'to', 'why'], cells);

@@ -53,7 +53,7 @@ describe('a command loads what it needs', () => {
     const { packages, rooms, builtins } = await modulesOf(['status'], { DATABASE_URL: database.url });
     await database.close();
     const idle =
-      'undici jose p-limit fastify pg-boss prom-client cli-table3 cli-progress csv-stringify node-forge';
+      'undici jose p-limit fastify pg-boss prom-client string-width cli-progress csv-stringify node-forge';
     expect(idle.split(' ').filter((name) => packages.has(name))).toEqual([]);
     expect(packages).toContain('kysely');
     expect(

@@ -89,7 +89,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['daemon'],
   pino: ['log.ts'],
   commander: ['commands'],
-  'cli-table3': ['commands'],
+  'string-width': ['commands'],
   'cli-progress': ['commands'],
   yaml: ['config', 'files'],
   'csv-parse': ['files'],

@@ -1,0 +1,59 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { printTable } from '../../src/commands/print-table.ts';
+
+type Rows = Parameters<typeof printTable>[2];
+
+function tableOf(head: readonly string[], rows: Rows, env: Readonly<Record<string, string>> = {}): string {
+  const written: string[] = [];
+  printTable({ out: { isTTY: true, write: (text) => written.push(text) }, env }, head, rows);
+  return written.join('');
+}
+
+describe('a table on a terminal', () => {
+  const rows = [
+    ['Robin', 7],
+    ['日本', null],
+    ['a\x1b[2Jb', 123n],
+  ];
+  const plain = [
+    '┌────────┬─────┐',
+    '│ name   │ n   │',
+    '│ Robin  │ 7   │',
+    '│ 日本   │     │',
+    '│ a [2Jb │ 123 │',
+    '└────────┴─────┘',
+    '',
+  ].join('\n');
+
+  it('has columns as wide as their widest cell, wide letters among it, and a bold head', () => {
+    const table = tableOf(['name', 'n'], rows);
+    expect(stripVTControlCharacters(table)).toBe(plain);
+    expect(table.replaceAll('\x1b[1m', '<').replaceAll('\x1b[22m', '>')).toContain('│ <name  > │ <n  > │');
+    expect(tableOf(['name', 'n'], rows, { NO_COLOR: '' })).toBe(table);
+  });
+
+  it('has nothing of it with NO_COLOR', () => {
+    expect(tableOf(['name', 'n'], rows, { NO_COLOR: '1' })).toBe(plain);
+  });
+
+  it('shows what it is given where a row is short, and nothing where there are no rows', () => {
+    expect(tableOf(['a', 'b'], [['1']], { NO_COLOR: '1' })).toContain('│ 1 │   │');
+    expect(tableOf(['a', 'b'], [], { NO_COLOR: '1' }).split('\n').length).toBe(4);
+  });
+
+  it('takes ten times as long for ten times the rows, not a hundred times', () => {
+    const cpuMsOf = (count: number) => {
+      const before = process.cpuUsage();
+      tableOf(
+        ['id', 'name', 'email'],
+        Array.from({ length: count }, (_, at) => [at, `Zoë ${at}`, `user${at}@example.com`]),
+      );
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1000;
+    };
+    cpuMsOf(2_000);
+    const few = cpuMsOf(2_000);
+    expect(cpuMsOf(20_000)).toBeLessThan(Math.max(few, 5) * 50);
+  });
+});
