@@ -33,7 +33,7 @@ const batchInJson = ({ hash, reasons, users, since }: HeldBatch) => ({
 });
 
 function statusInJson(status: TeamStatus): object {
-  const { teamId, lastAttempt, lastSuccess, openPushes, batches, ...rest } = status;
+  const { teamId, lastAttempt, lastSuccess, openPushes, batches, isNotedOnly, ...rest } = status;
   return {
     ...rest,
     waiting_plan: batches.map(batchInJson).at(-1) ?? null,
@@ -42,6 +42,7 @@ function statusInJson(status: TeamStatus): object {
     last_attempt: lastAttempt,
     last_success: lastSuccess,
     open_pushes: openPushes,
+    pending_noted_only: isNotedOnly,
   };
 }
 
@@ -61,6 +62,23 @@ function batchLines({ hash, reasons, users, since }: HeldBatch): readonly string
 function tally(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
   return parts.length === 0 ? 'none' : parts.join(', ');
+}
+
+/** Of many users only those are compared whose edit was noted: that nothing waits would be too much to say. */
+export function pendingLines({
+  pending,
+  isNotedOnly,
+  lastSuccess,
+}: Pick<TeamStatus, 'pending' | 'isNotedOnly' | 'lastSuccess'>): readonly string[] {
+  if (!isNotedOnly) return [tally(pending)];
+  const last =
+    lastSuccess === null
+      ? 'no run has yet'
+      : `run ${lastSuccess.run_id} did at ${when(lastSuccess.started_at)}`;
+  return [
+    `noted: ${tally(pending)}`,
+    `without the edits made with triggers off: report.pending compares every user; ${last}`,
+  ];
 }
 
 function printStatus(context: Context, status: TeamStatus, psqlCommand: string | null): void {
@@ -91,7 +109,7 @@ function printStatus(context: Context, status: TeamStatus, psqlCommand: string |
   line('contact fields', String(rows.contact_fields));
   for (const { segment, count, counted_at } of status.counts)
     line(`contacts ${segment}`, `${count} at ${when(counted_at)}`);
-  line('pending edits', tally(status.pending));
+  for (const [index, text] of pendingLines(status).entries()) line(index === 0 ? 'pending edits' : '', text);
   line('held fields', tally(status.held));
   for (const batch of status.batches)
     for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);

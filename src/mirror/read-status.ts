@@ -20,6 +20,8 @@ export interface TeamStatus {
   readonly rows: Readonly<Record<'users' | 'unresolved' | 'gone' | 'tags' | 'contact_fields', number>>;
   /** Edits not yet on the service, by state. */
   readonly pending: Readonly<Record<string, number>>;
+  /** `pending` is of the users whose edit the triggers noted, and not of all. */
+  readonly isNotedOnly: boolean;
   /** Fields that wait for a person, by reason. */
   readonly held: Readonly<Record<string, number>>;
   readonly openPushes: number;
@@ -30,19 +32,42 @@ export interface TeamStatus {
   readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
 }
 
-async function readRows(db: Queryable, teamId: Id): Promise<TeamStatus['rows'] & { open_pushes: number }> {
-  const { rows } = await sql<TeamStatus['rows'] & { open_pushes: number }>`
+/** To compare everybody takes longer than somebody who only looks should wait, where there are more users than this. */
+const mostCompared = 20_000;
+
+interface Counted {
+  readonly rows: TeamStatus['rows'];
+  readonly openPushes: number;
+  /** Users who may have an edit that is not on the service. `null`: all may, to compare them takes no time. */
+  readonly suspects: readonly Id[] | null;
+}
+
+/**
+ * Counts all, and finds in the same pass of whom the mirror may differ from the base: who was ever edited, and who cannot
+ * be read from the service, has a field held or a push open. Missing are those whom somebody edited with the triggers off.
+ */
+async function readRows(db: Queryable, teamId: Id, most: number): Promise<Counted> {
+  const { rows } = await sql<TeamStatus['rows'] & { open_pushes: number; suspects: readonly Id[] | null }>`
     select u.users, u.unresolved, u.gone,
+      case when u.users + u.gone > ${most} then array(
+        select unnest(u.suspects)
+        union select user_id from sync.held_fields where team_id = ${teamId} and user_id is not null
+        union select user_id from sync.changes where team_id = ${teamId} and state = 'open'
+      ) end as suspects,
       (select count(*)::int from mirror.tags where team_id = ${teamId} and gone_at is null) as tags,
       (select count(*)::int from mirror.contact_fields where team_id = ${teamId} and gone_at is null) as contact_fields,
       (select count(*)::int from sync.changes where team_id = ${teamId} and state = 'open') as open_pushes
     from (
       select count(*) filter (where gone_at is null)::int as users,
         count(*) filter (where gone_at is null and not resolved)::int as unresolved,
-        count(*) filter (where gone_at is not null)::int as gone
+        count(*) filter (where gone_at is not null)::int as gone,
+        array_agg(id) filter (where edited_at is not null or not resolved or gone_at is not null) as suspects
       from mirror.users where team_id = ${teamId}
     ) u`.execute(db);
-  return rows[0] ?? { users: 0, unresolved: 0, gone: 0, tags: 0, contact_fields: 0, open_pushes: 0 };
+  const [row] = rows;
+  if (row === undefined) throw new Error('an aggregate without a group returned no row');
+  const { open_pushes: openPushes, suspects, ...counts } = row;
+  return { rows: counts, openPushes, suspects };
 }
 
 async function readTally(db: Queryable, query: ReturnType<typeof sql<{ word: string; count: number }>>) {
@@ -70,7 +95,11 @@ async function readLastCounts(db: Queryable, teamId: Id): Promise<TeamStatus['co
   return rows;
 }
 
-export async function readStatus(db: Queryable, team: string): Promise<TeamStatus> {
+export async function readStatus(
+  db: Queryable,
+  team: string,
+  most: number = mostCompared,
+): Promise<TeamStatus> {
   const teamId = await readTeamId(db, team);
   const { attempt, success } = await readLastRuns(db, team);
   const lease = await db
@@ -80,7 +109,7 @@ export async function readStatus(db: Queryable, team: string): Promise<TeamStatu
     .where('expires_at', '>', databaseTime)
     .executeTakeFirst();
   const id = teamId ?? 0n;
-  const { open_pushes: openPushes, ...rows } = await readRows(db, id);
+  const { rows, openPushes, suspects } = await readRows(db, id, most);
   const mirrored = await db
     .selectFrom('mirror.teams')
     .select('name')
@@ -97,8 +126,12 @@ export async function readStatus(db: Queryable, team: string): Promise<TeamStatu
     rows,
     pending: await readTally(
       db,
-      sql`select state as word, count(*)::int as count from report.pending where team_id = ${id} group by state`,
+      sql`
+        select state as word, count(*)::int as count from report.pending
+        where team_id = ${id} and ${suspects === null ? sql`true` : sql`user_id = any (${suspects}::bigint[])`}
+        group by state`,
     ),
+    isNotedOnly: suspects !== null,
     held: await readTally(
       db,
       sql`

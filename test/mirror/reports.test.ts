@@ -314,4 +314,17 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
       2.1 * (large.users + small.users),
     );
   });
+
+  it('how a team of many users stands looks at each of them once', async () => {
+    const many = await readStatus(db.kysely, 'default', 100);
+    const steps = watch.take().flatMap((statement) => statement.steps);
+    expect([many.pending, many.isNotedOnly]).toEqual([{ waiting: 2 }, true]);
+    const rowsOfUsers = steps
+      .filter(
+        ({ relation, node }) =>
+          /^users$|^user_base$/.test(relation ?? '') && !node.startsWith('Bitmap Index'),
+      )
+      .reduce((sum, { rows }) => sum + rows, 0);
+    expect(rowsOfUsers).toBeLessThanOrEqual(1.1 * (large.users + small.users));
+  });
 });

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pendingLines } from '../../src/commands/status.ts';
+import { readStatus } from '../../src/mirror/read-status.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+describe('edits that wait, in status', () => {
+  let database: TestDatabase;
+  const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+  /** Of what the triggers noted, and of all. */
+  const pending = async () => {
+    const noted = await readStatus(database.db.kysely, 'north', 0);
+    const all = await readStatus(database.db.kysely, 'north');
+    expect([noted.isNotedOnly, all.isNotedOnly]).toEqual([true, false]);
+    return { noted: noted.pending, all: all.pending };
+  };
+
+  // A user of each state that there is, and of each two of them together; the other team would show if it were counted.
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await sql(`
+      insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
+      begin; set local musterd.writing = 'on';
+      insert into mirror.users (team_id, id, name, first_name, last_name, name_split, email, role_id, resolved, gone_at)
+      select t, n, 'Ana Lopez', 'Ana', 'Lopez', 'known', n || '@example.com', 2, n % 5 <> 0, case when n % 7 = 0 then now() end
+      from generate_series(1, 210) n, unnest('{41,42}'::bigint[]) t;
+      insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+      select team_id, id, name, first_name, last_name, email, phone, role_id from mirror.users;
+      commit;
+      update mirror.users set phone = '15550100' where id % 2 = 0;
+      update mirror.users set phone = null where id % 4 = 0;
+      begin; set local musterd.writing = 'on';
+      update mirror.users set email = 'unnoted@example.com'
+      where id % 3 = 0 and id % 2 = 1 and (not resolved or gone_at is not null or id in (9, 27, 33, 39));
+      insert into sync.held_fields (team_id, user_id, field, reason, batch)
+      select t, n, 'email', case n when 9 then 'conflict' else 'limit' end, case n when 27 then 'aaaaaaaaaaaa' end
+      from unnest('{9,27}'::int[]) n, unnest('{41,42}'::bigint[]) t;
+      insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome)
+      select t, n, 'push', 'open', '{}', '{}', '{"email": "unnoted@example.com"}', '{}'
+      from unnest('{33,39}'::int[]) n, unnest('{41,42}'::bigint[]) t;
+      commit`);
+  });
+  afterAll(() => database.close());
+
+  it('are the same whether everybody is compared or those of whom something was noted', async () => {
+    const { noted, all } = await pending();
+    expect(Object.keys(all).toSorted()).toEqual(['gone', 'held', 'refused', 'sent', 'unresolved', 'waiting']);
+    expect(noted).toEqual(all);
+  });
+
+  it('are not called none where triggers were off: what is said is what is known, and since when', async () => {
+    await sql(`
+      begin; set local session_replication_role = 'replica';
+      update mirror.users set phone = '15550199' where team_id = 41 and id in (1, 11);
+      commit`);
+    const { noted, all } = await pending();
+    expect(all['waiting']).toBe((noted['waiting'] ?? 0) + 2);
+    const run = { run_id: 12n, started_at: new Date('2026-03-01T09:00:00.123Z') };
+    const ended = { ...run, command: 'daemon', finished_at: null, outcome: 'complete', reasons: [] } as const;
+    const lastSuccess = { ...ended, waiting: 0, requests: 0, counts: {} };
+    expect(pendingLines({ pending: {}, isNotedOnly: false, lastSuccess })).toEqual(['none']);
+    expect(pendingLines({ pending: {}, isNotedOnly: true, lastSuccess })).toEqual([
+      'noted: none',
+      'without the edits made with triggers off: report.pending compares every user; run 12 did at 2026-03-01T09:00:00Z',
+    ]);
+    expect(pendingLines({ pending: { waiting: 2, held: 1 }, isNotedOnly: true, lastSuccess: null })).toEqual([
+      'noted: 2 waiting, 1 held',
+      'without the edits made with triggers off: report.pending compares every user; no run has yet',
+    ]);
+  });
+});
