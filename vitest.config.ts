@@ -24,6 +24,8 @@ export default defineConfig({
     hookTimeout: Math.round(120_000 * slowness),
     // Most tests wait for processes of their own: one worker would leave a machine of two cores idle.
     maxWorkers: 2,
+    // To import the program takes longer than most tests: a worker does it once. No module keeps anything of a test.
+    isolate: false,
     sequence: { sequencer: LongestFirst },
   },
 });
