@@ -22,6 +22,8 @@ export interface KnownTeam {
   readonly rejected: ReadonlySet<string>;
   /** Whether the outcome of a push is not known yet. */
   readonly hasIntents: boolean;
+  /** Whether the last run of the users did not get to its end, so that its part in `mirror.roles` may be missing. */
+  readonly mayLackRoles: boolean;
 }
 
 /** As it comes, in one column. */
@@ -34,6 +36,7 @@ export interface KnownRow {
     readonly rejected: readonly string[];
     readonly has_intents: boolean;
     readonly has_stale: boolean;
+    readonly may_lack_roles: boolean;
   };
 }
 
@@ -49,7 +52,9 @@ export const knownOf = (team: string): RawBuilder<KnownRow['known']> => sql`(
       where exists (select from sync.absences a where a.team_id = t.team_id and a.resource = r)),
     'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
     'has_stale', exists (select from sync.stale_rows s where s.team_id = t.team_id),
-    'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'))
+    'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
+    'may_lack_roles', coalesce((select r.outcome <> 'complete' from sync.runs r
+      where r.team = k.team and 'users' = any (r.groups) order by r.run_id desc limit 1), true))
   from (select ${team}::text as team) k left join sync.teams t on t.team = k.team)`;
 
 export function toKnown({ known }: KnownRow): KnownTeam {
@@ -61,6 +66,7 @@ export function toKnown({ known }: KnownRow): KnownTeam {
     rejected,
     has_intents: hasIntents,
     has_stale: hasStale,
+    may_lack_roles: mayLackRoles,
   } = known;
   const size = team?.list_size ?? null;
   return {
@@ -71,6 +77,7 @@ export function toKnown({ known }: KnownRow): KnownTeam {
     rejected: new Set(rejected),
     hasIntents,
     hasStale,
+    mayLackRoles,
   };
 }
 

@@ -42,6 +42,7 @@ import { countIneffective, readUnanswered } from './push-history.ts';
 import { countWaiting } from './read-status.ts';
 import { createSpool, type Spool } from './spool.ts';
 import { readListingRest, readRest, toResting, writeResting } from './read-rest.ts';
+import { movesRole, writeRoles } from './roles.ts';
 import { noteStale } from './stale.ts';
 import { compareShownUsers, readDifferingUsers } from './users-compare.ts';
 import { readUnseenUsers } from './users-read.ts';
@@ -136,6 +137,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
       return found;
     };
   const mayLack = (resource: ListedResource) => known?.missing.has(resource) !== false;
+  let mayLackRoles = known?.mayLackRoles !== false;
   let mayHaveIntents = known?.hasIntents !== false;
   return {
     ...reader,
@@ -148,14 +150,21 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     applyTeam: async (team: Team) => {
       if (known === undefined || !isSameTeam(known, team)) await write((tx) => writeTeam(tx, team));
     },
-    applyUsers: async (plans: readonly UserPlan[]) =>
-      known?.hasStale === false && !known.missing.has('users') && plans.every(isNothingToWrite)
+    applyUsers: async (plans: readonly UserPlan[]) => {
+      mayLackRoles ||= plans.some(movesRole);
+      return known?.hasStale === false && !known.missing.has('users') && plans.every(isNothingToWrite)
         ? []
-        : await write((tx) => applyUsers(tx, run, plans)),
-    applyAbsences: async (resource: MirroredResource, decision: AbsenceDecision) =>
-      known !== undefined && isNoNews(known, resource, decision)
+        : await write((tx) => applyUsers(tx, run, plans));
+    },
+    learnRoles: async () => {
+      if (mayLackRoles) await write((tx) => writeRoles(tx, teamId));
+    },
+    applyAbsences: async (resource: MirroredResource, decision: AbsenceDecision) => {
+      mayLackRoles ||= resource === 'users' && decision.gone.length > 0;
+      return known !== undefined && isNoNews(known, resource, decision)
         ? []
-        : await write((tx) => applyAbsences(tx, run, resource, decision)),
+        : await write((tx) => applyAbsences(tx, run, resource, decision));
+    },
     applyWithheld: (resource: MirroredResource, withheld: WithheldAbsence, scope: string) =>
       write((tx) => applyWithheld(tx, run, resource, withheld, scope)),
     noteStale: (ids: readonly Id[]) => write((tx) => noteStale(tx, teamId, ids)),

@@ -11,9 +11,10 @@ export const rolesForPeople = [
 
 const reading = [
   'usage on schema mirror, report',
-  'select on mirror.teams, mirror.users, mirror.tags, mirror.contact_fields, mirror.contact_counts',
+  'select on mirror.teams, mirror.users, mirror.tags, mirror.contact_fields, mirror.contact_counts, mirror.roles',
   'select on report.changes, report.contact_counts_daily, report.contact_fields, report.held, report.pending',
   'select on report.role_changes, report.roster, report.roster_changes, report.roster_history, report.runs, report.tags',
+  'select on report.roles, report.listing_history, report.tag_history, report.tag_growth',
   'select (team_id, email, phone, added_at) on mirror.user_lookups',
 ];
 /** What the migrations grant to those that are there. */

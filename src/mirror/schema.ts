@@ -21,6 +21,14 @@ export interface Schema {
     gone_at: Date | null;
     raw: ColumnType<unknown, string | undefined, string>;
   };
+  'mirror.roles': {
+    team_id: bigint;
+    role_id: bigint;
+    name: string | null;
+    members: bigint;
+    first_seen_at: Generated<Date>;
+    gone_at: Date | null;
+  };
   'mirror.tags': {
     team_id: bigint;
     id: bigint;
@@ -169,6 +177,16 @@ export interface Schema {
     process: string;
     taken_at: Date;
     expires_at: Date;
+  };
+  'sync.listing_changes': {
+    change_id: GeneratedAlways<bigint>;
+    team_id: bigint;
+    resource: 'tags' | 'contact_fields' | 'roles' | 'teams';
+    id: bigint;
+    kind: 'changed' | 'gone' | 'back';
+    old: ColumnType<unknown, string | undefined, string>;
+    new: ColumnType<unknown, string | undefined, string>;
+    changed_at: Date;
   };
   'sync.migration_lock': {
     id: string;
@@ -338,6 +356,17 @@ export interface Schema {
     decided_by: string | null;
     decided_why: string | null;
   };
+  'report.listing_history': {
+    team_id: bigint | null;
+    resource: string | null;
+    id: bigint | null;
+    name: string | null;
+    kind: string | null;
+    field: string | null;
+    old_value: string | null;
+    new_value: string | null;
+    changed_at: Date | null;
+  };
   'report.pending': {
     team_id: bigint | null;
     user_id: bigint | null;
@@ -363,6 +392,15 @@ export interface Schema {
     edited_by: string | null;
     actor: string | null;
     run_id: bigint | null;
+  };
+  'report.roles': {
+    team_id: bigint | null;
+    role_id: bigint | null;
+    role: string | null;
+    members: bigint | null;
+    first_seen_at: Date | null;
+    gone_at: Date | null;
+    present: boolean | null;
   };
   'report.roster': {
     team_id: bigint | null;
@@ -428,6 +466,25 @@ export interface Schema {
     requests: number | null;
     request_ids: readonly string[] | null;
     groups: readonly string[] | null;
+  };
+  'report.tag_growth': {
+    team_id: bigint | null;
+    day: string | null;
+    tags: bigint | null;
+    added: bigint | null;
+    changed: bigint | null;
+    gone: bigint | null;
+    back: bigint | null;
+  };
+  'report.tag_history': {
+    team_id: bigint | null;
+    tag_id: bigint | null;
+    tag: string | null;
+    kind: string | null;
+    field: string | null;
+    old_value: string | null;
+    new_value: string | null;
+    changed_at: Date | null;
   };
   'report.tags': {
     team_id: bigint | null;

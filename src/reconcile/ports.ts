@@ -104,6 +104,8 @@ export interface MirrorWriter {
   applyWithheld(resource: MirroredResource, withheld: WithheldAbsence, scope: string): Promise<boolean>;
   /** Answers the rows that an editor holds: they are called gone by a later run. */
   applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<readonly Id[]>;
+  /** Counts who has which role, if that can have moved: all that the service shows is taken, and nothing was sent yet. */
+  learnRoles(): Promise<void>;
   /** Counts one more pass in which these users were shown older than before. */
   noteStale(ids: readonly Id[]): Promise<void>;
   /** Of so many shown users so many had a newer version and nothing else new. */

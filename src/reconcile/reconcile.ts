@@ -174,7 +174,10 @@ async function reconcileUsers(
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
   if (users.movedAlone > 0) await mirror.noteMovedAlone(users.movedAlone, users.roster.users.size);
   const deferred = await applyPulls(places, afterBatch(users.plans));
-  if (who === 'everybody') await applyUserAbsences(places, users, settings.absence, settings.scope);
+  if (who === 'everybody') {
+    await applyUserAbsences(places, users, settings.absence, settings.scope);
+    await mirror.learnRoles();
+  }
   // Nothing of a deferred user was written, and neither were the holds of what must not be sent.
   const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const { roster, roles, readAtMs } = users;

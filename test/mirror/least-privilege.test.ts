@@ -36,7 +36,8 @@ const bookkeeping = (place: string, columns: string) => ({
 });
 const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: string })[] = [
   {
-    places: 'mirror.teams mirror.tags mirror.contact_fields mirror.contact_counts mirror.team_roles',
+    places:
+      'mirror.teams mirror.tags mirror.contact_fields mirror.contact_counts mirror.roles mirror.team_roles',
     ...reads,
     owner: all,
     daemon: works,
@@ -81,6 +82,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     'sync.held_fields',
     'base_value,batch,decided_at,decided_by,decided_why,decision,detail,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
   ),
+  bookkeeping('sync.listing_changes', 'change_id,changed_at,id,kind,new,old,resource,team_id'),
   bookkeeping(
     'sync.runs',
     'command,counts,finished_at,groups,outcome,reasons,request_ids,requests,run_id,started_at,team,team_id,waiting',
@@ -92,7 +94,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   ),
   {
     places:
-      'report.changes report.contact_counts_daily report.contact_fields report.held report.pending report.role_changes report.roster report.roster_changes report.roster_history report.runs report.tags',
+      'report.changes report.contact_counts_daily report.contact_fields report.held report.listing_history report.pending report.role_changes report.roles report.roster report.roster_changes report.roster_history report.runs report.tag_growth report.tag_history report.tags',
     ...reads,
     owner: all,
     nobody: '',
@@ -105,7 +107,7 @@ const functions = {
     'mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone)',
   approver: 'sync.approve(text,bigint[],text,bigint) sync.reject(text,bigint[],text,boolean,bigint)',
   owner:
-    'mirror.check_user_edit() mirror.note_edits() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint) sync.require_approver() sync.session_sees(bigint)',
+    'mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint) sync.require_approver() sync.session_sees(bigint)',
 };
 
 type Who = 'owner' | 'daemon' | 'reader' | 'editor' | 'roleEditor' | 'approver' | 'nobody';

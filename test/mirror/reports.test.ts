@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CompiledQuery } from 'kysely';
@@ -177,6 +177,19 @@ describe.each(servers())('who may read the views of report on $name', (server) =
     );
     for (const hidden of ['approved from sync.changes', '* from sync.user_base', '* from sync.rejected_rows'])
       expect(await as(db, 'musterd_reader', `select ${hidden}`, use)).toMatch(/^permission denied for table/);
+  });
+
+  it('they are answered to each question of the cookbook', async () => {
+    const cookbook = readFileSync(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');
+    const questions = [...cookbook.matchAll(/```sql\n([^`]*)```/g)]
+      .flatMap(([, block = '']) => block.split(/;\n/))
+      .filter(
+        (text) =>
+          text.includes('report.') && !/\b(update|insert|create|delete|grant|sync|correction)\b/.test(text),
+      );
+    expect(questions.length).toBeGreaterThan(12);
+    for (const text of questions)
+      expect([text, await as(db, 'musterd_reader', text)]).toEqual([text, expect.any(Array)]);
   });
 
   it('so does a role that could read them before, and sees nothing but them', async () => {

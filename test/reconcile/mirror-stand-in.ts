@@ -250,6 +250,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     compareContactFields: notAsked,
     applyTeam: notAsked,
     applyAbsences: notAsked,
+    learnRoles: () => Promise.resolve(),
     forgetUsers: notAsked,
     noteStale: notAsked,
     applyTags: notAsked,

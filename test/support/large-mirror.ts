@@ -44,6 +44,10 @@ const users = ({ team, teamId, users: count, tags }: LargeTeam) => `
   select ${teamId}, n, 'email', 'conflict', to_jsonb('a@example.com'::text), to_jsonb('b@example.com'::text), to_jsonb('c@example.com'::text), to_jsonb('c@example.com'::text)
   from generate_series(2, ${count}, 1000) n;
   insert into mirror.tags (team_id, id, tag, color) select ${teamId}, n, 'Tag ' || n, '#336699' from generate_series(1, ${tags}) n;
+  insert into mirror.roles (team_id, role_id, name, members)
+  select ${teamId}, n, (array['Administrator', 'Agent', 'Analyst', 'Guest'])[n], ${count} / 4 from generate_series(1, 4) n;
+  insert into sync.listing_changes (team_id, resource, id, kind, old, new, changed_at)
+  values (${teamId}, 'tags', 1, 'changed', '{"tag": "Old"}', '{"tag": "Tag 1"}', now()), (${teamId}, 'roles', 1, 'gone', '{}', '{}', now());
   insert into mirror.contact_fields (team_id, id, title) select ${teamId}, n, 'Field ' || n from generate_series(1, 60) n;`;
 
 /** Each user is adopted first; what follows is pushes and pulls by half each, of one field or two. */

@@ -56,12 +56,23 @@ describe.each(servers())('two-way runs on $name', (server) => {
     expect(after).toEqual(before);
     return report;
   };
-  const twoWordUser = () => {
-    const found = stage.emulator.team
+  const twoWordUsers = () =>
+    stage.emulator.team
       .users()
-      .find(({ first, last, email }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email !== null);
+      .filter(({ first, last, email }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email !== null);
+  const twoWordUser = () => {
+    const [found] = twoWordUsers();
     if (found === undefined) throw new Error('no such user');
     return found;
+  };
+
+  /** Who has which role on the service. */
+  const rolesThere = () => {
+    const { roles } = stage.emulator.team;
+    const members = Map.groupBy(stage.emulator.team.users(), ({ roleId }) => roleId);
+    return [...members]
+      .toSorted(([a], [b]) => a - b)
+      .map(([id, { length }]) => [String(id), roles.get(id) ?? `role ${id}`, String(length)]);
   };
 
   it('adopts everything, and a second run writes nothing', async () => {
@@ -83,7 +94,35 @@ describe.each(servers())('two-way runs on $name', (server) => {
         .toSorted(byText),
     );
     expect(await stage.sql('select segment, count from mirror.contact_counts')).toEqual([['all', '312456']]);
+    expect(await stage.sql('select role_id, role, members from report.roles order by role_id')).toEqual(
+      rolesThere(),
+    );
     expect((await expectSilence()).outcome).toBe('complete');
+  });
+
+  it('learns the roles again from who came, went or moved, before its own edits are on the service', async () => {
+    await open({ config: { absence: { confirmAfterMs: 0 } } });
+    await stage.run();
+    const [one, two, three] = twoWordUsers();
+    if (one === undefined || two === undefined || three === undefined) throw new Error('too few users');
+    const next = (id: number) => 1 + (id % 4);
+    stage.emulator.team.editUser(one.id, { roleId: next(one.roleId) });
+    stage.emulator.team.removeUser(two.id);
+    const shown = rolesThere();
+    await stage.sql(`update mirror.users set role_id = ${next(three.roleId)} where id = ${three.id}`);
+    await stage.run();
+    await stage.run();
+    await stage.run();
+    const roles = () =>
+      stage.sql('select role_id, role, members from report.roles where present order by role_id');
+    expect(await roles()).toEqual(rolesThere());
+    expect(rolesThere()).not.toEqual(shown);
+    // As if the run had ended before it came to them.
+    await stage.sql(`begin; select set_config('musterd.writing', 'on', true); delete from mirror.roles;
+      update sync.runs set outcome = 'failed' where run_id = (select max(run_id) from sync.runs); commit`);
+    stage.emulator.team.editUser(one.id, { email: 'one@example.com' });
+    await stage.run();
+    expect(await roles()).toEqual(rolesThere());
   });
 
   it('pushes a first name alone with both halves, and the last name stays', async () => {
@@ -443,6 +482,9 @@ describe.each(servers())('two-way runs on $name', (server) => {
     ]);
     await stage.run();
     await expectSilence();
+    const kinds = `select 'tag ' || kind from report.tag_history where tag_id = ${tag.id}
+      union all select 'field ' || kind from report.listing_history where resource = 'contact_fields' and id = ${field.id}`;
+    expect((await stage.sql(kinds)).flat()).toEqual(['tag added', 'tag gone', 'field added', 'field gone']);
   });
 
   it('finds the one bad value of a refused batch, holds it, and pushes everything else', async () => {

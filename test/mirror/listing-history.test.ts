@@ -1,0 +1,252 @@
+import { CompiledQuery, sql } from 'kysely';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { applyAbsences } from '../../src/mirror/absences.ts';
+import type { Transaction } from '../../src/mirror/database.ts';
+import { contactFieldTable, publishListing, tagTable } from '../../src/mirror/listings.ts';
+import { writeTeam } from '../../src/mirror/pinned-teams.ts';
+import { writeRoles } from '../../src/mirror/roles.ts';
+import { withSpool } from '../../src/mirror/spool.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { ContactField } from '../../src/model/contact-field.ts';
+import type { Tag } from '../../src/model/tag.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+
+const teamId = 41n;
+const run = { teamId, runId: 1n };
+const tag = (id: number, name: string | null, color = 'red', rev = 1n): Tag => ({
+  id: BigInt(id),
+  teamId,
+  tag: name,
+  color,
+  rev,
+  created: null,
+  updated: null,
+  raw: { rev: Number(rev) },
+});
+const field = (id: number, title: string): ContactField => ({
+  id: BigInt(id),
+  title,
+  op: null,
+  rev: null,
+  tid: null,
+  uid: null,
+  raw: {},
+});
+
+describe.each(servers())('what became of listings on $name', (server) => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+  });
+  afterAll(() => database.close());
+  const query = async (text: string) => (await runSqlText(database.db, text)).rows;
+  /** As musterd writes. */
+  const write = <R>(work: (tx: Transaction) => Promise<R>) =>
+    database.db.transaction(async (tx) => {
+      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+      return work(tx);
+    });
+  const force = (text: string) => write((tx) => tx.executeQuery(CompiledQuery.raw(text)));
+  const show = (...tags: readonly Tag[]) =>
+    withSpool(tagTable, tags, (spool) => write((tx) => publishListing(tx, run, spool)));
+  const showFields = (...of: readonly ContactField[]) =>
+    withSpool(contactFieldTable, of, (spool) => write((tx) => publishListing(tx, run, spool)));
+  const lose = (resource: 'tags' | 'contact_fields', ...ids: readonly bigint[]) =>
+    write((tx) =>
+      applyAbsences(tx, run, resource, {
+        missing: ids,
+        gone: ids,
+        found: [],
+        lost: [],
+        withheld: null,
+        scope: 'a1b2',
+        scopeIsUsual: true,
+      }),
+    );
+  const learnRoles = () => write((tx) => writeRoles(tx, teamId));
+  const kept = () =>
+    query(
+      'select resource, id, kind, old, new from sync.listing_changes where team_id = 41 order by change_id',
+    );
+  const roles = () =>
+    query(
+      `select role_id, role, members::int, present from report.roles where team_id = 41 order by role_id`,
+    );
+
+  beforeEach(async () => {
+    await force(`truncate sync.listing_changes, sync.runs cascade; truncate mirror.roles, mirror.tags, mirror.contact_fields, mirror.teams,
+      mirror.users, sync.user_base, sync.user_edits, sync.held_fields, sync.absences;
+      delete from sync.teams; insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
+  });
+
+  it('is kept where a name or a colour changed, one went or came back, and nothing of a first sight', async () => {
+    await show(tag(1, 'VIP'), tag(2, 'New'), tag(3, 'Old'), tag(4, null));
+    await showFields(field(1, 'Size'));
+    await show(tag(1, 'VIP'), tag(2, 'New', 'red', 2n), tag(3, 'Old'), tag(4, null));
+    expect(await kept()).toEqual([]);
+    await show(tag(1, 'Very "important"'), tag(2, 'New', 'blue'), tag(3, 'Old'), tag(4, 'Named'));
+    await showFields(field(1, 'Shoe size'));
+    await lose('tags', 2n, 3n);
+    await lose('contact_fields', 1n);
+    await show(tag(1, 'Very "important"'), tag(2, 'Newer', 'blue'), tag(3, 'Old'), tag(4, 'Named'));
+    expect(await kept()).toEqual([
+      ['tags', 1n, 'changed', { tag: 'VIP' }, { tag: 'Very "important"' }],
+      ['tags', 2n, 'changed', { color: 'red' }, { color: 'blue' }],
+      ['tags', 4n, 'changed', { tag: null }, { tag: 'Named' }],
+      ['contact_fields', 1n, 'changed', { title: 'Size' }, { title: 'Shoe size' }],
+      ['tags', 2n, 'gone', {}, {}],
+      ['tags', 3n, 'gone', {}, {}],
+      ['contact_fields', 1n, 'gone', {}, {}],
+      ['tags', 2n, 'back', { tag: 'New' }, { tag: 'Newer' }],
+      ['tags', 3n, 'back', {}, {}],
+    ]);
+    const history =
+      'tag_id, tag, kind, field, old_value, new_value from report.tag_history where tag_id in (2, 4)';
+    expect(await query(`select ${history} order by tag_id, changed_at, kind, field`)).toEqual([
+      [2n, 'Newer', 'added', 'tag', null, 'New'],
+      [2n, 'Newer', 'changed', 'color', 'red', 'blue'],
+      [2n, 'Newer', 'gone', null, null, null],
+      [2n, 'Newer', 'back', 'tag', 'New', 'Newer'],
+      [4n, 'Named', 'added', 'tag', null, null],
+      [4n, 'Named', 'changed', 'tag', null, 'Named'],
+    ]);
+    const whenGone = `select count(*) from sync.listing_changes c join mirror.contact_fields f on f.gone_at = c.changed_at where kind = 'gone'`;
+    expect(await query(whenGone)).toEqual([[1n]]);
+  });
+
+  it('is the name of the team, and not how many contacts it has', async () => {
+    const team = { id: teamId, name: 'Acme', listSize: 5n, members: [], rejected: [], raw: {} };
+    await write((tx) => writeTeam(tx, team));
+    await write((tx) => writeTeam(tx, { ...team, listSize: 6n }));
+    await write((tx) => writeTeam(tx, { ...team, name: 'Acme Ltd' }));
+    expect(
+      await query('select resource, id, name, kind, field, old_value, new_value from report.listing_history'),
+    ).toEqual([['teams', 41n, 'Acme Ltd', 'changed', 'name', 'Acme', 'Acme Ltd']]);
+  });
+
+  it('is written in one statement, by a plan that does not compare each row with each', async () => {
+    const many = (name: string) => Array.from({ length: 4000 }, (_, n) => tag(n + 1, `${name} ${n}`));
+    await show(...many('Tag'));
+    const time = async (...tags: readonly Tag[]) => {
+      const startMs = performance.now();
+      await show(...tags);
+      return performance.now() - startMs;
+    };
+    await show(tag(1, 'One'));
+    const few = await time(...many('Few').slice(0, 400));
+    // Ten times the rows: a nested loop takes a hundred times as long.
+    expect((await time(...many('Many'))) / few).toBeLessThan(50);
+    expect(await query('select count(*)::int from sync.listing_changes')).toEqual([[4401]]);
+  });
+
+  it('is by day how many tags there are, and nothing of days on which nobody looked', async () => {
+    await force(`
+      insert into mirror.tags (team_id, id, tag, first_seen_at, gone_at)
+      select t, n, 'Tag ' || n, now() - interval '6 days', case n when 3 then now() - interval '4 days' end
+      from generate_series(1, 5) n, unnest('{41,42}'::bigint[]) t;
+      insert into mirror.tags (team_id, id, tag, first_seen_at) values (41, 6, 'Late', now() - interval '1 day');
+      insert into sync.listing_changes (team_id, resource, id, kind, changed_at) values
+        (41, 'tags', 3, 'gone', now() - interval '4 days'), (41, 'tags', 4, 'gone', now() - interval '4 days'),
+        (41, 'tags', 4, 'back', now() - interval '1 day'), (41, 'tags', 1, 'changed', now() - interval '1 day'),
+        (41, 'contact_fields', 1, 'gone', now() - interval '4 days');
+      insert into sync.runs (team, team_id, command, groups, outcome, finished_at)
+      select 'north', 41, 'daemon', g, o, now() - d * interval '1 day' from (values
+        (5, '{users,listings}'::text[], 'complete'), (3, '{listings}', 'failed'), (2, '{users}', 'complete')) v (d, g, o)`);
+    const growth = `select tags::int, added::int, changed::int, gone::int, back::int from report.tag_growth where team_id = 41 order by day`;
+    const none = [null, null, null, null, null];
+    expect(await query(growth)).toEqual([
+      [5, 5, 0, 0, 0],
+      [5, 0, 0, 0, 0],
+      [3, 0, 0, 2, 0],
+      none,
+      none,
+      [5, 1, 1, 0, 1],
+      none,
+    ]);
+    expect(
+      await query(
+        `select count(*)::int as days, count(tags)::int as known from report.tag_growth where team_id = 42`,
+      ),
+    ).toEqual([[7, 1]]);
+  });
+
+  describe('of roles', () => {
+    /** Users of both teams: the first have the role, and the base knows it. */
+    const people = (from: number, to: number, roleId: number, role: string) =>
+      force(`
+        insert into mirror.users (team_id, id, role_id, role, resolved) select t, n, ${roleId}, '${role}', true
+        from generate_series(${from}, ${to}) n, unnest('{41,42}'::bigint[]) t;
+        insert into sync.user_base (team_id, id, name, first_name, last_name, role_id) select t, n, '', '', '', ${roleId}
+        from generate_series(${from}, ${to}) n, unnest('{41,42}'::bigint[]) t`);
+
+    it('are those that users have, by what was agreed on, under the name that most of them show', async () => {
+      await people(1, 5, 1, 'Agent');
+      await people(6, 7, 2, 'Owner');
+      await people(8, 8, 3, '');
+      // An edit that waits, one of whom the service shows another role, one who has left, and one whom no lookup resolves.
+      await force(`update mirror.users set role_id = 9 where id = 1; update mirror.users set role = 'Owner' where id in (2, 3);
+        update mirror.users set gone_at = now() where id = 6; update mirror.users set resolved = false where id = 8;
+        insert into sync.held_fields (team_id, user_id, field, reason) values (41, 7, 'role_id', 'conflict')`);
+      await learnRoles();
+      expect(await roles()).toEqual([
+        [1n, 'Agent', 5, true],
+        [2n, null, 1, true],
+      ]);
+      expect(await query('select count(*)::int from mirror.roles where team_id = 42')).toEqual([[0]]);
+      const before = await query('select xmin::text from mirror.roles');
+      await learnRoles();
+      expect(await query('select xmin::text from mirror.roles')).toEqual(before);
+      await force(`delete from sync.held_fields; update mirror.users set role = 'Agent 2' where id <= 5;
+        update mirror.users set resolved = true where id = 8; update mirror.users set gone_at = now() where id = 7`);
+      await learnRoles();
+      await force(
+        `update mirror.users set gone_at = null where id = 7; update mirror.users set role = '' where id <= 5`,
+      );
+      await learnRoles();
+      expect(await roles()).toEqual([
+        [1n, 'Agent 2', 5, true],
+        [2n, 'Owner', 1, true],
+        [3n, null, 1, true],
+      ]);
+      await expect(query('update mirror.roles set members = 9')).rejects.toThrow('is not possible');
+      expect(await kept()).toEqual([
+        ['roles', 1n, 'changed', { name: 'Agent' }, { name: 'Agent 2' }],
+        ['roles', 2n, 'gone', {}, {}],
+        ['roles', 2n, 'back', { name: null }, { name: 'Owner' }],
+      ]);
+    });
+
+    it('warn whoever edits a user to one that nobody has, and say which there are', async () => {
+      await people(1, 40, 1, 'Agent');
+      await people(41, 42, 2, 'Owner');
+      await learnRoles();
+      const client = new pg.Client({ connectionString: database.url });
+      await client.connect();
+      const told: string[] = [];
+      client.on('notice', ({ message, detail, hint }) =>
+        told.push([message, detail, hint].filter(Boolean).join(' / ')),
+      );
+      const tell = async (text: string) => {
+        await client.query(text);
+        return told.splice(0);
+      };
+      try {
+        expect(await tell('update mirror.users set role_id = 2 where team_id = 41 and id < 4')).toEqual([]);
+        // Nothing is known of the other team's roles.
+        expect(await tell('update mirror.users set role_id = 8 + id % 2 where id in (4, 5)')).toEqual([
+          'Nobody in team 41 has the role 8, 9: the service may not know it / Roles that somebody has: 1 (Agent), 2 (Owner).',
+        ]);
+        expect(await tell(`update mirror.users set email = 'a@example.com' where id = 4`)).toEqual([]);
+        expect(await tell('update mirror.users set role_id = 9 where team_id = 41 and id = 5')).toEqual([]);
+        await force('update mirror.roles set gone_at = now() where role_id = 2');
+        expect(await tell('update mirror.users set role_id = 2 where team_id = 41 and id = 30')).toHaveLength(
+          1,
+        );
+      } finally {
+        await client.end();
+      }
+    });
+  });
+});
