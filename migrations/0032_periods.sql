@@ -188,7 +188,7 @@ grant execute on function report.roster_as_of(timestamptz) to public;
 
 create view report.roster_changes with (security_invoker) as
 select p.team_id, p.user_id, p.name as user_name, p.valid_from as changed_at, f.field, f.old_value, f.new_value, p.side,
-       p.changed_by as edited_by, p.actor, p.run_id
+       coalesce(p.actor, p.changed_by) as edited_by, p.changed_by as connected_as, p.run_id
 from sync.user_periods p
 left join lateral (
   select o.present, o.name, o.first_name, o.last_name, o.email, o.phone, o.role_id, o.role, o.resolved from sync.user_periods o
@@ -216,13 +216,14 @@ comment on column report.roster_changes.field is 'The column of report.roster, o
 comment on column report.roster_changes.old_value is 'The value before, as text; NULL: none.';
 comment on column report.roster_changes.new_value is 'The value from then on, as text; NULL: none.';
 comment on column report.roster_changes.side is 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.';
-comment on column report.roster_changes.edited_by is 'The database role that changed it here; NULL: a run did.';
-comment on column report.roster_changes.actor is 'For whom it was changed here, where that was said (musterd.actor).';
+comment on column report.roster_changes.edited_by is 'Who changed it here: the actor where one was named (musterd.actor), else the role that was connected; NULL: a run did.';
+comment on column report.roster_changes.connected_as is 'The database role that was connected; NULL: a run did.';
 comment on column report.roster_changes.run_id is 'The run that brought it.';
 
 create view report.role_changes with (security_invoker) as
 select p.team_id, p.user_id, p.name as user_name, p.valid_from as changed_at, o.role_id as old_role_id, o.role as old_role,
-       p.role_id as new_role_id, p.role as new_role, p.side, p.changed_by as edited_by, p.actor, p.run_id
+       p.role_id as new_role_id, p.role as new_role, p.side, coalesce(p.actor, p.changed_by) as edited_by,
+       p.changed_by as connected_as, p.run_id
 from sync.user_periods p
 cross join lateral (
   select o.role_id, o.role from sync.user_periods o
@@ -239,8 +240,8 @@ comment on column report.role_changes.old_role is 'Name of the role before.';
 comment on column report.role_changes.new_role_id is 'The service''s id of the role from then on.';
 comment on column report.role_changes.new_role is 'Its name, as the mirror had it then: after an edit here it is the old one until the service has taken the edit.';
 comment on column report.role_changes.side is 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.';
-comment on column report.role_changes.edited_by is 'The database role that changed it here; NULL: a run did.';
-comment on column report.role_changes.actor is 'For whom it was changed here, where that was said (musterd.actor).';
+comment on column report.role_changes.edited_by is 'Who changed it here: the actor where one was named (musterd.actor), else the role that was connected; NULL: a run did.';
+comment on column report.role_changes.connected_as is 'The database role that was connected; NULL: a run did.';
 comment on column report.role_changes.run_id is 'The run that brought it.';
 
 do $$
