@@ -390,7 +390,7 @@ export interface Schema {
     new_role: string | null;
     side: string | null;
     edited_by: string | null;
-    actor: string | null;
+    connected_as: string | null;
     run_id: bigint | null;
   };
   'report.roles': {
@@ -429,7 +429,7 @@ export interface Schema {
     new_value: string | null;
     side: string | null;
     edited_by: string | null;
-    actor: string | null;
+    connected_as: string | null;
     run_id: bigint | null;
   };
   'report.roster_history': {

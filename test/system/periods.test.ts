@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import { applyUndo } from '../../src/runs/undo-run.ts';
 import { createStage, type Stage } from './stage.ts';
+
+const cookbook = readFileSync(new URL('../../docs/sql-cookbook.md', import.meta.url), 'utf8');
 
 /** One step, of the user with this number (some have left by then); `n` makes the values of each step others. */
 const steps = [
@@ -175,6 +178,23 @@ describe('what the roster was', () => {
     );
     expect(looked).toBeGreaterThan(35);
   });
+
+  it.each(['The team as it was', 'Who changed what', 'Who got another role'])(
+    'the recipe "%s" of the cookbook says',
+    async (title) => {
+      const [id] = stage.emulator.team.users().map((user) => user.id);
+      await stage.sql(`update mirror.users set role_id = 1 + role_id % 4 where gone_at is null`);
+      const [, recipe = ''] =
+        new RegExp(`### ${title}\\n[^#]*?\`{3}sql\\n([^\`]*)\`{3}`).exec(cookbook) ?? [];
+      const queries = recipe
+        .replace('41000001', String(id))
+        .replace(/'2026-[^']*'/, 'now()')
+        .split(';\n\n');
+      for (const query of queries)
+        expect([query, await stage.sql(query)]).toEqual([query, expect.any(Array)]);
+      expect(await stage.sql(queries[0] ?? '')).not.toEqual([]);
+    },
+  );
 
   /** Periods of one user that overlap or leave a hole, that are not the mirror's, and who has more than one of now. */
   const flaws = () =>

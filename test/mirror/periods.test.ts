@@ -1,0 +1,326 @@
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CompiledQuery } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
+import { endPeriods, recordUsers } from '../../src/mirror/periods.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';
+
+const rowsOf = async (db: Database, text: string) => (await runSqlText(db, text)).rows;
+
+describe.each(servers())('what the roster was, on $name', (server) => {
+  let database: TestDatabase;
+  let db: Database;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    ({ db } = database);
+  });
+  afterAll(() => database.close());
+  const sql = (text: string) => rowsOf(db, text);
+  const asRun = (text: string, run = 7) =>
+    sql(`begin; set local musterd.writing = 'on'; set local musterd.run = '${run}'; ${text}; commit`);
+
+  beforeEach(async () => {
+    await sql('begin; set local session_replication_role = replica; delete from mirror.users; commit');
+    await sql('truncate sync.user_periods');
+    await asRun(`insert into mirror.teams (team_id, name) values (41, 'North'), (42, 'South') on conflict do nothing;
+      insert into mirror.users (team_id, id, name, first_name, last_name, email, role_id, role, resolved)
+      select t, n, 'Ana Lopez', 'Ana', 'Lopez', n || '@example.com', 2, 'Agent', true from generate_series(1, 3) n, unnest('{41,42}'::bigint[]) t`);
+  });
+  const periods = (id = 1) =>
+    sql(`select valid_to = 'infinity' as is_open, present, email, role_id, side, run_id, changed_by = session_user as is_ours, actor
+      from sync.user_periods where team_id = 41 and user_id = ${id} order by valid_from`);
+  const changes = (id = 1) =>
+    sql(`select field, old_value, new_value, side, edited_by, connected_as = session_user as is_ours, run_id
+      from report.roster_changes where team_id = 41 and user_id = ${id} order by changed_at, field`);
+  const service = (run: number) => ['service', BigInt(run), null, null];
+
+  it('begins for all users of a statement at the same time, with the run that wrote it', async () => {
+    expect(await periods()).toEqual([[true, true, '1@example.com', 2n, ...service(7)]]);
+    expect(
+      await sql('select count(*) as n, count(distinct valid_from) as times from sync.user_periods'),
+    ).toEqual([[6n, 1n]]);
+    await asRun(
+      `update mirror.users set email = 'new' || id || '@example.com', role_id = id + 1 where id < 3`,
+      8,
+    );
+    expect(
+      await sql(
+        'select count(*) as n, count(distinct valid_from) as times from sync.user_periods where run_id = 8',
+      ),
+    ).toEqual([[4n, 1n]]);
+    expect(await periods()).toEqual([
+      [false, true, '1@example.com', 2n, ...service(7)],
+      [true, true, 'new1@example.com', 2n, ...service(8)],
+    ]);
+    expect(await periods(3)).toHaveLength(1);
+    expect(await changes(2)).toEqual([
+      ['present', 'false', 'true', 'service', null, null, 7n],
+      ['email', '2@example.com', 'new2@example.com', 'service', null, null, 8n],
+      ['role_id', '2', '3', 'service', null, null, 8n],
+    ]);
+  });
+
+  it('begins with an edit, by whom and for whom, and not with one that changes nothing', async () => {
+    await sql(`begin; select set_config('musterd.actor', 'Kim of HR', true);
+      update mirror.users set email = 'kim@example.com' where team_id = 41 and id = 1;
+      update mirror.users set role_id = 3 where team_id = 41 and id = 1; commit`);
+    await sql(`update mirror.users set email = email, phone = phone`);
+    expect((await periods()).map((row) => row.slice(0, 1).concat(row.slice(2)))).toEqual([
+      [false, '1@example.com', 2n, ...service(7)],
+      [false, 'kim@example.com', 2n, 'mirror', null, true, 'Kim of HR'],
+      [true, 'kim@example.com', 3n, 'mirror', null, true, 'Kim of HR'],
+    ]);
+    expect(
+      await sql(`select p.valid_from = u.edited_at from sync.user_periods p join mirror.users u on u.team_id = p.team_id and u.id = p.user_id
+        where p.valid_to = 'infinity' and p.team_id = 41 and p.user_id = 1`),
+    ).toEqual([[true]]);
+    expect((await changes()).slice(1)).toEqual([
+      ['email', '1@example.com', 'kim@example.com', 'mirror', 'Kim of HR', true, null],
+      ['role_id', '2', '3', 'mirror', 'Kim of HR', true, null],
+    ]);
+    expect(
+      await sql(
+        `select user_id, user_name, old_role_id, old_role, new_role_id, new_role, side, edited_by, connected_as = session_user as is_ours, run_id from report.role_changes`,
+      ),
+    ).toEqual([[1n, 'Ana Lopez', 2n, 'Agent', 3n, 'Agent', 'mirror', 'Kim of HR', true, null]]);
+  });
+
+  it('begins right after an edit that was faster than the transaction of the run', async () => {
+    await db.transaction(async (tx) => {
+      await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true), now()`));
+      await sql(`update mirror.users set email = 'fast@example.com' where team_id = 41 and id = 1`);
+      await tx.executeQuery(
+        CompiledQuery.raw(`update mirror.users set email = 'run@example.com' where team_id = 41 and id = 1`),
+      );
+      await tx.executeQuery(
+        CompiledQuery.raw(`update mirror.users set email = 'then@example.com' where team_id = 41 and id = 1`),
+      );
+    });
+    expect(
+      await sql(`select email, valid_from - lag(valid_to) over (order by valid_from) = '0' from sync.user_periods
+        where team_id = 41 and user_id = 1 order by valid_from`),
+    ).toEqual([
+      ['1@example.com', null],
+      ['fast@example.com', true],
+      ['run@example.com', true],
+      ['then@example.com', true],
+    ]);
+  });
+
+  it('is ended by one who goes, and goes on with one who comes back', async () => {
+    await asRun(`update mirror.users set gone_at = now() where team_id = 41 and id = 1`, 8);
+    await asRun(`update mirror.users set email = 'x@example.com' where team_id = 41 and id = 1`, 8);
+    await asRun(`delete from mirror.users where team_id = 41 and id = 2`, 9);
+    const there = () => sql('select team_id, user_id from report.roster_as_of(now()) order by 1, 2');
+    expect(await there()).toEqual([
+      [41n, 3n],
+      [42n, 1n],
+      [42n, 2n],
+      [42n, 3n],
+    ]);
+    await asRun(`update mirror.users set gone_at = null, role_id = 5 where team_id = 41 and id = 1`, 10);
+    expect((await there())[0]).toEqual([41n, 1n]);
+    expect(await periods()).toEqual([
+      [false, true, '1@example.com', 2n, ...service(7)],
+      [false, false, '1@example.com', 2n, ...service(8)],
+      [true, true, 'x@example.com', 5n, ...service(10)],
+    ]);
+    expect((await changes()).map(([field, , now, , , , run]) => [field, now, run])).toEqual([
+      ['present', 'true', 7n],
+      ['present', 'false', 8n],
+      ['present', 'true', 10n],
+    ]);
+    expect(await sql('select count(*) from report.role_changes')).toEqual([[0n]]);
+    expect((await changes(2)).at(-1)).toEqual(['present', 'true', 'false', 'service', null, null, 9n]);
+  });
+
+  it('is taken up where the triggers were off', async () => {
+    const past = (text: string) =>
+      sql(`begin; set local session_replication_role = replica; ${text}; commit`);
+    await past(`update mirror.users set email = 'unheard@example.com' where team_id = 41 and id = 1;
+      delete from mirror.users where team_id = 41 and id = 2`);
+    await db.transaction(async (tx) => {
+      await tx.executeQuery(
+        CompiledQuery.raw(
+          `select set_config('musterd.writing', 'on', true), set_config('musterd.run', '8', true)`,
+        ),
+      );
+      await recordUsers(tx, 41n, [1n, 2n, 3n]);
+      await endPeriods(tx, { teamId: 41n, runId: 8n }, [1n, 2n]);
+      await endPeriods(tx, { teamId: 41n, runId: 8n }, [2n]);
+    });
+    expect(await periods()).toEqual([
+      [false, true, '1@example.com', 2n, ...service(7)],
+      [true, true, 'unheard@example.com', 2n, ...service(8)],
+    ]);
+    expect(await periods(2)).toEqual([
+      [false, true, '2@example.com', 2n, ...service(7)],
+      [true, false, '2@example.com', 2n, ...service(8)],
+    ]);
+    expect(await periods(3)).toHaveLength(1);
+  });
+
+  it('is shown to a role of its teams alone, of now and of then', async () => {
+    await sql(`update mirror.users set email = 'new' || email`);
+    const seen = await db.transaction(async (tx) => {
+      const run = async (text: string) =>
+        (await tx.executeQuery<{ t: bigint; n: bigint }>(CompiledQuery.raw(text))).rows;
+      await run(`create role test_periods_north in role musterd_reader; delete from mirror.team_roles;
+        insert into mirror.team_roles (role_name, team_id) values ('test_periods_north', 41); set local role test_periods_north`);
+      const found = [];
+      for (const at of [`now()`, `clock_timestamp() - interval '1 second'`, `'infinity'`, `'-infinity'`])
+        found.push(
+          ...(await run(`select team_id as t, count(*) as n from report.roster_as_of(${at}) group by 1`)),
+        );
+      await run('reset role; drop role test_periods_north; delete from mirror.team_roles');
+      await run(`insert into mirror.team_roles (role_name, all_teams) values ('public', true)`);
+      return found;
+    });
+    expect(seen.map(({ t }) => t)).not.toContain(42n);
+    expect(seen.at(0)).toEqual({ t: 41n, n: 3n });
+  });
+});
+
+describe.each(servers())('a mirror that is older than its history, on $name', (server) => {
+  it('knows of each user what was so since the last change that was written down', async () => {
+    const database = await createTestDatabase({ server, empty: true });
+    const { db } = database;
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));
+    for (const name of readdirSync('migrations').filter((one) => one < '0032'))
+      copyFileSync(join('migrations', name), join(folder, name));
+    await migrate(db, { folder });
+    rmSync(folder, { recursive: true });
+    await runSqlText(
+      db,
+      `begin; set local musterd.writing = 'on';
+       insert into mirror.teams (team_id, name) values (41, 'North');
+       insert into mirror.users (team_id, id, resolved, edited_at, gone_at) values (41, 1, true, '2026-02-01Z', null), (41, 2, true, null, null),
+         (41, 3, true, null, null), (41, 4, true, null, now()), (41, 5, true, '2026-04-01Z', null);
+       insert into sync.changes (team_id, user_id, kind, state, opened_at, closed_at) values
+         (41, 1, 'adopt', 'closed', '2026-01-01Z', '2026-01-01Z'), (41, 2, 'adopt', 'closed', '2026-01-01Z', '2026-01-01Z'),
+         (41, 2, 'pull', 'closed', '2026-03-01Z', '2026-03-02Z'), (41, 2, 'hold', 'closed', '2026-04-01Z', '2026-04-01Z'),
+         (41, 5, 'push', 'open', '2026-04-02Z', null);
+       commit`,
+    );
+    await migrate(db);
+    expect(
+      await rowsOf(
+        db,
+        `select user_id, valid_from = now()::date or valid_from > now() - interval '1 hour', to_char(valid_from at time zone 'UTC', 'MM-DD'), side
+         from sync.user_periods order by user_id`,
+      ),
+    ).toEqual([
+      [1n, false, '02-01', null],
+      [2n, false, '03-02', null],
+      [3n, true, expect.anything(), null],
+      [5n, false, '04-02', null],
+    ]);
+    // Nobody came when the record began.
+    expect(await rowsOf(db, 'select count(*) from report.roster_changes')).toEqual([[0n]]);
+    await runSqlText(db, `update mirror.users set phone = '15550100' where id = 1`);
+    expect(await rowsOf(db, 'select field, new_value from report.roster_changes')).toEqual([
+      ['phone', '15550100'],
+    ]);
+    await database.close();
+  });
+});
+
+describe.each(servers())('a year of the roster on $name', (server) => {
+  const users = 2000;
+  let database: TestDatabase;
+  let watch: StatementWatch;
+  let db: Database;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    // Each user begins twenty periods, and every tenth has got another role with the last.
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on'; insert into mirror.teams (team_id, name) values (41, 'North');
+       insert into sync.user_periods (team_id, user_id, valid_from, valid_to, present, name, first_name, last_name, resolved, side, run_id, role_moved)
+       select 41, u, d.day + u * interval '1 s', case when k = 20 then 'infinity' else d.day + interval '18 days' + u * interval '1 s' end,
+         true, 'N' || k, 'N', k::text, true, 'service', k, k = 20 and u % 10 = 0
+       from generate_series(1, 20) k cross join lateral (select now() - (21 - k) * interval '18 days' as day) d, generate_series(1, ${users}) u; commit`,
+    );
+    watch = await watchStatements(database.url);
+    // One session, so that the plans of its triggers stay.
+    db = createDatabase({ url: watch.url, applicationName: 'musterd test', maxConnections: 1 });
+  });
+  afterAll(async () => {
+    await db.close();
+    await watch.close();
+    await database.close();
+  });
+  const looked = () => {
+    const steps = watch.take().flatMap((statement) => statement.steps);
+    return steps
+      .filter(({ relation, node }) => relation === 'user_periods' && !node.startsWith('Bitmap Index'))
+      .reduce((sum, { rows }) => sum + rows, 0);
+  };
+
+  describe.each(['never analysed', 'analysed'])('%s:', (when) => {
+    beforeAll(async () => {
+      if (when === 'analysed') await runSqlText(database.db, 'analyze');
+      watch.take();
+    });
+
+    it.each([
+      ['roster_as_of(now())', users, users],
+      [`roster_as_of(now() - interval '100 days')`, users, users],
+      [`roster_as_of(now() - interval '300 days')`, users, users],
+      [`roster_as_of(now() - interval '100 days') where user_id = 77`, 1, 20],
+      ['roster_history where team_id = 41 and user_id = 77', 20, 20],
+      ['roster_changes order by changed_at desc limit 20', 20, 60],
+      ['roster_changes where team_id = 41 and user_id = 77', 39, 41],
+      ['role_changes order by changed_at desc limit 20', 20, 60],
+      ['role_changes', users / 10, users / 5],
+    ])('%s', async (what, rows, atMost) => {
+      await db.transaction(async (tx) => {
+        await tx.executeQuery(CompiledQuery.raw('set local role musterd_reader'));
+        const text = `select count(*)::int as n from (select * from report.${what} offset 0) v`;
+        const [found] = (await tx.executeQuery<{ n: number }>(CompiledQuery.raw(text))).rows;
+        expect(found?.n).toBeGreaterThanOrEqual(rows);
+      });
+      expect(looked()).toBeLessThanOrEqual(atMost);
+    });
+  });
+
+  it('of the last days no more is read than these', async () => {
+    await rowsOf(
+      db,
+      `select * from report.roster_changes where changed_at > now() - interval '17 days 23 hours'`,
+    );
+    expect(looked()).toBeLessThanOrEqual(2 * users);
+  });
+
+  it('is written by a look at the key for each user, whatever the plan was made for', async () => {
+    const add = (from: number, to: number) =>
+      runSqlText(
+        db,
+        `begin; set local musterd.writing = 'on'; insert into mirror.users (team_id, id, name, resolved)
+         select 42, n, 'N', true from generate_series(${from}, ${to}) n; commit`,
+      );
+    await runSqlText(database.db, 'truncate sync.user_periods');
+    await add(1, 1);
+    for (const from of [2, 1002, 2002]) await add(from, from + 999);
+    expect(looked()).toBeLessThanOrEqual(3001);
+    await runSqlText(db, `update mirror.users set phone = '15550100' where team_id = 42 and id = 1`);
+    watch.take();
+    await runSqlText(db, `update mirror.users set phone = '15550101' where team_id = 42`);
+    // To compare, to close, and what was closed.
+    expect(looked()).toBeLessThanOrEqual(3 * 3001);
+    await runSqlText(db, `update mirror.users set phone = phone where team_id = 42 and id < 11`);
+    expect(looked()).toBeLessThanOrEqual(10);
+    expect(
+      await rowsOf(database.db, `select side, count(*) from sync.user_periods group by 1 order by 1`),
+    ).toEqual([
+      ['mirror', 3002n],
+      ['service', 3001n],
+    ]);
+  });
+});
