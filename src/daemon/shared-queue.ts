@@ -1,5 +1,7 @@
 /** The queue that several daemons on one database share: pg-boss, whose only home this is. */
-import { PgBoss } from 'pg-boss';
+import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { type JobInsert, PgBoss } from 'pg-boss';
 import { MusterdError } from '../errors.ts';
 import type { TeamQueue, TeamWork } from './queue.ts';
 
@@ -9,7 +11,7 @@ const queue = 'teams';
 
 /**
  * How soon a worker that died is noticed: it shows a sign of life every 5 s, and is given up after 10.
- * What is given up is seen at the next look at the queue, every 2 s.
+ * What is given up is seen at the next look at the queue, every 2 s. Whoever offers a team looks at once.
  */
 const heartbeatSeconds = 10;
 const lookEverySeconds = 2;
@@ -38,6 +40,28 @@ async function makeQueue(boss: PgBoss): Promise<void> {
     heartbeatSeconds,
     deleteAfterSeconds: 3600,
   });
+}
+
+/** Offers of one turn of the event loop go in one statement. @returns whether a job was taken */
+function createOffers(boss: PgBoss, onOffered: () => void) {
+  let next: { readonly jobs: JobInsert[]; readonly taken: Promise<ReadonlySet<string>> } | undefined;
+  const gather = () => {
+    const jobs: JobInsert[] = [];
+    const insert = async () => {
+      await setImmediate();
+      next = undefined;
+      const taken = new Set(await boss.insert(queue, jobs, { returnId: true }));
+      onOffered();
+      return taken;
+    };
+    return { jobs, taken: insert() };
+  };
+  return async (team: string): Promise<boolean> => {
+    const id = randomUUID();
+    next ??= gather();
+    next.jobs.push({ id, data: { team }, singletonKey: team });
+    return (await next.taken).has(id);
+  };
 }
 
 /**
@@ -72,15 +96,24 @@ export async function createSharedQueue(options: SharedQueueOptions): Promise<Te
       cause: error,
     });
   }
-  await boss.work<{ readonly team: string }>(
-    queue,
-    { localConcurrency: concurrency, pollingIntervalSeconds: 0.5 },
-    async (jobs) => {
-      for (const { data } of jobs) await work(data.team);
-    },
-  );
+  const workers: string[] = [];
+  const begin = async (at: number) => {
+    workers[at] = await boss.work<{ readonly team: string }>(
+      queue,
+      { pollingIntervalSeconds: lookEverySeconds },
+      async (jobs) => {
+        for (const { data } of jobs) await work(data.team);
+        // By itself it would take no more than one job between two looks.
+        boss.notifyWorker(workers[at] ?? '');
+      },
+    );
+  };
+  await Promise.all(Array.from({ length: concurrency }, (_, at) => begin(at)));
+  const wake = () => {
+    for (const worker of workers) boss.notifyWorker(worker);
+  };
   return {
-    offer: async (team) => (await boss.send(queue, { team }, { singletonKey: team })) !== null,
+    offer: createOffers(boss, wake),
     close: () => boss.stop({ graceful: true, close: true, timeout: 60_000 }),
   };
 }

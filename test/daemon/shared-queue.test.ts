@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { TeamQueue } from '../../src/daemon/queue.ts';
+import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
+import { connectionOptions, readConnectionUrl } from '../../src/mirror/database-url.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { countStatements, type SentStatements } from '../support/sent-statements.ts';
+
+describe('the queue that daemons share', () => {
+  const teams = Array.from({ length: 60 }, (_, i) => `team ${i}`);
+  let database: TestDatabase;
+  let sent: SentStatements;
+  let queue: TeamQueue;
+  let worked: string[] = [];
+  let hold: Promise<void> | undefined;
+  beforeEach(async () => {
+    [worked, hold] = [[], undefined];
+    database = await createTestDatabase();
+    sent = await countStatements(database.url);
+    queue = await createSharedQueue({
+      connection: connectionOptions(readConnectionUrl(sent.url)),
+      migrate: true,
+      concurrency: 2,
+      work: async (team) => {
+        worked.push(team);
+        await hold;
+      },
+      onError: () => undefined,
+    });
+  });
+  afterEach(async () => {
+    await queue.close();
+    await sent.close();
+    await database.close();
+  });
+
+  it('takes what is offered together in one statement, and works on one after the other', async () => {
+    sent.take();
+    const taken = await Promise.all([...teams, ...teams].map((team) => queue.offer(team)));
+    expect(taken).toEqual([...teams.map(() => true), ...teams.map(() => false)]);
+    // Two at a time, and two seconds between two looks: that would be a minute.
+    await eventually('all were worked on', () => worked.length === teams.length, 15_000);
+    expect(worked.toSorted()).toEqual(teams.toSorted());
+    expect(sent.take().filter((text) => /insert into musterd_queue\.job/i.test(text))).toHaveLength(1);
+  });
+
+  it('takes no team that is worked on, and takes it again afterwards', async () => {
+    const under = Promise.withResolvers<void>();
+    hold = under.promise;
+    expect(await queue.offer('a')).toBe(true);
+    await eventually('it is worked on', () => worked.length === 1);
+    expect(await Promise.all([queue.offer('a'), queue.offer('b')])).toEqual([false, true]);
+    under.resolve();
+    await eventually('it is taken again', () => queue.offer('a'));
+    await eventually('all are worked on', () => worked.length === 3);
+    expect(worked).toEqual(['a', 'b', 'a']);
+  });
+});
