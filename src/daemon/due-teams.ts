@@ -26,6 +26,9 @@ const soonMs = 1_000;
 /** When a team was offered that is in the queue already, it is in good hands for this long. */
 const offeredMs = 5_000;
 
+/** Looking takes one part of the time in so many: with many teams something changes all the time. */
+const restPerLook = 20;
+
 const againMs = (end: WorkEnd) => (end === 'busy' ? busyMs : end === 'idle' ? soonMs : 0);
 
 export function createDueTeams({ names, store, offer, monotonicMs }: DueTeamsOptions): DueTeams {
@@ -33,20 +36,21 @@ export function createDueTeams({ names, store, offer, monotonicMs }: DueTeamsOpt
   const notBeforeMs = new Map<string, number>();
   const offered = new Set<string>();
   let lookAtMs = Number.NEGATIVE_INFINITY;
+  let restsUntilMs = Number.NEGATIVE_INFINITY;
 
   const offerDue = async (): Promise<number> => {
     const now = monotonicMs();
     let waitMs = (await store.readNextDueMs(names())) ?? longestSleepMs;
+    const ready: string[] = [];
     for (const team of (await store.readDue(names())).keys()) {
       const notBefore = notBeforeMs.get(team) ?? 0;
       const isTime = notBefore <= now;
-      if (isTime) {
-        offered.add(team);
-        await offer(team);
-        notBeforeMs.set(team, now + offeredMs);
-      }
+      if (isTime) ready.push(team);
       waitMs = Math.min(waitMs, isTime ? offeredMs : notBefore - now);
     }
+    for (const team of ready) offered.add(team);
+    await Promise.all(ready.map(offer));
+    for (const team of ready) notBeforeMs.set(team, now + offeredMs);
     return Math.min(waitMs, longestSleepMs);
   };
   const wake = () => {
@@ -60,7 +64,7 @@ export function createDueTeams({ names, store, offer, monotonicMs }: DueTeamsOpt
     },
     look: async () => {
       const now = monotonicMs();
-      if (lookAtMs <= now) {
+      if (Math.max(lookAtMs, restsUntilMs) <= now) {
         // Whoever wakes it while it asks is not forgotten.
         lookAtMs = Number.POSITIVE_INFINITY;
         try {
@@ -69,9 +73,12 @@ export function createDueTeams({ names, store, offer, monotonicMs }: DueTeamsOpt
         } catch (error) {
           wake();
           throw error;
+        } finally {
+          const end = monotonicMs();
+          restsUntilMs = end + restPerLook * (end - now);
         }
       }
-      return lookAtMs - monotonicMs();
+      return Math.max(lookAtMs, restsUntilMs) - monotonicMs();
     },
   };
 }

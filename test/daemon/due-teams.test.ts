@@ -1,0 +1,71 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createDueTeams, type DueTeams, longestSleepMs } from '../../src/daemon/due-teams.ts';
+import type { DueGroup } from '../../src/model/due-groups.ts';
+
+describe('teams of which something is due', () => {
+  const names = Array.from({ length: 100 }, (_, i) => `team ${i}`);
+  const lookMs = 10;
+  let now = 0;
+  let looks = 0;
+  let due: readonly string[] = [];
+  let nextMs: number | null = null;
+  let offers: { readonly team: string; readonly taken: () => void }[] = [];
+  let isAway = false;
+  let teams: DueTeams;
+  beforeEach(() => {
+    [now, looks, due, nextMs, offers, isAway] = [100_000, 0, [], null, [], false];
+    const group: readonly DueGroup[] = [{ group: 'users', dueAt: 'now' }];
+    teams = createDueTeams({
+      names: () => names,
+      store: {
+        readNextDueMs: () => {
+          looks += 1;
+          now += lookMs;
+          return isAway ? Promise.reject(new Error('away')) : Promise.resolve(nextMs);
+        },
+        readDue: () => Promise.resolve(new Map(due.map((team) => [team, group]))),
+      },
+      offer: (team) => new Promise<void>((resolve) => offers.push({ team, taken: resolve })),
+      monotonicMs: () => now,
+    });
+  });
+
+  it('are offered together', async () => {
+    due = ['team 1', 'team 2', 'team 3'];
+    const look = teams.look();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(offers.map(({ team }) => team)).toEqual(due);
+    for (const { taken } of offers) taken();
+    expect(await look).toBeLessThanOrEqual(5_000);
+  });
+
+  it('take a small part of the time to look at, however many runs end meanwhile', async () => {
+    for (; now < 110_000; now += 5) {
+      teams.done('team 1', 'complete');
+      await teams.look();
+    }
+    expect(looks).toBeGreaterThan(10);
+    expect(looks * lookMs).toBeLessThanOrEqual(10_000 / 20);
+  });
+
+  it('are looked at once more after a run, as soon as the last look has had its rest', async () => {
+    expect(await teams.look()).toBe(longestSleepMs - lookMs);
+    teams.done('team 1', 'complete');
+    expect(await teams.look()).toBe(20 * lookMs);
+    now += 20 * lookMs;
+    await teams.look();
+    expect(looks).toBe(2);
+  });
+
+  it('are looked at when the next is due, and again after a look that failed', async () => {
+    nextMs = 3_000;
+    expect(await teams.look()).toBe(3_000 - lookMs);
+    now += 3_000;
+    isAway = true;
+    await expect(teams.look()).rejects.toThrow('away');
+    now += 1_000;
+    isAway = false;
+    await teams.look();
+    expect(looks).toBe(3);
+  });
+});
