@@ -44,15 +44,27 @@ export async function createTimetable(
     }
   }
   const textOf = (team: string, group: ScheduledGroup) => texts.get(key(team, group)) ?? '';
+  /** The next two times of each task, until the first is over: reckoning them takes long, and many teams share them. */
+  const known = new Map<string, { readonly atMs: number; readonly times: readonly Date[] }>();
+  const timesOf = (team: string, group: ScheduledGroup): readonly Date[] => {
+    const text = textOf(team, group);
+    const nowMs = Date.now();
+    const last = known.get(text);
+    if (last !== undefined && last.atMs <= nowMs && nowMs < (last.times[0]?.getTime() ?? 0))
+      return last.times;
+    const times = tasks.get(text)?.upcoming(2) ?? [];
+    known.set(text, { atMs: nowMs, times });
+    return times;
+  };
   const gapMs = (team: string, group: ScheduledGroup) => {
-    const [first, second] = tasks.get(textOf(team, group))?.upcoming(2) ?? [];
+    const [first, second] = timesOf(team, group);
     return first === undefined || second === undefined ? 0 : second.getTime() - first.getTime();
   };
   const spreadMs = (team: string, group: ScheduledGroup) =>
     teams.length < 2 ? 0 : placeOf(team) * Math.min(gapMs(team, group) * spreadShare, longestSpreadMs);
   return {
     delayMs: (team, group) => {
-      const next = tasks.get(textOf(team, group))?.next();
+      const [next] = timesOf(team, group);
       return next ? Math.max(0, next.getTime() - Date.now()) + spreadMs(team, group) : null;
     },
     gapMs,

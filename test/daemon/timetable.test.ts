@@ -33,6 +33,31 @@ describe('the timetable', () => {
     await table.close();
   });
 
+  it('reckons the next times once, however many teams share them', async () => {
+    const teams = Array.from({ length: 500 }, (_, i) => ({
+      name: `team ${i}`,
+      schedule: { ...schedule, users: '0 0 1 3 *' },
+    }));
+    const table = await createTimetable(teams, () => {});
+    const took = (some: typeof teams) => {
+      const before = process.cpuUsage();
+      for (const { name } of some) expect(table.delayMs(name, 'users')).toBeGreaterThan(0);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const first = took(teams.slice(0, 1));
+    expect(took(teams)).toBeLessThan(10 * first);
+    await table.close();
+  });
+
+  it('follows a clock that is set back', async () => {
+    const table = await createTimetable([{ name: 'only', schedule }], () => {});
+    expect(table.delayMs('only', 'users')).toBe(2.5 * minute);
+    vi.setSystemTime(new Date('2026-03-02T09:51:00Z'));
+    expect(table.delayMs('only', 'users')).toBe(4 * minute);
+    await table.close();
+  });
+
   it('ticks once at a time that many teams share', async () => {
     let ticks = 0;
     const teams = ['a', 'b', 'c'].map((name) => ({ name, schedule }));
