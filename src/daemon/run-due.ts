@@ -84,7 +84,7 @@ export async function workOn(
   // Whatever waits by now is fresh, also what was edited before.
   if (end === 'postponed') await store.noteEdits(name, null);
   if (due.length === 0) return end === 'complete' ? 'edits' : end;
-  const failures = await store.readFailures(name);
+  const failures = end === 'failed' ? await store.readFailures(name) : new Map<RunGroup, number>();
   const tookMs = monotonicMs() - startedMs;
   const next = due.map(({ group, dueAt }) => {
     const backOff = backOffMs(failures.get(group) ?? 0, timetable.gapMs(name, group));

@@ -26,7 +26,7 @@ function readStat(pid: bigint): { readonly state: string; readonly started: stri
   return { state: fields[0] ?? '', started: fields[19] ?? '' };
 }
 
-export function thisProcess(): ProcessIdentity {
+function readOwn(): ProcessIdentity {
   const boot = attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'));
   const namespace = attempt(() => readlinkSync('/proc/self/ns/pid'));
   const pid = BigInt(process.pid);
@@ -35,6 +35,14 @@ export function thisProcess(): ProcessIdentity {
     pid,
     process: readStat(pid).started,
   };
+}
+
+let own: ProcessIdentity | undefined;
+
+/** Read once: it stays the same. */
+export function thisProcess(): ProcessIdentity {
+  own ??= readOwn();
+  return own;
 }
 
 /** Only for a process of this host. A zombie has ended; a process id that was given again is another process. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { backOffMs, editsWaitMs } from '../../src/daemon/run-due.ts';
+import { backOffMs, editsWaitMs, type LoopStore, type RunEnd, workOn } from '../../src/daemon/run-due.ts';
+import type { NextTime } from '../../src/model/due-groups.ts';
 
 describe('backOffMs', () => {
   const minute = 60_000;
@@ -32,5 +33,35 @@ describe('editsWaitMs', () => {
     [3_600_000, 60, 0],
   ])('tried %s ms ago, failed %i times since: %i ms', (triedForMs, failures, is) => {
     expect(editsWaitMs({ ...edits, triedForMs, failures }, 5_000)).toBe(is);
+  });
+});
+
+describe('the next time of a group', () => {
+  const minute = 60_000;
+  const nextAfter = async (end: RunEnd) => {
+    const asked: string[] = [];
+    const next: NextTime[] = [];
+    const store: Pick<LoopStore, 'readDue' | 'readFreshEdits' | 'readFailures' | 'setNextTime'> = {
+      readDue: () => Promise.resolve(new Map([['a', [{ group: 'users', dueAt: 'then' }]]])),
+      readFreshEdits: () => Promise.resolve([]),
+      readFailures: (team) => {
+        asked.push(team);
+        return Promise.resolve(new Map([['users', 3]]));
+      },
+      setNextTime: (_team, times) => {
+        next.push(...times);
+        return Promise.resolve();
+      },
+    };
+    const timetable = { delayMs: () => minute, gapMs: () => 5 * minute, textOf: () => '' };
+    const loop = { store, timetable, run: () => Promise.resolve(end), monotonicMs: () => 0 };
+    await workOn(loop as never, { name: 'a', everyMs: 500 });
+    return { asked, delayMs: next[0]?.delayMs };
+  };
+
+  it('is farther away after failures, of which only a failed run asks', async () => {
+    expect(await nextAfter('failed')).toEqual({ asked: ['a'], delayMs: backOffMs(3, 5 * minute) });
+    expect(await nextAfter('complete')).toEqual({ asked: [], delayMs: minute });
+    expect(await nextAfter('partial')).toEqual({ asked: [], delayMs: minute });
   });
 });
