@@ -24,8 +24,8 @@ function tagOf(at: number, what: TagCase): Tag {
   };
 }
 
-export function* tagsOf(count: number, what: TagCase): Generator<Tag> {
-  for (let at = 0; at < count; at += 1) yield tagOf(at, what);
+export function* tagsOf(count: number, what: TagCase, from = 0): Generator<Tag> {
+  for (let at = from; at < count; at += 1) yield tagOf(at, what);
 }
 
 /** The same rows as lines for COPY, in the order of `copyColumns`. */

@@ -27,7 +27,7 @@ export const tagTable: ListedTable<Tag> = {
     ['rev', 'bigint'],
     ['created', 'text'],
     ['updated', 'text'],
-    ['raw', 'jsonb'],
+    ['raw', 'text'],
   ],
   values: ({ id, tag, color, rev, created, updated, raw }) => [
     id,
@@ -49,10 +49,13 @@ export const contactFieldTable: ListedTable<ContactField> = {
     ['rev', 'bigint'],
     ['tid', 'bigint'],
     ['uid', 'bigint'],
-    ['raw', 'jsonb'],
+    ['raw', 'text'],
   ],
   values: ({ id, title, op, rev, tid, uid, raw }) => [id, title, op, rev, tid, uid, toJsonField(raw)],
 };
+
+/** `raw` is read as JSON only where it is written: most rows are staged to be compared, and it counts for nothing there. */
+const writable = (column: string) => (column === 'raw' ? sql`f.raw::jsonb` : sql.ref(`f.${column}`));
 
 const columnsOf = (of: ListingSpool['shape']) => of.columns.map(([name]) => name);
 
@@ -99,7 +102,7 @@ function writing({ shape }: ListingSpool, teamId: Id) {
   const set = columns.slice(1).map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`);
   const insert = sql`
     insert into ${sql.table(`mirror.${shape.name}`)} (team_id, ${sql.join(columns.map((column) => sql.ref(column)))})
-    select ${teamId}, ${refs('f', columns)} from found f`;
+    select ${teamId}, ${sql.join(columns.map(writable))} from found f`;
   return sql`,
     added as (${insert} where f.known is null),
     changed as (${insert} where f.id is not null and f.known is not null
