@@ -1,5 +1,5 @@
 /**
- * What a run need not look at. Where both answers have the bytes that they had in a run that read everybody and found
+ * What a run need not look at. Where both answers have the bytes that they had in a run that read everybody and left
  * nobody to differ, and mirror and base are as that run left them, nobody differs now but those of whom the database
  * says so:
  *
@@ -15,7 +15,7 @@ import { createHash } from 'node:crypto';
 import { toJson } from '../model/json.ts';
 import type { Look, Rest } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
-import { isPush } from '../model/user-plan.ts';
+import { isPush, type UserPlan } from '../model/user-plan.ts';
 import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
 import { askForAll } from './read/roster.ts';
@@ -45,17 +45,20 @@ export async function lookForNews(
   return { first: await answer.read(), only: new Set(rest.restless) };
 }
 
-/** Whether everybody was shown in one answer, and nothing had to be done about anybody. */
+/** Of whom nothing was known here before, so that what is now is what the service says. */
+const isAdopted = (plan: UserPlan): boolean => plan.write !== null && plan.case === 'adopt';
+
+/** Whether everybody was shown in one answer, and nothing had to be done about anybody but to adopt who is new. */
 function isQuiet({ roster, plans, absent, stale, movedAlone }: UsersPlan): boolean {
   const { users, members, rejected, unresolved } = roster;
   return (
     rejected.length + unresolved.length + absent.length + stale.length + movedAlone === 0 &&
     users.size === members.size &&
-    plans.every((plan) => plan.write === null && !isPush(plan))
+    plans.every((plan) => (plan.write === null || isAdopted(plan)) && !isPush(plan))
   );
 }
 
-/** Learns from a run that read everybody, was complete, and found nothing to do. */
+/** Learns from a run that read everybody, was complete, and has done all that there was to do. */
 export async function learnRest(
   mirror: MirrorPort & MirrorWriter,
   team: Team,
@@ -67,7 +70,7 @@ export async function learnRest(
   const rest = await mirror.readRest(null);
   const restless = new Set(rest.restless);
   // Others differ by what the service says: they would be overlooked from now on.
-  if (!plan.plans.every(({ id }) => restless.has(id))) return;
+  if (!plan.plans.every((one) => isAdopted(one) || restless.has(one.id))) return;
   const under = standFor(rest, settings);
   await mirror.applyRestingUsers({
     under,

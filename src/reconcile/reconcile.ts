@@ -182,7 +182,8 @@ async function reconcileUsers(
   const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const { roster, roles, readAtMs } = users;
   await pushEdits({ ...push, users: roster.users, roles, approved, readAtMs }, pushSettings, pushes);
-  return look.only === undefined ? { stopped: false, plan: users } : { stopped: false };
+  const isWhole = look.only === undefined && deferred.size === 0;
+  return isWhole ? { stopped: false, plan: users } : { stopped: false };
 }
 
 async function refreshListings(

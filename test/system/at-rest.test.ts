@@ -40,6 +40,17 @@ describe('Users of whom nothing is new on either side', () => {
   const firstUser = () => stage.emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
   const restore = (text: string) => asOwner(stage, text);
 
+  it('are at rest once they were read for the first time', async () => {
+    const fresh = await createStage({ emulator: { users: 7, tags: 1, fields: 1 } });
+    try {
+      expect((await fresh.run()).counts).toMatchObject({ adopted: 7 });
+      expect(await atRest(fresh)).toBe(7);
+      expect(await joined(fresh)).toEqual(onServiceJoined(fresh));
+    } finally {
+      await fresh.close();
+    }
+  });
+
   it('are neither looked up nor written', async () => {
     stage.emulator.clearRequests();
     const report = await stage.run();
