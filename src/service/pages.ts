@@ -220,8 +220,7 @@ async function growRemembered<Row>(
   if (expected < 2 || isLargest || limit < reading.size || limit >= reading.largest) return asIs;
   const grown = (await grow(reading, limit, firstPage)) ?? { limit };
   const rows = (expected - 1) * limit + 1;
-  if (grown.limit === limit) return { ...asIs, isTried: true };
-  return { ...asIs, limit: grown.limit, expected: Math.ceil(rows / grown.limit), digests: [], isTried: true };
+  return { ...asIs, limit: grown.limit, expected: Math.ceil(rows / grown.limit), isTried: true };
 }
 
 /**
