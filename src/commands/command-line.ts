@@ -11,6 +11,7 @@ import type { LogOptions } from '../log.ts';
 import { createProgram } from './program.ts';
 import { programVersion } from '../runs/program-version.ts';
 import { listenForStop } from '../stop.ts';
+import { showUnderWay } from './under-way.ts';
 
 /** The exit code of each error. */
 export const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
@@ -178,6 +179,20 @@ function withoutSecrets(world: ProcessWorld): ProcessWorld {
   return { ...world, secrets, err: { ...(err.isTTY === true ? { isTTY: true } : {}), write } };
 }
 
+/** They say by themselves that they are there, and go on. */
+const endless: ReadonlySet<string> = new Set(['daemon', 'emulator', 'demo']);
+
+/** The same world, in which a terminal shows that the command is at work. */
+function withSign(world: ProcessWorld, name: string) {
+  const { aside, close } = showUnderWay(world.err, `musterd ${name}`);
+  const err = aside(world.err);
+  // What goes into a file or a pipe is not written over the sign.
+  const out = world.out.isTTY === true ? aside(world.out) : world.out;
+  const log =
+    world.log ?? (err.isTTY === true ? { write: (line: string) => void err.write(line) } : undefined);
+  return { seen: { ...world, err, out, ...(log === undefined ? {} : { log }) }, showItself: close };
+}
+
 /** @returns the exit code; nothing is thrown */
 export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
   const world = withoutSecrets(given);
@@ -187,9 +202,16 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
     command.action(async (...passed: unknown[]) => {
       const options = command.opts();
       const words = passed.slice(0, -2).flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
-      code = await carryOut(world, options['json'] === true, async (output, signal) =>
-        action(await createContext(world, program, output, signal, options['wait']), options, words),
-      );
+      const json = options['json'] === true;
+      const isShown = !json && !endless.has(command.name());
+      const { seen, showItself } = isShown
+        ? withSign(world, command.name())
+        : { seen: world, showItself: () => {} };
+      const work = carryOut(seen, json, async (output, signal) => {
+        const context = await createContext(seen, program, output, signal, options['wait']);
+        return action({ ...context, showItself }, options, words);
+      });
+      code = await work.finally(showItself);
     });
   };
   const program = createProgram({ version: programVersion(), out, err, wire });

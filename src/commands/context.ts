@@ -37,6 +37,8 @@ export interface Context {
   readonly team: string | undefined;
   /** How long to wait for another run to end, where the command line says. */
   readonly waitMs: number | undefined;
+  /** Takes away the sign that the command is at work: it shows that itself, or asks something. */
+  readonly showItself?: () => void;
   /** Machine-readable data on stdout instead of words. */
   readonly json: boolean;
   /** Says on stderr what ended the work for one team of several. @returns the exit code of that */

@@ -70,7 +70,8 @@ function whyNot(
 }
 
 /** Asks on a terminal. @throws MusterdError `stopped` */
-async function isConfirmed({ err, signal }: Context, { cost }: ImportPreview): Promise<boolean> {
+async function isConfirmed({ err, signal, showItself }: Context, { cost }: ImportPreview): Promise<boolean> {
+  showItself?.();
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const question = asking.question(

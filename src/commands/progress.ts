@@ -17,7 +17,11 @@ const words: Readonly<Record<string, string>> = {
   'open pushes': 'open pushes',
 };
 
-export function createProgress({ err, json }: Pick<Context, 'err' | 'json'>): Progress {
+export function createProgress({
+  err,
+  json,
+  showItself,
+}: Pick<Context, 'err' | 'json' | 'showItself'>): Progress {
   if (err.isTTY !== true || json) return { onEvent: () => {}, close: () => {} };
   const bar: Bar = new SingleBar(
     { format: '  {step} {value}', clearOnComplete: true, hideCursor: true, stream: process.stderr },
@@ -29,7 +33,10 @@ export function createProgress({ err, json }: Pick<Context, 'err' | 'json'>): Pr
       if (event.kind !== 'step' && event.kind !== 'progress') return;
       const step = words[event.step] ?? event.step;
       const done = event.kind === 'progress' ? event.done : 0;
-      if (!running) bar.start(Number.MAX_SAFE_INTEGER, done, { step });
+      if (!running) {
+        showItself?.();
+        bar.start(Number.MAX_SAFE_INTEGER, done, { step });
+      }
       running = true;
       bar.update(done, { step });
     },

@@ -1,0 +1,56 @@
+/** A sign on the terminal that a command is at work, once it has been silent for a second. */
+import type { SingleBar } from 'cli-progress';
+import type { Stream } from './context.ts';
+
+export interface UnderWay {
+  /** The same stream; what is written to it takes the place of the sign. */
+  readonly aside: (stream: Stream) => Stream;
+  /** The command says itself how far it is, or asks something. */
+  readonly close: () => void;
+}
+
+const silentMs = 1_000;
+
+/** Nothing where nobody is looking. @param what such as "musterd check" */
+export function showUnderWay({ isTTY }: Stream, what: string): UnderWay {
+  if (isTTY !== true) return { aside: (stream) => stream, close: () => {} };
+  let bar: SingleBar | undefined;
+  let over = false;
+  let spokeAt = performance.now();
+  const hide = () => {
+    bar?.stop();
+    bar = undefined;
+    spokeAt = performance.now();
+  };
+  const draw = async () => {
+    if (bar !== undefined) return bar.update(0);
+    if (performance.now() - spokeAt < silentMs) return;
+    const { Presets, SingleBar } = await import('cli-progress');
+    if (over || performance.now() - spokeAt < silentMs) return;
+    bar = new SingleBar(
+      {
+        format: '  {what} … {duration} s',
+        clearOnComplete: true,
+        gracefulExit: false,
+        stream: process.stderr,
+      },
+      Presets.rect,
+    );
+    bar.start(1, 0, { what });
+  };
+  const timer = setInterval(() => void draw(), 200).unref();
+  return {
+    aside: (stream) => ({
+      ...(stream.isTTY === true ? { isTTY: true } : {}),
+      write: (text) => {
+        hide();
+        return stream.write(text);
+      },
+    }),
+    close: () => {
+      over = true;
+      clearInterval(timer);
+      hide();
+    },
+  };
+}
