@@ -1,5 +1,6 @@
 /** What wires a command: `commands/program.ts` has the program, and the commands say here what they are. */
 import type { Context, ExitCode } from './context.ts';
+import type { HelpGroup } from './help.ts';
 
 export type Action = (
   context: Context,
@@ -20,6 +21,8 @@ export const waitOption = [
 ] as const;
 
 export interface Adding<C> {
+  /** Where the commands that follow stand in `--help`. */
+  readonly group: (name: HelpGroup) => void;
   readonly add: (name: string, description: string, action: Action) => C;
   /** Gives it `--json`. */
   readonly json: (command: C) => C;

@@ -216,6 +216,10 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
   };
   const program = createProgram({ version: programVersion(), out, err, wire });
   try {
+    if (args[0] === 'complete' && args[1] === '--') {
+      await (await import('./complete.ts')).completeWords(program, args.slice(2), world.env);
+      return code;
+    }
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {

@@ -4,7 +4,11 @@ import { type Adding, waitOption, type WithOptions } from './add-commands.ts';
 /** Gathers an option that is given several times. */
 type Collect = (value: string, all?: readonly string[]) => readonly string[];
 
-export function addFileCommands<C extends WithOptions<C>>({ add, json }: Adding<C>, collect: Collect): void {
+export function addFileCommands<C extends WithOptions<C>>(
+  { add, json, group }: Adding<C>,
+  collect: Collect,
+): void {
+  group('Look');
   add(
     'export [what]',
     'users (the default), tags, contact-fields, contact-counts or changes, as a file',
@@ -14,6 +18,7 @@ export function addFileCommands<C extends WithOptions<C>>({ add, json }: Adding<
     .option('--format <format>', 'csv, json, ndjson or yaml; else by the name of the file, else csv')
     .option('-o, --output <file>', 'write it there, whole or not at all; without it: stdout')
     .option('--as-of <time>', 'users or contact-counts as they were then');
+  group('Decide');
   json(
     add('import <file>', 'correct users from a file; - for stdin', async (context, options, [file = '']) =>
       (await import('./import.ts')).importCommand(context, options, file),

@@ -1,7 +1,8 @@
 /** The commands by which a person decides: plans, held fields, going back. Each module is loaded only when it is called. */
 import { type Adding, waitOption, type WithOptions } from './add-commands.ts';
 
-export function addHoldingCommands<C extends WithOptions<C>>({ add, json }: Adding<C>): void {
+export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {
+  group('Decide');
   json(
     add('approve <batch>', 'let pass what the guard stopped', async (context, options, [hash = '']) =>
       (await import('./approve.ts')).approveCommand(context, options, hash),
@@ -52,6 +53,11 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json }: Addi
     .option('--reason <text>', 'why')
     .option('--end', 'end it now')
     .option(...waitOption);
+}
+
+/** What is there where something went wrong. */
+export function addReturningCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {
+  group('Go back');
   json(
     add(
       'undo <run>',

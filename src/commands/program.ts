@@ -1,9 +1,10 @@
 /** The commands, their arguments and their options. What happens when one is called is handed in. */
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
 import { addFileCommands } from './file-commands.ts';
-import { addHoldingCommands } from './holding-commands.ts';
+import { type HelpGroup, helpBelow, shells } from './help.ts';
+import { addHoldingCommands, addReturningCommands } from './holding-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 import { MusterdError } from '../errors.ts';
 
@@ -51,8 +52,26 @@ async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module
   }
 }
 
+/** The commands that need neither a service nor a mirror of yours. */
+function addRehearsal({ add, group }: Adding<Command>): void {
+  group('Rehearse');
+  addEmulatorOptions(
+    add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
+      // Its --team is the id of a team; the option of that name for all commands takes it away.
+      (await loadEmulated(() => import('./emulator.ts'))).emulatorCommand(context, {
+        ...options,
+        team: context.team ?? options['team'],
+      }),
+    ),
+  );
+  add('demo', 'the whole story on a service and a mirror of its own', async (context, options) =>
+    (await loadEmulated(() => import('./demo.ts'))).demoCommand(context, options),
+  ).option('--serve', 'keep everything running at the end');
+}
+
 /** The commands that look at the service itself. */
-function addServiceCommands({ add, json }: Omit<Adding<Command>, 'waits'>): void {
+function addServiceCommands({ add, json, group }: Adding<Command>): void {
+  group('Look');
   const api = add(
     'api <method> <path>',
     'one call of any endpoint, authenticated and within the rate; JSON out',
@@ -101,18 +120,23 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     .option('--config <file>', 'settings, YAML (or MUSTERD_CONFIG)')
     .option('--team <name>', 'one team of several (or MUSTERD_TEAM)')
     .showHelpAfterError('(musterd --help lists what there is)')
+    .addHelpText('after', () => helpBelow())
     .exitOverride();
+  const group = (name: HelpGroup) => void program.commandsGroup(`${name}:`);
   const json = (command: Command) => command.option('--json', 'JSON instead of words');
   const add = (name: string, description: string, action: Action) => {
     const command = program.command(name).description(description);
+    command.addHelpText('after', () => helpBelow(command.name()));
     wire(command, action);
     return command;
   };
+  group('Run');
   json(
     add('reconcile', 'one complete run, both ways', async (context) =>
       (await import('./reconcile.ts')).reconcileCommand(context),
     ),
   ).option(...waitOption);
+  group('Look');
   json(
     add('plan', 'what a run would do; writes nothing on either side', async (context, options) =>
       (await import('./plan.ts')).planCommand(context, options),
@@ -120,14 +144,17 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   )
     .option('--exit-code', 'exit 2 if there are changes')
     .option('--markdown', 'as Markdown, a section per user');
+  group('Run');
   add('daemon', 'reconcile now and on a schedule', async (context) =>
     (await import('./daemon.ts')).daemonCommand(context),
   );
+  group('Look');
   json(
     add('status', 'how the mirror stands', async (context) =>
       (await import('./status.ts')).statusCommand(context),
     ),
   );
+  group('Run');
   json(
     add('migrate', 'bring the schema up to date', async (context) =>
       (await import('./migrate.ts')).migrateCommand(context),
@@ -137,24 +164,21 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   const addLookups = json(
     lookups.command('add <file>').description('add them from a file, one per line; - for stdin'),
   );
+  addLookups.addHelpText('after', () => helpBelow('lookups add'));
   wire(addLookups, async (context, _, [file = '-']) =>
     (await import('./lookups.ts')).addLookupsCommand(context, file),
   );
-  addReadingCommands<Command>({ add, json });
-  addServiceCommands({ add, json });
-  addHoldingCommands<Command>({ add, json });
-  addFileCommands<Command>({ add, json }, collect);
-  addEmulatorOptions(
-    add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
-      // Its --team is the id of a team; the option of that name for all commands takes it away.
-      (await loadEmulated(() => import('./emulator.ts'))).emulatorCommand(context, {
-        ...options,
-        team: context.team ?? options['team'],
-      }),
-    ),
-  );
-  add('demo', 'the whole story on a service and a mirror of its own', async (context, options) =>
-    (await loadEmulated(() => import('./demo.ts'))).demoCommand(context, options),
-  ).option('--serve', 'keep everything running at the end');
+  const adding = { add, json, group };
+  addReadingCommands<Command>(adding);
+  addServiceCommands(adding);
+  addHoldingCommands<Command>(adding);
+  addFileCommands<Command>(adding, collect);
+  addReturningCommands<Command>(adding);
+  group('Look');
+  program.helpCommand(true);
+  add('complete', 'prints what lets a shell complete commands at TAB', async (_, __, [shell]) =>
+    (await import('./complete.ts')).completeCommand(shell),
+  ).addArgument(new Argument('<shell>', 'what you type into').choices(shells));
+  addRehearsal(adding);
   return program;
 }

@@ -3,7 +3,8 @@
 import type { Adding, WithOptions } from './add-commands.ts';
 import type { ChangesOptions } from './changes.ts';
 
-export function addReadingCommands<C extends WithOptions<C>>({ add, json }: Adding<C>): void {
+export function addReadingCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {
+  group('Look');
   json(
     add(
       'why <user>',

@@ -98,3 +98,13 @@ export async function readLastRuns(
   };
   return { attempt: await newest(false), success: await newest(true) };
 }
+
+/** The numbers of the newest runs of these teams that moved something, the newest first. */
+export async function readLatestRuns(db: Queryable, teams: readonly string[]): Promise<readonly bigint[]> {
+  const { rows } = await sql<{ run_id: bigint }>`
+    select r.run_id from unnest(${teams}::text[]) t (team)
+    cross join lateral (select run_id from sync.runs where team = t.team order by run_id desc limit 20) r
+    where exists (select from sync.changes c where c.run_id = r.run_id)
+    order by r.run_id desc limit 20`.execute(db);
+  return rows.map(({ run_id }) => run_id);
+}

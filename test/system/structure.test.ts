@@ -89,6 +89,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['daemon'],
   pino: ['log.ts'],
   commander: ['commands'],
+  '@bomb.sh/tab': ['commands'],
   'string-width': ['commands'],
   'cli-progress': ['commands'],
   yaml: ['config', 'files'],

@@ -1,0 +1,135 @@
+/** What a shell offers at TAB: commands, options, and the values that are known. A request is `complete -- <words>`. */
+import { type Complete, type Command as Offered, RootCommand, script } from '@bomb.sh/tab';
+import type { Command } from 'commander';
+import type { Environment } from '../config/raw-settings.ts';
+import { formats } from '../files/format.ts';
+import { type ExitCode, exitCode } from './context.ts';
+import { shells } from './help.ts';
+import type { WaitingNames } from './waiting-names.ts';
+
+const fieldNames = ['name', 'email', 'phone', 'role_id'];
+
+/** Values that a command takes, by the name of its option or argument. */
+export const knownValues: Readonly<Record<string, readonly string[]>> = {
+  '--format': formats,
+  '--field': fieldNames,
+  '--only': fieldNames,
+  '--kind': ['adopt', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget'],
+  '--outcome': [
+    'confirmed',
+    'ineffective',
+    'changed',
+    'missing',
+    'refused',
+    'unsent',
+    'unanswered',
+    'unknown',
+  ],
+  '--take': ['mirror', 'service'],
+  '--empty': ['clear'],
+  field: fieldNames,
+  what: ['users', 'tags', 'contact-fields', 'contact-counts', 'changes'],
+  shell: shells,
+};
+
+/** Of these options other commands make another use: a field of a call, users of a batch. */
+const strangers: ReadonlySet<string> = new Set(['api --field', 'approve --only', 'reject --only']);
+
+interface Names extends WaitingNames {
+  readonly teams: readonly string[];
+}
+
+/** What has to be read for the last of these words. */
+interface Needed {
+  readonly teams: boolean;
+  readonly batches: boolean;
+  readonly runs: boolean;
+}
+
+function neededFor(words: readonly string[]): Needed {
+  const [last = '', before = ''] = words.toReversed();
+  const isValueOf = (option: string) => before === option || last.startsWith(`${option}=`);
+  const ofCommand = (...names: readonly string[]) =>
+    !last.startsWith('-') && names.some((name) => words.slice(0, -1).includes(name));
+  return {
+    teams: isValueOf('--team'),
+    batches: ofCommand('approve', 'reject'),
+    runs: ofCommand('undo') || isValueOf('--run'),
+  };
+}
+
+async function readNames(words: readonly string[], env: Environment): Promise<Names> {
+  const needed = neededFor(words);
+  const none = { teams: [], batches: [], runs: [] };
+  if (!Object.values(needed).includes(true)) return none;
+  const { loadConfiguration } = await import('../config/load.ts');
+  const optionOf = (name: string) => {
+    const at = words.indexOf(name);
+    return at < 0 ? words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1) : words[at + 1];
+  };
+  const { teams } = loadConfiguration(optionOf('--config'), env, () => []);
+  const names = teams.map(({ team }) => team);
+  if (needed.teams) return { ...none, teams: names };
+  const asked = optionOf('--team') ?? env['MUSTERD_TEAM'];
+  const [{ database }] = teams;
+  if (database.url === undefined) return none;
+  const { readWaitingNames } = await import('./waiting-names.ts');
+  return { ...none, ...(await readWaitingNames(database.url, asked === undefined ? names : [asked])) };
+}
+
+/** Shells insert a word as it is: one with a space, a quote or a colon would come out as another. */
+const isPlain = (word: string) => /^[\w.,+-]+$/.test(word);
+
+const offerAll =
+  (words: readonly string[]) =>
+  (offer: Complete): void => {
+    for (const word of words.filter(isPlain)) offer(word, '');
+  };
+
+function describe(at: Offered, path: string, command: Command, program: Command, names: Names): void {
+  const dynamic: Readonly<Record<string, readonly string[]>> = {
+    '--team': names.teams,
+    '--run': names.runs,
+    batch: names.batches,
+    run: names.runs,
+  };
+  const valuesOf = (name: string) =>
+    strangers.has(`${path} ${name}`) ? [] : (dynamic[name] ?? knownValues[name] ?? []);
+  // A shell finds those of the program behind a command only where the command has them too.
+  for (const { long, short, description, required, optional } of [...program.options, ...command.options]) {
+    const name = long?.replace(/^--/, '');
+    if (long === undefined || name === undefined || name === 'version') continue;
+    const alias = short?.replace(/^-/, '');
+    if (required || optional) at.option(name, description, offerAll(valuesOf(long)), alias);
+    else if (alias === undefined) at.option(name, description);
+    else at.option(name, description, alias);
+  }
+  at.option('help', 'display help for command', 'h');
+  for (const argument of command.registeredArguments) {
+    const values = argument.argChoices ?? valuesOf(argument.name());
+    at.argument(argument.name(), offerAll(values), argument.variadic);
+  }
+}
+
+/** Writes what fits the last of these words, a line each. What cannot be read is not offered. */
+export async function completeWords(
+  program: Command,
+  words: readonly string[],
+  env: Environment,
+): Promise<void> {
+  const names = await readNames(words, env).catch(() => ({ teams: [], batches: [], runs: [] }));
+  const root = new RootCommand();
+  const visit = (command: Command, path: string) => {
+    const at = path === '' ? root : root.command(path, command.description());
+    describe(at, path, command, program, names);
+    for (const inner of command.commands) visit(inner, `${path} ${inner.name()}`.trim());
+  };
+  visit(program, '');
+  root.parse([...words]);
+}
+
+/** Prints what makes this shell ask us. */
+export async function completeCommand(shell = ''): Promise<ExitCode> {
+  script(shell, 'musterd', 'musterd');
+  return exitCode.ok;
+}

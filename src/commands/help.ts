@@ -1,0 +1,56 @@
+/** What --help says beside commands and options: examples, and where the documents are. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** The commands of a group stand together in `musterd --help`. */
+export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Go back' | 'Rehearse';
+
+export const shells = ['bash', 'zsh', 'fish'] as const;
+
+/** Of the program itself under an empty name. */
+export const examples: Readonly<Record<string, readonly string[]>> = {
+  '': [
+    'musterd emulator --http',
+    'musterd plan',
+    'musterd reconcile',
+    'musterd why robin@example.com',
+    "musterd approve 4f1c2a --reason 'they have moved'",
+    'musterd undo 12',
+  ],
+  reconcile: ['musterd reconcile --wait 60', 'musterd --team north reconcile --json'],
+  daemon: ['musterd daemon --config musterd.yaml'],
+  migrate: ['musterd migrate'],
+  'lookups add': ['musterd lookups add addresses.txt', 'musterd lookups add - < addresses.txt'],
+  plan: ['musterd plan --exit-code', 'musterd plan --markdown > plan.md'],
+  status: ['musterd status', 'musterd status --json'],
+  why: ['musterd why robin@example.com'],
+  changes: ['musterd changes --since 2h', 'musterd changes --run 12 --field email'],
+  verify: ['musterd verify'],
+  api: ['musterd api GET /v1/team', 'musterd api POST /v1/tags --paginate'],
+  check: ['musterd check', 'musterd check --write-probe robin@example.com'],
+  export: ['musterd export -o users.csv', 'musterd export changes --format ndjson'],
+  held: ['musterd held', 'musterd held robin@example.com'],
+  approve: ["musterd approve 4f1c2a --reason 'they have moved'"],
+  reject: ["musterd reject 4f1c2a --revert --reason 'a slip'"],
+  resolve: ['musterd resolve robin@example.com phone --take mirror'],
+  hold: ["musterd hold robin@example.com --until 3d --reason 'on leave'"],
+  import: ['musterd import users.csv --dry-run', 'musterd import users.csv --map "Work email=email"'],
+  undo: ['musterd undo 12', 'musterd undo 12 --apply'],
+  resync: ['musterd resync --adopt-service', 'musterd resync --adopt-service --apply'],
+  emulator: ['musterd emulator --http', 'musterd emulator --list'],
+  demo: ['musterd demo'],
+  complete: ['source <(musterd complete bash)', 'musterd complete fish | source'],
+};
+
+/** The guide beside the program. The image is without it. */
+function addressOfGuide(): string {
+  const guide = new URL('../../docs/guide.md', import.meta.url);
+  return existsSync(fileURLToPath(guide)) ? guide.href : 'docs/guide.md of the npm package';
+}
+
+/** What stands below the options of a command. @param name `undefined`: of the program */
+export function helpBelow(name = ''): string {
+  const lines = examples[name] ?? [];
+  const shown = lines.length === 0 ? [] : ['', 'Examples:', ...lines.map((line) => `  ${line}`)];
+  return [...shown, '', `Documents: ${addressOfGuide()}`].join('\n');
+}

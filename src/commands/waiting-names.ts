@@ -1,0 +1,29 @@
+/** Batches that wait and runs that were, for a shell that asks at TAB: read in a moment, or not at all. */
+import { createDatabase } from '../mirror/database.ts';
+import { readBatches } from '../mirror/held-batches.ts';
+import { readTeamId } from '../mirror/pinned-teams.ts';
+import { readLatestRuns } from '../mirror/runs.ts';
+
+export interface WaitingNames {
+  readonly batches: readonly string[];
+  readonly runs: readonly string[];
+}
+
+/** No TAB waits longer. */
+const patienceMs = 1_000;
+
+export async function readWaitingNames(url: string, teams: readonly string[]): Promise<WaitingNames> {
+  const limits = { connectTimeoutMs: patienceMs, queryTimeoutMs: patienceMs, maxConnections: 1 };
+  const db = createDatabase({ url, applicationName: 'musterd complete', ...limits });
+  try {
+    const batches: string[] = [];
+    for (const team of teams) {
+      const teamId = await readTeamId(db.kysely, team);
+      if (teamId !== null) batches.push(...(await readBatches(db.kysely, teamId)).map(({ hash }) => hash));
+    }
+    const runs = await readLatestRuns(db.kysely, teams);
+    return { batches, runs: runs.map(String) };
+  } finally {
+    await db.close();
+  }
+}

@@ -1,0 +1,212 @@
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { afterAll, describe, expect, it } from 'vitest';
+import { knownValues } from '../../src/commands/complete.ts';
+import { examples } from '../../src/commands/help.ts';
+import { createProgram } from '../../src/commands/program.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { ROOT, temporaryFolder } from '../support/checkout.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { run } from '../support/run.ts';
+import { runMusterd, spawnMusterd } from './run-musterd.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+const silent = { write: () => undefined };
+const silentProgram = (wire: (command: Command) => void) =>
+  createProgram({ version: '0', out: silent, err: silent, wire });
+
+describe('help', () => {
+  it('has its commands in groups, examples, and the address of the documents', async () => {
+    const { code, stdout } = await runMusterd(['--help']);
+    expect(code).toBe(0);
+    const headings = [...stdout.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(['Options', 'Run', 'Look', 'Decide', 'Go back', 'Rehearse', 'Examples']);
+    expect(stdout).toMatch(/^Decide:\n(?: .*\n)* {2}approve /m);
+    expect(stdout).toMatch(/^Go back:\n(?: .*\n)* {2}undo /m);
+    const [, address = ''] = /^Documents: (file:\S+\.md)$/m.exec(stdout) ?? [];
+    expect(existsSync(fileURLToPath(address))).toBe(true);
+    const ofUndo = (await runMusterd(['undo', '--help'])).stdout;
+    expect(ofUndo).toContain(`Examples:\n  musterd undo 12\n`);
+    expect(ofUndo).toContain(address);
+  });
+
+  it.each(Object.entries(examples))('has examples of "%s" that are understood', async (name, lines) => {
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) {
+      const called: string[] = [];
+      const program = silentProgram((command) => {
+        command.action(() => void called.push(command.name()));
+      });
+      const [, words = ''] = /^(?:source <\()?musterd (.*?)\)?(?: [<>|] .*)?$/.exec(line) ?? [];
+      const args = [...words.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? '');
+      await program.parseAsync(args, { from: 'user' });
+      if (name === '') expect(called.length).toBe(1);
+      else expect(called).toEqual([name.split(' ').at(-1)]);
+    }
+  });
+});
+
+describe('completion', () => {
+  const env = {
+    MUSTERD_BASE_URL: 'https://service.example.net',
+    MUSTERD_SECRET_ID: 'me',
+    MUSTERD_SECRET_KEY: 'my-own-secret-key',
+  };
+  const offered = async (words: readonly string[], more: Readonly<Record<string, string>> = {}) => {
+    const { code, stdout, stderr } = await spawnMusterd(['complete', '--', ...words], { ...env, ...more });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.pop()).toBe(':4');
+    return lines.map((line) => line.split('\t')[0]);
+  };
+
+  it('offers commands, and options of the command and of the program', async () => {
+    const [commands, inner, options] = await Promise.all([
+      offered(['re']),
+      offered(['lookups', '']),
+      offered(['plan', '--']),
+    ]);
+    expect(commands).toEqual(['reconcile', 'reject', 'resolve', 'resync']);
+    expect(inner).toEqual(['add']);
+    expect(options).toEqual(
+      expect.arrayContaining(['--config', '--team', '--json', '--exit-code', '--help']),
+    );
+  });
+
+  it('offers teams of the settings, batches that wait, runs that moved something, and known values', async () => {
+    const config = join(folder.path, 'teams.yaml');
+    const team = (name: string) =>
+      `  "${name}": {service: {secretId: of-${name.length}, secretKey: my-own-secret-key}}\n`;
+    writeFileSync(config, `teams:\n${['north', 'south-2', 'far:west'].map(team).join('')}`);
+    const database = await createTestDatabase();
+    const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+    await sql(`
+      insert into sync.teams (team, team_id) values ('default', 41);
+      begin; set local musterd.writing = 'on';
+      insert into sync.held_fields (team_id, user_id, field, reason, batch) values (41, 1, 'email', 'limit', '4f1c2a');
+      insert into sync.runs (team, team_id, command) values ('default', 41, 'reconcile'), ('default', 41, 'reconcile');
+      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, outcome)
+      select 41, 1, min(run_id), 'pull', '{}', '{}', '{}', '{}' from sync.runs;
+      commit`);
+    const [[moved]] = (await sql('select min(run_id)::text from sync.runs')) as [[string]];
+    const own = { DATABASE_URL: database.url };
+    const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/x' };
+    const answers = await Promise.all([
+      offered(['--config', config, 'plan', '--team', ''], { MUSTERD_SECRET_ID: '', MUSTERD_SECRET_KEY: '' }),
+      offered(['plan', `--config=${join(folder.path, 'nothing.yaml')}`, '--team', '']),
+      offered(['approve', ''], own),
+      offered(['approve', ''], away),
+      offered(['undo', ''], own),
+      offered(['changes', '--run', ''], own),
+      offered(['export', '--format', '']),
+      offered(['export', 'contact-c']),
+      offered(['api', 'GET', '/v1/tags', '--field', '']),
+    ]);
+    await database.close();
+    expect(answers).toEqual([
+      ['north', 'south-2'],
+      [],
+      ['4f1c2a'],
+      [],
+      [moved],
+      [moved],
+      ['csv', 'json', 'ndjson', 'yaml'],
+      ['contact-counts'],
+      [],
+    ]);
+  });
+
+  it('knows the values that the help names', () => {
+    const described = new Map<string, string>();
+    const visit = (command: Command) => {
+      for (const { long, description } of command.options) {
+        if (command.name() !== 'api') described.set(long ?? '', description);
+      }
+      for (const inner of command.commands) visit(inner);
+    };
+    visit(silentProgram(() => {}));
+    for (const option of ['--format', '--field', '--kind', '--outcome', '--take', '--empty']) {
+      const words = (described.get(option) ?? '').split(/[^\w-]+/);
+      expect({ option, missing: knownValues[option]?.filter((value) => !words.includes(value)) }).toEqual({
+        option,
+        missing: [],
+      });
+    }
+  });
+
+  it.each(['bash', 'zsh', 'fish'])('has a script for %s, and bash does what it says', async (shell) => {
+    const script = await spawnMusterd(['complete', shell]);
+    expect(script).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('complete --') });
+    if (shell !== 'bash') return;
+    const program = join(folder.path, 'musterd');
+    writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'src', 'main.ts')}' "$@"\n`, {
+      mode: 0o755,
+    });
+    // Debian keeps this one function in a package of its own.
+    const typed = `
+      _get_comp_words_by_ref() { cur=\${COMP_WORDS[COMP_CWORD]}; words=("\${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
+      source /dev/stdin <<< "$(musterd complete bash)"
+      COMP_WORDS=(musterd export --format n); COMP_CWORD=3
+      compopt() { :; }
+      __musterd_complete
+      echo "\${COMPREPLY[@]}"`;
+    const { stdout } = await run('bash', ['-c', typed], {
+      cwd: folder.path,
+      env: { ...env, PATH: `${folder.path}:${process.env['PATH']}` },
+    });
+    expect(stdout).toBe('ndjson\n');
+  });
+
+  it('refuses another shell', async () => {
+    expect((await runMusterd(['complete', 'powershell'])).code).toBe(64);
+  });
+});
+
+describe('what takes longer than a second', () => {
+  it('is shown on a terminal to be under way, and nowhere else', async () => {
+    const connections = new Set<Socket>();
+    const server = createServer((socket) => {
+      connections.add(socket);
+      socket.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = server.address() as AddressInfo;
+    const env = { DATABASE_URL: `postgres://me:secret@127.0.0.1:${port}/x` };
+    const onTerminal = (...args: readonly string[]) => {
+      const words = [process.execPath, join(ROOT, 'src', 'main.ts'), ...args];
+      const play = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
+      const child = spawn('python3', ['-c', play, ...words], { env: { ...process.env, ...env } });
+      let shown = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        shown += chunk.toString();
+      });
+      child.stdin.end();
+      const ended = new Promise<number | null>((resolve) => {
+        child.once('close', resolve);
+      });
+      return { ended, shown: () => shown };
+    };
+    const words = onTerminal('status');
+    const json = onTerminal('status', '--json');
+    const piped = spawnMusterd(['status'], env);
+    await eventually('the sign', () => words.shown().includes('musterd status … 1 s'));
+    await eventually('all are connected', () => connections.size >= 3);
+    for (const socket of connections) socket.destroy();
+    server.close();
+    expect([await words.ended, await json.ended]).toEqual([1, 1]);
+    // It is taken away before anything else is written.
+    expect(words.shown()).toContain('\x1b[2Kmusterd: Could not connect');
+    const { stdout, stderr } = await piped;
+    for (const text of [json.shown(), stdout, stderr]) expect(text).not.toContain('…');
+    expect(stderr).toMatch(/^musterd: Could not connect/);
+  });
+});
