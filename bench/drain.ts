@@ -1,4 +1,5 @@
 /** Many edits on their way to the service, and listings on their way from it: rows 15, 16, 19, 20. */
+import { useOfLimit } from '../test/support/use-of-limit.ts';
 import { type Bench, type Group, inWords, unguarded, unlimited } from './bench.ts';
 import { measureProcess, startMeasured } from './measure-process.ts';
 import type { BenchDatabase } from './postgres.ts';
@@ -66,7 +67,7 @@ function useOverTime(arrivals: readonly Arrival[], fromMs: number): readonly Poi
   );
 }
 
-/** The share of the limit that is used from the first update to the last, or to the end of our patience. */
+/** The share of the limit that is used, to the last update or to the end of our patience. */
 async function measureUse(bench: Bench, latencyMs: number) {
   const count = bench.quick ? 3_000 : bench.size / 10;
   return await withEdits(bench, count, async (service, database) => {
@@ -77,12 +78,10 @@ async function measureUse(bench: Bench, latencyMs: number) {
     await run.ended;
     clearTimeout(patience);
     const arrivals = await service.arrivals();
-    const updates = arrivals.filter(({ path }) => path === '/v1/users/update');
-    const [first = 0, last = 0] = [updates[0]?.atMs, updates.at(-1)?.atMs];
-    const drained = arrivals.filter(({ atMs }) => atMs >= first && atMs < last);
-    const share = (100 * drained.length) / (((last - first) / 60_000) * perMinute);
+    const share = 100 * useOfLimit(arrivals, perMinute);
+    const first = arrivals.find(({ path }) => path === '/v1/users/update')?.atMs ?? 0;
     bench.say(`${latencyMs} ms: ${Math.round(share)} % of the limit`);
-    return { share, points: useOverTime(drained, first) };
+    return { share, points: useOverTime(arrivals, first) };
   });
 }
 

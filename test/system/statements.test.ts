@@ -100,4 +100,36 @@ describe('what a run asks of Postgres', () => {
     stop.abort();
     await ended;
   });
+
+  it('is counted where many users are edited, by group of a hundred', async () => {
+    const emailOf = (turn: number) => `'turn${turn}.' || id || '@example.com'`;
+    const guard = { ...stage.config.guard, maxRows: 500, maxShare: 1, maxSharePerDay: 1 };
+    const push = async (turn: number, users: number) => {
+      await stage.sql(
+        `update mirror.users set email = ${emailOf(turn)} where id in
+           (select id from mirror.users where email is not null and resolved order by id limit ${users})`,
+      );
+      stage.emulator.clearRequests();
+      sent.take();
+      const report = await runReconcile(db, { ...stage.config, guard }, 'reconcile', {
+        log,
+        groups: ['users'],
+      });
+      expect(report).toMatchObject({ outcome: 'complete', counts: { pushed: users } });
+      // A lease that is renewed because much time has passed is none of it.
+      const all = sent.take();
+      const renewed = all.filter((text) => text.startsWith('with mine as ( select team')).length;
+      const { statements, transactions } = tally(all);
+      return {
+        requests: stage.emulator.requests.length,
+        statements: statements - 3 * renewed,
+        transactions: transactions - renewed,
+      };
+    };
+    // The first batch goes alone, and the others four at a time.
+    const one = await push(1, 125);
+    const three = await push(2, 325);
+    const ofTwo = (what: keyof typeof one) => three[what] - one[what];
+    expect([ofTwo('requests'), ofTwo('statements'), ofTwo('transactions')]).toEqual([2 * 5, 2 * 62, 2 * 11]);
+  });
 });
