@@ -2,7 +2,7 @@
 import type { AbsenceDecision, ListedResource, MirroredResource, WithheldAbsence } from '../model/absence.ts';
 import type { Intent, IntentResult } from '../model/intent.ts';
 import type { Concern } from '../model/plan.ts';
-import type { UserPlan } from '../model/user-plan.ts';
+import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
@@ -40,13 +40,14 @@ import { writeTeam } from './pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { countWaiting } from './read-status.ts';
-import { createSpool, type Spool } from './spool.ts';
+import { createSpool, type Spool, withSpool } from './spool.ts';
 import { readListingRest, readRest, toResting, writeResting } from './read-rest.ts';
 import { movesRole, writeRoles } from './roles.ts';
 import { noteStale } from './stale.ts';
-import { compareShownUsers, readDifferingUsers } from './users-compare.ts';
+import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users-compare.ts';
 import { readUnseenUsers } from './users-read.ts';
-import { applyUsers, forgetUsers, isNothingToWrite } from './users-write.ts';
+import { writeShape } from './user-rows.ts';
+import { applyUsers, forgetUsers, isNothingToWrite, takeUsers } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
 
 /** Told of users whom a read has come by. */
@@ -62,7 +63,8 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
     readDifferingUsers: async (users: readonly ServiceUser[], roles: ReadonlyMap<Id, string>) =>
       looked(await readDifferingUsers(db, teamId, users, roles)),
     compareShownUsers: async (shown: ShownUsers) => {
-      const compared = await compareShownUsers(db, teamId, shown);
+      const compare = known?.teamId === null ? compareAtFirstSight : compareShownUsers;
+      const compared = await compare(db, teamId, shown);
       looked(compared.differing);
       looked(compared.unseen);
       return compared;
@@ -109,6 +111,25 @@ export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, 
   };
 }
 
+/** What was edited while the triggers were off counts from now on: before anything is decided about it. */
+function createRecording(record: (ids: readonly Id[]) => Promise<void>) {
+  const unrecorded = new Set<Id>();
+  return {
+    look: (users: readonly UserState[]) => {
+      for (const { id, isUnrecorded } of users) if (isUnrecorded === true) unrecorded.add(id);
+    },
+    recording:
+      <Asked extends readonly unknown[], R>(read: (...asked: Asked) => Promise<R>) =>
+      async (...asked: Asked): Promise<R> => {
+        const found = await read(...asked);
+        const ids = [...unrecorded];
+        unrecorded.clear();
+        if (ids.length > 0) await record(ids);
+        return found;
+      },
+  };
+}
+
 /**
  * Both halves, for one run: every write is one transaction under the run's lease.
  * @param known what was known when the run began: what is as it was is neither asked for again nor written
@@ -122,20 +143,8 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     last = mine.catch(() => undefined);
     return mine;
   };
-  const unrecorded = new Set<Id>();
-  const reader = createMirrorReader(db, teamId, known, (users) => {
-    for (const { id, isUnrecorded } of users) if (isUnrecorded === true) unrecorded.add(id);
-  });
-  /** What was edited while the triggers were off counts from now on: before anything is decided about it. */
-  const recording =
-    <Asked extends readonly unknown[], R>(read: (...asked: Asked) => Promise<R>) =>
-    async (...asked: Asked): Promise<R> => {
-      const found = await read(...asked);
-      const ids = [...unrecorded];
-      unrecorded.clear();
-      if (ids.length > 0) await write((tx) => recordUsers(tx, teamId, ids));
-      return found;
-    };
+  const { look, recording } = createRecording((ids) => write((tx) => recordUsers(tx, teamId, ids)));
+  const reader = createMirrorReader(db, teamId, known, look);
   const mayLack = (resource: ListedResource) => known?.missing.has(resource) !== false;
   let mayLackRoles = known?.mayLackRoles !== false;
   let mayHaveIntents = known?.hasIntents !== false;
@@ -155,6 +164,10 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
       return known?.hasStale === false && !known.missing.has('users') && plans.every(isNothingToWrite)
         ? []
         : await write((tx) => applyUsers(tx, run, plans));
+    },
+    takeUsers: (writes: Iterable<UserWrite>) => {
+      mayLackRoles = true;
+      return withSpool(writeShape, writes, (spool) => write((tx) => takeUsers(tx, run, spool)));
     },
     learnRoles: async () => {
       if (mayLackRoles) await write((tx) => writeRoles(tx, teamId));

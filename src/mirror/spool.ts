@@ -1,5 +1,5 @@
 /** Rows on their way to Postgres, in the text format of COPY: a tenth of what they take as objects. */
-import { setImmediate } from 'node:timers/promises';
+import { inTurns } from '../model/in-turns.ts';
 import { toJson } from '../model/json.ts';
 import type { ListingSink } from '../model/listing.ts';
 import { createBlocks } from './blocks.ts';
@@ -99,9 +99,6 @@ export function createSpool<Row, Name extends string>(shape: StageShape<Row, Nam
   };
 }
 
-/** How many rows are taken between two turns of the event loop: some milliseconds' worth. */
-const rowsPerTurn = 1000;
-
 /** Hands over all of these rows, taken without holding up anything else for long. */
 export async function withSpool<Row, Name extends string, R>(
   shape: StageShape<Row, Name>,
@@ -110,15 +107,7 @@ export async function withSpool<Row, Name extends string, R>(
 ): Promise<R> {
   const spool = createSpool(shape);
   try {
-    let slice: Row[] = [];
-    for (const row of rows) {
-      slice.push(row);
-      if (slice.length < rowsPerTurn) continue;
-      spool.add(slice);
-      slice = [];
-      await setImmediate();
-    }
-    spool.add(slice);
+    await inTurns(rows, (row) => spool.add([row]));
     return await work(spool);
   } finally {
     spool.close();

@@ -106,6 +106,20 @@ export async function lockUnchanged(tx: Transaction, teamId: Id, staged: Staged)
   return new Set(rows.map(({ id }) => id));
 }
 
+const butFor = (deferred: ReadonlySet<Id>) =>
+  deferred.size === 0 ? sql`true` : sql`s.id <> all (${idArray([...deferred])})`;
+
+/** Mirror and base of users who are in neither. */
+export async function addUserRows(
+  tx: Transaction,
+  teamId: Id,
+  staged: Staged,
+  deferred: ReadonlySet<Id>,
+): Promise<void> {
+  await addMirrorRows(tx, teamId, staged, butFor(deferred));
+  await writeBaseRows(tx, teamId, staged, butFor(deferred));
+}
+
 /** Mirror and base together; rows that already are as they should be are not written. */
 export async function writeUserRows(
   tx: Transaction,
@@ -114,7 +128,7 @@ export async function writeUserRows(
   { writes, deferred }: { readonly writes: readonly UserWrite[]; readonly deferred: ReadonlySet<Id> },
 ): Promise<void> {
   const applied = writes.filter(({ id }) => !deferred.has(id));
-  const rest = deferred.size === 0 ? sql`true` : sql`s.id <> all (${idArray([...deferred])})`;
+  const rest = butFor(deferred);
   if (applied.some(({ expected }) => expected === null)) await addMirrorRows(tx, teamId, staged, rest);
   if (applied.some(({ expected }) => expected !== null)) await changeMirrorRows(tx, teamId, staged, rest);
   if (applied.length > 0) await writeBaseRows(tx, teamId, staged, rest);

@@ -1,5 +1,6 @@
 /** Users as the service shows them, beside mirror and base: SQL drops whoever is equal everywhere, byte for byte. */
 import { type RawBuilder, sql } from 'kysely';
+import { inTurns } from '../model/in-turns.ts';
 import type { Id } from '../model/id.ts';
 import { hasUnreadable, readable, type ServiceUser } from '../model/user.ts';
 import type { ComparedUsers, ShownUsers, UserState } from '../model/user-state.ts';
@@ -85,14 +86,19 @@ const isNotAtRest = sql`(
      is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
   or ${serviceMoved} or ${observedDiffers})`;
 
+const isUnknown = sql`(
+  u.id is null and b.id is null and a.id is null and c.change_id is null and h.held is null and t.id is null
+  and not s.unreadable)`;
+
 const select = (teamId: Id, from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
-  select i.id, ${userColumns}, s.id is not null as is_seen, ${observedDiffers} as observed_differs,
+  select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
     ${isNewer} as is_newer, ${isEditedSince} as is_edited_since, ${isTelling(teamId)} as is_telling,
     ${isOlder(sql`u`)} and not ${isToBeBelieved} and ${serviceMoved} as stale
   from ${from} where ${where}`;
 
 interface ComparedRow extends UserRow {
   readonly is_seen: boolean;
+  readonly is_unknown: boolean;
 }
 
 /** These users as far as they differ, whoever else there is. */
@@ -103,19 +109,19 @@ export async function readDifferingUsers(
   roles: ReadonlyMap<Id, string>,
 ): Promise<readonly UserState[]> {
   const byId = new Map(users.map((user) => [user.id, user]));
-  const { differing } = await compareShownUsers(db, teamId, { users: byId, roles, listed: null });
-  return differing;
+  const rows = await readRows(db, teamId, { users: byId, roles, listed: null });
+  return rows.map((row) => toState(row, byId.get(row.id)));
 }
 
 /** Whoever is not at rest; with no members listed, only those who are shown. */
-export async function compareShownUsers(
+async function readRows(
   db: Database,
   teamId: Id,
   { users, roles, listed }: Omit<ShownUsers, 'listed'> & { readonly listed: ShownUsers['listed'] | null },
-): Promise<ComparedUsers> {
+): Promise<readonly ComparedRow[]> {
   const only = [...(listed ?? [])].filter((id) => !users.has(id));
   const isUnseen = sql`((u.gone_at is null or u.id = any (${idArray(only)})) and coalesce(u.id, b.id) is not null)`;
-  const rows = await withSpool(shapeWith(roles), users.values(), (spool) =>
+  return await withSpool(shapeWith(roles), users.values(), (spool) =>
     withStaged(db, spool, async (on, staged) => {
       const query =
         listed === null && goesAsJson(spool)
@@ -128,9 +134,59 @@ export async function compareShownUsers(
       return (await query.execute(on)).rows;
     }),
   );
-  const [seen, unseen] = [rows.filter((row) => row.is_seen), rows.filter((row) => !row.is_seen)];
+}
+
+/** Everybody: whoever is not at rest, and those who are known and not shown. */
+export async function compareShownUsers(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
+  const rows = await readRows(db, teamId, shown);
+  const unknown = new Set(rows.filter((row) => row.is_unknown).map(({ id }) => id));
+  const of = (is: (row: ComparedRow) => boolean) => rows.filter(is);
   return {
-    differing: seen.map((row) => toState(row, users.get(row.id))),
-    unseen: unseen.map((row) => toState({ ...row, observed_differs: false, stale: false }, undefined)),
+    differing: of((row) => row.is_seen && !row.is_unknown).map((row) =>
+      toState(row, shown.users.get(row.id)),
+    ),
+    unknown: shown.users
+      .keys()
+      .filter((id) => unknown.has(id))
+      .toArray(),
+    unseen: of((row) => !row.is_seen).map((row) =>
+      toState({ ...row, observed_differs: false, stale: false }, undefined),
+    ),
   };
+}
+
+/** Whether anything at all is known of anybody in this team. */
+async function knowsNobody(db: Database, teamId: Id): Promise<boolean> {
+  const tables = [
+    'mirror.users',
+    'sync.user_base',
+    'sync.stale_rows',
+    'sync.absences',
+    'sync.changes',
+    'sync.held_fields',
+  ];
+  const found = tables.map(
+    (table) => sql`exists (select from ${sql.table(table)} where team_id = ${teamId})`,
+  );
+  const { rows } = await sql<{ known: boolean }>`select ${sql.join(found, sql` or `)} as known`.execute(
+    db.kysely,
+  );
+  return rows[0]?.known === false;
+}
+
+/** The same at first sight of a team: there is nothing to stage beside. */
+export async function compareAtFirstSight(
+  db: Database,
+  teamId: Id,
+  shown: ShownUsers,
+): Promise<ComparedUsers> {
+  if (!(await knowsNobody(db, teamId))) return await compareShownUsers(db, teamId, shown);
+  const odd: ServiceUser[] = [];
+  const unknown: Id[] = [];
+  await inTurns(shown.users.values(), (user) => {
+    if (hasUnreadable(user)) odd.push(user);
+    else unknown.push(user.id);
+  });
+  const differing = odd.length === 0 ? [] : await readDifferingUsers(db, teamId, odd, shown.roles);
+  return { differing, unknown, unseen: [] };
 }

@@ -20,9 +20,9 @@ import type { Transaction } from './database.ts';
 import { endHolds, noteShown, writeHolds } from './holds.ts';
 import { endPeriods } from './periods.ts';
 import { type StageShape, withSpool } from './spool.ts';
-import { stage } from './stage.ts';
+import { type SpoolOf, stage } from './stage.ts';
 import { endStale } from './stale.ts';
-import { lockUnchanged, writeAdoptions, writeUserRows, writeShape } from './user-rows.ts';
+import { addUserRows, lockUnchanged, writeAdoptions, writeUserRows, writeShape } from './user-rows.ts';
 import { sqlField } from './users-read.ts';
 
 /** What every writing statement needs to know of the run. */
@@ -127,6 +127,18 @@ async function applyWrites(
     if (writes.some(isTakenWhole)) await writeAdoptions(tx, run, staged, deferred);
     return deferred;
   });
+}
+
+/**
+ * Users of whom nothing was known here, taken as the service has them.
+ * @returns those who are there by now: nothing of theirs was written
+ */
+export async function takeUsers(tx: Transaction, run: RunOf, spool: SpoolOf): Promise<ReadonlySet<Id>> {
+  const staged = await stage(tx, spool);
+  const deferred = await lockUnchanged(tx, run.teamId, staged);
+  await addUserRows(tx, run.teamId, staged, deferred);
+  await writeAdoptions(tx, run, staged, deferred);
+  return deferred;
 }
 
 /**

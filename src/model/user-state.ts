@@ -25,6 +25,8 @@ export interface ShownUsers {
 export interface ComparedUsers {
   /** Shown, and not equal everywhere. */
   readonly differing: readonly UserState[];
+  /** Shown, of whom all can be read and nothing at all is known here. */
+  readonly unknown: readonly Id[];
   /** Users of mirror or base who are not shown; of those that are gone, only the listed ones. */
   readonly unseen: readonly UserState[];
 }

@@ -1,5 +1,13 @@
 /** Carries out what was planned for the users, but for the pushes. */
-import { decisionsOf, endedHolds, holdsOf, roleMove, type UserPlan } from '../model/user-plan.ts';
+import {
+  decisionsOf,
+  endedHolds,
+  holdsOf,
+  roleMove,
+  type UserPlan,
+  type UserWrite,
+} from '../model/user-plan.ts';
+import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
 import {
   type AbsenceSettings,
@@ -10,11 +18,13 @@ import {
   scopeOf,
 } from './missing-rows.ts';
 import type { Until } from './guard/field-limits.ts';
+import { emptyValues, observe, takeValues } from './merge/service-values.ts';
 import { chunks } from './chunks.ts';
 import type { RunNotes } from './run-notes.ts';
 import type { GuardVerdict } from './guard/guard.ts';
 import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
+import type { Roster } from './read/roster.ts';
 
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
@@ -23,13 +33,34 @@ export interface WritingContext extends RunContext {
 /** Rows written per transaction: small enough to leave editors in peace, large enough for one statement. */
 const usersPerTransaction = 5000;
 
+/** Somebody of whom nothing is known here: what `planUser` would write, and there is nothing to decide. */
+export function takeNew(service: ServiceUser, role: string | null): UserWrite {
+  const values = takeValues(service, emptyValues);
+  const joined = readable(service.name) ?? '';
+  return {
+    id: service.id,
+    expected: null,
+    mirror: { ...values, split: 'guessed' },
+    observed: observe(service, role, joined),
+    base: { ...values, joined },
+  };
+}
+
+/** One after another, so that none of them takes room for long. */
+function* takeEach(ids: readonly Id[], users: Roster['users'], roles: UsersPlan['roles']) {
+  for (const id of ids) {
+    const user = users.get(id);
+    if (user !== undefined) yield takeNew(user, roles.get(id) ?? null);
+  }
+}
+
 /**
  * Writes what the service changed; an editor who holds a row is left alone, and the row waits for the next run.
  * @returns the users who wait
  */
 export async function applyPulls(
   { mirror, notes }: WritingContext,
-  plans: readonly UserPlan[],
+  { plans, unknown, roster, roles }: Pick<UsersPlan, 'plans' | 'unknown' | 'roster' | 'roles'>,
 ): Promise<ReadonlySet<Id>> {
   const todo = plans.filter(
     (plan) =>
@@ -41,11 +72,16 @@ export async function applyPulls(
   );
   const deferred = new Set<Id>();
   let done = 0;
-  for (const chunk of chunks(todo, usersPerTransaction)) {
-    for (const id of await mirror.applyUsers(chunk)) deferred.add(id);
-    done += chunk.length;
-    notes.event({ kind: 'progress', step: 'users', done, total: todo.length });
+  const note = (written: Iterable<Id>, count: number) => {
+    for (const id of written) deferred.add(id);
+    done += count;
+    notes.event({ kind: 'progress', step: 'users', done, total: todo.length + unknown.length });
+  };
+  for (const chunk of chunks(todo, usersPerTransaction)) note(await mirror.applyUsers(chunk), chunk.length);
+  for (const chunk of chunks(unknown, usersPerTransaction)) {
+    note(await mirror.takeUsers(takeEach(chunk, roster.users, roles)), chunk.length);
   }
+  notes.count('adopted', unknown.filter((id) => !deferred.has(id)).length);
   const forgotten = plans.filter((plan) => plan.case === 'forget').map(({ id }) => id);
   if (forgotten.length > 0) await mirror.forgetUsers(forgotten);
   notes.count('deferred', deferred.size);

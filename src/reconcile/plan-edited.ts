@@ -135,9 +135,27 @@ export async function planEdited(
     .toArray();
   const verdict = await mirror.inSnapshot(async (one) => {
     const around = others.length === 0 ? [] : await one.readDifferingUsers(others, roles);
-    const view = { states: [...states, ...around], plans, users, isWhole: false, members, population };
+    const view = {
+      states: [...states, ...around],
+      plans,
+      users,
+      differing: users.keys(),
+      isWhole: false,
+      members,
+      population,
+    };
     return await reviewPlans(one, view, settings.guard, present);
   });
   const roster = { users, members, rejected, unresolved: [], unproven: new Set<Id>(), refusedLookups };
-  return { roster, roles, plans: verdict.plans, absent: [], stale, movedAlone: 0, verdict, readAtMs };
+  return {
+    roster,
+    roles,
+    plans: verdict.plans,
+    unknown: [],
+    absent: [],
+    stale,
+    movedAlone: 0,
+    verdict,
+    readAtMs,
+  };
 }

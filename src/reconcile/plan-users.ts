@@ -5,7 +5,7 @@ import type { Id } from '../model/id.ts';
 import type { Concern, PresentUser } from '../model/plan.ts';
 import type { Look } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
-import { type Field, fields, sameBytes } from '../model/user.ts';
+import { type Field, fields, type ServiceUser, sameBytes } from '../model/user.ts';
 import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import { type GuardVerdict, type GuardView, guard } from './guard/guard.ts';
@@ -33,6 +33,8 @@ export interface UsersPlan {
   readonly roles: ReadonlyMap<Id, string>;
   /** As the guard leaves them. */
   readonly plans: readonly UserPlan[];
+  /** Of whom nothing is known here: they are taken as they are. */
+  readonly unknown: readonly Id[];
   /** In no listing of this pass. */
   readonly absent: readonly AbsentRow[];
   /** Shown older than they were before. */
@@ -88,7 +90,7 @@ async function planRoster(
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<Omit<UsersPlan, 'roster' | 'roles'> & Readonly<Record<'unread' | 'said', readonly RunNote[]>>> {
   const { users, members, unresolved } = roster;
-  const { differing, unseen } =
+  const { differing, unknown, unseen } =
     only === undefined
       ? await mirror.compareShownUsers({ users, roles, listed: members.keys() })
       : {
@@ -96,10 +98,11 @@ async function planRoster(
             [...only].flatMap((id) => users.get(id) ?? []),
             roles,
           ),
+          unknown: [],
           unseen: [],
         };
   const unseenIds = new Set(unseen.map(({ id }) => id));
-  const strangers = unresolved.filter((id) => !unseenIds.has(id)).map(unknownUser);
+  const strangers = unresolved.filter((id) => !unseenIds.has(id)).map((id) => unknownUser(id));
   const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const movedAlone = countMovedAlone(states);
   const planned = judgedBy(states, movedAlone, users.size).map((state) =>
@@ -114,9 +117,17 @@ async function planRoster(
   const absent = unseen
     .filter(({ id }) => missing.has(id))
     .map(({ id, missingForMs }) => ({ id, missingForMs }));
-  const view = { states, plans, users, isWhole: true, members, population };
+  const news = [...states.map(({ id }) => id), ...unknown];
+  const view = { states, plans, users, differing: news, isWhole: true, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
-  return { plans: verdict.plans, absent, stale, movedAlone, verdict, unread, said };
+  return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, unread, said };
+}
+
+/** The same plan with somebody decided about in it of whom nothing is known here. */
+export function planUnknown(plan: UsersPlan, policy: Policy): readonly UserPlan[] {
+  const { users, members } = plan.roster;
+  const adopted = plan.unknown.map((id) => planUser(unknownUser(id, users.get(id)), members.get(id), policy));
+  return [...plan.plans, ...adopted].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /** Users whose version is newer though nothing of them has changed on either side. */
@@ -207,15 +218,14 @@ export function keepResolved(
   };
 }
 
-function unknownUser(id: Id) {
-  return {
-    id,
-    service: undefined,
-    base: undefined,
-    mirror: undefined,
-    held: [],
-    hasOpenIntent: false,
-    missingForMs: undefined,
-    observedDiffers: true,
-  };
-}
+/** Somebody of whom nothing is known here. */
+export const unknownUser = (id: Id, service?: ServiceUser): UserState => ({
+  id,
+  service,
+  base: undefined,
+  mirror: undefined,
+  held: [],
+  hasOpenIntent: false,
+  missingForMs: undefined,
+  observedDiffers: true,
+});

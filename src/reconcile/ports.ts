@@ -9,7 +9,7 @@ import type {
   WithheldAbsence,
 } from '../model/absence.ts';
 import type { Intent, IntentResult, NameSafety, PushTries } from '../model/intent.ts';
-import type { UserPlan } from '../model/user-plan.ts';
+import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ComparedUsers, ShownUsers, UserState } from '../model/user-state.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
@@ -97,6 +97,8 @@ export interface MirrorWriter {
   applyTeam(team: Team): Promise<void>;
   /** Writes, ledger, holds and releases of these plans; answers whose row was locked or had changed. */
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
+  /** Users of whom nothing was known here; answers those who are there by now. */
+  takeUsers(writes: Iterable<UserWrite>): Promise<ReadonlySet<Id>>;
   /**
    * Keeps it for a person to decide about before any complete pass has missed these rows.
    * @returns whether it is not what waited before

@@ -31,7 +31,7 @@ import type { Policy } from './merge/merge-field.ts';
 import type { AbsenceSettings, Scope } from './missing-rows.ts';
 import { judgeOverlap, stopReplaced } from './overlap.ts';
 import { planEdited } from './plan-edited.ts';
-import { planUsers, type RunContext, type UsersPlan } from './plan-users.ts';
+import { planUnknown, planUsers, type RunContext, type UsersPlan } from './plan-users.ts';
 import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import { pushEdits, settleIntents } from './push/push.ts';
 import { createPushContext } from './push/record.ts';
@@ -106,7 +106,8 @@ export interface Planned {
 export async function plan(places: RunContext, team: Team, settings: ReconcileSettings): Promise<Planned> {
   const { notes, mirror } = places;
   const replaced = await judgeOverlap(mirror, team, settings.scope);
-  const users = await planUsers(places, team, settings);
+  const planned = await planUsers(places, team, settings);
+  const users = { ...planned, plans: planUnknown(planned, settings.policy), unknown: [] };
   countPlans(users.plans, notes);
   notePostponed(users.verdict.postponed, notes);
   const { service } = places;
@@ -173,7 +174,7 @@ async function reconcileUsers(
   if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
   if (users.movedAlone > 0) await mirror.noteMovedAlone(users.movedAlone, users.roster.users.size);
-  const deferred = await applyPulls(places, afterBatch(users.plans));
+  const deferred = await applyPulls(places, { ...users, plans: afterBatch(users.plans) });
   if (who === 'everybody') {
     await applyUserAbsences(places, users, settings.absence, settings.scope);
     await mirror.learnRoles();

@@ -7,7 +7,7 @@ import { type Team, wholeTeam } from '../model/team.ts';
 import { applyPulls } from '../reconcile/apply-users.ts';
 import { planResyncOf } from '../reconcile/merge/plan-resync.ts';
 import { judgeOverlap, sayReplaced, stopReplaced } from '../reconcile/overlap.ts';
-import { keepResolved, noteRoster, type RunContext } from '../reconcile/plan-users.ts';
+import { keepResolved, noteRoster, type RunContext, unknownUser } from '../reconcile/plan-users.ts';
 import { settleIntents } from '../reconcile/push/push.ts';
 import { createPushContext } from '../reconcile/push/record.ts';
 import { type Roster, readRoster } from '../reconcile/read/roster.ts';
@@ -54,8 +54,10 @@ async function planTeam(
   const roles = new Map(
     members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
   );
-  const { differing, unseen } = await mirror.compareShownUsers({ users, roles, listed: members.keys() });
-  const states = [...differing, ...unseen].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const compared = await mirror.compareShownUsers({ users, roles, listed: members.keys() });
+  const { differing, unseen, unknown } = compared;
+  const fresh = unknown.map((id) => unknownUser(id, users.get(id)));
+  const states = [...differing, ...unseen, ...fresh].toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const { maxDrift } = usualLimits;
   tell(notes, await readUnreadNotes(mirror, differing, { population: users.size, maxDrift }));
   const planned = states.map((state) => planResyncOf(state, members.get(state.id), config.policy));
@@ -87,7 +89,7 @@ export async function runResync(db: Database, config: Config, watch: Watch): Pro
     await settleIntents(createPushContext(context, team), { ...push, policy });
     const taken = await planTeam(context, team, config);
     await mirror.applyTeam(team);
-    await applyPulls(context, taken.plans);
+    await applyPulls(context, { ...taken, unknown: [], roles: new Map() });
     return taken;
   });
   return { ...result, run: report };

@@ -3,7 +3,11 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { compareShownUsers, readDifferingUsers } from '../../src/mirror/users-compare.ts';
+import {
+  compareAtFirstSight,
+  compareShownUsers,
+  readDifferingUsers,
+} from '../../src/mirror/users-compare.ts';
 import { readUnseenUsers } from '../../src/mirror/users-read.ts';
 import { toJson } from '../../src/model/json.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
@@ -206,26 +210,71 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
           one.missing ||
           one.open ||
           one.held.length > 0;
+        const isUnknown = ({
+          base,
+          mirror,
+          stale,
+          missing,
+          open,
+          held,
+          unreadable,
+        }: (typeof users)[number]) =>
+          base === null && mirror === null && !(stale || missing || open || unreadable) && held.length === 0;
         const flagged = ids((one) => one.shown !== null && isFlagged(one));
         expect(byKey.differing.map(({ id }) => id)).toEqual(expect.arrayContaining(flagged));
         const compared = async (on: Database, all: readonly ServiceUser[]) => {
-          const { differing, unseen } = await compareShownUsers(on, teamId, {
+          const { differing, unknown, unseen } = await compareShownUsers(on, teamId, {
             users: new Map(all.map((one) => [one.id, one])),
             roles,
             listed,
           });
           expect(differing.filter(({ id }) => id >= firstOfMany)).toEqual([]);
+          // Beside the others they are left out only where nothing is known of them, and all of them can be read.
+          expect(unknown).toEqual(ids((one) => one.shown !== null && isUnknown(one)));
           return { differing: timeless(differing), unseen: timeless(unseen) };
         };
-        expect(await compared(db, shown)).toEqual(byKey);
-        expect(await compared(db, [...atRest, ...shown])).toEqual(byKey);
-        expect(await compared(plain, [...shown, ...atRest])).toEqual(byKey);
+        const known = byKey.differing.filter(({ id }) => !ids(isUnknown).includes(id));
+        expect(await compared(db, shown)).toEqual({ ...byKey, differing: known });
+        expect(await compared(db, [...atRest, ...shown])).toEqual({ ...byKey, differing: known });
+        expect(await compared(plain, [...shown, ...atRest])).toEqual({ ...byKey, differing: known });
         expect(timeless(await readDifferingUsers(db, teamId, [...atRest, ...shown], roles))).toEqual(
           byKey.differing,
         );
       }),
       { numRuns: 15 },
     );
+  });
+
+  it('are the same at first sight of a team, whatever is known of it', async () => {
+    const shown: readonly ServiceUser[] = [1n, 2n, 3n].map((id) => ({ id, name: 'Robin Reed', raw: {} }));
+    const odd = { ...(shown[2] as ServiceUser), email: { unreadable: '{}' } };
+    const users = new Map([...shown.slice(0, 2), odd].map((one) => [one.id, one]));
+    const facts = [
+      'select 1',
+      `select set_config('musterd.writing', 'on', true); insert into mirror.users (team_id, id, resolved) values (43, 1, true)`,
+      `insert into sync.user_base (team_id, id, name, first_name, last_name) values (43, 1, '', '', '')`,
+      'insert into sync.stale_rows (team_id, id) values (43, 1)',
+      `insert into sync.absences (team_id, resource, id, missing_since) values (43, 'users', 1, now())`,
+      `insert into sync.changes (team_id, user_id, kind, base, old, new, state) values (43, 1, 'push', '{}', '{}', '{}', 'open')`,
+      `insert into sync.held_fields (team_id, user_id, field, reason) values (43, 1, 'email', 'conflict')`,
+    ];
+    const roles = new Map([[3n, 'Agent']]);
+    for (const fact of facts) {
+      const undone = new Error('only to look');
+      const both = database.db.transaction(async (tx) => {
+        for (const statement of fact.split('; ')) await run(tx, statement);
+        const on: Database = { ...database.db, kysely: tx, transaction: (work) => work(tx) };
+        const looks = [compareShownUsers, compareAtFirstSight].map(async (compare) => {
+          const { differing, unknown, unseen } = await compare(on, 43n, { users, roles, listed: [] });
+          return { differing: timeless(differing), unknown, unseen: timeless(unseen) };
+        });
+        const [later, first] = await Promise.all(looks);
+        expect(first, fact).toEqual(later);
+        expect(first?.unknown, fact).toEqual(fact === 'select 1' ? [1n, 2n] : [2n]);
+        throw undone;
+      });
+      await expect(both).rejects.toBe(undone);
+    }
   });
 
   it('are each looked at a few times, whatever is known of the tables', async () => {

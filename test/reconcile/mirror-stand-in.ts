@@ -1,6 +1,6 @@
 /** The mirror port over a map of states: the users' half of it, as `src/mirror` does it in SQL. */
 import type { Intent, IntentResult, NameSafety, PushTries } from '../../src/model/intent.ts';
-import { decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
+import { decideEach, decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { GatheredRows } from '../../src/model/listing.ts';
@@ -9,6 +9,7 @@ import {
   type Addresses,
   canonicalValue,
   type Field,
+  hasUnreadable,
   readable,
   type ServiceUser,
   sameBytes,
@@ -56,6 +57,9 @@ function stateOf(mirror: MirrorStandIn, id: Id, service: ServiceUser | undefined
     observedDiffers: true,
   };
 }
+
+const isNew = (mirror: MirrorStandIn, user: ServiceUser) =>
+  !mirror.states.has(user.id) && !mirror.intents.has(user.id) && !hasUnreadable(user);
 
 function addressesOf({ id, mirror, base }: UserState, intent: Intent | undefined): Addresses {
   const all = [base, mirror, intent?.sent];
@@ -229,7 +233,18 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
           .filter((state) => state.mirror?.gone !== true || listed.includes(state.id)),
       ),
     compareShownUsers: async ({ users, roles, listed }) => ({
-      differing: await mirror.readDifferingUsers([...users.values()], roles),
+      differing: await mirror.readDifferingUsers(
+        users
+          .values()
+          .filter((user) => !isNew(mirror, user))
+          .toArray(),
+        roles,
+      ),
+      unknown: users
+        .values()
+        .filter((user) => isNew(mirror, user))
+        .map(({ id }) => id)
+        .toArray(),
       unseen: await mirror.readUnseenUsers([...users.keys()], [...listed]),
     }),
     readAddresses: (ids) =>
@@ -241,6 +256,12 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     applyUsers: (plans) => {
       for (const plan of plans) mirror.states.set(plan.id, applyPlan(mirror.state(plan.id), plan));
       return Promise.resolve([]);
+    },
+    takeUsers: (writes) => {
+      const fields = decideEach(() => ({ kind: 'adopt', ends: false }));
+      for (const write of writes)
+        mirror.states.set(write.id, applyPlan(mirror.state(write.id), { id: write.id, fields, write }));
+      return Promise.resolve(new Set<Id>());
     },
     openIntents: (plans) => Promise.resolve(openIntents(mirror, plans)),
     applyResults: (results) => Promise.resolve(applyResults(mirror, results)),

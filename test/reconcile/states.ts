@@ -117,7 +117,7 @@ const unreadable = fc.constant({ unreadable: '[1]' });
 const orUnreadable = <T>(value: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 8, arbitrary: value }, { weight: 1, arbitrary: unreadable });
 
-const anyService: fc.Arbitrary<ServiceUser> = fc.record(
+export const anyService: fc.Arbitrary<ServiceUser> = fc.record(
   {
     id: fc.constant(id),
     name: orUnreadable(fc.option(name)),

@@ -23,11 +23,13 @@ import { canonicalShown, canonicalValue, type Field, readable, type ServiceUser 
 export interface Population {
   /** Everybody whom the service shows; where not everybody was read, those whom it was asked for. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** Of these all who are shown otherwise than was last agreed on: of the others `present` says the same. */
+  readonly differing: Iterable<Id>;
   /** Whether everybody was read. */
   readonly isWhole: boolean;
   /** Everybody whom the team lists. */
   readonly members: ReadonlyMap<Id, TeamMember>;
-  /** Everybody in the mirror who is not gone. */
+  /** Everybody in the mirror who is not gone, as far as they are concerned. */
   readonly present: readonly PresentUser[];
   /** Pushes whose outcome is not known. */
   readonly open: readonly Pick<Intent, 'userId' | 'sent'>[];
@@ -92,7 +94,7 @@ type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
 function ownersOf(
   field: 'email' | 'phone',
   pushes: readonly ReviewedFields[],
-  { users, members, present, open }: Population,
+  { users, differing, members, present, open }: Population,
 ): Owners {
   const pushed = pushes.map(({ plan }) => canonicalShown(field, pushOf(plan)[field] ?? null));
   const owners = new Map(pushed.filter((value) => value !== '').map((value) => [value, new Set<Id>()]));
@@ -100,11 +102,14 @@ function ownersOf(
   const ownValue = (id: Id, value: string | null | undefined) => {
     if (value !== undefined) owners.get(canonicalShown(field, value))?.add(id);
   };
-  for (const { id, [field]: value } of users.values()) ownValue(id, readable(value));
+  const shownOf = (id: Id) => readable(users.get(id)?.[field]);
+  for (const id of differing) ownValue(id, shownOf(id));
   const listed = addressesOf(members)[field];
   for (const [address, ids] of owners) for (const id of listed.get(address) ?? []) ids.add(id);
-  for (const { id, [field]: agreed } of present)
-    if (readable(users.get(id)?.[field]) === undefined) ownValue(id, agreed);
+  for (const { id, [field]: agreed } of present) {
+    const shown = shownOf(id);
+    ownValue(id, shown === undefined ? agreed : shown);
+  }
   for (const { userId, sent } of open) ownValue(userId, sent[field]);
   for (const { plan } of pushes) ownValue(plan.id, pushOf(plan)[field]);
   return owners;
@@ -163,7 +168,7 @@ export interface LastAdministrators {
  */
 export function lastAdministrators(
   pushes: readonly ReviewedFields[],
-  { users, members, present, open, isWhole }: Population,
+  { users, differing, members, present, open, isWhole }: Population,
   adminRoleIds: readonly Id[],
   isSent: (plan: UserPlan) => boolean,
 ): LastAdministrators {
@@ -181,7 +186,7 @@ export function lastAdministrators(
     return roleId !== undefined && isAdminNow(plan.id) && !isAdmin(roleId);
   });
   if (demoted.length === 0) return { fieldLimits: new Map(), postponed: new Map() };
-  const admins = new Set([...users.keys(), ...agreed.keys()].filter(isAdminNow));
+  const admins = new Set([...differing, ...agreed.keys()].filter(isAdminNow));
   const left = new Set([...admins].filter(isListed));
   for (const { plan } of demoted) left.delete(plan.id);
   for (const { userId, sent } of open)

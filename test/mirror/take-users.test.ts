@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { takeLease } from '../../src/mirror/lease.ts';
+import { createMirror } from '../../src/mirror/mirror.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { Id } from '../../src/model/id.ts';
+import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
+import { takeNew } from '../../src/reconcile/apply-users.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { unknownUser } from '../../src/reconcile/plan-users.ts';
+import { anyService, member } from '../reconcile/states.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+let runId: bigint;
+let release: () => Promise<void>;
+let mirrorOf: (teamId: Id) => ReturnType<typeof createMirror>;
+const query = async (text: string) => (await runSqlText(database.db, text)).rows;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const lease = await takeLease(database.db, 'taken', { ttlMs: 60_000 });
+  release = () => lease.release();
+  const [[made] = []] = await query(
+    "insert into sync.runs (team, command) values ('taken', 'reconcile') returning run_id",
+  );
+  runId = made as bigint;
+  mirrorOf = (teamId) => createMirror(database.db, lease, teamId, runId);
+});
+afterAll(async () => {
+  await release();
+  await database.close();
+});
+
+/** All that is written of a team's users, but for its number and the time. */
+async function rowsOf(teamId: Id) {
+  const of = async (table: string, left: string) =>
+    (
+      await query(
+        `select to_jsonb(t) - array[${left}] from ${table} t where team_id = ${teamId} order by to_jsonb(t) - array[${left}]`,
+      )
+    ).map(([row]) => row);
+  return {
+    mirror: await of('mirror.users', `'team_id'`),
+    base: await of('sync.user_base', `'team_id', 'agreed_at'`),
+    ledger: await of('sync.changes', `'team_id', 'change_id', 'opened_at', 'closed_at'`),
+  };
+}
+
+/** Such texts are rejected before anybody is compared. */
+const storable = (value: unknown) =>
+  typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value;
+const users = fc.array(
+  anyService
+    .filter((user) => !hasUnreadable(user))
+    .map((user) => Object.fromEntries(Object.entries(user).map(([name, value]) => [name, storable(value)]))),
+  { minLength: 1, maxLength: 30 },
+);
+
+it('users who are taken at once end as those who are decided about one by one', async () => {
+  let teamId = 100n;
+  await fc.assert(
+    fc.asyncProperty(
+      users,
+      fc.array(fc.nat(29), { maxLength: 3 }),
+      fc.constantFrom(1, 100),
+      async (some, there, copies) => {
+        // Enough of them go by COPY, and a few as JSON.
+        const shown = Array.from({ length: copies }, () => some)
+          .flat()
+          .map((user, index) => ({ ...user, id: BigInt(index + 1) }) as ServiceUser);
+        const known = there.map((index) => index + 1).filter((id) => id <= shown.length);
+        const [decided, taken] = [teamId, teamId + 1n];
+        teamId += 2n;
+        for (const team of [decided, taken])
+          await query(`begin; select set_config('musterd.writing', 'on', true);
+          insert into mirror.users (team_id, id, first_name, resolved) select ${team}, n, 'Eva', true from unnest('{${[...new Set(known)].join(',')}}'::bigint[]) n; commit`);
+        const roleOf = (id: Id) => (id % 2n === 0n ? 'agent' : null);
+        const plans = shown.map((user) =>
+          planUser(unknownUser(user.id, user), { ...member, id: user.id, role: roleOf(user.id) }, holdAll),
+        );
+        const deferred = await mirrorOf(decided).applyUsers(plans);
+        const late = await mirrorOf(taken).takeUsers(
+          shown.values().map((user) => takeNew(user, roleOf(user.id))),
+        );
+        expect(late).toEqual(new Set(deferred));
+        expect(late.size).toBe(new Set(known).size);
+        expect(await rowsOf(taken)).toEqual(await rowsOf(decided));
+      },
+    ),
+    { numRuns: 12 },
+  );
+  expect((await rowsOf(101n)).ledger.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Id } from '../../src/model/id.ts';
+import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
+import { decideEach, type UserPlan, type UserWrite } from '../../src/model/user-plan.ts';
+import { applyPulls, takeNew, type WritingContext } from '../../src/reconcile/apply-users.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { planUnknown, type UsersPlan, unknownUser } from '../../src/reconcile/plan-users.ts';
+import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
+import { createServiceStandIn } from './service-stand-in.ts';
+import { anyService, makeState, member } from './states.ts';
+
+describe('somebody of whom nothing is known here', () => {
+  it('is written as a plan would have it, and there is nothing in it to decide', () => {
+    const readableUser = anyService.filter((user) => !hasUnreadable(user));
+    fc.assert(
+      fc.property(readableUser, fc.constantFrom('agent', null, undefined), (user, role) => {
+        const listed = role === undefined ? undefined : { ...member, role };
+        const plan = planUser(unknownUser(user.id, user), listed, holdAll);
+        expect(plan).toEqual({
+          id: user.id,
+          case: 'adopt',
+          fields: decideEach(() => ({ kind: 'adopt', ends: false })),
+          write: takeNew(user, role ?? null),
+        });
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+const count = 12_000;
+const idsFrom = (first: number, many: number): readonly Id[] =>
+  Array.from({ length: many }, (_, index) => BigInt(first + index));
+
+/** A plan of a few pulls, and of many users of whom nothing is known. */
+function planOf(pulled: number, unknown: number): UsersPlan {
+  const shown = [...idsFrom(1, pulled), ...idsFrom(pulled + 1, unknown)];
+  const users = new Map(shown.map((id): [Id, ServiceUser] => [id, { id, name: `Robin Reed${id}`, raw: {} }]));
+  const members = new Map(shown.map((id) => [id, { ...member, id }]));
+  const plans = idsFrom(1, pulled).map((id): UserPlan => {
+    const state = makeState({ service: { phone: '15550999' } });
+    return planUser({ ...state, id }, { ...member, id }, holdAll);
+  });
+  return {
+    roster: { users, members, rejected: [], unresolved: [], refusedLookups: 0, unproven: new Set() },
+    roles: new Map(shown.map((id) => [id, 'agent'])),
+    plans,
+    unknown: idsFrom(pulled + 1, unknown),
+    absent: [],
+    stale: [],
+    movedAlone: 0,
+    verdict: {} as UsersPlan['verdict'],
+  };
+}
+
+/** What the mirror is told to write, and what the run says of itself. */
+async function apply(plan: UsersPlan, there: ReadonlySet<Id>) {
+  const written: UserWrite[] = [];
+  const events: RunEvent[] = [];
+  const notes = createRunNotes((event) => events.push(event));
+  const mirror = createMirrorStandIn([]);
+  mirror.applyUsers = (plans) => {
+    for (const { id, write } of plans) if (write !== null && !there.has(id)) written.push(write);
+    return Promise.resolve(plans.map(({ id }) => id).filter((id) => there.has(id)));
+  };
+  mirror.takeUsers = (writes) => {
+    const all = [...writes];
+    written.push(...all.filter(({ id }) => !there.has(id)));
+    return Promise.resolve(new Set(all.map(({ id }) => id).filter((id) => there.has(id))));
+  };
+  const places: WritingContext = { service: createServiceStandIn([]), mirror, notes, monotonicMs: () => 0 };
+  const deferred = await applyPulls(places, plan);
+  written.sort((a, b) => (a.id < b.id ? -1 : 1));
+  return { written, events, counts: notes.counts, reasons: notes.reasons, deferred };
+}
+
+describe('users of whom nothing is known here', () => {
+  it.each<readonly [string, number, readonly Id[]]>([
+    ['alone', 0, []],
+    ['beside pulls', 5000, []],
+    ['of whom some are there by now', 5000, [3n, 5001n, 9999n]],
+  ])('are written, counted and told of as if each had been decided about: %s', async (_, pulled, there) => {
+    const plan = planOf(pulled, count);
+    const decided = { ...plan, plans: planUnknown(plan, holdAll), unknown: [] };
+    expect(await apply(plan, new Set(there))).toEqual(await apply(decided, new Set(there)));
+  });
+});
