@@ -12,7 +12,7 @@ import type { Tag } from '../model/tag.ts';
 import type { RestingListing, RestingUsers } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
-import type { ShownUsers, UserState } from '../model/user-state.ts';
+import type { RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
 import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './absences.ts';
 import { readAddresses, readLookups } from './addresses.ts';
 import type { Database, Transaction } from './database.ts';
@@ -60,7 +60,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
     return users;
   };
   return {
-    readDifferingUsers: async (users: readonly ServiceUser[], roles: ReadonlyMap<Id, string>) =>
+    readDifferingUsers: async (users: readonly ServiceUser[], roles: RoleNames) =>
       looked(await readDifferingUsers(db, teamId, users, roles)),
     compareShownUsers: async (shown: ShownUsers) => {
       const compare = known?.teamId === null ? compareAtFirstSight : compareShownUsers;

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { inTurns } from '../model/in-turns.ts';
 import type { Id } from '../model/id.ts';
 import { hasUnreadable, readable, type ServiceUser } from '../model/user.ts';
-import type { ComparedUsers, ShownUsers, UserState } from '../model/user-state.ts';
+import type { ComparedUsers, RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
 import { byKey, idArray } from './by-key.ts';
 import type { Database } from './database.ts';
 import { type StageShape, withSpool } from './spool.ts';
@@ -17,7 +17,7 @@ import { isEditedSince, isNewer, isTelling } from './versions.ts';
  * An empty text of the service counts as none, and so does what cannot be read: whoever has such a field is never
  * equal everywhere.
  */
-const shapeWith = (roles: ReadonlyMap<Id, string>): StageShape<ServiceUser> => ({
+const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
   name: 'users',
   columns: [
     ['id', 'bigint'],
@@ -106,7 +106,7 @@ export async function readDifferingUsers(
   db: Database,
   teamId: Id,
   users: readonly ServiceUser[],
-  roles: ReadonlyMap<Id, string>,
+  roles: RoleNames,
 ): Promise<readonly UserState[]> {
   const byId = new Map(users.map((user) => [user.id, user]));
   const rows = await readRows(db, teamId, { users: byId, roles, listed: null });

@@ -13,11 +13,14 @@ export interface Versions {
   readonly isTelling: boolean;
 }
 
+/** The names of the roles of members, where they are known. */
+export type RoleNames = Pick<ReadonlyMap<Id, string>, 'get'>;
+
 /** Everybody whom one pass has seen. */
 export interface ShownUsers {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** The names of their roles. */
-  readonly roles: ReadonlyMap<Id, string>;
+  readonly roles: RoleNames;
   /** Members of the team: of those that are gone, these alone are looked for. */
   readonly listed: Iterable<Id>;
 }

@@ -108,7 +108,7 @@ export async function planEdited(
   const members = membersOf(team);
   const { maxDrift, adminRoleIds } = settings.guard;
   const { states, plans, population, unread, present } = await mirror.inSnapshot(async (one) => {
-    const differing = await one.readDifferingUsers(shown, rolesOf(members, ids));
+    const differing = await one.readDifferingUsers(shown, rolesOf(members));
     const planned = differing.map((state) => planUser(state, members.get(state.id), settings.policy));
     const count = await one.countPresentUsers();
     return {
@@ -128,7 +128,7 @@ export async function planEdited(
   noteLookup(lookup, edited, notes);
   const { users, rejected, refusedLookups } = lookup;
   const wanted = new Set(ids);
-  const roles = rolesOf(members, users.keys());
+  const roles = rolesOf(members);
   const others = users
     .values()
     .filter(({ id }) => !wanted.has(id))

@@ -7,13 +7,14 @@ import type { Look } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import { type Field, fields, type ServiceUser, sameBytes } from '../model/user.ts';
 import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
-import type { UserState } from '../model/user-state.ts';
+import type { RoleNames, UserState } from '../model/user-state.ts';
 import { type GuardVerdict, type GuardView, guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
 import { hasMoved } from './merge/overtaken.ts';
 import { planUser } from './merge/plan-user.ts';
 import type { MirrorPort, ServicePort, SnapshotPort } from './ports.ts';
+import { rolesOf } from './read/members.ts';
 import { type Roster, readRoster } from './read/roster.ts';
 import { type RunNote, type RunNotes, tell, warnOfStale } from './run-notes.ts';
 import { readUnreadNotes } from './unread.ts';
@@ -30,7 +31,7 @@ export interface RunContext {
 /** What one run makes of the users. */
 export interface UsersPlan {
   readonly roster: Roster;
-  readonly roles: ReadonlyMap<Id, string>;
+  readonly roles: RoleNames;
   /** As the guard leaves them. */
   readonly plans: readonly UserPlan[];
   /** Of whom nothing is known here: they are taken as they are. */
@@ -72,9 +73,7 @@ export async function planUsers(
   const roster = await readRoster(service, mirror, team, notes, first);
   const { members } = roster;
   noteRoster(roster, notes);
-  const roles = new Map(
-    members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
-  );
+  const roles = rolesOf(members);
   const planned = await mirror.inSnapshot((one) => planRoster(one, { roster, roles, only }, settings));
   const { unread, said, ...plan } = planned;
   tell(notes, unread);

@@ -10,7 +10,7 @@ import type {
 } from '../model/absence.ts';
 import type { Intent, IntentResult, NameSafety, PushTries } from '../model/intent.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
-import type { ComparedUsers, ShownUsers, UserState } from '../model/user-state.ts';
+import type { ComparedUsers, RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
@@ -44,10 +44,7 @@ export interface ServicePort {
  */
 export interface MirrorPort {
   /** Users of whom any version differs from another, byte for byte; whoever is equal everywhere is left out. */
-  readDifferingUsers(
-    users: readonly ServiceUser[],
-    roles: ReadonlyMap<Id, string>,
-  ): Promise<readonly UserState[]>;
+  readDifferingUsers(users: readonly ServiceUser[], roles: RoleNames): Promise<readonly UserState[]>;
   /** The same of everybody, those who are not shown among them. */
   compareShownUsers(shown: ShownUsers): Promise<ComparedUsers>;
   /** Users in mirror or base, not gone, whom `seen` does not hold, and members among them that are gone. */

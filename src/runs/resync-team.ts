@@ -10,6 +10,7 @@ import { judgeOverlap, sayReplaced, stopReplaced } from '../reconcile/overlap.ts
 import { keepResolved, noteRoster, type RunContext, unknownUser } from '../reconcile/plan-users.ts';
 import { settleIntents } from '../reconcile/push/push.ts';
 import { createPushContext } from '../reconcile/push/record.ts';
+import { rolesOf } from '../reconcile/read/members.ts';
 import { type Roster, readRoster } from '../reconcile/read/roster.ts';
 import { type RunNotes, tell } from '../reconcile/run-notes.ts';
 import { readUnreadNotes } from '../reconcile/unread.ts';
@@ -51,9 +52,7 @@ async function planTeam(
   const roster = await readRoster(service, mirror, team, notes);
   const { users, members } = roster;
   noteRoster(roster, notes);
-  const roles = new Map(
-    members.values().flatMap(({ id, role }) => (role === null ? [] : [[id, role] as const])),
-  );
+  const roles = rolesOf(members);
   const compared = await mirror.compareShownUsers({ users, roles, listed: members.keys() });
   const { differing, unseen, unknown } = compared;
   const fresh = unknown.map((id) => unknownUser(id, users.get(id)));

@@ -1,6 +1,7 @@
 /** What pushing works on, and how the outcome of a push is read back and written down. */
 
 import type { Id } from '../../model/id.ts';
+import type { RoleNames } from '../../model/user-state.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
 import type { Field, ServiceUser } from '../../model/user.ts';
@@ -16,7 +17,7 @@ export interface PushContext {
   readonly mirror: MirrorPort & MirrorWriter;
   readonly notes: RunNotes;
   readonly members: ReadonlyMap<Id, TeamMember>;
-  readonly roles: ReadonlyMap<Id, string>;
+  readonly roles: RoleNames;
   /** As the service has just shown them, before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** When they were asked for, at the earliest, by `monotonicMs`; `undefined`: they are to be read again in any case. */

@@ -1,6 +1,7 @@
 /** Who is in the team, as an index of the service's answer that is made once: a run of one edit looks at no more. */
 import type { Id } from '../../model/id.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
+import type { RoleNames } from '../../model/user-state.ts';
 
 export type Members = ReadonlyMap<Id, TeamMember>;
 
@@ -12,12 +13,7 @@ export function membersOf({ members }: Pick<Team, 'members'>): Members {
   return known;
 }
 
-/** The names of their roles. */
-export function rolesOf(members: Members, ids: Iterable<Id>): ReadonlyMap<Id, string> {
-  const roles = new Map<Id, string>();
-  for (const id of ids) {
-    const role = members.get(id)?.role ?? null;
-    if (role !== null) roles.set(id, role);
-  }
-  return roles;
+/** The names of their roles, each read when it is asked for. */
+export function rolesOf(members: Members): RoleNames {
+  return { get: (id) => members.get(id)?.role ?? undefined };
 }
