@@ -28,6 +28,8 @@ const offeredMs = 5_000;
 
 /** Looking takes one part of the time in so many: with many teams something changes all the time. */
 const restPerLook = 20;
+/** A slow database does not keep anybody waiting longer than this for it. */
+const longestRestMs = 1_000;
 
 const againMs = (end: WorkEnd) => (end === 'busy' ? busyMs : end === 'idle' ? soonMs : 0);
 
@@ -75,7 +77,7 @@ export function createDueTeams({ names, store, offer, monotonicMs }: DueTeamsOpt
           throw error;
         } finally {
           const end = monotonicMs();
-          restsUntilMs = end + restPerLook * (end - now);
+          restsUntilMs = end + Math.min(restPerLook * (end - now), longestRestMs);
         }
       }
       return Math.max(lookAtMs, restsUntilMs) - monotonicMs();

@@ -4,7 +4,7 @@ import type { DueGroup } from '../../src/model/due-groups.ts';
 
 describe('teams of which something is due', () => {
   const names = Array.from({ length: 100 }, (_, i) => `team ${i}`);
-  const lookMs = 10;
+  let lookMs = 10;
   let now = 0;
   let looks = 0;
   let due: readonly string[] = [];
@@ -13,7 +13,7 @@ describe('teams of which something is due', () => {
   let isAway = false;
   let teams: DueTeams;
   beforeEach(() => {
-    [now, looks, due, nextMs, offers, isAway] = [100_000, 0, [], null, [], false];
+    [now, lookMs, looks, due, nextMs, offers, isAway] = [100_000, 10, 0, [], null, [], false];
     const group: readonly DueGroup[] = [{ group: 'users', dueAt: 'now' }];
     teams = createDueTeams({
       names: () => names,
@@ -55,6 +55,13 @@ describe('teams of which something is due', () => {
     now += 20 * lookMs;
     await teams.look();
     expect(looks).toBe(2);
+  });
+
+  it('do not wait longer than a second for it, however slow the database is', async () => {
+    lookMs = 4_000;
+    await teams.look();
+    teams.done('team 1', 'complete');
+    expect(await teams.look()).toBe(1_000);
   });
 
   it('are looked at when the next is due, and again after a look that failed', async () => {
