@@ -1,6 +1,7 @@
 /** How long an edit takes from the end of its statement to the service: rows 10 to 13. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { configSchema } from '../src/config/config.ts';
+import { createTeamMemories } from '../src/daemon/team-memory.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { type Bench, type Group, inWords } from './bench.ts';
 import { configOf, runHere } from './in-process.ts';
@@ -130,8 +131,9 @@ export async function countEdit(bench: Bench): Promise<RowResult> {
   return await withTeam(bench, 500, async (team) => {
     const { database, service } = team;
     const config = configOf(service.environment);
-    const run = (db = database.db) => runHere(db, config, ['edits']);
-    await runHere(database.db, config);
+    const teamMemory = createTeamMemories(monotonicMs)(config);
+    const run = (db = database.db) => runHere(db, config, ['edits'], { teamMemory });
+    await runHere(database.db, config, undefined, { teamMemory });
     const edit = (email: string) =>
       database.sql(
         `update mirror.users set email = '${email}' where id = (select min(id) from mirror.users where email is not null and resolved)`,

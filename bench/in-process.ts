@@ -2,9 +2,9 @@
 import { configSchema, type Config } from '../src/config/config.ts';
 import { createLog } from '../src/log.ts';
 import type { Database } from '../src/mirror/database.ts';
-import type { RunGroup } from '../src/model/run-group.ts';
+import { type RunGroup, scheduledGroups } from '../src/model/run-group.ts';
 import { runReconcile } from '../src/runs/reconcile-team.ts';
-import type { RunReport } from '../src/runs/with-run.ts';
+import type { RunReport, Watch } from '../src/runs/with-run.ts';
 import type { Environment } from './measure-process.ts';
 
 const silent = createLog({ level: 'silent' });
@@ -23,8 +23,8 @@ export function configOf(environment: Environment, perMinute = 1_000_000): Confi
 export async function runHere(
   db: Database,
   config: Config,
-  groups?: readonly RunGroup[],
+  groups: readonly RunGroup[] = scheduledGroups,
+  watch: Pick<Watch, 'teamMemory'> = {},
 ): Promise<RunReport> {
-  const watch = groups === undefined ? { log: silent } : { log: silent, groups };
-  return await runReconcile(db, config, 'daemon', watch);
+  return await runReconcile(db, config, 'daemon', { ...watch, log: silent, groups });
 }

@@ -1,17 +1,15 @@
 /** By which addresses users can be looked up on the service. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Addresses } from '../model/user.ts';
 import type { Database, Queryable, Row } from './database.ts';
 
-/** Those of mirror and base, of held service values, and of pushes whose outcome is not known. */
-export async function readAddresses(
-  db: Queryable,
-  teamId: Id,
-  ids: readonly Id[],
-): Promise<readonly Addresses[]> {
-  const { rows } = await sql<Addresses>`
-    with wanted as (select id from unnest(${ids}::bigint[]) as w (id)),
+/**
+ * Those of mirror and base, of held service values, and of pushes whose outcome is not known.
+ * @param wanted a query of `id`
+ */
+export const addressesOf = (teamId: Id, wanted: RawBuilder<unknown>): RawBuilder<Addresses> => sql<Addresses>`
+    with wanted as materialized (${wanted}),
     known as (
       select u.id, u.email, u.phone from mirror.users u join wanted using (id) where u.team_id = ${teamId}
       union all
@@ -26,8 +24,15 @@ export async function readAddresses(
     )
     select id, coalesce(array_agg(distinct email) filter (where email <> ''), '{}') as emails,
            coalesce(array_agg(distinct phone) filter (where phone <> ''), '{}') as phones
-    from known group by id`.execute(db);
-  return rows;
+    from known group by id`;
+
+export async function readAddresses(
+  db: Queryable,
+  teamId: Id,
+  ids: readonly Id[],
+): Promise<readonly Addresses[]> {
+  const wanted = sql`select id from unnest(${ids}::bigint[]) as w (id)`;
+  return (await addressesOf(teamId, wanted).execute(db)).rows;
 }
 
 /** What was put into mirror.user_lookups for this team. */

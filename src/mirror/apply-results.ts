@@ -82,6 +82,7 @@ export async function applyResults(
   tx: Transaction,
   run: RunOf,
   results: readonly IntentResult[],
+  wereNamesKept = false,
 ): Promise<readonly Id[]> {
   const { teamId } = run;
   const ids = results.map(({ intent }) => intent.userId);
@@ -132,6 +133,7 @@ export async function applyResults(
     where b.team_id = ${teamId} and b.id = s.id and b.id = ${these}
       and (s.took_name or s.harmed or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
   await sql`
+    with arrived as (${endApprovals(teamId, staged(json))})
     update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
       state = case when s.closed then 'closed' else 'open' end,
       closed_at = case when s.closed then clock_timestamp() end
@@ -142,7 +144,6 @@ export async function applyResults(
     run,
     applied.flatMap(({ intent, holds }) => holds.map((hold) => ({ id: intent.userId, hold }))),
   );
-  await endApprovals(tx, teamId, applied);
-  await noteNames(tx, teamId, mine);
+  await noteNames(tx, teamId, mine, wereNamesKept);
   return ids.filter((id) => !free.has(id) && !lost.has(id));
 }

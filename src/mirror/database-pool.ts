@@ -26,9 +26,17 @@ export interface PoolOptions {
   readonly onConnectionError?: ((error: Error) => void) | undefined;
 }
 
+/** What the last statement of a beginning came to, and when it was sent, by `performance.now()`. */
+export interface Opened {
+  readonly rows: readonly unknown[];
+  readonly sentMs: number;
+}
+
 /** How one transaction is begun, and for how long each of its statements may go unanswered. */
 export interface TransactionTerms {
   readonly begin: string;
+  /** Told what its last statement came to. */
+  readonly onBegun: ((opened: Opened) => void) | undefined;
   readonly patienceMs: number;
 }
 

@@ -15,7 +15,7 @@ import {
 } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import { sqlState } from './database-errors.ts';
-import { createPool, safePath, transactionTerms, withOwnTransactions } from './database-pool.ts';
+import { createPool, type Opened, safePath, transactionTerms, withOwnTransactions } from './database-pool.ts';
 import { readConnectionUrl } from './database-url.ts';
 import type { Schema } from './schema.ts';
 
@@ -64,6 +64,8 @@ export interface TransactionOptions {
   /** 0: none, for this and for the next. */
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
+  /** The first statement, without parameters: it is sent together with the beginning, and told what it came to. */
+  readonly opening?: { readonly text: string; readonly take: (opened: Opened) => void };
 }
 
 export interface Database {
@@ -115,7 +117,8 @@ export function createDatabase(options: DatabaseOptions): Database {
         idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 30_000,
       };
       const terms = {
-        begin: beginning(isolationLevel, limits),
+        begin: beginning(isolationLevel, limits, own.opening?.text),
+        onBegun: own.opening?.take,
         patienceMs: patienceFor(own.statementTimeoutMs, queryTimeoutMs),
       };
       return await transactionTerms.run(terms, () => retry(() => runOnce(asTyped, work)));
@@ -134,11 +137,20 @@ function patienceFor(statementTimeoutMs: number | undefined, queryTimeoutMs: num
 }
 
 /** One text of several statements, so that a transaction's settings cost no round trip of their own. */
-function beginning(isolationLevel: IsolationLevel, limits: Readonly<Record<string, number>>): string {
+function beginning(
+  isolationLevel: IsolationLevel,
+  limits: Readonly<Record<string, number>>,
+  opening: string | undefined,
+): string {
   const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${Math.round(ms)}`);
   // Always said: a server's or a role's default may be stricter, and then statements fail that wait for others here.
   const begin = `begin isolation level ${isolationLevel}`;
-  return [begin, `set local search_path = ${safePath}`, ...settings].join('; ');
+  return [
+    begin,
+    `set local search_path = ${safePath}`,
+    ...settings,
+    ...(opening === undefined ? [] : [opening]),
+  ].join('; ');
 }
 
 /**
@@ -154,7 +166,9 @@ function createDialect(dialect: PostgresDialect): Dialect {
         const terms = transactionTerms.getStore();
         if (terms === undefined) return await begin(connection, settings);
         try {
-          await connection.executeQuery(CompiledQuery.raw(terms.begin));
+          const sentMs = performance.now();
+          const { rows } = await connection.executeQuery(CompiledQuery.raw(terms.begin));
+          terms.onBegun?.({ rows, sentMs });
         } catch (error) {
           // It may have begun; on a broken connection this fails as well, and the first error says more.
           await driver.rollbackTransaction(connection).catch(() => {});

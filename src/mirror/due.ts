@@ -104,8 +104,13 @@ export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
  * Notes how groups of a team ended. A run of the users was to carry the edits, too: if it did not get to its end, they
  * are tried again by themselves, after a while.
  * @param ended a query of `team` and `groups`, such as the statement that closes the run; of no row: nothing is noted
+ * @param waits what waits for a person, which `ended` may ask for
  */
-export const noteEnd = (ended: RawBuilder<unknown>, outcome: RunOutcome) => {
+export const noteEnd = <Waits>(
+  ended: RawBuilder<unknown>,
+  outcome: RunOutcome,
+  waits: RawBuilder<Waits> = sql`select`,
+): RawBuilder<Waits> => {
   const isWhole = outcome === 'complete' || outcome === 'refused';
   const edits = isWhole
     ? sql`
@@ -116,15 +121,17 @@ export const noteEnd = (ended: RawBuilder<unknown>, outcome: RunOutcome) => {
         select team, 'edits', clock_timestamp(), clock_timestamp(), 1 from ended where 'users' = any (groups)
         on conflict (team, run_group) do update set started_at = excluded.started_at,
           finished_at = excluded.finished_at, failures = d.failures + 1`;
-  return sql`
-    with ended as (${ended}),
+  return sql<Waits>`
+    with waits as (${waits}),
+    ended as (${ended}),
     noted as (
       update sync.due d set finished_at = clock_timestamp(), outcome = ${outcome},
         failures = case when ${outcome} = 'failed' or (run_group = 'edits' and not ${isWhole}) then failures + 1 else 0 end,
         complete_at = case when ${outcome} = 'complete' then clock_timestamp() else complete_at end
       from ended e where d.team = e.team and d.run_group = any (e.groups)
-    )
-    ${edits}`;
+    ),
+    edits as (${edits})
+    select * from waits`;
 };
 
 /** The configured names of all teams, by what they are called in notifications of edits. */

@@ -6,14 +6,17 @@ import { sql } from 'kysely';
 import type { FreshEdits } from '../model/due-groups.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser } from '../model/plan.ts';
+import { addressesOf } from './addresses.ts';
 import type { Database, Queryable, Row } from './database.ts';
+
+/** Of the row d of `sync.due`: it has a mark, which this server made. */
+const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_current_snapshot()), false)`;
 
 /**
  * Of the row d of `sync.due`: all edits are looked at, whenever they were made. Nobody knows which were seen, the last
  * push did not get to its end, or the numbers of transactions are those of another server, which a backup was made of.
  */
-const looksAtAll = sql`coalesce(
-  d.failures > 0 or pg_snapshot_xmax(d.mark) > pg_snapshot_xmax(pg_current_snapshot()) or d.mark is null, true)`;
+const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
 /** The row e of `sync.user_edits` is one that `d.mark` did not see; a number that is yet to come is another server's. */
 const isSince = sql`e.xid >= pg_snapshot_xmin(d.mark) and e.xid < pg_snapshot_xmax(pg_current_snapshot())
@@ -25,7 +28,8 @@ const isDirty = sql`u.gone_at is null and (u.first_name, u.last_name, u.email, u
 
 /**
  * Users, not gone, in whom the mirror differs from the base: those edited since the last push, or all of them. Roles
- * concern each other, since somebody has to stay in charge: with one of them go all whose role was edited.
+ * concern each other, since somebody has to stay in charge: with one of them go all whose role was edited. Each with
+ * the addresses by which it can be looked up.
  */
 export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly EditedUser[]> {
   // Each of the two conditions that follow it is found out once, and not for each user.
@@ -43,13 +47,17 @@ export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readon
       join mirror.users u on u.team_id = ${teamId} and u.id = s.id
       join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
       where ${isDirty}
+    ),
+    edited as materialized (
+      select id, resolved from since
+      union
+      ${differingUsers} and not exists (select from marked)
+      union
+      ${differingUsers} and u.role_id is distinct from b.role_id and exists (select from since where has_role)
     )
-    select id, resolved from since
-    union
-    ${differingUsers} and not exists (select from marked)
-    union
-    ${differingUsers} and u.role_id is distinct from b.role_id and exists (select from since where has_role)
-    order by id`.execute(db);
+    select e.id, e.resolved, coalesce(a.emails, '{}') as emails, coalesce(a.phones, '{}') as phones
+    from edited e left join (${addressesOf(teamId, sql`select id from edited`)}) a on a.id = e.id
+    order by e.id`.execute(db);
   return rows;
 }
 
@@ -59,7 +67,7 @@ export async function readFreshEdits(
   teams: readonly string[],
 ): Promise<readonly FreshEdits[]> {
   const { rows } = await sql<FreshEdits & { team_id: Id; looks_at_all: boolean }>`
-    select t.team_id, t.team, pg_current_snapshot()::text as mark, d.mark is not null as "isMarked",
+    select t.team_id, t.team, pg_current_snapshot()::text as mark, ${isOfHere} as "isMarked",
       ${looksAtAll} as looks_at_all, coalesce(d.failures, 0) as failures,
       extract(epoch from clock_timestamp() - d.started_at)::float8 * 1000 as "triedForMs",
       not ${looksAtAll} and exists (

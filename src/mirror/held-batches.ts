@@ -15,32 +15,39 @@ import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
 const patience = sql`interval '24 hours'`;
 
 /** A push of which no field ever left does not count for the day; one of which a part did does. */
-async function readPushedToday(db: Queryable, teamId: Id): Promise<ReadonlySet<Id>> {
-  const { rows } = await sql<{ user_id: bigint }>`
-    select distinct user_id from sync.changes c
-    where team_id = ${teamId} and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
-      and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`.execute(
-    db,
-  );
-  return new Set(rows.map(({ user_id }) => user_id));
-}
+const pushedToday = (teamId: Id) => sql`
+  select distinct user_id from sync.changes c
+  where team_id = ${teamId} and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
+    and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`;
 
 /** All that waits in batches, of users who have not left, and what is said of fields that many users lack. */
 export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {
-  const { rows } = await sql<
-    HoldRow & { user_id: Id | null; name: string; is_accepted: boolean; is_old: boolean }
-  >`
-    select h.user_id, h.field, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch,
-      coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.told_at <= statement_timestamp() - ${patience} as is_old
-    from sync.held_fields h
-    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where h.team_id = ${teamId} and u.gone_at is null and (h.user_id is null or ${isInBatch})
-    order by h.since, h.user_id, h.field`.execute(db);
+  const { rows: all } = await sql<{
+    pushed: readonly Id[];
+    held: readonly (HoldRow & {
+      user_id: Id | number | null;
+      name: string;
+      is_accepted: boolean;
+      is_old: boolean;
+    })[];
+  }>`
+    with held as (
+      select h.user_id, h.field, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch,
+        coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.told_at <= statement_timestamp() - ${patience} as is_old, h.since
+      from sync.held_fields h
+      left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+      where h.team_id = ${teamId} and u.gone_at is null and (h.user_id is null or ${isInBatch})
+    )
+    select array(${pushedToday(teamId)}) as pushed,
+      (select coalesce(jsonb_agg(to_jsonb(held) order by since, user_id, field), '[]') from held) as held`.execute(
+    db,
+  );
+  const { pushed = [], held: rows = [] } = all[0] ?? {};
   const ofAll = rows.filter(({ user_id }) => user_id === null);
   return {
-    pushedToday: await readPushedToday(db, teamId),
+    pushedToday: new Set(pushed),
     waiting: rows.flatMap((row) =>
-      row.user_id === null ? [] : [{ userId: row.user_id, name: row.name, hold: toHold(row) }],
+      row.user_id === null ? [] : [{ userId: BigInt(row.user_id), name: row.name, hold: toHold(row) }],
     ),
     isOld: rows.some(({ is_old, is_accepted }) => is_old && !is_accepted),
     lacking: ofAll.filter(({ is_accepted }) => !is_accepted).map(toHold),

@@ -1,11 +1,9 @@
 /** Writes of held fields: what waits for a person, what the service shows of it, and its end. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type DecidedUser, decisionsOf, endedHolds, type Hold } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Transaction } from './database.ts';
-import type { IntentResult } from '../model/intent.ts';
-import { fields } from '../model/user.ts';
 import { sqlField } from './users-read.ts';
 
 interface RunOrPerson {
@@ -115,21 +113,28 @@ export async function endHolds(
       and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
-/** What was let pass has arrived: an approval is good once. */
-export async function endApprovals(
-  tx: Transaction,
-  teamId: Id,
-  results: readonly IntentResult[],
-): Promise<void> {
-  const arrived = results.flatMap(({ intent, outcomes }) =>
-    fields
-      .filter((field) => outcomes[field] === 'confirmed')
-      .map((field) => ({ user_id: intent.userId, field: sqlField(field) })),
-  );
-  if (arrived.length === 0) return;
-  await sql`
-    delete from sync.held_fields h using jsonb_to_recordset(${toJson(arrived)}::jsonb) as s (user_id bigint, field text)
-    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field and h.decision is not null`.execute(
-    tx,
-  );
+/**
+ * What was let pass has arrived: an approval is good once.
+ * @param results of which `s.outcome` is that of the user `s.id`
+ */
+export const endApprovals = (teamId: Id, results: RawBuilder<unknown>) => sql`
+  delete from sync.held_fields h using ${results}
+  where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and h.decision is not null`;
+
+/** How much waits for a person. */
+export interface Waiting {
+  readonly held: number;
+  readonly inBatches: number;
 }
+
+/**
+ * Fields, each by itself, and users whose fields are in batches; 1 at least where a field waits that many users no
+ * longer have. Not those of users who have left, nor those that a person asked to hold.
+ */
+export const waitingOf = (teamId: Id) => sql<Waiting>`
+    select count(*) filter (where h.reason <> 'asked' and not ${isInBatch} and not ${isLetPass})::int as held,
+      greatest(count(distinct h.user_id) filter (where ${isInBatch}),
+        (count(*) filter (where ${isInBatch} and h.user_id is null) > 0)::int)::int as "inBatches"
+    from sync.held_fields h
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where h.team_id = ${teamId} and u.gone_at is null`;

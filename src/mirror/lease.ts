@@ -8,8 +8,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { MusterdError } from '../errors.ts';
 import { type Database, databaseTime, type Transaction } from './database.ts';
+import type { Opened } from './database-pool.ts';
 import { held, inWords, isUnbelievable, readHolder } from './lease-holder.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
 import { wakeForEdits } from './wake.ts';
@@ -87,9 +89,13 @@ export async function takeLeaseFor<R>(
   const startMs = performance.now();
   const takeFrom = async (found: string | undefined, dead: boolean) => {
     const sinceMs = performance.now();
-    const done = await db.transaction(async (tx) =>
-      (await take(tx, own, found, dead)) ? { result: await work(tx) } : undefined,
-    );
+    let isTaken = false;
+    const take = ({ rows }: Opened) => {
+      isTaken = rows.length > 0;
+    };
+    const done = await db.transaction(async (tx) => (isTaken ? { result: await work(tx) } : undefined), {
+      opening: { text: taking(own, found, dead), take },
+    });
     return done === undefined ? undefined : { lease: createLease(db, own, sinceMs), ...done };
   };
   let waits = false;
@@ -114,30 +120,24 @@ export async function takeLeaseFor<R>(
 }
 
 /** Takes a lease that nobody has, or the one that was found expired or its holder dead. Waits for no lock of a row. */
-async function take(
-  tx: Transaction,
-  { team, leaseId, ttlMs }: OwnLease,
-  found: string | undefined,
-  dead: boolean,
-): Promise<boolean> {
+function taking({ team, leaseId, ttlMs }: OwnLease, found: string | undefined, dead: boolean): string {
   const { host, pid, process } = thisProcess();
-  const expiry = sql`clock_timestamp() + ${ttlMs} * interval '1 ms'`;
-  const { rows } = await (found === undefined
-    ? sql`
-        insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
-        values (${team}, ${leaseId}, ${host}, ${pid}, ${process}, clock_timestamp(), ${expiry})
-        on conflict (team) do nothing returning team`
-    : sql`
-        with free as (
-          select team from sync.leases
-          where team = ${team} and lease_id = ${found} and (${dead} or expires_at <= clock_timestamp())
-          for update skip locked
-        )
-        update sync.leases l set lease_id = ${leaseId}, host = ${host}, pid = ${pid}, process = ${process},
-          taken_at = clock_timestamp(), expires_at = ${expiry}
-        from free where l.team = free.team returning l.team`
-  ).execute(tx);
-  return rows.length > 0;
+  const [name, id, where, since] = [team, leaseId, host, process].map(pg.escapeLiteral);
+  const expiry = `clock_timestamp() + ${ttlMs} * interval '1 ms'`;
+  return found === undefined
+    ? `
+      insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
+      values (${name}, ${id}, ${where}, ${pid}, ${since}, clock_timestamp(), ${expiry})
+      on conflict (team) do nothing returning team`
+    : `
+      with free as (
+        select team from sync.leases
+        where team = ${name} and lease_id = ${pg.escapeLiteral(found)} and (${dead} or expires_at <= clock_timestamp())
+        for update skip locked
+      )
+      update sync.leases l set lease_id = ${id}, host = ${where}, pid = ${pid}, process = ${since},
+        taken_at = clock_timestamp(), expires_at = ${expiry}
+      from free where l.team = free.team returning l.team`;
 }
 
 /** A holder that lives renews its lease; that of a dead one ends as late as if it had been renewed just now. */
@@ -213,23 +213,22 @@ async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Pro
   return rows.length > 0;
 }
 
+/** What `holding` comes to. */
+interface HeldRow {
+  readonly extended: boolean;
+}
+
 /**
  * Locks the lease's row to the end of the transaction, extends it where half of it is over, lets the rest of the
  * transaction pass the triggers, and tells them of the run. One that has run out is not ours any more, unless our lock
- * has kept it.
- * @returns whether it was extended; `undefined`: it is not ours
+ * has kept it: no row then.
  */
-async function hold(
-  tx: Transaction,
-  { team, leaseId, ttlMs }: OwnLease,
-  isLocked: boolean,
-  runId: bigint | undefined,
-): Promise<boolean | undefined> {
-  const after = (ms: number) => sql`clock_timestamp() + ${ms} * interval '1 ms'`;
-  const { rows } = await sql<{ extended: boolean }>`
+function holding({ team, leaseId, ttlMs }: OwnLease, isLocked: boolean, runId: bigint | undefined): string {
+  const after = (ms: number) => `clock_timestamp() + ${ms} * interval '1 ms'`;
+  return `
     with mine as materialized (
       select team, expires_at from sync.leases
-      where team = ${team} and lease_id = ${leaseId} and (${isLocked} or expires_at > clock_timestamp())
+      where team = ${pg.escapeLiteral(team)} and lease_id = ${pg.escapeLiteral(leaseId)} and (${isLocked} or expires_at > clock_timestamp())
       for no key update
     ),
     extended as (
@@ -237,8 +236,7 @@ async function hold(
       where l.team = mine.team and mine.expires_at < ${after(ttlMs / 2)} returning l.team
     )
     select exists (select from extended) as extended, set_config('musterd.writing', 'on', true),
-      set_config('musterd.run', ${runId?.toString() ?? ''}, true) from mine`.execute(tx);
-  return rows[0]?.extended;
+      set_config('musterd.run', '${runId?.toString() ?? ''}', true) from mine`;
 }
 
 /** What is done in one transaction, by a caller that knows nothing of the database. */
@@ -278,19 +276,24 @@ export async function fenced<R>(
   runId?: bigint,
 ): Promise<R> {
   let extendedMs: number | undefined;
-  const result = await db.transaction(async (tx) => {
-    extendedMs = undefined;
-    const keep = async (isLocked: boolean) => {
-      const startMs = performance.now();
-      const extended = await hold(tx, lease, isLocked, runId);
-      if (extended === undefined) throw lost(lease.team);
-      if (extended) extendedMs = startMs;
-    };
-    await keep(false);
-    const done = await work(tx);
-    if (lease.isLate()) await keep(true);
-    return done;
-  });
+  let isHeld = false;
+  const take = ({ rows: [held], sentMs }: Opened) => {
+    isHeld = held !== undefined;
+    extendedMs = (held as HeldRow | undefined)?.extended === true ? sentMs : undefined;
+  };
+  const result = await db.transaction(
+    async (tx) => {
+      if (!isHeld) throw lost(lease.team);
+      const done = await work(tx);
+      if (!lease.isLate()) return done;
+      const sentMs = performance.now();
+      const { rows } = await sql<HeldRow>`${sql.raw(holding(lease, true, runId))}`.execute(tx);
+      if (rows[0] === undefined) throw lost(lease.team);
+      if (rows[0].extended) extendedMs = sentMs;
+      return done;
+    },
+    { opening: { text: holding(lease, false, runId), take } },
+  );
   if (extendedMs !== undefined) lease.extended(extendedMs);
   return result;
 }

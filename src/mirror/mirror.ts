@@ -1,6 +1,6 @@
 /** The mirror of one team: the near place, as `reconcile/ports.ts` asks for it. */
 import type { AbsenceDecision, ListedResource, MirroredResource, WithheldAbsence } from '../model/absence.ts';
-import type { Intent, IntentResult } from '../model/intent.ts';
+import type { Intent, IntentResult, NameSafety } from '../model/intent.ts';
 import type { Concern } from '../model/plan.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
@@ -33,13 +33,12 @@ import {
   writeListingMemory,
   writeRejectedRows,
 } from './listings.ts';
-import { readNameSafety } from './name-safety.ts';
+import { keepsNameProbe, nameSafetyOf, readNameSafety } from './name-safety.ts';
 import { readGuardHistory, writeStopped } from './held-batches.ts';
 import { recordUsers } from './periods.ts';
 import { writeTeam } from './pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
-import { countWaiting } from './read-status.ts';
 import { createSpool, type Spool, withSpool } from './spool.ts';
 import { readListingRest, readRest, toResting, writeResting } from './read-rest.ts';
 import { movesRole, writeRoles } from './roles.ts';
@@ -89,7 +88,6 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
     readListingRest: (resource: ListedResource) => readListingRest(kysely, teamId, resource),
     readRestingListing: (resource: ListedResource) =>
       Promise.resolve(known === undefined ? null : toResting<RestingListing>(known.learned, resource)),
-    countWaiting: () => countWaiting(kysely, teamId),
     readRest: (than: RestingUsers | null) => readRest(kysely, teamId, than),
     readRestingUsers: () =>
       Promise.resolve(known === undefined ? null : toResting<RestingUsers>(known.learned, 'users')),
@@ -130,32 +128,49 @@ function createRecording(record: (ids: readonly Id[]) => Promise<void>) {
   };
 }
 
+type Reads = ReturnType<typeof createReads>;
+
+const namesAsBegun = (known: KnownTeam | undefined): NameSafety | undefined =>
+  known === undefined ? undefined : nameSafetyOf(known.learned.get(keepsNameProbe));
+
+/** Before a run pushes anything, these are as they were when it began. */
+const readsAsBegun = (reads: Reads, known: KnownTeam | undefined, mayHaveIntents: () => boolean) => ({
+  readIntents: async () => (mayHaveIntents() ? await reads.readIntents() : []),
+  readNameSafety: async () =>
+    (mayHaveIntents() ? undefined : namesAsBegun(known)) ?? (await reads.readNameSafety()),
+});
+
+/** One after the other: they would wait for each other at the lease, each on a connection of its own. */
+function createWrite(db: Database, lease: Lease, runId: bigint) {
+  let last: Promise<unknown> = Promise.resolve();
+  return <R>(work: (tx: Transaction) => Promise<R>): Promise<R> => {
+    const mine = last.then(() => fenced(db, lease, work, runId));
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+}
+
 /**
  * Both halves, for one run: every write is one transaction under the run's lease.
  * @param known what was known when the run began: what is as it was is neither asked for again nor written
  */
 export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigint, known?: KnownTeam) {
   const run = { teamId, runId };
-  let last: Promise<unknown> = Promise.resolve();
-  // One after the other: they would wait for each other at the lease, each on a connection of its own.
-  const write = <R>(work: (tx: Transaction) => Promise<R>) => {
-    const mine = last.then(() => fenced(db, lease, work, runId));
-    last = mine.catch(() => undefined);
-    return mine;
-  };
+  const write = createWrite(db, lease, runId);
   const { look, recording } = createRecording((ids) => write((tx) => recordUsers(tx, teamId, ids)));
   const reader = createMirrorReader(db, teamId, known, look);
   const mayLack = (resource: ListedResource) => known?.missing.has(resource) !== false;
   let mayLackRoles = known?.mayLackRoles !== false;
   let mayHaveIntents = known?.hasIntents !== false;
+  const asBegun = (reads: Reads) => readsAsBegun(reads, known, () => mayHaveIntents);
   return {
     ...reader,
     readDifferingUsers: recording(reader.readDifferingUsers),
     compareShownUsers: recording(reader.compareShownUsers),
     readUnseenUsers: recording(reader.readUnseenUsers),
-    inSnapshot: <R>(work: (reads: ReturnType<typeof createReads>) => Promise<R>) =>
-      recording(() => reader.inSnapshot(work))(),
-    readIntents: async () => (mayHaveIntents ? await reader.readIntents() : []),
+    inSnapshot: <R>(work: (reads: Reads) => Promise<R>) =>
+      recording(() => reader.inSnapshot((reads) => work({ ...reads, ...asBegun(reads) })))(),
+    ...asBegun(reader),
     applyTeam: async (team: Team) => {
       if (known === undefined || !isSameTeam(known, team)) await write((tx) => writeTeam(tx, team));
     },
@@ -190,7 +205,8 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     applyStopped: (stopped: Stopped) => write((tx) => writeStopped(tx, run, stopped)),
     markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
     requireLease: () => lease.require(),
-    applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
+    applyResults: (results: readonly IntentResult[]) =>
+      write((tx) => applyResults(tx, run, results, namesAsBegun(known) === 'kept')),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
     applyRestingUsers: (users: RestingUsers) => write((tx) => writeResting(tx, teamId, 'users', users)),
     applyRestingListing: (resource: ListedResource, listing: RestingListing) =>

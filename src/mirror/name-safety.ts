@@ -5,7 +5,7 @@ import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import { readable } from '../model/user.ts';
 import type { Queryable, Transaction } from './database.ts';
-import { readLearned, writeLearned } from './learned.ts';
+import { type LearnedValue, readLearned, writeLearned } from './learned.ts';
 
 /** What `musterd check --write-probe` asks, and what a push without a name answers as well. */
 export const keepsNameProbe = 'an email alone keeps the name';
@@ -71,12 +71,16 @@ export async function endSuspicion(tx: Transaction, teamId: Id, keepsName: boole
  * | nothing, *kept* | of one user: *suspect*     | *kept*                            |
  * | *suspect*       | of a second one: *touched* | of another: *kept*                |
  * | *touched*       | ·                          | ·                                 |
+ *
+ * @param wereKept what is known was *kept* when the run began: until a name is harmed there is nothing to learn
  */
 export async function noteNames(
   tx: Transaction,
   teamId: Id,
   results: readonly IntentResult[],
+  wereKept: boolean,
 ): Promise<void> {
+  if (wereKept && !results.some(({ harmed }) => harmed)) return;
   const known = await readNameSafety(tx, teamId);
   const suspect = typeof known === 'object' ? [known.suspect] : [];
   const harmed = results.filter((result) => result.harmed).map(({ intent }) => intent.userId);
@@ -125,7 +129,10 @@ export async function withoutWaitingNames(
 }
 
 export async function readNameSafety(db: Queryable, teamId: Id): Promise<NameSafety> {
-  const learned = await readLearned(db, teamId, keepsNameProbe);
+  return nameSafetyOf(await readLearned(db, teamId, keepsNameProbe));
+}
+
+export function nameSafetyOf(learned: Pick<LearnedValue, 'value'> | undefined): NameSafety {
   const { keeps_name: keeps, suspect } = (learned?.value ?? {}) as { keeps_name?: boolean; suspect?: Id };
   if (suspect !== undefined) return { suspect: BigInt(suspect) };
   return keeps === undefined ? 'unknown' : keeps ? 'kept' : 'touched';

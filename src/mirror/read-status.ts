@@ -144,21 +144,3 @@ export async function readStatus(
     counts,
   };
 }
-
-/**
- * How much waits for a person: fields, each by itself, and users whose fields are in batches; 1 at least where a field
- * waits that many users no longer have. Not those of users who have left, nor those that a person asked to hold.
- */
-export async function countWaiting(
-  db: Queryable,
-  teamId: Id,
-): Promise<{ readonly held: number; readonly inBatches: number }> {
-  const { rows } = await sql<{ held: number; inBatches: number }>`
-    select count(*) filter (where h.reason <> 'asked' and not ${isInBatch} and not ${isLetPass})::int as held,
-      greatest(count(distinct h.user_id) filter (where ${isInBatch}),
-        (count(*) filter (where ${isInBatch} and h.user_id is null) > 0)::int)::int as "inBatches"
-    from sync.held_fields h
-    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where h.team_id = ${teamId} and u.gone_at is null`.execute(db);
-  return rows[0] ?? { held: 0, inBatches: 0 };
-}

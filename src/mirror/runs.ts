@@ -4,14 +4,15 @@ import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { noteBegin, noteEnd } from './due.ts';
+import { type Waiting, waitingOf } from './holds.ts';
 import { type KnownRow, knownOf, type KnownTeam, toKnown } from './known-team.ts';
 
 export interface FinishedRun {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
-  /** Fields that wait for a person. */
-  readonly waiting: number;
+  /** Besides what waits for a person of the team; `null`: nobody has asked. */
+  readonly waiting: { readonly teamId: Id; readonly departures: number; readonly atLeast: number } | null;
   readonly requests: number;
   readonly requestIds: readonly string[];
   /** Of the error that ended it early. */
@@ -53,15 +54,26 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
   );
 }
 
-/** Nothing is noted of a run that another one has closed already. */
-export async function finishRun(tx: Transaction, runId: bigint, run: FinishedRun): Promise<void> {
+const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
+
+/** Nothing is noted of a run that another one has closed already. @returns what waits for a person */
+export async function finishRun(
+  tx: Transaction,
+  runId: bigint,
+  run: FinishedRun,
+): Promise<Pick<Waiting, 'held'> & { readonly waiting: number }> {
   const { outcome, reasons, counts, waiting, requests, requestIds, errorCode = null } = run;
+  const { departures, atLeast } = waiting ?? { departures: 0, atLeast: 0 };
   const closed = sql`
     update sync.runs set finished_at = clock_timestamp(), outcome = ${outcome}, reasons = ${reasons}::text[],
-      counts = ${JSON.stringify(counts)}::jsonb, waiting = ${waiting}, requests = ${requests},
+      counts = ${JSON.stringify(counts)}::jsonb, requests = ${requests},
+      waiting = (select greatest(${atLeast}, held + "inBatches" + ${departures}) from waits),
       request_ids = ${requestIds}::text[], error_code = ${errorCode}
     where run_id = ${runId} and outcome = 'running' returning team, groups`;
-  await noteEnd(closed, outcome).execute(tx);
+  const waits = waiting === null ? nothingAsked : waitingOf(waiting.teamId);
+  const { rows } = await noteEnd(closed, outcome, waits).execute(tx);
+  const { held, inBatches } = rows[0] ?? { held: 0, inBatches: 0 };
+  return { held, waiting: Math.max(atLeast, held + inBatches + departures) };
 }
 
 /** Records a step that a person took and that is over with its transaction, so that the ledger can name it. */

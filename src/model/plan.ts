@@ -1,5 +1,6 @@
 /** Users as a run looks for them. */
 import type { Id } from './id.ts';
+import type { Addresses } from './user.ts';
 
 /** A user who is in the mirror and not gone, with the values last agreed on. */
 export interface PresentUser {
@@ -17,8 +18,7 @@ export interface Concern {
 }
 
 /** A user of whom something was edited in the mirror. */
-export interface EditedUser {
-  readonly id: Id;
+export interface EditedUser extends Addresses {
   /** Whether a lookup answered for the user the last time. */
   readonly resolved: boolean;
 }

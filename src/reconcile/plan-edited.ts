@@ -8,17 +8,19 @@ import type { Id } from '../model/id.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
 import type { Addresses } from '../model/user.ts';
-import { pushOf, type UserPlan } from '../model/user-plan.ts';
+import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
+import { guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
 import { planUser } from './merge/plan-user.ts';
-import { concernOf, concernsOthers, type RunContext, reviewPlans, type UsersPlan } from './plan-users.ts';
+import { concernsOthers, readKnown, type RunContext, type UsersPlan } from './plan-users.ts';
 import type { MirrorPort } from './ports.ts';
+import { readLessons } from './push/batches.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
 import { membersOf, rolesOf } from './read/members.ts';
 import { noteRefused } from './read/roster.ts';
 import { type RunNotes, tell, warnOfStale } from './run-notes.ts';
-import { readUnreadNotes } from './unread.ts';
+import { unreadNotes } from './unread.ts';
 
 const allOf = (addresses: readonly Addresses[]) => ({
   emails: addresses.flatMap(({ emails }) => emails),
@@ -96,35 +98,33 @@ export async function planEdited(
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<UsersPlan> {
   notes.event({ kind: 'step', step: 'edits' });
-  const { edited, ids, addresses } = await mirror.inSnapshot(async (one) => {
-    const users = await one.readEditedUsers();
-    const all = users.map(({ id }) => id);
-    return { edited: users, ids: all, addresses: all.length === 0 ? [] : await one.readAddresses(all) };
-  });
+  const edited = await mirror.readEditedUsers();
+  const ids = edited.map(({ id }) => id);
   const lookup = createUserLookup(service, team.id);
   const readAtMs = monotonicMs();
-  await lookup.find(ids, allOf(addresses));
+  await lookup.find(ids, allOf(edited));
   const shown = ids.flatMap((id) => lookup.users.get(id) ?? []);
   const members = membersOf(team);
-  const { maxDrift, adminRoleIds } = settings.guard;
-  const { states, plans, population, unread, present } = await mirror.inSnapshot(async (one) => {
+  const { states, plans, unread, known, lessons } = await mirror.inSnapshot(async (one) => {
     const differing = await one.readDifferingUsers(shown, rolesOf(members));
     const planned = differing.map((state) => planUser(state, members.get(state.id), settings.policy));
-    const count = await one.countPresentUsers();
+    const population = await one.countPresentUsers();
+    const history = await one.readGuardHistory();
     return {
       states: differing,
       plans: planned,
-      population: count,
-      unread: await readUnreadNotes(one, differing, { population: count, maxDrift }),
-      present: planned.some(concernsOthers)
-        ? await one.readPresentUsers(concernOf(planned, adminRoleIds))
-        : [],
+      unread: unreadNotes(differing, { population, maxDrift: settings.guard.maxDrift }, history.accepted),
+      known: { population, history, ...(await readKnown(one, planned, settings.guard)) },
+      lessons: await readLessons(
+        one,
+        planned.filter(isPush).map((plan) => ({ id: plan.id, patch: pushOf(plan) })),
+      ),
     };
   });
   const stale = states.filter((state) => state.stale === true).map(({ id }) => id);
   warnOfStale(notes, stale.length);
   tell(notes, unread);
-  await lookAround(lookup, mirror, { plans, present }, adminRoleIds);
+  await lookAround(lookup, mirror, { plans, present: known.present }, settings.guard.adminRoleIds);
   noteLookup(lookup, edited, notes);
   const { users, rejected, refusedLookups } = lookup;
   const wanted = new Set(ids);
@@ -133,19 +133,17 @@ export async function planEdited(
     .values()
     .filter(({ id }) => !wanted.has(id))
     .toArray();
-  const verdict = await mirror.inSnapshot(async (one) => {
-    const around = others.length === 0 ? [] : await one.readDifferingUsers(others, roles);
-    const view = {
-      states: [...states, ...around],
-      plans,
-      users,
-      differing: users.keys(),
-      isWhole: false,
-      members,
-      population,
-    };
-    return await reviewPlans(one, view, settings.guard, present);
-  });
+  const around = others.length === 0 ? [] : await mirror.readDifferingUsers(others, roles);
+  const view = {
+    states: [...states, ...around],
+    plans,
+    users,
+    differing: users.keys(),
+    isWhole: false,
+    members,
+    ...known,
+  };
+  const verdict = guard(view, settings.guard);
   const roster = { users, members, rejected, unresolved: [], unproven: new Set<Id>(), refusedLookups };
   return {
     roster,
@@ -156,6 +154,7 @@ export async function planEdited(
     stale,
     movedAlone: 0,
     verdict,
+    lessons,
     readAtMs,
   };
 }

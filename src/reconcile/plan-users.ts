@@ -2,7 +2,7 @@
 import type { AbsentRow } from '../model/absence.ts';
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
-import type { Concern, PresentUser } from '../model/plan.ts';
+import type { Concern } from '../model/plan.ts';
 import type { Look } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import { type Field, fields, type ServiceUser, sameBytes } from '../model/user.ts';
@@ -14,6 +14,7 @@ import type { Policy } from './merge/merge-field.ts';
 import { hasMoved } from './merge/overtaken.ts';
 import { planUser } from './merge/plan-user.ts';
 import type { MirrorPort, ServicePort, SnapshotPort } from './ports.ts';
+import type { PushLessons } from './push/batches.ts';
 import { rolesOf } from './read/members.ts';
 import { type Roster, readRoster } from './read/roster.ts';
 import { type RunNote, type RunNotes, tell, warnOfStale } from './run-notes.ts';
@@ -43,6 +44,8 @@ export interface UsersPlan {
   /** Shown with a newer version, and nothing else new. */
   readonly movedAlone: number;
   readonly verdict: GuardVerdict;
+  /** What earlier pushes have taught, where that was read already. */
+  readonly lessons?: PushLessons;
   /** When those who are to be pushed were asked for, at the earliest; left out where that is to be done again. */
   readonly readAtMs?: number;
 }
@@ -157,10 +160,9 @@ export async function reviewPlans(
   mirror: SnapshotPort,
   view: Omit<GuardView, 'history' | 'present' | 'open'>,
   settings: GuardSettings,
-  present?: readonly PresentUser[],
 ): Promise<GuardVerdict> {
   const history = await mirror.readGuardHistory();
-  return guard({ ...view, history, ...(await readKnown(mirror, view.plans, settings, present)) }, settings);
+  return guard({ ...view, history, ...(await readKnown(mirror, view.plans, settings)) }, settings);
 }
 
 /** Whether a limit on single fields has to know of everybody: a name is nobody's alone. */
@@ -179,15 +181,14 @@ export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[
 }
 
 /** What the guard has to know of those who do not differ: asked for only where something would be pushed. */
-async function readKnown(
+export async function readKnown(
   mirror: SnapshotPort,
   plans: readonly UserPlan[],
   { adminRoleIds }: GuardSettings,
-  present?: readonly PresentUser[],
 ): Promise<Pick<GuardView, 'present' | 'open'>> {
   if (!plans.some(concernsOthers)) return { present: [], open: [] };
   return {
-    present: present ?? (await mirror.readPresentUsers(concernOf(plans, adminRoleIds))),
+    present: await mirror.readPresentUsers(concernOf(plans, adminRoleIds)),
     open: await mirror.readIntents(),
   };
 }

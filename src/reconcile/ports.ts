@@ -49,7 +49,7 @@ export interface MirrorPort {
   compareShownUsers(shown: ShownUsers): Promise<ComparedUsers>;
   /** Users in mirror or base, not gone, whom `seen` does not hold, and members among them that are gone. */
   readUnseenUsers(seen: readonly Id[], listed: readonly Id[]): Promise<readonly UserState[]>;
-  /** Users, not gone, in whom the mirror differs from the base. */
+  /** Users, not gone, in whom the mirror differs from the base, with every address by which they can be looked up. */
   readEditedUsers(): Promise<readonly EditedUser[]>;
   /** Every address by which these users can be looked up: mirror's, base's, held and sent ones. */
   readAddresses(ids: readonly Id[]): Promise<readonly Addresses[]>;

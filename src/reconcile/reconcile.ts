@@ -181,8 +181,8 @@ async function reconcileUsers(
   }
   // Nothing of a deferred user was written, and neither were the holds of what must not be sent.
   const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
-  const { roster, roles, readAtMs } = users;
-  await pushEdits({ ...push, users: roster.users, roles, approved, readAtMs }, pushSettings, pushes);
+  const { roster, roles, lessons, readAtMs } = users;
+  await pushEdits({ ...push, users: roster.users, roles, approved, lessons, readAtMs }, pushSettings, pushes);
   const isWhole = look.only === undefined && deferred.size === 0;
   return isWhole ? { stopped: false, plan: users } : { stopped: false };
 }

@@ -4,16 +4,15 @@ import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { learnedOfCredentials } from '../mirror/credentials.ts';
-import type { Database, Transaction } from '../mirror/database.ts';
+import type { Database } from '../mirror/database.ts';
 import { type KnownTeam, newsOf, readKnownTeam } from '../mirror/known-team.ts';
 import { type Learned, writeLearned } from '../mirror/learned.ts';
 import { type Lease, takeLeaseFor } from '../mirror/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam, pinTeam } from '../mirror/pinned-teams.ts';
 import { learnedOfRate } from '../mirror/rate-limits.ts';
-import { countWaiting } from '../mirror/read-status.ts';
 import { toTeamBefore } from '../mirror/read-rest.ts';
-import { beginRun, finishRun, noteTeam } from '../mirror/runs.ts';
+import { beginRun, type FinishedRun, finishRun, noteTeam } from '../mirror/runs.ts';
 import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
@@ -198,7 +197,7 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
   const finish = async (
     outcome: RunOutcome,
     reasons: readonly string[],
-    readWaiting: (tx: Transaction) => Promise<number>,
+    asked: FinishedRun['waiting'],
     errorCode?: string,
   ) => {
     const { requestIds, longestPushMs } = notes;
@@ -206,16 +205,23 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
       ...notes.counts,
       ...(longestPushMs === null ? {} : { push_window_ms: longestPushMs }),
     };
-    let waiting = 0;
+    let waits = { held: 0, waiting: 0 };
     await lease.release(async (tx) => {
-      waiting = await readWaiting(tx);
-      await finishRun(tx, runId, { outcome, reasons, counts, waiting, requests, requestIds, errorCode });
+      waits = await finishRun(tx, runId, {
+        outcome,
+        reasons,
+        counts,
+        waiting: asked,
+        requests,
+        requestIds,
+        errorCode,
+      });
       const news = learned();
       if (news.length > 0) await writeLearned(tx, config.team, news);
     });
     const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
-    log.info({ outcome, counts, waiting, requests, durationMs }, 'run finished');
-    return { outcome, reasons, waiting, counts, durationMs };
+    log.info({ outcome, counts, waiting: waits.waiting, requests, durationMs }, 'run finished');
+    return { outcome, reasons, ...waits, counts, durationMs };
   };
   return {
     onServiceEvent: ({ kind }: ServiceEvent) => {
@@ -225,24 +231,21 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);
       const departures = refusal?.what === 'departures' ? refusal.users : 0;
-      let held = 0;
-      const ended = await finish(outcome, [...notes.reasons, ...(refusal?.reasons ?? [])], async (tx) => {
-        const waiting = await countWaiting(tx, id);
-        held = waiting.held;
-        return Math.max(refusal === null ? 0 : 1, held + waiting.inBatches + departures);
+      const ended = await finish(outcome, [...notes.reasons, ...(refusal?.reasons ?? [])], {
+        teamId: id,
+        departures,
+        atLeast: refusal === null ? 0 : 1,
       });
-      return { team: { id, name }, runId, groups, warnings, refusal, held, requests, ...ended };
+      return { team: { id, name }, runId, groups, warnings, refusal, requests, ...ended };
     },
     endEarly: async (error: unknown) => {
       log.error({ err: error }, 'run failed');
       const code = error instanceof MusterdError ? error.code : 'unexpected';
       const reason = error instanceof Error ? error.message : String(error);
       const reasons = [...notes.reasons, reason];
-      await finish(code === 'stopped' ? 'partial' : 'failed', reasons, () => Promise.resolve(0), code).catch(
-        (lost: unknown) => {
-          log.error({ err: lost }, 'run not recorded');
-        },
-      );
+      await finish(code === 'stopped' ? 'partial' : 'failed', reasons, null, code).catch((lost: unknown) => {
+        log.error({ err: lost }, 'run not recorded');
+      });
     },
   };
 }

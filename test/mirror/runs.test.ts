@@ -27,7 +27,7 @@ describe('the record of a run', () => {
       outcome: 'complete',
       reasons: [],
       counts: {},
-      waiting: 0,
+      waiting: null,
       requests: 1,
       requestIds: [],
     } as const;

@@ -50,7 +50,8 @@ function placesOf(count: number, edited: number, phone: (id: Id) => string) {
     id,
   }));
   const mirror = createMirrorStandIn(states);
-  mirror.readEditedUsers = () => Promise.resolve(ids.slice(0, edited).map((id) => ({ id, resolved: true })));
+  mirror.readEditedUsers = async () =>
+    (await mirror.readAddresses(ids.slice(0, edited))).map((user) => ({ ...user, resolved: true }));
   mirror.readPresentUsers = () => Promise.resolve(ids.map((id) => ({ id, ...agreed(id) })));
   mirror.countPresentUsers = () => Promise.resolve(count);
   mirror.readUnseenUsers = (seen) => {

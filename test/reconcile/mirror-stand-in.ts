@@ -218,7 +218,8 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
         accepted: [],
       }),
     readPresentUsers: () => Promise.resolve([]),
-    readEditedUsers: () => Promise.resolve([...mirror.states.keys()].map((id) => ({ id, resolved: true }))),
+    readEditedUsers: async () =>
+      (await mirror.readAddresses([...mirror.states.keys()])).map((user) => ({ ...user, resolved: true })),
     readAbsenceGrounds: () => Promise.resolve({ scope: null, decided: new Map() }),
     readOverlap: () => Promise.resolve({ known: 0, population: 0, unlisted: [], name: null }),
     applyStopped: () => Promise.resolve(),

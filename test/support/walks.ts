@@ -45,9 +45,9 @@ const merged: readonly Stop[] = [
   ['reconcile/merge/merge-field.ts', 'mergeField', 'edited, moved, agree'],
   ['reconcile/merge/merge-field.ts', 'decide', 'the table'],
 ];
-const written: readonly Stop[] = [
+const writtenAfter = (asks: string): readonly Stop[] => [
   ['reconcile/merge/service-values.ts', 'writeOf', 'mirror and base as they are to be, both or neither'],
-  ['reconcile/plan-users.ts', 'reviewPlans', 'what the guard has to know'],
+  ['reconcile/plan-users.ts', asks, 'what the guard has to know'],
   ['reconcile/guard/guard.ts', 'guard', 'what no run does without a person'],
 ];
 
@@ -73,7 +73,7 @@ export const walks: readonly Walk[] = [
       ['service/wire-user.ts', 'decodeUser', 'a `ServiceUser`'],
       ['reconcile/read/roster.ts', 'createTaking', 'of this team'],
       ...merged,
-      ...written,
+      ...writtenAfter('reviewPlans'),
       ['reconcile/apply-users.ts', 'applyPulls', 'some thousands to a transaction'],
       ['mirror/mirror.ts', 'createMirror', '`applyUsers`: a write of this run'],
       ['mirror/lease.ts', 'fenced', 'the lease is still ours, in the same transaction'],
@@ -99,7 +99,7 @@ export const walks: readonly Walk[] = [
       ['mirror/users-compare.ts', 'readDifferingUsers', 'these users alone'],
       ...merged,
       ['model/unsendable.ts', 'unsendable', 'nothing is against it: *push*'],
-      ...written,
+      ...writtenAfter('readKnown'),
       ['reconcile/push/push.ts', 'pushEdits', 'four batches at a time'],
       ['reconcile/push/push.ts', 'sendBatches', 'again where one was put off before it had any effect'],
       ['reconcile/push/prepare.ts', 'prepare', 'read again, merged again'],

@@ -4,7 +4,7 @@ import type { Id } from '../../model/id.ts';
 import type { NameSafety } from '../../model/intent.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
-import type { MirrorPort } from '../ports.ts';
+import type { SnapshotPort } from '../ports.ts';
 import { countLookups } from '../read/roster.ts';
 import { isNameless, isOpen, isSuspect } from './carry-name.ts';
 
@@ -36,12 +36,12 @@ export interface PushLessons {
   readonly troubled: ReadonlySet<Id>;
 }
 
-export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]): Promise<PushLessons> {
+export async function readLessons(mirror: SnapshotPort, plans: readonly Pushable[]): Promise<PushLessons> {
   if (plans.length === 0) return { safety: 'kept', troubled: new Set() };
-  return await mirror.inSnapshot(async (one) => ({
-    safety: plans.some(({ patch }) => isNameless(patch)) ? await one.readNameSafety() : 'kept',
-    troubled: await one.readUnanswered(plans.map(({ id }) => id)),
-  }));
+  return {
+    safety: plans.some(({ patch }) => isNameless(patch)) ? await mirror.readNameSafety() : 'kept',
+    troubled: await mirror.readUnanswered(plans.map(({ id }) => id)),
+  };
 }
 
 /**

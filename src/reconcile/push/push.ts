@@ -15,7 +15,14 @@ import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { Field } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
-import { arrangeBatches, type Batch, batchesAtOnce, readLessons, takeGroup } from './batches.ts';
+import {
+  arrangeBatches,
+  type Batch,
+  batchesAtOnce,
+  type PushLessons,
+  readLessons,
+  takeGroup,
+} from './batches.ts';
 import { type Prepared, prepare, takePlanned } from './prepare.ts';
 import { isNameless } from './carry-name.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
@@ -29,9 +36,10 @@ async function arrange(
   { mirror }: PushContext,
   { batchSize }: PushSettings,
   plans: readonly UserPlan[],
+  known?: PushLessons,
 ): Promise<readonly Batch<UserPlan>[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
-  const lessons = await readLessons(mirror, pushes);
+  const lessons = known ?? (await mirror.inSnapshot((one) => readLessons(one, pushes)));
   const keepsNames = lessons.safety === 'kept';
   const batches = arrangeBatches(pushes, batchSize, lessons);
   return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan), keepsNames }));
@@ -204,7 +212,7 @@ export async function pushEdits(
   plans: readonly UserPlan[],
 ): Promise<void> {
   const { notes, breaker } = places;
-  let batches = await arrange(places, settings, plans);
+  let batches = await arrange(places, settings, plans, places.lessons);
   let done = 0;
   let wasTaken = false;
   let halted = false;

@@ -8,6 +8,7 @@ import type { Field, ServiceUser } from '../../model/user.ts';
 import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
 import { membersOf } from '../read/members.ts';
+import type { PushLessons } from './batches.ts';
 import { readBack } from '../read/roster.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type Answered, resultOf } from './result.ts';
@@ -20,6 +21,8 @@ export interface PushContext {
   readonly roles: RoleNames;
   /** As the service has just shown them, before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** What earlier pushes have taught, if that is known already. */
+  readonly lessons?: PushLessons | undefined;
   /** When they were asked for, at the earliest, by `monotonicMs`; `undefined`: they are to be read again in any case. */
   readonly readAtMs?: number | undefined;
   /** What a person let pass, by user. */
