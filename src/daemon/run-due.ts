@@ -1,5 +1,11 @@
 /** What is done for one team when its turn has come: whatever of it is due, in one run. */
-import type { DueGroup, FreshEdits, NextTime, ScheduledRun } from '../model/due-groups.ts';
+import {
+  type DueGroup,
+  everyEdit,
+  type FreshEdits,
+  type NextTime,
+  type ScheduledRun,
+} from '../model/due-groups.ts';
 import { type RunGroup, type RunOutcome, type ScheduledGroup, scheduledGroups } from '../model/run-group.ts';
 import type { ScheduledTeam, Timetable } from './timetable.ts';
 
@@ -73,14 +79,17 @@ export async function workOn(
   const groups = [...due.map(({ group }) => group), ...(pushes && !hasUsers ? (['edits'] as const) : [])];
   if (groups.length === 0) return 'idle';
   const startedMs = monotonicMs();
+  const mayPush = pushes || hasUsers;
+  const isNews = edits !== undefined && (edits.isFresh || !edits.isMarked);
+  // Only a mark can be taken away by whoever decides something during the run.
+  if (isNews && mayPush && !edits.isMarked) await store.noteEdits(name, everyEdit);
   // A time that comes up while the run goes on is answered by one more run after it.
   const delays = new Map(due.map(({ group }) => [group, timetable.delayMs(name, group)]));
   const end = await run(name, groups);
   if (end === 'busy' || end === 'stopped') return end;
   // Edits of a run that did not get to its end are tried again; those of a batch wait for a person.
   const isWhole = end === 'complete' || end === 'refused';
-  const isNews = edits !== undefined && (edits.isFresh || !edits.isMarked);
-  if (isNews && isWhole && (pushes || hasUsers)) await store.noteEdits(name, edits.mark, edits.isMarked);
+  if (isNews && isWhole && mayPush) await store.noteEdits(name, edits.mark, true);
   // Whatever waits by now is fresh, also what was edited before.
   if (end === 'postponed') await store.noteEdits(name, null);
   if (due.length === 0) return end === 'complete' ? 'edits' : end;

@@ -18,13 +18,16 @@ export interface FreshEdits {
   readonly isFresh: boolean;
   /** What is committed by now: a run that begins later sees at least this. */
   readonly mark: string;
-  /** Whether the last run that set out kept its mark. */
+  /** Whether the last run that set out kept its mark, and it is one of this server. */
   readonly isMarked: boolean;
   /** Ms since a run last set out with edits of the team; `null`: none has. */
   readonly triedForMs: number | null;
   /** Such runs in a row that failed. */
   readonly failures: number;
 }
+
+/** A mark that has seen no edit: a time that is yet to come, as of another server. A person's decision takes it away. */
+export const everyEdit = '1:9223372036854775807:';
 
 /** A group that is due, and the due time that says so, as text: a Date would cut its microseconds. */
 export interface DueGroup {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { backOffMs, editsWaitMs, type LoopStore, type RunEnd, workOn } from '../../src/daemon/run-due.ts';
-import type { NextTime } from '../../src/model/due-groups.ts';
+import { createTimetable } from '../../src/daemon/timetable.ts';
+import { everyEdit, type NextTime } from '../../src/model/due-groups.ts';
 
 describe('backOffMs', () => {
   const minute = 60_000;
@@ -63,5 +64,50 @@ describe('the next time of a group', () => {
     expect(await nextAfter('failed')).toEqual({ asked: ['a'], delayMs: backOffMs(3, 5 * minute) });
     expect(await nextAfter('complete')).toEqual({ asked: [], delayMs: minute });
     expect(await nextAfter('partial')).toEqual({ asked: [], delayMs: minute });
+  });
+});
+
+describe('a run of the edits', () => {
+  /** One team's mark, as the database keeps it: over none a mark is noted only where that is asked for. */
+  const workWith = async (before: string | null, decides: boolean, end: RunEnd) => {
+    let mark = before;
+    const seen: (string | null)[] = [];
+    const store: LoopStore = {
+      registerGroups: () => Promise.resolve(),
+      readDue: () => Promise.resolve(new Map()),
+      readNextDueMs: () => Promise.resolve(null),
+      readFailures: () => Promise.resolve(new Map()),
+      setNextTime: () => Promise.resolve(),
+      runSooner: () => Promise.resolve(),
+      readFreshEdits: () =>
+        Promise.resolve([
+          { team: 'a', isFresh: true, mark: '9:9:', isMarked: mark !== null, triedForMs: null, failures: 0 },
+        ]),
+      noteEdits: (_team, next, overMark = false) => {
+        if (!overMark || mark !== null) mark = next;
+        return Promise.resolve();
+      },
+    };
+    const run = () => {
+      seen.push(mark);
+      if (decides) mark = null;
+      return Promise.resolve(end);
+    };
+    const timetable = await createTimetable([], () => undefined);
+    await workOn({ store, timetable, run, monotonicMs: () => 0 }, { name: 'a', everyMs: 500 });
+    await timetable.close();
+    return { seen, after: mark };
+  };
+
+  it.each<readonly [string | null, boolean, RunEnd, string | null, string | null]>([
+    ['7:7:', false, 'complete', '7:7:', '9:9:'],
+    ['7:7:', true, 'complete', '7:7:', null],
+    [null, false, 'complete', everyEdit, '9:9:'],
+    [null, true, 'complete', everyEdit, null],
+    [null, true, 'refused', everyEdit, null],
+    ['7:7:', false, 'postponed', '7:7:', null],
+    ['7:7:', false, 'partial', '7:7:', '7:7:'],
+  ])('over the mark %s, a person decides: %s, %s', async (before, decides, end, seen, after) => {
+    expect(await workWith(before, decides, end)).toEqual({ seen: [seen], after });
   });
 });

@@ -4,6 +4,7 @@ import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { editUsers } from '../../src/mirror/edits.ts';
 import { noteEdits, readEditedUsers, readFreshEdits } from '../../src/mirror/fresh-edits.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { everyEdit } from '../../src/model/due-groups.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 
@@ -199,8 +200,17 @@ describe.each(servers())('edits on $name', (server) => {
       await sql(`update sync.due set mark = null where team = 'north'`);
       await noteEdits(database.db, 'north', mark, true);
       expect(await edited()).toEqual([1n]);
-      await noteEdits(database.db, 'north', mark, false);
-      expect(await edited()).toEqual([]);
+      // Nor is a decision lost where there was no mark before.
+      for (const decides of [true, false]) {
+        await noteEdits(database.db, 'north', everyEdit);
+        expect(await readFreshEdits(database.db.kysely, ['north'])).toMatchObject([
+          { isFresh: true, isMarked: false },
+        ]);
+        expect(await edited()).toEqual([1n]);
+        if (decides) await sql(`update sync.due set mark = null where team = 'north'`);
+        await noteEdits(database.db, 'north', mark, true);
+        expect(await edited()).toEqual(decides ? [1n] : []);
+      }
     });
 
     it('are found though their transaction began before the mark and was committed after it', async () => {

@@ -1739,6 +1739,26 @@ describe('a row that an editor holds when the answer comes', () => {
   });
 });
 
+describe('a row that an editor holds when it is read again', () => {
+  it('makes the run partial: the edit would be in no later transaction where the editor goes back', async () => {
+    const { service, mirror, run } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    const { ...as } = mirror;
+    mirror.applyUsers = (plans) => {
+      mirror.applyUsers = () => {
+        mirror.applyUsers = (later) => as.applyUsers(later);
+        return Promise.resolve([1n]);
+      };
+      return as.applyUsers(plans);
+    };
+    const { notes } = await run();
+    expect(notes.reasons).toEqual(['1 users were being edited and wait for the next run']);
+    expect(notes.counts).toEqual({ deferred: 1 });
+    expect(service.updates).toEqual([]);
+    expect((await run()).notes.counts).toEqual({ pushed: 1 });
+  });
+});
+
 describe('a conflict that the mirror wins', () => {
   const conflict = () => {
     const made = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
@@ -1768,6 +1788,20 @@ describe('a conflict that the mirror wins', () => {
     mirror.age(600_000);
     await run();
     expect(show(1n)).toMatchObject({ service: { email: 'robin@example.com' }, open: undefined, held: [] });
+  });
+
+  it('waits for the next run where the service moves before it leaves, and that is said', async () => {
+    const { service, mirror, run, show } = conflict();
+    const { ...as } = mirror;
+    mirror.applyUsers = (plans) => {
+      mirror.applyUsers = (later) => as.applyUsers(later);
+      service.held.set(1n, makeUser(1n, { email: 'later@example.com' }));
+      return as.applyUsers(plans);
+    };
+    expect((await run()).notes.counts).toEqual({ postponed: 1 });
+    expect(service.updates).toEqual([]);
+    expect((await run()).notes.counts).toEqual({ pushed: 1 });
+    expect(show(1n)).toMatchObject({ service: { email: 'robin@example.com' }, held: [] });
   });
 
   it('is pushed over the value of the service', async () => {

@@ -61,6 +61,9 @@ export async function prepare(
     if (seenByGuard === undefined) return [];
     return [onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard)];
   });
+  const isLeft = (plan: UserPlan) =>
+    patchedFields(sentOf(plan.id)).some((field) => plan.fields[field].kind === 'wait');
+  notes.count('postponed', again.filter(isLeft).length);
   const { plans, along, said } = nameAlong(
     again,
     new Map(states.map((state) => [state.id, state])),
@@ -69,6 +72,8 @@ export async function prepare(
   );
   tell(notes, said);
   const locked = new Set(await mirror.applyUsers(plans));
+  notes.count('deferred', locked.size);
+  if (locked.size > 0) notes.partial(`${locked.size} users were being edited and wait for the next run`);
   notes.count('held', plans.flatMap(holdsOf).length);
   const opened = await writeDown(
     places,
