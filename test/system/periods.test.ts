@@ -177,6 +177,14 @@ describe('what the roster was', () => {
       { numRuns: 7, endOnFailure: true },
     );
     expect(looked).toBeGreaterThan(35);
+    // Each is of a run, but what is stamped here; and a run that finds nothing to do begins none.
+    for (const _ of [1, 2]) await stage.run();
+    const [[before = ''] = []] = await stage.sql('select count(*) from sync.user_periods');
+    await stage.run();
+    expect(
+      await stage.sql(`select count(*) as n, count(*) filter (where run_id is null and present and edited_by is distinct from 'somebody' and side = 'service')
+        from sync.user_periods`),
+    ).toEqual([[before, '0']]);
   });
 
   it.each(['The team as it was', 'Who changed what', 'Who got another role'])(
