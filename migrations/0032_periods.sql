@@ -64,12 +64,13 @@ create policy seen_teams on sync.user_periods
 comment on policy seen_teams on sync.user_periods is 'A role sees and writes the rows of its teams: see mirror.team_roles.';
 
 -- Compares with the open period, which is a user's last one, rather than with the row that was there before, so that it
--- also records what came past the triggers. It is looked up by the primary key (asked for by its valid_to, another index
--- looks as good before there are statistics, and leads through the whole team) and closed by its place: however many rows
+-- also records what came past the triggers. It is looked up by the primary key, which alone has them in this
+-- order without a sort (before there are statistics other indexes look as good, and lead through the whole team), and
+-- closed by its place: however many rows
 -- the statement had for which the plan was made, that is one look a row. A period cannot begin before the one that it
 -- ends, so where an edit was faster than the transaction of a run, this one begins right after it.
 create function mirror.note_periods() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_sort = off set jit = off as $$
 declare
   begins  timestamptz := now();
   is_edit constant boolean := tg_argv[0] = 'mirror';
