@@ -15,6 +15,10 @@ const words: Readonly<Record<string, string>> = {
   contact_fields: 'contact fields',
   contact_counts: 'contact counts',
   'open pushes': 'open pushes',
+  changes: 'changes removed',
+  edits: 'edits removed',
+  runs: 'runs removed',
+  counts: 'counts removed',
 };
 
 export function createProgress({

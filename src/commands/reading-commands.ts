@@ -1,4 +1,4 @@
-/** The commands by which a person looks closer: why, changes, verify. Each module is loaded only when it is called. */
+/** The commands by which a person looks closer, or at what is kept: why, changes, verify, prune. Each module is loaded only when it is called. */
 
 import type { Adding, WithOptions } from './add-commands.ts';
 import type { ChangesOptions } from './changes.ts';
@@ -20,13 +20,20 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
     .option('--user <user>', 'of this user: id, email, phone or name')
     .option('--run <n>', 'of this run')
     .option('--field <field>', 'name, email, phone or role_id')
-    .option('--kind <kind>', 'adopt, pull, push, settle, hold, tombstone or forget')
+    .option('--kind <kind>', 'adopt, return, pull, push, settle, hold, tombstone or forget')
     .option(
       '--outcome <outcome>',
       'confirmed, ineffective, changed, missing, refused, unsent, unanswered or unknown',
     )
     .option('--since <time>', 'since then: 2026-03-01T09:00Z, 2h, 3d')
     .option('--limit <n>', 'rows at most (100)');
+  json(
+    add(
+      'prune',
+      'remove what is older than the settings keep it, as the daemon does each day',
+      async (context, options) => (await import('./prune.ts')).pruneCommand(context, options),
+    ),
+  ).option('--dry-run', 'only say how much that is');
   json(
     add('verify', 'compares service and mirror, independently of the runs; reads only', async (context) =>
       (await import('./verify.ts')).verifyCommand(context),

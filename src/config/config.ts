@@ -6,6 +6,7 @@ import { z } from 'zod';
 import {
   atLeast,
   conflictPolicy,
+  days,
   flag,
   listingFilter,
   milliseconds,
@@ -163,6 +164,11 @@ export const configSchema = z.strictObject({
     ttlMs: atLeast(1_000)
       .default(20_000)
       .describe("How long a run's claim on the team outlives a machine that died."),
+  }),
+  retention: section({
+    runs: days.default('90 days').describe('How long runs are recorded: a number of days, or forever.'),
+    changes: days.default('forever').describe('The ledger of users, and their edits, likewise.'),
+    counts: days.default('90 days').describe('Each count of contacts, likewise; the last of a day stays.'),
   }),
   log: section({
     level: oneOf('debug', 'info', 'warn', 'error', 'silent')

@@ -51,6 +51,20 @@ export const atLeast = (least: number) => wholeNumber(least);
 export const upTo = (most: number) => wholeNumber(0, most);
 export const positiveUpTo = (most: number) => wholeNumber(1, most);
 
+/** So many days, in words. */
+export const days = z.union(
+  [
+    z.string().regex(/^([1-9]\d{0,4} ?(d|days?)?|forever)$/),
+    z
+      .number()
+      .int()
+      .min(1)
+      .max(99_999)
+      .transform((count) => `${count} days`),
+  ],
+  { error: expecting('a number of days such as 90, 90d or "90 days", or forever') },
+);
+
 /** A part of a whole. */
 export function shareUpTo(most: number) {
   const error = expecting(`a number from 0 to ${most}`);

@@ -4,6 +4,7 @@ import { isFinal, runReconcile } from '../runs/reconcile-team.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createLoop, type Loop } from './loop.ts';
+import { createPruner } from './pruner.ts';
 import { createProcessQueue, type TeamQueue, type TeamWork } from './queue.ts';
 import type { LoopStore, LoopTeam, RunEnd } from './run-due.ts';
 import { createTeamMemories } from './team-memory.ts';
@@ -214,6 +215,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     onLost: (error) =>
       log.warn({ err: error }, 'edits are not heard of at once until the connection is back'),
   });
+  const pruner = createPruner({ db: mirror.db, configs: () => [...configs.values()], log });
   const asked = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
@@ -222,7 +224,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     try {
       await Promise.race([asked, fatal.promise]);
     } finally {
-      await Promise.all([listener.close(), loop.close()]);
+      await Promise.all([listener.close(), pruner.close(), loop.close()]);
     }
   };
   const over = untilEnd();

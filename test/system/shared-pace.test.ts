@@ -60,6 +60,7 @@ describe('the shared pace', () => {
     ['hold', '1', 'email', '--until', '2h', '--reason', 'test'],
     ['import', join(folder, 'people.csv'), '--yes'],
     ['migrate'],
+    ['prune'],
     ['resolve', '1', 'email', '--take', 'mirror'],
     ['status'],
     ['undo', '1'],

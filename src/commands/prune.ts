@@ -1,0 +1,44 @@
+import type { Config } from '../config/config.ts';
+import { prune } from '../mirror/retention.ts';
+import { plural } from '../model/in-words.ts';
+import { agesOf, prunable, type Pruned } from '../model/ages.ts';
+import { requireSchema } from '../runs/open.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { eachTeam } from './each-team.ts';
+import { printJson, printLine } from './output.ts';
+import { createProgress } from './progress.ts';
+import { withMirrorOf } from './setup.ts';
+
+/** Removes what is older than the settings keep it, of each team; or says how much that is. */
+export async function pruneCommand(
+  context: Context,
+  { dryRun: isDry = false }: { readonly dryRun?: boolean },
+): Promise<ExitCode> {
+  return withMirrorOf(context, async ({ configuration: { teams }, mirror }) => {
+    await requireSchema(mirror.db);
+    const work = async ({ team, retention }: Config) => {
+      const progress = createProgress(context);
+      return prune(mirror.db, team, agesOf(retention), {
+        isDry,
+        goesOn: (step, pruned) => {
+          context.signal.throwIfAborted();
+          progress.onEvent({ kind: 'progress', step, done: pruned[step], total: null });
+          return Promise.resolve(true);
+        },
+      }).finally(progress.close);
+    };
+    const inJson = (removed: Pruned) => ({ dry_run: isDry, removed });
+    const print = (removed: Pruned) =>
+      printLine(
+        context.out,
+        `${isDry ? 'To be removed' : 'Removed'}: ${prunable.map((part) => plural(removed[part], part.slice(0, -1))).join(', ')}`,
+      );
+    const [config, ...others] = teams;
+    if (others.length > 0)
+      return eachTeam(context, teams, { work, print, inJson, codeOf: () => exitCode.ok });
+    const removed = await work(config);
+    if (context.json) printJson(context, inJson(removed));
+    else print(removed);
+    return exitCode.ok;
+  });
+}

@@ -1,0 +1,66 @@
+/** Removes what is older than it is to be kept, once a day and team, beside the runs and at half the pace that it could. */
+import type { Config } from '../config/config.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../mirror/database.ts';
+import { notePruneTurn, prune, takePruneTurn } from '../mirror/retention.ts';
+import { agesOf } from '../model/ages.ts';
+import { createBell } from './bell.ts';
+
+export interface PrunerOptions {
+  readonly db: Database;
+  /** Asked at each look: settings can change. */
+  readonly configs: () => readonly Pick<Config, 'team' | 'retention'>[];
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** How long to the first look, and from one to the next: a daemon has other things to do when it starts. */
+  readonly everyMs?: number;
+}
+
+export interface Pruner {
+  /** What is left is done by whoever comes next. */
+  close(): Promise<void>;
+}
+
+const isAnything = (counts: Readonly<Record<string, number>>) =>
+  Object.values(counts).some((count) => count > 0);
+
+export function createPruner({ db, configs, log, everyMs = 600_000 }: PrunerOptions): Pruner {
+  const bell = createBell();
+  let isOver = false;
+  const pruneTeam = async ({ team, retention }: Pick<Config, 'team' | 'retention'>) => {
+    if (!(await takePruneTurn(db, team))) return;
+    let sinceMs = performance.now();
+    const removed = await prune(db, team, agesOf(retention), {
+      goesOn: async () => {
+        // As long as the batch took: runs come first.
+        await bell.sleep(performance.now() - sinceMs);
+        if (!isOver) await notePruneTurn(db, team, false);
+        sinceMs = performance.now();
+        return !isOver;
+      },
+    });
+    if (isOver) return;
+    await notePruneTurn(db, team, true);
+    if (isAnything(removed)) log.info({ team, ...removed }, 'old rows removed');
+  };
+  const goRound = async () => {
+    while (!isOver) {
+      await bell.sleep(everyMs);
+      for (const config of configs()) {
+        if (isOver) return;
+        try {
+          await pruneTeam(config);
+        } catch (error) {
+          log.warn({ team: config.team, err: error }, 'old rows not removed: trying again');
+        }
+      }
+    }
+  };
+  const round = goRound();
+  return {
+    close: async () => {
+      isOver = true;
+      bell.ring();
+      await round;
+    },
+  };
+}

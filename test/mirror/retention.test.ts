@@ -1,0 +1,312 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/commands/command-line.ts';
+import { createPruner } from '../../src/daemon/pruner.ts';
+import { readEditedUsers, readFreshEdits } from '../../src/mirror/fresh-edits.ts';
+import { readGuardHistory } from '../../src/mirror/held-batches.ts';
+import { readRoles } from '../../src/mirror/import-read.ts';
+import { readIntents } from '../../src/mirror/intents.ts';
+import { readMovedFields } from '../../src/mirror/moved-fields.ts';
+import { countIneffective, readUnanswered } from '../../src/mirror/push-history.ts';
+import { notePruneTurn, prune, takePruneTurn } from '../../src/mirror/retention.ts';
+import { readLastRuns } from '../../src/mirror/runs.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { readTeamsNow } from '../../src/mirror/told.ts';
+import type { Ages } from '../../src/model/ages.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+
+const teamId = 41n;
+const ages: Ages = { changes: 30, edits: 30, runs: 30, counts: 30 };
+const none = { changes: 0, edits: 0, runs: 0, counts: 0 };
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.close());
+const query = async (text: string) => (await runSqlText(database.db, text)).rows;
+const force = (text: string) => query(`begin; set local musterd.writing = 'on'; ${text}; commit`);
+const ago = (days: number) => `clock_timestamp() - interval '${days} days'`;
+const left = async (what: string) => (await query(`select ${what}`)).flat();
+
+/** Of both teams: users who are as was agreed on. */
+beforeEach(() =>
+  force(`
+    truncate sync.runs, sync.changes, sync.held_fields, sync.rejected_rows, sync.user_edits, sync.learned, sync.due, mirror.users,
+      sync.user_base, mirror.contact_counts, sync.user_periods cascade;
+    delete from sync.teams; insert into sync.teams (team, team_id) values ('main', 41), ('other', 42);
+    insert into mirror.users (team_id, id, email, phone, role_id, role, resolved)
+    select t, n, 'a@example.com', '15550100', 1, 'Agent', true from unnest('{41,42}'::bigint[]) t, generate_series(1, 3) n;
+    insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+    select team_id, id, name, first_name, last_name, email, phone, role_id from mirror.users`),
+);
+
+/** All that a run, or a person's command, decides by what can be removed. */
+async function readGrounds(since: number) {
+  const { kysely } = database.db;
+  const asked = [1n, 2n, 3n].flatMap((userId) =>
+    ['a@example.com', 'b@example.com'].map((email) => ({ userId, email })),
+  );
+  const intents = asked.map(({ userId, email }) => ({
+    changeId: 1_000_000_000n,
+    userId,
+    sent: { email, roleId: 1n, phone: '15550100' },
+  }));
+  const tries = [];
+  for (const intent of intents)
+    tries.push(await countIneffective(kysely, teamId, [intent as Parameters<typeof countIneffective>[2][0]]));
+  const recent = await query(
+    `select run_id from sync.runs where team = 'main' and started_at > ${ago(since)} order by run_id`,
+  );
+  const undone = [];
+  for (const [runId] of recent) undone.push(await readMovedFields(kysely, teamId, runId as bigint));
+  const { nowMs, standings, ...told } = await readTeamsNow(database.db, ['main', 'other']);
+  const fresh = await readFreshEdits(kysely, ['main', 'other']);
+  return {
+    tries,
+    undone,
+    told,
+    standings: standings.map(({ team, group, outcome }) => ({ team, group, outcome, isKnown: nowMs > 0 })),
+    unanswered: await readUnanswered(kysely, teamId, [1n, 2n, 3n]),
+    intents: (await readIntents(kysely, teamId)).map(({ changeId }) => changeId),
+    guard: await readGuardHistory(kysely, teamId),
+    roles: await readRoles(kysely, teamId),
+    runs: await readLastRuns(kysely, 'main'),
+    fresh: fresh.map(({ team, isFresh, failures }) => ({ team, isFresh, failures })),
+    edited: await readEditedUsers(kysely, teamId),
+  };
+}
+
+describe('what decisions need', () => {
+  const days = fc.constantFrom(0, 1, 29, 31, 40, 60, 100);
+  const value = fc.constantFrom('"a@example.com"', '"b@example.com"', 'null');
+  const fields = fc.uniqueArray(fc.constantFrom('email', 'phone', 'role_id'), { minLength: 1, maxLength: 2 });
+  const outcome = fc.constantFrom('confirmed', 'ineffective', 'missing', 'unanswered', 'unsent', 'refused');
+  const change = fc.record({
+    user: fc.integer({ min: 1, max: 3 }),
+    kind: fc.constantFrom('adopt', 'return', 'pull', 'push', 'push', 'push', 'settle', 'hold', 'tombstone'),
+    fields: fc.array(fc.tuple(fields, value, outcome), { minLength: 1, maxLength: 1 }),
+    approved: fc.boolean(),
+  });
+  const run = fc.record({
+    days,
+    outcome: fc.constantFrom('complete', 'complete', 'partial', 'failed'),
+    groups: fc.constantFrom('{users,listings,counts}', '{edits}', '{listings}'),
+    changes: fc.array(change, { maxLength: 3 }),
+  });
+  const edit = fc.record({
+    days,
+    user: fc.integer({ min: 1, max: 3 }),
+    email: fc.constantFrom('a@example.com', 'b@example.com'),
+  });
+  const history = fc.record({
+    runs: fc.array(run, { maxLength: 12 }),
+    edits: fc.array(edit, { maxLength: 4 }),
+    open: fc.option(fc.integer({ min: 1, max: 3 })),
+    marked: fc.boolean(),
+  });
+
+  it('is the same before and after', { timeout: 240_000 }, async () => {
+    let removed = 0;
+    await fc.assert(
+      fc.asyncProperty(history, async ({ runs, edits, open, marked }) => {
+        await force(
+          `truncate sync.runs, sync.changes, sync.user_edits, sync.due cascade; update mirror.users set email = 'a@example.com'`,
+        );
+        // Edits and runs in the order in which they were made.
+        for (const { days: age, user, email } of edits.toSorted((a, b) => b.days - a.days))
+          await query(`update mirror.users set email = '${email}' where team_id = 41 and id = ${user};
+            update sync.user_edits set edited_at = ${ago(age)} where edit_id = (select max(edit_id) from sync.user_edits)`);
+        if (marked)
+          await query(
+            `insert into sync.due (team, run_group, mark) values ('main', 'edits', pg_current_snapshot())`,
+          );
+        if (marked && edits.length > 1)
+          await query(`update mirror.users set email = 'c@example.com' where team_id = 41 and id = 1`);
+        for (const { days: age, outcome: end, groups, changes } of runs.toSorted((a, b) => b.days - a.days)) {
+          const [[id] = []] =
+            await query(`insert into sync.runs (team, team_id, command, started_at, finished_at, outcome, groups)
+            values ('main', 41, 'daemon', ${ago(age)}, ${ago(age)}, '${end}', '${groups}') returning run_id`);
+          for (const { user, kind, fields: moved, approved } of changes)
+            for (const [names, text, result] of moved) {
+              const inField = (name: string, to: string) =>
+                name === 'role_id' && to.includes('@') ? String(1 + Number(to.includes('b@'))) : to;
+              const object = (to: string) =>
+                `'{${names.map((name) => `"${name}": ${inField(name, to)}`).join(', ')}}'`;
+              await query(`insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, outcome, approved, opened_at, closed_at)
+                values (41, ${user}, ${id as bigint}, '${kind}', '{}', ${kind === 'adopt' ? `'{}'` : object('"b@example.com"')}, ${object(text)},
+                  ${kind === 'push' ? object(`"${result}"`) : `'{}'`}, ${approved}, ${ago(age)}, ${ago(age)})`);
+            }
+        }
+        if (open !== null)
+          await query(
+            `insert into sync.changes (team_id, user_id, kind, state, new, opened_at) values (41, ${open}, 'push', 'open', '{"email": "b@example.com"}', ${ago(50)})`,
+          );
+        const before = await readGrounds(30);
+        const counted = await prune(database.db, 'main', { ...ages, runs: null }, { isDry: true });
+        const first = await prune(database.db, 'main', { ...ages, runs: null });
+        expect(first).toEqual(counted);
+        const { runs: gone } = await prune(database.db, 'main', ages);
+        removed += first.changes + first.edits + gone;
+        expect(await readGrounds(30)).toEqual(before);
+        expect(await prune(database.db, 'main', ages)).toEqual(none);
+      }),
+      { numRuns: 60 },
+    );
+    expect(removed).toBeGreaterThan(60);
+  });
+});
+
+describe('what is removed', () => {
+  it('of runs are those that nothing refers to, but the newest, the last of all users and one a day that read the listings', async () => {
+    await force(`
+      insert into sync.runs (team, team_id, command, started_at, finished_at, outcome, groups)
+      select t, i, 'daemon', at, at, case n when 2 then 'failed' when 9 then 'running' else 'complete' end,
+        case when n = 1 then '{users}' when n in (5, 6, 7) then '{listings}' else '{edits}' end::text[]
+      from (values ('main', 41), ('other', 42)) v (t, i), generate_series(1, 10) n
+      cross join lateral (select date_trunc('day', now()) - interval '40 days' - case when n < 7 then interval '2 days' else interval '0' end) d (at)
+      order by t, n;
+      insert into sync.runs (team, team_id, command, started_at, finished_at, outcome, groups)
+      select 'main', 41, 'daemon', ${ago(35)}, ${ago(35)}, 'complete', '{edits}' from generate_series(1, 200);
+      insert into sync.held_fields (team_id, user_id, field, reason, run_id) select 41, 1, 'email', 'conflict', min(run_id) + 2 from sync.runs;
+      insert into sync.user_periods (team_id, user_id, valid_from, valid_to, present, run_id, name, first_name, last_name, resolved)
+        select 41, 1, '2020-01-01Z', '2020-01-02Z', true, min(run_id) + 7, '', '', '', true from sync.runs;
+      insert into sync.rejected_rows (team_id, run_id, resource, reason, excerpt) select 41, min(run_id) + 3, 'tags', '', '' from sync.runs`);
+    const [first] = await left('min(run_id) from sync.runs');
+    expect(await prune(database.db, 'main', { ...ages, changes: null, edits: null })).toEqual({
+      ...none,
+      runs: 3,
+    });
+    expect(
+      await left(
+        `(run_id - ${first as bigint} + 1)::int from sync.runs where team = 'main' order by run_id limit 7`,
+      ),
+    ).toEqual([1, 3, 4, 5, 7, 8, 9]);
+    expect(await left(`count(*)::int from sync.runs where team = 'other'`)).toEqual([10]);
+    expect(await prune(database.db, 'other', ages)).toEqual(none);
+  });
+
+  it('of counts are all but the last of each day that is over for so long, in UTC', async () => {
+    const day = `date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'`;
+    await force(`
+      insert into mirror.contact_counts (team_id, segment, counted_at, count)
+      select t, s, ${day} - d * interval '1 day' - interval '1 microsecond' - h * interval '8 hours', h
+      from unnest('{41,42}'::bigint[]) t, unnest('{all,new}'::text[]) s, unnest('{10,29,31,32,90}'::int[]) d, generate_series(0, 2) h`);
+    const daily = `segment, day, count, change from report.contact_counts_daily where team_id = 41 order by 1, 2`;
+    const before = await query(`select ${daily}`);
+    expect(await prune(database.db, 'main', { ...ages, counts: null })).toEqual(none);
+    expect(await prune(database.db, 'main', ages)).toEqual({ ...none, counts: 12 });
+    expect(await query(`select ${daily}`)).toEqual(before);
+    expect(await left('count(*)::int from mirror.contact_counts where team_id = 41 and count > 0')).toEqual([
+      8,
+    ]);
+    expect(await left('count(*)::int from mirror.contact_counts where team_id = 42')).toEqual([30]);
+  });
+
+  it('goes through more rows than one batch has, and ends where it is asked to', async () => {
+    await force(`
+      insert into sync.user_edits (xid, team_id, user_id, edited_at, edited_by, new_email)
+      select (1 + n / 7)::text::xid8, 41, 1, ${ago(40)}, 'kim', 'a' from generate_series(1, 12000) n`);
+    let batches = 0;
+    const goesOn = () => {
+      batches += 1;
+      return Promise.resolve(batches < 2);
+    };
+    expect(await prune(database.db, 'main', { ...ages, changes: null }, { goesOn })).toEqual({
+      ...none,
+      edits: 5000,
+    });
+    expect(await prune(database.db, 'main', ages)).toEqual({ ...none, edits: 7000 });
+  });
+});
+
+describe('whose turn it is', () => {
+  const turn = () => takePruneTurn(database.db, 'main');
+  const age = (interval: string) =>
+    query(`update sync.learned set learned_at = learned_at - interval '${interval}'`);
+
+  it('is one daemon’s a day, and that of whoever finds it left', async () => {
+    expect((await Promise.all([turn(), turn(), turn()])).filter((mine) => mine)).toHaveLength(1);
+    await age('9 minutes');
+    expect(await turn()).toBe(false);
+    await notePruneTurn(database.db, 'main', false);
+    await age('9 minutes');
+    expect(await turn()).toBe(false);
+    await age('2 minutes');
+    expect(await turn()).toBe(true);
+    await notePruneTurn(database.db, 'main', true);
+    await age('23 hours');
+    expect(await turn()).toBe(false);
+    await age('61 minutes');
+    expect([await turn(), await takePruneTurn(database.db, 'nobody')]).toEqual([true, false]);
+  });
+
+  it('is taken by the daemon, which removes by each team’s settings', async () => {
+    await force(`insert into mirror.contact_counts (team_id, segment, counted_at, count)
+      select t, 'all', date_trunc('day', now()) - interval '20 days' + h * interval '1 hour', h from unnest('{41,42}'::bigint[]) t, generate_series(1, 3) h`);
+    const lines: unknown[] = [];
+    const log = {
+      info: (line: unknown) => void lines.push(line),
+      warn: (line: unknown) => void lines.push(line),
+    };
+    const retention = { runs: '90 days', changes: 'forever', counts: '90 days' };
+    const configs = () => [
+      { team: 'other', retention },
+      { team: 'main', retention: { ...retention, counts: '7d' } },
+    ];
+    const pruner = createPruner({ db: database.db, configs, log: log as never, everyMs: 1 });
+    try {
+      await eventually('both teams are done', async () => {
+        const done = await left(
+          `count(*)::int from sync.learned where topic = 'prune' and value = '{"done": true}'`,
+        );
+        return done[0] === 2;
+      });
+    } finally {
+      await pruner.close();
+    }
+    expect(lines).toEqual([{ team: 'main', ...none, counts: 2 }]);
+    expect(await left('count(*)::int from mirror.contact_counts')).toEqual([4]);
+  });
+});
+
+it('musterd prune removes by the settings, and only says so in a dry run', async () => {
+  await query(
+    `insert into sync.changes (team_id, user_id, kind, opened_at, closed_at) values (41, 1, 'hold', ${ago(8)}, ${ago(8)}), (41, 1, 'hold', ${ago(6)}, ${ago(6)})`,
+  );
+  const musterd = async (...args: readonly string[]) => {
+    let text = '';
+    const code = await runCommandLine({
+      args: ['prune', ...args],
+      env: {
+        DATABASE_URL: database.url,
+        MUSTERD_TEAM: 'main',
+        MUSTERD__team: 'main',
+        MUSTERD__retention__changes: '7 days',
+      },
+      out: {
+        write: (part) => {
+          text += String(part);
+          return true;
+        },
+      },
+      err: {
+        write: (part) => {
+          text += String(part);
+          return true;
+        },
+      },
+      leave: () => undefined,
+    });
+    return [code, text];
+  };
+  const [code, shown] = await musterd('--dry-run');
+  expect([code, shown]).toEqual([0, 'To be removed: 1 change, 0 edits, 0 runs, 0 counts\n']);
+  const [, json] = await musterd('--json');
+  expect(JSON.parse(String(json))).toEqual({ dry_run: false, removed: { ...none, changes: 1 } });
+  expect(await musterd()).toEqual([0, 'Removed: 0 changes, 0 edits, 0 runs, 0 counts\n']);
+  expect(
+    await sql<{ n: number }>`select count(*)::int as n from sync.changes`.execute(database.db.kysely),
+  ).toMatchObject({ rows: [{ n: 1 }] });
+});
