@@ -159,6 +159,40 @@ describe('what decisions need', () => {
 });
 
 describe('what is removed', () => {
+  it('of changes are tries before a push that was confirmed, and no open push', async () => {
+    await force(`
+      insert into sync.changes (team_id, user_id, kind, state, new, outcome, opened_at)
+      select 41, 1, 'push', v.state, '{"email": "b@example.com"}', v.outcome::jsonb, ${ago(40)} from (values
+        ('closed', '{"email": "ineffective"}'), ('open', '{}'), ('closed', '{"email": "confirmed"}'), ('closed', '{"email": "ineffective"}')
+      ) v (state, outcome)`);
+    expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 1 });
+    expect(await left('state from sync.changes order by change_id')).toEqual(['open', 'closed', 'closed']);
+  });
+
+  it('of changes is no push of a role since all users were last read', async () => {
+    const read = (days: number) =>
+      force(`insert into sync.runs (team, team_id, command, started_at, finished_at, outcome)
+        values ('main', 41, 'daemon', ${ago(days)}, ${ago(days)}, 'complete')`);
+    await read(50);
+    await force(`
+      insert into sync.changes (team_id, user_id, kind, new, outcome, opened_at)
+      select 41, 1, 'push', '{"role_id": 2}', '{"role_id": "confirmed"}', clock_timestamp() - d * interval '1 day'
+      from unnest('{45,40}'::int[]) d`);
+    expect(await prune(database.db, 'main', ages)).toEqual(none);
+    await read(35);
+    expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 1 });
+  });
+
+  it('of edits is none that waits, and none that the last push did not see', async () => {
+    await force(`
+      insert into sync.due (team, run_group, mark) values ('main', 'edits', '100:100:');
+      update mirror.users set email = 'new@example.com' where team_id = 41 and id = 2;
+      insert into sync.user_edits (xid, team_id, user_id, edited_at, edited_by)
+      select x::text::xid8, 41, u, ${ago(40)}, 'kim' from (values (50, 1), (51, 2), (99, 3), (100, 3)) v (x, u)`);
+    expect(await prune(database.db, 'main', ages)).toEqual({ ...none, edits: 2 });
+    expect(await left('xid::text from sync.user_edits order by 1')).toEqual(['100', '51']);
+  });
+
   it('of runs are those that nothing refers to, but the newest, the last of all users and one a day that read the listings', async () => {
     await force(`
       insert into sync.runs (team, team_id, command, started_at, finished_at, outcome, groups)
