@@ -22,7 +22,7 @@ export interface Team {
   readonly members: readonly TeamMember[];
   readonly rejected: readonly RejectedRow[];
   readonly raw: Readonly<Record<string, unknown>>;
-  /** Of a team that was known by its digest: nobody in it has been read, and this does. */
+  /** Of a team that was known by its digest: nobody in it has been read, and this does, once. */
   readonly read?: () => Promise<Team>;
 }
 

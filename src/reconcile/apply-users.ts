@@ -9,6 +9,7 @@ import {
 } from '../model/user-plan.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
+import type { Team } from '../model/team.ts';
 import {
   type AbsenceSettings,
   judgeAbsences,
@@ -28,6 +29,8 @@ import type { Roster } from './read/roster.ts';
 
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
+  /** Told of the team once it was compared with the mirror; it may be one that is as it was when that was done. */
+  readonly keepTeam?: (team: Team) => Promise<void>;
 }
 
 /** Rows written per transaction: small enough to leave editors in peace, large enough for one statement. */

@@ -145,6 +145,7 @@ async function reconcileUsers(
   if (look.atRest !== undefined) {
     notes.count('users_read', look.atRest);
     notes.count('users_at_rest', look.atRest);
+    await places.keepTeam?.(given);
     return { stopped: false };
   }
   const team = await wholeTeam(given);
@@ -170,7 +171,10 @@ async function reconcileUsers(
     });
   if (stopped) return { stopped };
   notePostponed(users.verdict.postponed, notes);
-  if (!isRecalled) await mirror.applyTeam(team);
+  if (!isRecalled) {
+    await mirror.applyTeam(team);
+    await places.keepTeam?.(team);
+  }
   if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
   if (users.movedAlone > 0) await mirror.noteMovedAlone(users.movedAlone, users.roster.users.size);

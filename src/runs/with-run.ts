@@ -163,10 +163,14 @@ async function runUnderLease<Result>(
     }
     const mirror = createMirror(db, lease, team.id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
-    const context = { service, mirror, notes, monotonicMs, isTeamRecalled: recalled !== undefined };
-    const result = await work(context, team);
-    if (recalled === undefined && notes.refusal?.what !== 'departures')
-      await watch.teamMemory?.keep(team, readAtMs);
+    const keepTeam = async (compared: Team) => {
+      // The run itself does not need it.
+      await watch.teamMemory?.keep(compared, readAtMs).catch((error: unknown) => {
+        log.warn({ err: error }, 'team not kept');
+      });
+    };
+    const isTeamRecalled = recalled !== undefined;
+    const result = await work({ service, mirror, notes, monotonicMs, isTeamRecalled, keepTeam }, team);
     return { report: await record.end(team), result };
   } catch (error) {
     await record.endEarly(error);

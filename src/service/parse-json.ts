@@ -18,7 +18,7 @@ export interface ParsedJson {
   readonly digest?: string;
   /** How many bytes it has, where it has a digest. */
   readonly bytes?: number;
-  /** Reads the answer, whose digest was known: nothing of it is in `value`. */
+  /** Reads the answer, whose digest was known: nothing of it is in `value`. That takes the bytes: it works once. */
   readonly read?: () => Promise<ParsedJson>;
 }
 

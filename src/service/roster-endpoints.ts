@@ -62,7 +62,9 @@ function takeUsers(reply: Reply): UsersAnswer {
 function takeTeam(reply: Reply, known: TeamBefore | undefined): Team {
   const { read } = reply.body;
   if (read === undefined || known === undefined) return decodeTeam(reply);
-  const readTeam = () => withSmallNursery(async () => decodeTeam({ ...reply, body: await read() }));
+  let whole: Promise<Team> | undefined;
+  const readTeam = () =>
+    (whole ??= withSmallNursery(async () => decodeTeam({ ...reply, body: await read() })));
   return { ...known, members: [], rejected: [], raw: {}, read: readTeam };
 }
 

@@ -158,3 +158,12 @@ describe('as the interface demands', () => {
     expect((await client.inboxes()).inboxes).toHaveLength(2);
   });
 });
+
+test('A team that is as it was known is read when that is asked for, and once', async () => {
+  const { client } = await open({});
+  const whole = await client.team();
+  const known = await client.team({ ...whole, digest: whole.digest ?? '' });
+  expect(known).toMatchObject({ id: whole.id, members: [] });
+  expect([...((await known.read?.())?.members ?? [])]).toEqual([...whole.members]);
+  expect(await known.read?.()).toBe(await known.read?.());
+});

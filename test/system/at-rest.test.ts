@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scheduledGroups } from '../../src/model/run-group.ts';
+import { createTeamMemories } from '../../src/daemon/team-memory.ts';
+import { createLog } from '../../src/log.ts';
+import { type RunGroup, scheduledGroups } from '../../src/model/run-group.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import type { TeamMemory } from '../../src/runs/with-run.ts';
 import { createStage, onService, type Stage } from './stage.ts';
 
 const noLimits = { guard: { maxRows: 1_000, maxSharePerDay: 1 } };
@@ -157,6 +161,58 @@ describe('Users of whom nothing is new on either side', () => {
     undo();
     await stage.run();
     expect(await learned()).toEqual([['1']]);
+  });
+});
+
+describe('A team that a daemon remembers', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await createStage();
+    await settle(stage);
+  });
+  afterAll(() => stage.close());
+
+  const newMemory = () => createTeamMemories(() => performance.now())(stage.config);
+  const run = (teamMemory: TeamMemory, groups: readonly RunGroup[] = ['users']) =>
+    runReconcile(stage.db, stage.config, 'daemon', {
+      log: createLog({ level: 'silent' }),
+      teamMemory,
+      groups,
+    });
+  const someId = () => stage.emulator.team.users()[0]?.id ?? 0;
+
+  it('is read once where it is as it is known and somebody was edited, and once where all are at rest', async () => {
+    await stage.sql(`update mirror.users set first_name = 'Edited' where id = ${someId()}`);
+    const memory = newMemory();
+    const report = await run(memory);
+    expect(report).toMatchObject({ outcome: 'complete', counts: { pushed: 1, users_at_rest: 29 } });
+    expect(memory.recall()?.members).toHaveLength(30);
+    await settle(stage);
+    const another = newMemory();
+    expect((await run(another)).counts.users_at_rest).toBe(30);
+    expect(another.recall()?.members).toHaveLength(30);
+  });
+
+  it('does not make a run fail that cannot keep it', async () => {
+    const full = { recall: () => undefined, keep: () => Promise.reject(new Error('no room')) };
+    expect((await run(full)).outcome).toBe('complete');
+  });
+
+  it('was compared with the mirror before', async () => {
+    const memory = newMemory();
+    expect((await run(memory, ['listings', 'counts'])).outcome).toBe('complete');
+    expect(memory.recall()).toBeUndefined();
+    const undo = stage.emulator.addFault({
+      kind: 'status',
+      code: 409,
+      path: '/v1/users/get',
+      times: Infinity,
+    });
+    expect((await run(memory)).outcome).toBe('partial');
+    expect(memory.recall()).toBeUndefined();
+    undo();
+    await run(memory, ['edits']);
+    expect(memory.recall()?.members).toHaveLength(30);
   });
 });
 
