@@ -12,6 +12,14 @@ const topicOf = (resource: MirroredResource) => `${resource} at rest`;
 /** Then everybody is read again, whatever is known. */
 const longestMs = 86_400_000;
 
+/**
+ * Stands for the database: numbers of transactions are another one's once it was restored elsewhere. The text is only
+ * run, and the right to call what is in it only needed, where a role has that right; everybody has it, unless it was revoked.
+ */
+const place = sql`hashtextextended(concat_ws(' ', (select oid from pg_database where datname = current_database()),
+  case when has_function_privilege('pg_catalog.pg_control_system()', 'execute')
+    then query_to_xml('select system_identifier from pg_catalog.pg_control_system()', false, false, '') end::text), 0)`;
+
 const versionsOf = (table: RawBuilder<unknown>, teamId: Id) =>
   sql`coalesce((select bit_xor(hash_record_extended(row(id, xmin), 0)) from ${table} where team_id = ${teamId}), 0)::text`;
 
@@ -20,7 +28,7 @@ type Noted = Pick<Rest, 'versions' | 'schema'> & { readonly noted: readonly Id[]
 /** A row that was written, by whomever, has another `xmin` than before; and who is noted as not at rest. */
 async function readNoted(db: Queryable, teamId: Id): Promise<Noted> {
   const { rows } = await sql<Noted>`
-    select concat_ws(' ', ${versionsOf(sql`mirror.users`, teamId)}, ${versionsOf(sql`sync.user_base`, teamId)}) as versions,
+    select concat_ws(' ', ${place}, ${versionsOf(sql`mirror.users`, teamId)}, ${versionsOf(sql`sync.user_base`, teamId)}) as versions,
       (select name from sync.migrations order by name desc limit 1) as schema,
       array(
         select id from sync.absences where team_id = ${teamId} and resource = 'users'
@@ -68,7 +76,7 @@ export async function readListingRest(
   resource: ListedResource,
 ): Promise<ListingRest> {
   const { rows } = await sql<ListingRest>`
-    select coalesce(bit_xor(hash_record_extended(row(id, xmin), 0)), 0)::text as print,
+    select concat_ws(' ', ${place}, coalesce(bit_xor(hash_record_extended(row(id, xmin), 0)), 0)) as print,
       exists (select from sync.absences a where a.team_id = ${teamId} and a.resource = ${resource}) as "isLacking",
       (select name from sync.migrations order by name desc limit 1) as schema
     from ${sql.table(`mirror.${resource}`)} where team_id = ${teamId}`.execute(db);
