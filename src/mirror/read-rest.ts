@@ -101,10 +101,12 @@ export async function writeResting(
   await writeLearned(tx, teamId, [{ topic: topicOf(resource), value }]);
 }
 
-/** A team whose answer need not be read where it is as it was when everybody was at rest. */
+/** A team whose answer need not be read where it is as it was when everybody was at rest, and the mirror has it so. */
 export function toTeamBefore({ teamId, team, learned }: KnownTeam): TeamBefore | undefined {
   const resting = toResting<RestingUsers>(learned, 'users');
-  return resting === null || teamId === null || team === null
-    ? undefined
-    : { id: teamId, ...team, digest: resting.team };
+  if (resting === null || teamId === null || team === null) return undefined;
+  const { name, listSize, team: digest } = resting;
+  return name === team.name && listSize === (team.listSize?.toString() ?? null)
+    ? { id: teamId, ...team, digest }
+    : undefined;
 }

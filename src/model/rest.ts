@@ -19,6 +19,9 @@ export interface Rest {
 export interface RestingUsers {
   /** Stands for the settings, and for the schema of the database. */
   readonly under: string;
+  /** What the answer about the team said besides who is in it. */
+  readonly name: string | null;
+  readonly listSize: string | null;
   /** Stand for the two answers. */
   readonly team: string;
   readonly users: string;

@@ -74,6 +74,8 @@ export async function learnRest(
   const under = standFor(rest, settings);
   await mirror.applyRestingUsers({
     under,
+    name: team.name,
+    listSize: team.listSize?.toString() ?? null,
     team: team.digest,
     users: digest,
     print: rest.print,

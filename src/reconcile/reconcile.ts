@@ -145,6 +145,7 @@ async function reconcileUsers(
   if (look.atRest !== undefined) {
     notes.count('users_read', look.atRest);
     notes.count('users_at_rest', look.atRest);
+    await mirror.applyTeam(given);
     await places.keepTeam?.(given);
     return { stopped: false };
   }

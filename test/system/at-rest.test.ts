@@ -120,6 +120,18 @@ describe('Users of whom nothing is new on either side', () => {
     await settle(stage);
   });
 
+  it.each(["name = 'Not the name'", 'list_size = list_size + 1'])(
+    'have the team of the service, whatever was written over it: %s',
+    async (change) => {
+      const team = () => stage.sql('select name, list_size from mirror.teams');
+      const before = await team();
+      await asOwner(stage, `update mirror.teams set ${change}`);
+      expect(await team()).not.toEqual(before);
+      expect(await atRest(stage)).toBe(stage.emulator.team.users().length);
+      expect(await team()).toEqual(before);
+    },
+  );
+
   it('are all read again when the settings are others', async () => {
     expect((await stage.run({ policy: { phone: 'service-wins' } })).counts.users_at_rest).toBeUndefined();
     await settle(stage);
