@@ -40,7 +40,7 @@ import { writeTeam } from './pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { createSpool, type Spool, withSpool } from './spool.ts';
-import { readListingRest, readRest, toResting, writeResting } from './read-rest.ts';
+import { readListingRest, readRest, readVersions, toResting, writeResting } from './read-rest.ts';
 import { movesRole, writeRoles } from './roles.ts';
 import { noteStale } from './stale.ts';
 import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users-compare.ts';
@@ -89,6 +89,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
     readRestingListing: (resource: ListedResource) =>
       Promise.resolve(known === undefined ? null : toResting<RestingListing>(known.learned, resource)),
     readRest: (than: RestingUsers | null) => readRest(kysely, teamId, than),
+    readVersions: () => readVersions(kysely, teamId),
     readRestingUsers: () =>
       Promise.resolve(known === undefined ? null : toResting<RestingUsers>(known.learned, 'users')),
     readNameSafety: () => readNameSafety(kysely, teamId),

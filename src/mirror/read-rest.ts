@@ -23,12 +23,21 @@ const place = sql`hashtextextended(concat_ws(' ', (select oid from pg_database w
 const versionsOf = (table: RawBuilder<unknown>, teamId: Id) =>
   sql`coalesce((select bit_xor(hash_record_extended(row(id, xmin), 0)) from ${table} where team_id = ${teamId}), 0)::text`;
 
+const allVersionsOf = (teamId: Id) =>
+  sql`concat_ws(' ', ${place}, ${versionsOf(sql`mirror.users`, teamId)}, ${versionsOf(sql`sync.user_base`, teamId)})`;
+
+/** `versions` of {@link Rest}. */
+export async function readVersions(db: Queryable, teamId: Id): Promise<string> {
+  const { rows } = await sql<Pick<Rest, 'versions'>>`select ${allVersionsOf(teamId)} as versions`.execute(db);
+  return onlyRow(rows).versions;
+}
+
 type Noted = Pick<Rest, 'versions' | 'schema'> & { readonly noted: readonly Id[] };
 
 /** A row that was written, by whomever, has another `xmin` than before; and who is noted as not at rest. */
 async function readNoted(db: Queryable, teamId: Id): Promise<Noted> {
   const { rows } = await sql<Noted>`
-    select concat_ws(' ', ${place}, ${versionsOf(sql`mirror.users`, teamId)}, ${versionsOf(sql`sync.user_base`, teamId)}) as versions,
+    select ${allVersionsOf(teamId)} as versions,
       (select name from sync.migrations order by name desc limit 1) as schema,
       array(
         select id from sync.absences where team_id = ${teamId} and resource = 'users'

@@ -15,7 +15,7 @@ import { createHash } from 'node:crypto';
 import { toJson } from '../model/json.ts';
 import type { Look, Rest } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
-import { isPush, type UserPlan } from '../model/user-plan.ts';
+import { isPush } from '../model/user-plan.ts';
 import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
 import { askForAll } from './read/roster.ts';
@@ -45,16 +45,19 @@ export async function lookForNews(
   return { first: await answer.read(), only: new Set(rest.restless) };
 }
 
-/** Of whom nothing was known here before, so that what is now is what the service says. */
-const isAdopted = (plan: UserPlan): boolean => plan.write !== null && plan.case === 'adopt';
+/** Whether nobody was known here: all that is here now is what the service says. */
+export const isFirst = ({ roster, plans, unknown }: UsersPlan): boolean =>
+  plans.length === 0 && unknown.length === roster.users.size;
 
-/** Whether everybody was shown in one answer, and nothing had to be done about anybody but to adopt who is new. */
-function isQuiet({ roster, plans, absent, stale, movedAlone }: UsersPlan): boolean {
+/** Whether everybody was shown in one answer, and nothing was written of anybody but of all for the first time. */
+function isQuiet(planned: UsersPlan): boolean {
+  const { roster, plans, unknown, absent, stale, movedAlone } = planned;
   const { users, members, rejected, unresolved } = roster;
   return (
     rejected.length + unresolved.length + absent.length + stale.length + movedAlone === 0 &&
     users.size === members.size &&
-    plans.every((plan) => (plan.write === null || isAdopted(plan)) && !isPush(plan))
+    plans.every((plan) => plan.write === null && !isPush(plan)) &&
+    (unknown.length === 0 || isFirst(planned))
   );
 }
 
@@ -67,10 +70,12 @@ export async function learnRest(
 ): Promise<void> {
   const { digest, users } = plan.roster;
   if (team.digest === undefined || digest === undefined || !isQuiet(plan)) return;
-  const rest = await mirror.readRest(null);
+  const rest = await mirror.inSnapshot((one) => one.readRest(null));
+  // Who wrote any of it since it was compared may have gone past the triggers.
+  if (rest.versions !== plan.versions) return;
   const restless = new Set(rest.restless);
   // Others differ by what the service says: they would be overlooked from now on.
-  if (!plan.plans.every((one) => isAdopted(one) || restless.has(one.id))) return;
+  if (!plan.plans.every((one) => restless.has(one.id))) return;
   const under = standFor(rest, settings);
   await mirror.applyRestingUsers({
     under,

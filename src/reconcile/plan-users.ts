@@ -46,6 +46,8 @@ export interface UsersPlan {
   readonly verdict: GuardVerdict;
   /** What earlier pushes have taught, where that was read already. */
   readonly lessons?: PushLessons;
+  /** Stands for what was compared in mirror and base, where that was all of it. */
+  readonly versions?: string;
   /** When those who are to be pushed were asked for, at the earliest; left out where that is to be done again. */
   readonly readAtMs?: number;
 }
@@ -92,6 +94,7 @@ async function planRoster(
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<Omit<UsersPlan, 'roster' | 'roles'> & Readonly<Record<'unread' | 'said', readonly RunNote[]>>> {
   const { users, members, unresolved } = roster;
+  const versions = only === undefined ? { versions: await mirror.readVersions() } : {};
   const { differing, unknown, unseen } =
     only === undefined
       ? await mirror.compareShownUsers({ users, roles, listed: members.keys() })
@@ -122,7 +125,7 @@ async function planRoster(
   const news = [...states.map(({ id }) => id), ...unknown];
   const view = { states, plans, users, differing: news, isWhole: true, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
-  return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, unread, said };
+  return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, unread, said, ...versions };
 }
 
 /** The same plan with somebody decided about in it of whom nothing is known here. */

@@ -68,6 +68,8 @@ export interface MirrorPort {
    * @param known what was learned before, which saves the comparison where nothing was written since
    */
   readRest(known: RestingUsers | null): Promise<Rest>;
+  /** That of {@link Rest} alone. */
+  readVersions(): Promise<string>;
   /** What was learned of a pass that found nothing to do; `null`: nothing, or too long ago. */
   readRestingUsers(): Promise<RestingUsers | null>;
   readListingRest(resource: ListedResource): Promise<ListingRest>;

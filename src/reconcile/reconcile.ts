@@ -17,7 +17,7 @@ import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Look } from '../model/rest.ts';
 import { type Team, wholeTeam } from '../model/team.ts';
 import { isPush, pushOf } from '../model/user-plan.ts';
-import { learnRest, lookForNews } from './at-rest.ts';
+import { isFirst, learnRest, lookForNews } from './at-rest.ts';
 import {
   applyPulls,
   applyUserAbsences,
@@ -184,12 +184,13 @@ async function reconcileUsers(
     await applyUserAbsences(places, users, settings.absence, settings.scope);
     await mirror.learnRoles();
   }
+  const versions = isFirst(users) ? { versions: await mirror.readVersions() } : {};
   // Nothing of a deferred user was written, and neither were the holds of what must not be sent.
   const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const { roster, roles, lessons, readAtMs } = users;
   await pushEdits({ ...push, users: roster.users, roles, approved, lessons, readAtMs }, pushSettings, pushes);
   const isWhole = look.only === undefined && deferred.size === 0;
-  return isWhole ? { stopped: false, plan: users } : { stopped: false };
+  return isWhole ? { stopped: false, plan: { ...users, ...versions } } : { stopped: false };
 }
 
 async function refreshListings(

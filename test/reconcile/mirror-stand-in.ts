@@ -200,6 +200,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     },
     readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),
     readRest: () => Promise.resolve({ print: '', versions: '', differing: [], restless: [], schema: '' }),
+    readVersions: () => Promise.resolve(''),
     readRestingUsers: () => Promise.resolve(null),
     applyRestingUsers: () => Promise.resolve(),
     readListingRest: () => Promise.resolve({ print: '', isLacking: false, schema: '' }),

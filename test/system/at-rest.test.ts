@@ -176,6 +176,49 @@ describe('Users of whom nothing is new on either side', () => {
   });
 });
 
+describe('What was written while a run was under way', () => {
+  const past = (stage: Stage) =>
+    asOwner(
+      stage,
+      `update mirror.users set phone = '1'; update sync.user_base set phone = '1'; update mirror.users set role = 'x'`,
+    );
+
+  it('is not what the run compared', async () => {
+    const stage = await createStage({ emulator: { users: 7, tags: 1, fields: 1 } });
+    try {
+      await stage.run();
+      await forget(stage);
+      const keep = async () => void (await past(stage));
+      const log = createLog({ level: 'silent' });
+      await runReconcile(stage.db, stage.config, 'daemon', {
+        log,
+        teamMemory: { recall: () => undefined, keep },
+      });
+      expect(await stage.sql(`select topic from sync.learned where topic = 'users at rest'`)).toEqual([]);
+      await stage.run();
+      expect(await joined(stage)).toEqual(onServiceJoined(stage));
+    } finally {
+      await stage.close();
+    }
+  });
+
+  it('is not what the first run took', async () => {
+    const stage = await createStage({ emulator: { users: 7, tags: 1, fields: 1 } });
+    try {
+      await stage.sql(`create function public.meddle() returns trigger language plpgsql as $$
+        begin update mirror.users set role = 'x'; return null; end $$`);
+      await stage.sql(
+        `create trigger meddle after insert on mirror.tags for each statement execute function public.meddle()`,
+      );
+      await stage.run();
+      expect(await stage.sql(`select distinct role from mirror.users`)).toEqual([['x']]);
+      expect(await atRest(stage)).toBeUndefined();
+    } finally {
+      await stage.close();
+    }
+  });
+});
+
 describe('A team that a daemon remembers', () => {
   let stage: Stage;
   beforeAll(async () => {
