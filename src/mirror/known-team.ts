@@ -22,7 +22,10 @@ export interface KnownTeam {
   readonly rejected: ReadonlySet<string>;
   /** Whether the outcome of a push is not known yet. */
   readonly hasIntents: boolean;
-  /** Whether the last run of the users did not get to its end, so that its part in `mirror.roles` may be missing. */
+  /**
+   * Whether `mirror.roles` may be behind: the last run of the users did not get to its end, or a role was moved since.
+   * That run itself pushes after it has counted them; whom it adopted it has counted.
+   */
   readonly mayLackRoles: boolean;
 }
 
@@ -53,8 +56,14 @@ export const knownOf = (team: string): RawBuilder<KnownRow['known']> => sql`(
     'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
     'has_stale', exists (select from sync.stale_rows s where s.team_id = t.team_id),
     'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
-    'may_lack_roles', coalesce((select r.outcome <> 'complete' from sync.runs r
-      where r.team = k.team and 'users' = any (r.groups) order by r.run_id desc limit 1), true))
+    'may_lack_roles', coalesce((select r.outcome <> 'complete' or exists (
+        select from sync.runs s
+        cross join lateral (
+          select from sync.changes c
+          where c.run_id = s.run_id and c.new ?| '{role_id,role}' and (c.kind <> 'adopt' or s.run_id > r.run_id) limit 1
+        ) moved
+        where s.team = k.team and s.run_id >= r.run_id)
+      from sync.runs r where r.team = k.team and 'users' = any (r.groups) order by r.run_id desc limit 1), true))
   from (select ${team}::text as team) k left join sync.teams t on t.team = k.team)`;
 
 export function toKnown({ known }: KnownRow): KnownTeam {

@@ -147,6 +147,7 @@ async function reconcileUsers(
     notes.count('users_at_rest', look.atRest);
     await mirror.applyTeam(given);
     await places.keepTeam?.(given);
+    await mirror.learnRoles();
     return { stopped: false };
   }
   const team = await wholeTeam(given);

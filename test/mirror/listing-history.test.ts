@@ -3,6 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { applyAbsences } from '../../src/mirror/absences.ts';
 import type { Transaction } from '../../src/mirror/database.ts';
+import { readKnownTeam } from '../../src/mirror/known-team.ts';
 import { contactFieldTable, publishListing, tagTable } from '../../src/mirror/listings.ts';
 import { writeTeam } from '../../src/mirror/pinned-teams.ts';
 import { writeRoles } from '../../src/mirror/roles.ts';
@@ -216,6 +217,34 @@ describe.each(servers())('what became of listings on $name', (server) => {
         ['roles', 2n, 'gone', {}, {}],
         ['roles', 2n, 'back', { name: null }, { name: 'Owner' }],
       ]);
+    });
+
+    it('may be behind where a role was moved since the last run of the users, or by its pushes', async () => {
+      const runs = async (...each: readonly string[]) => {
+        await force(`truncate sync.runs cascade; insert into sync.teams (team, team_id) values ('main', 41) on conflict do nothing;
+          insert into sync.runs (team, team_id, command, outcome, groups) values
+          ${each.map((one) => `('${one.startsWith('other') ? 'other' : 'main'}', 41, '${one}', 'complete', '${one.includes('users') ? '{users}' : '{}'}')`).join(', ')}`);
+      };
+      const change = async (command: string, kind: string, moved: string) =>
+        force(`insert into sync.changes (team_id, user_id, run_id, kind, new)
+          select 41, 1, run_id, '${kind}', '{"${moved}": 1}' from sync.runs where command = '${command}'`);
+      const mayLack = async () => (await readKnownTeam(database.db.kysely, 'main')).mayLackRoles;
+      const isBehindAfter = async (...changed: Parameters<typeof change>) => {
+        await runs('before', 'earlier users', 'users', 'resync', 'other');
+        await change(...changed);
+        return await mayLack();
+      };
+      expect(await isBehindAfter('resync', 'pull', 'role_id')).toBe(true);
+      expect(await isBehindAfter('resync', 'pull', 'role')).toBe(true);
+      expect(await isBehindAfter('resync', 'adopt', 'role_id')).toBe(true);
+      expect(await isBehindAfter('users', 'push', 'role_id')).toBe(true);
+      expect(await isBehindAfter('users', 'pull', 'role_id')).toBe(true);
+      expect(await isBehindAfter('users', 'adopt', 'role_id')).toBe(false);
+      expect(await isBehindAfter('resync', 'pull', 'email')).toBe(false);
+      expect(await isBehindAfter('earlier users', 'push', 'role_id')).toBe(false);
+      expect(await isBehindAfter('other', 'pull', 'role_id')).toBe(false);
+      await runs('resync');
+      expect(await mayLack()).toBe(true);
     });
 
     it('warn whoever edits a user to one that nobody has, and say which there are', async () => {
