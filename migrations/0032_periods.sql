@@ -35,6 +35,8 @@ create index user_periods_by_time on sync.user_periods (valid_from) where side i
 comment on index sync.user_periods_by_time is 'What changed lately. Only of changes, so that it is not taken for a time: it leads through all that was before.';
 create index user_periods_role_moved on sync.user_periods (valid_from) where role_moved;
 comment on index sync.user_periods_role_moved is 'Who got another role.';
+create index user_periods_by_run on sync.user_periods (run_id) where run_id is not null;
+comment on index sync.user_periods_by_run is 'Whether a run is still referred to.';
 comment on table sync.user_periods is 'What report.roster showed of a user and from when to when, a row for each time that it stayed the same. Periods of a user never overlap, and the next begins where one ends. What was so before a database got this table was not recorded: its first periods begin with the last change of the user that the ledger has. Nobody knows since when the joined name, the name of the role, resolved, created_at and updated_at of these were as they are, nor when such a user came.';
 comment on column sync.user_periods.team_id is 'The team.';
 comment on column sync.user_periods.user_id is 'The service''s id of the user.';

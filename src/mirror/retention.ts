@@ -87,9 +87,10 @@ function editsOf(target: Target, cursor: string): Part {
  * and one of each day in which all tags were: without it nobody would know that somebody looked.
  */
 function runsOf(target: Target, cursor: string): Part {
-  const { team, teamId } = target;
+  const { team } = target;
+  // One look by the index for each run: the offset keeps Postgres from reading all of the table for each batch instead.
   const refersTo = (table: string) =>
-    sql`exists (select from ${sql.table(table)} o where o.run_id = b.run_id)`;
+    sql`exists (select from ${sql.table(table)} o where o.run_id = b.run_id offset 0)`;
   return {
     batch: sql`
       select b.run_id, b.run_id::text as cursor, row_number() over (order by b.run_id) as n,
@@ -99,9 +100,7 @@ function runsOf(target: Target, cursor: string): Part {
         and b.run_id is distinct from (
           select max(r.run_id) from sync.runs r where r.team = ${team} and r.outcome = 'complete' and 'users' = any (r.groups))
         and not (b.is_look and row_number() over (partition by b.is_look, (b.finished_at at time zone 'UTC')::date order by b.run_id) = 1)
-        and b.run_id <> all (array(
-          select distinct p.run_id from sync.user_periods p where p.team_id = ${teamId} and p.run_id is not null))
-        and not ${refersTo('sync.changes')} and not ${refersTo('sync.held_fields')} and not ${refersTo('sync.rejected_rows')}
+        and not ${refersTo('sync.user_periods')} and not ${refersTo('sync.changes')} and not ${refersTo('sync.held_fields')} and not ${refersTo('sync.rejected_rows')}
         as is_over
       from (
         select *, outcome = 'complete' and 'listings' = any (groups) as is_look from sync.runs
@@ -150,8 +149,16 @@ interface BatchEnd {
   readonly cursor: string | null;
 }
 
-async function pruneBatch(tx: Transaction, { batch, remove }: Part, isDry: boolean): Promise<BatchEnd> {
+/** Of two that prune a team at once, each waits for the other's batch: they would lock the same rows in any order. */
+async function pruneBatch(
+  tx: Transaction,
+  teamId: Id,
+  { batch, remove }: Part,
+  isDry: boolean,
+): Promise<BatchEnd> {
   await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+  if (!isDry)
+    await sql`select pg_advisory_xact_lock(hashtextextended('musterd prune', ${teamId}))`.execute(tx);
   const removed = isDry ? sql`select from batch where is_over` : sql`${remove} returning 1`;
   const { rows } = await sql<BatchEnd>`
     with batch as materialized (${batch}), removed as (${removed})
@@ -185,7 +192,7 @@ export async function prune(
       if (!(await goesOn(part, pruned))) return pruned;
       const from: string = cursor;
       const end = await db.transaction((tx) =>
-        pruneBatch(tx, partOf[part]({ team, teamId, days }, from), isDry),
+        pruneBatch(tx, teamId, partOf[part]({ team, teamId, days }, from), isDry),
       );
       pruned[part] += end.removed;
       cursor = end.looked < rowsPerBatch ? null : end.cursor;

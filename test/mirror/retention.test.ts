@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/commands/command-line.ts';
 import { createPruner } from '../../src/daemon/pruner.ts';
+import { createDatabase } from '../../src/mirror/database.ts';
 import { readEditedUsers, readFreshEdits } from '../../src/mirror/fresh-edits.ts';
 import { readGuardHistory } from '../../src/mirror/held-batches.ts';
 import { readRoles } from '../../src/mirror/import-read.ts';
@@ -16,6 +17,7 @@ import { readTeamsNow } from '../../src/mirror/told.ts';
 import type { Ages } from '../../src/model/ages.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { watchStatements } from '../support/watched-statements.ts';
 
 const teamId = 41n;
 const ages: Ages = { changes: 30, edits: 30, runs: 30, counts: 30 };
@@ -253,6 +255,56 @@ describe('what is removed', () => {
     });
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, edits: 7000 });
   });
+});
+
+it('each run is looked up among the periods by its index, whatever the statistics say', async () => {
+  await force(`
+    insert into sync.runs (team, team_id, command, finished_at, outcome, groups)
+    select 'main', 41, 'daemon', ${ago(40)}, 'complete', '{edits}' from generate_series(1, 1000);
+    insert into sync.user_periods (team_id, user_id, valid_from, valid_to, present, run_id, name, first_name, last_name, resolved)
+    select 41, n, '2020-01-01Z', '2020-01-02Z', true, r.last - n % 100, '', '', '', true
+    from generate_series(1, 20000) n, (select max(run_id) as last from sync.runs) r`);
+  const watch = await watchStatements(database.url);
+  const db = createDatabase({ url: watch.url, applicationName: 'musterd test' });
+  const pruneRuns = async () => {
+    const { runs } = await prune(db, 'main', { ...ages, changes: null, edits: null, counts: null });
+    const steps = watch.take().flatMap((statement) => statement.steps);
+    return {
+      runs,
+      looked: steps.reduce((n, { relation, rows }) => n + (relation === 'user_periods' ? rows : 0), 0),
+    };
+  };
+  try {
+    const { runs, looked } = await pruneRuns();
+    expect([runs, looked < 2000]).toEqual([800, true]);
+    await query('analyze sync.user_periods; analyze sync.runs');
+    expect((await pruneRuns()).looked).toBeLessThan(2000);
+  } finally {
+    await db.close();
+    await watch.close();
+  }
+});
+
+it('two that prune a team at once wait for each other’s batch', async () => {
+  await force(`
+    insert into sync.user_edits (xid, team_id, user_id, edited_at, edited_by, new_email)
+    select n::text::xid8, 41, 1, ${ago(40)}, 'kim', 'a' from generate_series(1, 100) n`);
+  const waiting = async (what: string) =>
+    left(
+      `count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and ${what}`,
+    );
+  const both = await database.db.transaction(async (tx) => {
+    await sql`select from sync.user_edits where xid = '50' for update`.execute(tx);
+    const pruning = [1, 2].map(() => prune(database.db, 'main', { ...ages, changes: null }));
+    await eventually('one waits for the row, the other for it', async () => {
+      const [all] = await waiting('true');
+      const [turns] = await waiting(`wait_event = 'advisory'`);
+      return all === 2 && turns === 1;
+    });
+    return pruning;
+  });
+  const removed = await Promise.all(both);
+  expect(removed.map(({ edits }) => edits).toSorted((a, b) => a - b)).toEqual([0, 100]);
 });
 
 describe('whose turn it is', () => {
