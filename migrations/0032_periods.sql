@@ -186,7 +186,7 @@ begin atomic
   where p.present and p.team_id = any (array(select s.team_id from mirror.teams s)) and p.valid_from <= at and p.valid_to > at
     and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 end;
-comment on function report.roster_as_of(timestamptz) is 'The users who were in the team at that time, as report.roster showed them then; the name of the team is today''s. Of times before the history was recorded it shows only users who have not changed since: see report.roster_history.';
+comment on function report.roster_as_of(timestamptz) is 'The users who were in the team at that time, as report.roster showed them then; the name of the team is today''s. Of times before the history was recorded it shows only users who have not changed since: see report.roster_history. A change counts from when it was made, also where its transaction was committed later: what is asked about a time at which a transaction was still open can be answered otherwise once it has ended.';
 grant execute on function report.roster_as_of(timestamptz) to public;
 
 create view report.roster_changes with (security_invoker) as
@@ -247,16 +247,20 @@ comment on column report.role_changes.edited_by is 'Who changed it here: the act
 comment on column report.role_changes.connected_as is 'The database role that was connected; NULL: a run did.';
 comment on column report.role_changes.run_id is 'The run that brought it.';
 
+-- Whoever may read the roster may read what it was. All columns of a period are read by these views.
 do $$
 declare
-  person text;
+  reader text;
 begin
-  for person in select rolname from pg_roles where rolname in ('musterd_reader', 'musterd_editor', 'musterd_role_editor', 'musterd_approver') loop
-    execute format('grant select on report.roster_history, report.roster_changes, report.role_changes to %I', person);
-    -- All of it is read by these views, column by column as with the others.
-    execute format('grant select (%s) on sync.user_periods to %I', (
+  for reader in
+    select case a.grantee when 0 then 'public' else a.grantee::regrole::text end
+    from pg_class v cross join lateral aclexplode(v.relacl) a
+    where v.oid = 'report.roster'::regclass and a.privilege_type = 'SELECT' and a.grantee <> v.relowner
+  loop
+    execute format('grant select on report.roster_history, report.roster_changes, report.role_changes to %s', reader);
+    execute format('grant select (%s) on sync.user_periods to %s', (
       select string_agg(quote_ident(a.attname), ', ') from pg_attribute a
-      where a.attrelid = 'sync.user_periods'::regclass and a.attnum > 0), person);
+      where a.attrelid = 'sync.user_periods'::regclass and a.attnum > 0), reader);
   end loop;
 end
 $$;
