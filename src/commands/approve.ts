@@ -2,6 +2,7 @@ import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
 import { approve, type DecidedBatch, type DecidedRows, reject } from '../runs/approve-batch.ts';
+import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
@@ -10,6 +11,7 @@ import { withMirror } from './setup.ts';
 export interface ApproveOptions {
   readonly only?: string;
   readonly reason?: string;
+  readonly as?: string;
 }
 
 function parseIds(text: string | undefined): readonly Id[] | null {
@@ -21,15 +23,18 @@ function parseIds(text: string | undefined): readonly Id[] | null {
   return [...new Set(words.map(BigInt))];
 }
 
+function choiceOf(context: Context, options: ApproveOptions, hash: string) {
+  const { actor, why = '' } = confirmationOf(context, options);
+  return { batch: hash.toLowerCase(), only: parseIds(options.only), why, actor };
+}
+
 /** Lets pass what the guard stopped, or calls missing rows gone. */
 export async function approveCommand(
   context: Context,
-  { only, reason = '' }: ApproveOptions,
+  options: ApproveOptions,
   hash: string,
 ): Promise<ExitCode> {
-  const why = reason.trim();
-  if (why === '') throw new MusterdError('usage', '--reason is missing: say why this may pass');
-  const choice = { batch: hash.toLowerCase(), only: parseIds(only), why };
+  const choice = choiceOf(context, options, hash);
   return withMirror(context, async (setup) => {
     const decided = await approve(setup, leaseWait(context, setup.config), choice);
     if (decided.of === 'fields') showBatch(context, decided);
@@ -41,10 +46,10 @@ export async function approveCommand(
 /** Decides that what the guard stopped is not sent, before somebody edits it again. */
 export async function rejectCommand(
   context: Context,
-  { only, reason = '', revert = false }: ApproveOptions & { readonly revert?: boolean },
+  { revert = false, ...options }: ApproveOptions & { readonly revert?: boolean },
   hash: string,
 ): Promise<ExitCode> {
-  const choice = { batch: hash.toLowerCase(), only: parseIds(only), why: reason.trim(), revert };
+  const choice = { ...choiceOf(context, options, hash), revert };
   return withMirror(context, async (setup) => {
     showBatch(context, await reject(setup, leaseWait(context, setup.config), choice), revert);
     return exitCode.ok;

@@ -1,15 +1,18 @@
 /** The commands by which a person decides: plans, held fields, going back. Each module is loaded only when it is called. */
-import { type Adding, waitOption, type WithOptions } from './add-commands.ts';
+import { type Adding, type WithOptions, waitOption } from './add-commands.ts';
 
-export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {
-  group('Decide');
+const asOption = ['--as <person>', 'who decides (or MUSTERD_ACTOR)'] as const;
+
+/** Each of them says who decides. */
+function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Adding<C>, 'add' | 'json'>): void {
   json(
     add('approve <batch>', 'let pass what the guard stopped', async (context, options, [hash = '']) =>
       (await import('./approve.ts')).approveCommand(context, options, hash),
     ),
   )
     .option('--only <user,…>', 'these users only; the others wait on')
-    .option('--reason <text>', 'why it may pass')
+    .option('--reason <text>', 'why it may pass, for the record')
+    .option(...asOption)
     .option(...waitOption);
   json(
     add(
@@ -22,14 +25,8 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group 
     .option('--only <user,…>', 'these users only; the others wait on')
     .option('--revert', 'give the mirror the values back that both sides last agreed on')
     .option('--reason <text>', 'why, for the record')
+    .option(...asOption)
     .option(...waitOption);
-  json(
-    add(
-      'held [user]',
-      'the fields that wait for a person, with all three values',
-      async (context, _, [who]) => (await import('./held.ts')).heldCommand(context, who),
-    ),
-  );
   json(
     add(
       'resolve <user> <field>',
@@ -40,7 +37,20 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group 
   )
     .option('--take <value>', 'mirror, service, or another value; of a name "First|Last"')
     .option('--reason <text>', 'why, for the record')
+    .option(...asOption)
     .option(...waitOption);
+}
+
+export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {
+  group('Decide');
+  addDecidingCommands<C>({ add, json });
+  json(
+    add(
+      'held [user]',
+      'the fields that wait for a person, with all three values',
+      async (context, _, [who]) => (await import('./held.ts')).heldCommand(context, who),
+    ),
+  );
   json(
     add(
       'hold <user> [field]',

@@ -14,7 +14,7 @@ import {
 } from '../runs/import/import-users.ts';
 import type { Setup } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { confirmationOf } from './confirmation.ts';
+import { confirmationOf, noteFourEyes } from './confirmation.ts';
 import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
@@ -137,5 +137,6 @@ async function carryOn(
   const imported = await applyImport(setup, leaseWait(context, setup.config), preview, confirmation);
   if (context.json) printJson(context, importInJson(preview, imported, null));
   else printImported(context, imported);
+  noteFourEyes(context, setup.config, confirmation);
   return imported.missed.length > 0 ? exitCode.partial : exitCode.ok;
 }

@@ -1,7 +1,7 @@
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { columnOf } from '../model/field-values.ts';
 import { hasMovedSince } from '../model/push-values.ts';
-import type { WaitingField } from '../model/waiting.ts';
+import type { EditedField, WaitingField } from '../model/waiting.ts';
 import { changesOf, type PlannedChange } from '../model/user-changes.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import { sayReplaced } from '../reconcile/overlap.ts';
@@ -30,6 +30,7 @@ export async function planCommand(
       else printPlan(context, report, changes);
       if (report.notes.reasons.length > 0) return exitCode.partial;
       if (refusedBy(report).length > 0) return exitCode.refused;
+      if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
       const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
       return options.exitCode === true && differs ? exitCode.changes : exitCode.ok;
     },
@@ -40,23 +41,32 @@ export async function planCommand(
 /** All changes, by user; those that the guard refuses among them. */
 export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   const { plans, verdict } = report.users;
+  const keyOf = ({ userId, hold }: WaitingField) => `${userId} ${hold.field}`;
+  const edits = new Map(report.edits.map((edit) => [`${edit.userId} ${edit.field}`, edit]));
   const changes = [
     ...afterBatch(plans).flatMap((plan) => changesOf(plan, nameIn(report.users.roster, plan.id))),
-    ...verdict.waiting.map(refusedChange),
+    ...verdict.waiting.map((waiting) => waitingChange(waiting, edits.get(keyOf(waiting)))),
   ];
   return changes.toSorted((a, b) => (a.user_id < b.user_id ? -1 : a.user_id > b.user_id ? 1 : 0));
 }
 
-function refusedChange({ userId, name, hold }: WaitingField): PlannedChange {
+/** A field that waits in a batch, with who edited it and when. */
+function waitingChange({ userId, name, hold }: WaitingField, edit: EditedField | undefined): PlannedChange {
+  const who = edit?.editedBy ? `, edited by ${edit.editedBy}` : '';
+  const when = edit?.editedAt ? ` at ${edit.editedAt.toISOString()}` : '';
+  const why = hasMovedSince(hold) ? 'the service has changed it since it was held' : 'waits for an approval';
   return {
     user_id: userId,
     name,
-    change: 'refused',
+    change: hold.reason === 'review' ? 'review' : 'refused',
     field: columnOf(hold.field),
     base: hold.base ?? null,
     mirror: hold.mirror ?? null,
     service: hold.shown ?? hold.service ?? null,
-    reason: hasMovedSince(hold) ? 'the service has changed it since it was held' : 'waits for an approval',
+    reason: `${why}: batch ${hold.batch}${who}${when}`,
+    batch: hold.batch ?? null,
+    edited_by: edit?.editedBy ?? null,
+    edited_at: edit?.editedAt ?? null,
   };
 }
 
@@ -81,10 +91,11 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     warnings: notes.warnings,
     users: { read: users.roster.users.size, unresolved: users.roster.unresolved.length },
     refused: refusedBy(report),
+    reviewed: users.verdict.reviewed,
     hash: batchesOf(report).at(-1) ?? null,
     batches: batchesOf(report),
     cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
-    changes,
+    changes: changes.map((change) => ({ batch: null, edited_by: null, edited_at: null, ...change })),
     listings,
   };
 }
@@ -115,6 +126,7 @@ export function printPlan(
 
 function printRefusal(context: Pick<Context, 'out' | 'env'>, report: PlanReport): void {
   for (const reason of refusedBy(report)) printLine(context.out, `refused: ${printable(reason)}`);
+  for (const reason of report.users.verdict.reviewed) printLine(context.out, `held: ${printable(reason)}`);
   for (const hash of batchesOf(report))
     printLine(context.out, `A run keeps this as ${hash}; then: musterd approve ${hash} --reason …`);
 }
@@ -127,11 +139,13 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
   line('');
   line(`${plural(changes.length, 'change')}; ${costInWords(report)}.`);
   const refused = refusedBy(report);
-  if (refused.length > 0) {
+  const held = [...refused, ...report.users.verdict.reviewed];
+  if (held.length > 0) {
     line('');
     const named = batchesOf(report).map((hash) => `\`${hash}\``);
-    line(`**Refused by the guard**${named.length === 0 ? '' : ` (${named.join(', ')})`}:`);
-    for (const reason of refused) line(`- ${inMarkdown(reason)}`);
+    const title = refused.length > 0 ? 'Refused by the guard' : 'Held until a person approves';
+    line(`**${title}**${named.length === 0 ? '' : ` (${named.join(', ')})`}:`);
+    for (const reason of held) line(`- ${inMarkdown(reason)}`);
   }
   for (const [id, of] of Map.groupBy(changes, ({ user_id }) => user_id)) {
     line('');

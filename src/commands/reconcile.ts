@@ -1,12 +1,12 @@
-import type { RunReport } from '../runs/with-run.ts';
-import { runReconcile } from '../runs/reconcile-team.ts';
 import type { Config } from '../config/config.ts';
+import { plural, printable, seconds } from '../model/in-words.ts';
 import { prepareSchema } from '../runs/open.ts';
+import { runReconcile } from '../runs/reconcile-team.ts';
+import type { RunReport } from '../runs/with-run.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { eachTeam } from './each-team.ts';
 import { tellOfWait } from './lease-wait.ts';
 import { paint, printJson, printLine } from './output.ts';
-import { plural, printable, seconds } from '../model/in-words.ts';
 import { createProgress } from './progress.ts';
 import { needsService, withMirrorOf } from './setup.ts';
 
@@ -113,7 +113,7 @@ export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunRe
 
 function printRefusal(
   context: Pick<Context, 'out' | 'env'>,
-  { batches, reasons, users, stopped, what: kind }: NonNullable<RunReport['refusal']>,
+  { batches, reasons, users, stopped, what: kind, isReview = false }: NonNullable<RunReport['refusal']>,
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
   // What an earlier run had sent was read back before, and may be among the counts.
@@ -121,7 +121,7 @@ function printRefusal(
     ? 'the run ended there: nothing was pulled, and nothing new was sent'
     : 'the run went on with everything else';
   for (const reason of reasons)
-    line(`${paint(context, 'yellow', 'refused by the guard:')} ${printable(reason)}`);
+    line(`${paint(context, 'yellow', isReview ? 'held:' : 'refused by the guard:')} ${printable(reason)}`);
   if (kind === 'departures') {
     line('Nothing was read back, pulled or sent. "musterd plan" shows what would be');
     return;

@@ -5,6 +5,7 @@ import { type NamePair, samePair, splitName } from '../model/name.ts';
 import type { Field } from '../model/user.ts';
 import { readField } from '../runs/named-user.ts';
 import { type Resolved, resolve, type Take } from '../runs/resolve-field.ts';
+import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
@@ -36,15 +37,15 @@ export function readTake(field: Field, text: string | undefined): Take {
 /** Decides a held field; the next run carries out what follows from it. */
 export async function resolveCommand(
   context: Context,
-  options: { readonly take?: string; readonly reason?: string },
+  options: { readonly take?: string; readonly reason?: string; readonly as?: string },
   who: string,
   fieldName: string,
 ): Promise<ExitCode> {
   const field = readField(fieldName);
   const take = readTake(field, options.take);
-  const why = options.reason?.trim() || `musterd resolve --take ${options.take}`;
+  const { actor, why = `musterd resolve --take ${options.take}` } = confirmationOf(context, options);
   return withMirror(context, async (setup) => {
-    const done = await resolve(setup, leaseWait(context, setup.config), who, { field, take, why });
+    const done = await resolve(setup, leaseWait(context, setup.config), who, { field, take, why, actor });
     const values = { mirror: done.mirror, base: done.base };
     if (context.json) printJson(context, { user_id: done.id, field: columnOf(field), ...values });
     else printLine(context.out, inWords(done));

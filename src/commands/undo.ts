@@ -4,7 +4,7 @@ import { requireSchema } from '../runs/open.ts';
 import { applyUndo, planUndo, type UndoPlan } from '../runs/undo-run.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { columnOf, showValue } from '../model/field-values.ts';
-import { confirmationOf } from './confirmation.ts';
+import { confirmationOf, noteFourEyes } from './confirmation.ts';
 import { leaseWait } from './lease-wait.ts';
 
 import { printJson, printLine } from './output.ts';
@@ -28,11 +28,13 @@ export async function undoCommand(
   return withMirror(context, async ({ config, mirror: { db } }) => {
     await requireSchema(db);
     const applied = options.apply === true;
+    const confirmation = confirmationOf(context, options);
     const plan = applied
-      ? await applyUndo(db, leaseWait(context, config), runId, confirmationOf(context, options))
+      ? await applyUndo(db, { ...leaseWait(context, config), push: config.push }, runId, confirmation)
       : await planUndo(db, config, runId);
     if (context.json) printJson(context, inJson(plan, applied));
     else printPlan(context, plan, applied);
+    if (applied) noteFourEyes(context, config, confirmation);
     if (applied) return plan.left.some(isMissed) ? exitCode.partial : exitCode.ok;
     return options.exitCode === true && plan.changes.length > 0 ? exitCode.changes : exitCode.ok;
   });

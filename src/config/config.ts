@@ -89,6 +89,14 @@ export const configSchema = z.strictObject({
       .describe(
         'How long an update that was not answered may still take effect. It is not sent again before.',
       ),
+    approve: oneOf('guarded', 'always')
+      .default('guarded')
+      .describe(
+        'guarded: edits go by themselves, within the limits of guard. always: no edit is sent before a person approves it.',
+      ),
+    fourEyes: flag
+      .default(false)
+      .describe('Nobody approves what they edited themselves. Counts in SQL from the next run on.'),
   }),
   http: section({
     totalDeadlineMs: positive

@@ -105,7 +105,8 @@ async function writeVerdict(
   if (ids.length === 0) return;
   await sql`
     update sync.absences set verdict = ${verdict}::text, verdict_scope = ${scope}::text,
-      decided_at = case when ${verdict}::text is not null then clock_timestamp() end, decided_by = null, decided_why = null
+      decided_at = case when ${verdict}::text is not null then clock_timestamp() end, decided_by = null, decided_role = null,
+        decided_why = null
     where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
 }
 

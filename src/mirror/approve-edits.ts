@@ -4,6 +4,7 @@ import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Field } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
+import { idArray } from './by-key.ts';
 import type { Transaction } from './database.ts';
 import { sqlField } from './users-read.ts';
 
@@ -29,7 +30,8 @@ export async function actFor(tx: Transaction, actor: string): Promise<void> {
 
 /**
  * Approves what was just edited, with these values on these bases, over what the service showed with them. What is
- * held for another reason than the limits stays held, and is decided by itself.
+ * held for another reason than the limits stays held, and is decided by itself. Where four eyes are asked for, nothing
+ * is approved that whoever confirms edited too.
  * @returns how many fields may pass
  */
 export async function approveEdits(
@@ -48,7 +50,11 @@ export async function approveEdits(
     base,
   }));
   const { rows: passed } = await sql<{ user_id: Id }>`
-    with passing as materialized (
+    with own as materialized (
+      select o.user_id, o.field from sync.own_edits(${teamId}, ${idArray([...new Set(rows.map(({ userId }) => userId))])}) o
+      where exists (select from sync.teams t where t.team_id = ${teamId} and t.four_eyes)
+    ),
+    passing as materialized (
       select s.user_id, s.field, v.base_value, v.mirror_value, v.service_value
       from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (user_id bigint, field text, mirror jsonb, base jsonb)
       join mirror.users u on u.team_id = ${teamId} and u.id = s.user_id and u.gone_at is null
@@ -62,27 +68,31 @@ export async function approveEdits(
       ) as v (field, base_value, mirror_value, service_value)
       where v.field = s.field and v.mirror_value is not distinct from s.mirror
         and v.base_value is not distinct from s.base and v.mirror_value is distinct from v.base_value
+        and (s.user_id, s.field) not in (select o.user_id, o.field from own o)
     ),
-    by as (select coalesce(nullif(current_setting('musterd.actor', true), ''), session_user::text) as who),
+    by as (select sync.decider() as who),
     approved as (
       insert into sync.held_fields as h (team_id, user_id, field, reason, base_value, mirror_value, service_value,
-        shown_value, detail, batch, decision, decided_at, decided_by, decided_why, until)
+        shown_value, detail, batch, decision, decided_at, decided_by, decided_role, decided_why, until)
       select ${teamId}, p.user_id, p.field, 'limit', p.base_value, p.mirror_value, p.service_value, p.service_value,
-        'confirmed by who edited it', ${batch}, 'approved', clock_timestamp(), by.who, ${why}, clock_timestamp() + interval '24 hours'
+        'confirmed by who edited it', ${batch}, 'approved', clock_timestamp(), by.who, session_user,
+        ${why}, clock_timestamp() + interval '24 hours'
       from passing p, by
       on conflict (team_id, user_id, field) do update set reason = 'limit', base_value = excluded.base_value,
         mirror_value = excluded.mirror_value, service_value = excluded.service_value,
         shown_value = excluded.shown_value, detail = excluded.detail, batch = excluded.batch, decision = 'approved',
-        decided_at = excluded.decided_at, decided_by = excluded.decided_by, decided_why = excluded.decided_why,
+        decided_at = excluded.decided_at, decided_by = excluded.decided_by, decided_role = excluded.decided_role,
+        decided_why = excluded.decided_why,
         until = excluded.until
         where h.reason in ('limit', 'review') and h.batch is not null
       returning h.user_id, h.field, h.base_value, h.shown_value, h.mirror_value
     ),
     recorded as (
-      insert into sync.changes (team_id, user_id, kind, base, old, new, closed_at, decided_by, decided_why)
+      insert into sync.changes (team_id, user_id, kind, base, old, new, closed_at, decided_by, decided_role,
+        decided_why, batch)
       select ${teamId}, a.user_id, 'approve', jsonb_object_agg(a.field, a.base_value),
         jsonb_object_agg(a.field, a.shown_value), jsonb_object_agg(a.field, a.mirror_value), clock_timestamp(),
-        max(by.who), ${why}
+        max(by.who), session_user, ${why}, ${batch}
       from approved a, by group by a.user_id
     )
     select user_id from approved`.execute(tx);

@@ -49,7 +49,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
     waiting: rows.flatMap((row) =>
       row.user_id === null ? [] : [{ userId: BigInt(row.user_id), name: row.name, hold: toHold(row) }],
     ),
-    isOld: rows.some(({ is_old, is_accepted }) => is_old && !is_accepted),
+    isOld: rows.some(({ is_old, is_accepted, reason }) => is_old && !is_accepted && reason !== 'review'),
     lacking: ofAll.filter(({ is_accepted }) => !is_accepted).map(toHold),
     accepted: ofAll.filter(({ is_accepted }) => is_accepted).map(({ field }) => fieldOfSql(field)),
   };
@@ -118,7 +118,8 @@ export interface Choice {
 /** What Postgres says of a batch or a user that is not there. */
 function describeRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || !['P0002', '22023'].includes(sqlState(error) ?? '')) return error;
-  return new MusterdError('usage', error.message, { cause: error });
+  const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
+  return new MusterdError('usage', error.message, { ...hint, cause: error });
 }
 
 /** Lets the fields of a batch pass once, as they are. @throws MusterdError `usage` for what is not in it */
@@ -167,16 +168,17 @@ export async function writeResolution(
   const values = sql`jsonb_to_recordset(${row}::jsonb) as s (base jsonb, mirror jsonb, service jsonb)`;
   const column = sqlField(field);
   await sql`
-    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by, decided_why)
+    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by, decided_role,
+      decided_why)
     select ${teamId}, ${id}, ${runId}, 'resolve', jsonb_build_object(${column}::text, s.base),
       jsonb_build_object(${column}::text, s.service), jsonb_build_object(${column}::text, s.mirror), clock_timestamp(),
-      session_user, ${why}
+      sync.decider(), session_user, ${why}
     from ${values}`.execute(tx);
   if (decision === undefined) return;
   await sql`
     insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value,
-      detail, batch, decision, decided_at, decided_by, decided_why, until)
+      detail, batch, decision, decided_at, decided_by, decided_role, decided_why, until)
     select ${teamId}, ${id}, ${column}, ${reason}, s.base, s.mirror, s.service, s.service, ${detail}, ${batch ?? null},
-      ${decision}, clock_timestamp(), session_user, ${why}, clock_timestamp() + interval '24 hours'
+      ${decision}, clock_timestamp(), sync.decider(), session_user, ${why}, clock_timestamp() + interval '24 hours'
     from ${values}`.execute(tx);
 }

@@ -27,6 +27,8 @@ export interface KnownTeam {
    * That run itself pushes after it has counted them; whom it adopted it has counted.
    */
   readonly mayLackRoles: boolean;
+  /** Whether nobody may approve what they edited themselves. */
+  readonly fourEyes: boolean;
 }
 
 /** As it comes, in one column. */
@@ -40,12 +42,13 @@ export interface KnownRow {
     readonly has_intents: boolean;
     readonly has_stale: boolean;
     readonly may_lack_roles: boolean;
+    readonly four_eyes: boolean;
   };
 }
 
 /** The column of `KnownRow`. */
 export const knownOf = (team: string): RawBuilder<KnownRow['known']> => sql`(
-  select jsonb_build_object('team_id', t.team_id,
+  select jsonb_build_object('team_id', t.team_id, 'four_eyes', coalesce(t.four_eyes, false),
     'team', (select jsonb_build_object('name', m.name, 'list_size', m.list_size) from mirror.teams m where m.team_id = t.team_id),
     'learned', (
       select jsonb_object_agg(l.topic, jsonb_build_object('value', l.value,
@@ -76,6 +79,7 @@ export function toKnown({ known }: KnownRow): KnownTeam {
     has_intents: hasIntents,
     has_stale: hasStale,
     may_lack_roles: mayLackRoles,
+    four_eyes: fourEyes,
   } = known;
   const size = team?.list_size ?? null;
   return {
@@ -87,6 +91,7 @@ export function toKnown({ known }: KnownRow): KnownTeam {
     hasIntents,
     hasStale,
     mayLackRoles,
+    fourEyes,
   };
 }
 

@@ -20,6 +20,7 @@ import { applyResults } from './apply-results.ts';
 import { markSent, openIntents, readIntents } from './intents.ts';
 import { readEditedUsers } from './fresh-edits.ts';
 import { isKnown, isSameTeam, type KnownTeam } from './known-team.ts';
+import { readLastEdits } from './last-edits.ts';
 import { fenced, type Lease } from './lease.ts';
 import {
   compareListing,
@@ -77,6 +78,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
     readPresentUsers: (concern: Concern) => readPresentUsers(kysely, teamId, concern),
     readIntents: () => readIntents(kysely, teamId),
     readGuardHistory: () => readGuardHistory(kysely, teamId),
+    readLastEdits: (ids: readonly Id[]) => readLastEdits(kysely, teamId, ids),
     readOverlap: (listed: readonly Id[], scope: string) => readOverlap(kysely, teamId, listed, scope),
     readListingMemory: async (resource: ListedResource) =>
       known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),

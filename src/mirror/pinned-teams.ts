@@ -58,3 +58,11 @@ export async function writeTeam(tx: Transaction, { id, name, listSize, raw }: Te
     on conflict (team_id) do update set name = excluded.name, list_size = excluded.list_size, raw = excluded.raw,
       changed_at = clock_timestamp()`.execute(tx);
 }
+
+/** Keeps for those who approve in SQL whether nobody may approve what they edited themselves. */
+export async function writeFourEyes(tx: Transaction, team: string, fourEyes: boolean): Promise<void> {
+  await sql`
+    update sync.teams set four_eyes = ${fourEyes} where team = ${team} and four_eyes <> ${fourEyes}`.execute(
+    tx,
+  );
+}

@@ -96,6 +96,7 @@ export interface Schema {
     withheld_at: Date | null;
     decided_by: string | null;
     decided_why: string | null;
+    decided_role: string | null;
   };
   'sync.changes': {
     change_id: GeneratedAlways<bigint>;
@@ -115,6 +116,8 @@ export interface Schema {
     approved: Generated<boolean>;
     decided_by: string | null;
     decided_why: string | null;
+    decided_role: string | null;
+    batch: string | null;
     edited_by: ColumnType<unknown, string | null, string | null>;
   };
   'sync.due': {
@@ -162,6 +165,7 @@ export interface Schema {
     decided_at: Date | null;
     decided_by: string | null;
     decided_why: string | null;
+    decided_role: string | null;
   };
   'sync.learned': {
     team: string;
@@ -239,6 +243,7 @@ export interface Schema {
     team_id: bigint;
     pinned_at: Generated<Date>;
     edit_key: Generated<string>;
+    four_eyes: Generated<boolean>;
   };
   'sync.user_base': {
     team_id: bigint;

@@ -17,13 +17,18 @@ export interface PlannedChange {
     | 'hold'
     | 'missing'
     | 'forget'
-    | 'refused';
+    | 'refused'
+    | 'review';
   /** `null`: it happens to the user as a whole. */
   readonly field: string | null;
   readonly base: unknown;
   readonly mirror: unknown;
   readonly service: unknown;
   readonly reason: string | null;
+  /** Of what waits in a batch. */
+  readonly batch?: string | null;
+  readonly edited_by?: string | null;
+  readonly edited_at?: Date | null;
 }
 
 const orNull = ({ base, mirror, service }: Values) => ({

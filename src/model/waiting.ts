@@ -10,6 +10,17 @@ export interface WaitingField {
   readonly hold: Hold;
 }
 
+/** Who edited the value that a field has now. */
+export interface EditedField {
+  readonly userId: Id;
+  readonly field: Field;
+  /** Of the database; `null`: it cannot be told. */
+  readonly transaction: string | null;
+  readonly editedAt: Date | null;
+  /** For whom it was done, where that was said; else the role that was connected. */
+  readonly editedBy: string | null;
+}
+
 /** Fields that were stopped together and still wait. */
 export interface HeldBatch {
   /** What "musterd approve" is given: it stands for these rows with these values. */

@@ -165,7 +165,10 @@ export async function reviewPlans(
   settings: GuardSettings,
 ): Promise<GuardVerdict> {
   const history = await mirror.readGuardHistory();
-  return guard({ ...view, history, ...(await readKnown(mirror, view.plans, settings)) }, settings);
+  const pushed = settings.isReviewed === true ? view.plans.filter(isPush).map(({ id }) => id) : [];
+  const edits = pushed.length === 0 ? [] : await mirror.readLastEdits(pushed);
+  const known = await readKnown(mirror, view.plans, settings);
+  return guard({ ...view, history, edits, ...known }, settings);
 }
 
 /** Whether a limit on single fields has to know of everybody: a name is nobody's alone. */

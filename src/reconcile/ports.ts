@@ -20,7 +20,7 @@ import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../mo
 import type { Tag } from '../model/tag.ts';
 import type { ListingRest, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
-import type { GuardHistory, Stopped } from '../model/waiting.ts';
+import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write can have had an effect. */
@@ -60,6 +60,8 @@ export interface MirrorPort {
   readPresentUsers(concern: Concern): Promise<readonly PresentUser[]>;
   readIntents(): Promise<readonly Intent[]>;
   readGuardHistory(): Promise<GuardHistory>;
+  /** Of these users, field by field. */
+  readLastEdits(ids: readonly Id[]): Promise<readonly EditedField[]>;
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
   readListingMemory(resource: ListedResource): Promise<ListingMemory>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;

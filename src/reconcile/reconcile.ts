@@ -17,6 +17,7 @@ import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Look } from '../model/rest.ts';
 import { type Team, wholeTeam } from '../model/team.ts';
 import { isPush, pushOf } from '../model/user-plan.ts';
+import type { EditedField } from '../model/waiting.ts';
 import { isFirst, learnRest, lookForNews } from './at-rest.ts';
 import {
   applyPulls,
@@ -100,6 +101,8 @@ export interface Planned {
   readonly users: UsersPlan;
   readonly listings: readonly ListingsPlan[];
   readonly cost: PushCost;
+  /** Who edited what waits in batches. */
+  readonly edits: readonly EditedField[];
 }
 
 /** What would be done to the users and the listings. Reads only. */
@@ -121,7 +124,9 @@ export async function plan(places: RunContext, team: Team, settings: ReconcileSe
   await attempt(notes, 'contact_fields', async () =>
     add('contact_fields', await planRefresh(listedContactFields(service, mirror), mirror, settings, notes)),
   );
-  return { replaced, users, listings, cost: await costOf(mirror, users, settings.push) };
+  const waiting = [...new Set(users.verdict.waiting.map(({ userId }) => userId))];
+  const edits = waiting.length === 0 ? [] : await mirror.readLastEdits(waiting);
+  return { replaced, users, listings, cost: await costOf(mirror, users, settings.push), edits };
 }
 
 function howRead({ atRest, only }: Look): HowRead {
@@ -158,14 +163,15 @@ async function reconcileUsers(
   await settleIntents(push, pushSettings);
   const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings, look);
   if (look.only !== undefined) notes.count('users_at_rest', users.roster.users.size - look.only.size);
-  const { refused, waiting, batches, approved, stopped, isNews, writes } = users.verdict;
+  const { refused, reviewed, waiting, batches, approved, stopped, isNews, writes } = users.verdict;
   if (isNews || writes.holds.length + writes.lacking.length + writes.ended.length > 0)
     await mirror.applyStopped(writes);
-  if (refused.length > 0)
+  if (refused.length + reviewed.length > 0)
     notes.refuse({
       hash: batches.at(-1) ?? null,
       batches,
-      reasons: refused,
+      reasons: [...refused, ...reviewed],
+      isReview: refused.length === 0,
       users: countUsers(waiting),
       stopped,
       isNews,

@@ -62,6 +62,8 @@ export interface GuardRefusal {
   readonly users: number;
   /** The first run whose pushes are refused pulls and sends nothing; later ones go on without them. */
   readonly stopped: boolean;
+  /** No guard refused it: a person wants to see it first. */
+  readonly isReview?: boolean;
   /** Whether people are to be told: for the first time, of another mass change, or again after a while. */
   readonly isNews: boolean;
 }

@@ -12,6 +12,7 @@ import { type LeaseOptions, underLease, type LeasedWork } from '../mirror/lease.
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
+import { decideFor, requireActor } from './four-eyes.ts';
 import { requireSchema, type Setup } from './open.ts';
 
 export type { Choice };
@@ -31,6 +32,11 @@ export interface DecidedRows {
   readonly waiting: number;
   /** What those are called that wait on; `null`: none does. */
   readonly rest: string | null;
+}
+
+/** Who decides: for whom it is done. */
+interface Decider {
+  readonly actor: string | undefined;
 }
 
 type Tx = Parameters<LeasedWork<unknown>>[0];
@@ -78,9 +84,15 @@ async function decidedBatch(
 }
 
 /** Lets pass what the guard stopped, or calls missing rows gone: all of it, or some of its users or rows. */
-export async function approve(setup: Setup, team: Team, choice: Choice): Promise<DecidedBatch | DecidedRows> {
+export async function approve(
+  setup: Setup,
+  team: Team,
+  choice: Choice & Decider,
+): Promise<DecidedBatch | DecidedRows> {
+  requireActor(setup.config, choice.actor);
   const { teamId, absence } = await requireWaiting(setup, choice.batch);
   return await underLease(setup.mirror.db, team, async (tx) => {
+    await decideFor(tx, setup.config, choice.actor);
     const decided = await approveBatch(tx, teamId, choice);
     if (absence !== undefined) return await decidedRows(tx, teamId, absence.resource, decided);
     return await decidedBatch(tx, teamId, choice.batch, decided);
@@ -91,12 +103,13 @@ export async function approve(setup: Setup, team: Team, choice: Choice): Promise
 export async function reject(
   setup: Setup,
   team: Team,
-  choice: Choice & { readonly revert: boolean },
+  choice: Choice & Decider & { readonly revert: boolean },
 ): Promise<DecidedBatch> {
   const { teamId, absence } = await requireWaiting(setup, choice.batch);
   if (absence !== undefined)
     throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
-  return await underLease(setup.mirror.db, team, async (tx) =>
-    decidedBatch(tx, teamId, choice.batch, await rejectBatch(tx, teamId, choice)),
-  );
+  return await underLease(setup.mirror.db, team, async (tx) => {
+    await decideFor(tx, setup.config, choice.actor);
+    return await decidedBatch(tx, teamId, choice.batch, await rejectBatch(tx, teamId, choice));
+  });
 }

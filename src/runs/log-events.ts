@@ -33,9 +33,9 @@ export function logRunEvent(log: Log, event: RunEvent): void {
       log.debug({ resource: event.resource, how: event.how }, 'read');
       return;
     case 'refused':
-      log.warn(
+      log[event.refusal.isReview === true ? 'info' : 'warn'](
         { plan: event.refusal.hash, users: event.refusal.users, reasons: event.refusal.reasons },
-        'the guard refused the plan',
+        event.refusal.isReview === true ? 'edits wait for a person' : 'the guard refused the plan',
       );
       return;
     case 'partial':

@@ -43,7 +43,12 @@ export function reconcileSettings(config: Config): ReconcileSettings {
     scope: { baseUrl: service.baseUrl ?? '', filters },
     policy,
     segments,
-    guard: { ...usualLimits, ...guard, adminRoleIds: roles.admin.map(BigInt) },
+    guard: {
+      ...usualLimits,
+      ...guard,
+      adminRoleIds: roles.admin.map(BigInt),
+      isReviewed: push.approve === 'always',
+    },
   };
 }
 

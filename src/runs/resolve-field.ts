@@ -19,13 +19,24 @@ import {
 } from '../model/user.ts';
 import type { FieldValue, Hold, Values } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
+import { hashOf } from '../reconcile/guard/batch-hash.ts';
 import { holdStands } from '../reconcile/merge/plan-field.ts';
 import { planResolved } from '../reconcile/merge/plan-resync.ts';
+import { decideFor, requireActor, requireOtherEyes } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
 
 /** Which value is to stand: one of the two sides', or another. */
 export type Take = 'mirror' | 'service' | { readonly value: FieldValue };
+
+/** What a person decides of a held field. */
+export interface Resolution {
+  readonly field: Field;
+  readonly take: Take;
+  readonly why: string;
+  /** For whom it is done. */
+  readonly actor: string | undefined;
+}
 
 interface Held {
   readonly hold: Hold;
@@ -90,11 +101,12 @@ function decisionOn({ reason, batch }: Hold): Hold['decision'] {
 /** Ends one hold: all of it in the transaction that it is given. */
 async function resolveHold(
   tx: Parameters<LeasedWork<unknown>>[0],
-  { teamId, team, id }: { readonly teamId: Id; readonly team: string; readonly id: Id },
-  field: Field,
-  take: Take,
-  why: string,
+  { teamId, config, id }: { readonly teamId: Id; readonly config: Setup['config']; readonly id: Id },
+  { field, take, why, actor }: Resolution,
 ): Promise<Resolved> {
+  const { team, push } = config;
+  await decideFor(tx, config, actor);
+  if (take === 'mirror') await requireOtherEyes(tx, config, teamId, [{ userId: id, field }]);
   const state = await readUserState(tx, teamId, id);
   const { hold, mirror, base } = requireHeld(state, field);
   const runId = await recordStep(tx, { team, teamId, command: 'resolve' });
@@ -102,7 +114,7 @@ async function resolveHold(
   const deferred = await applyDecisions(tx, { teamId, runId }, [decided]);
   if (deferred.size > 0) throw busy(id);
   const { mirror: after, base: agreed } = decided.write;
-  const note = (values: Partial<Values>, decision?: Hold['decision']) =>
+  const note = (values: Partial<Hold>, decision?: Hold['decision']) =>
     writeResolution(tx, { teamId, runId }, { id, hold: { ...hold, ...values }, decision, why });
   const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field] };
   if (take === 'service') {
@@ -117,7 +129,15 @@ async function resolveHold(
   }
   const value = wanted?.[field] === undefined ? mirror[field] : (wanted[field] as FieldValue);
   const service = field === 'name' ? agreed.joined : agreed[field];
-  await note({ base: agreed[field], mirror: value, service: service as ServiceValue }, decisionOn(hold));
+  const values: Values = { base: agreed[field], mirror: value, service: service as ServiceValue };
+  const isSeenByOther = take === 'mirror' || !push.fourEyes;
+  const decision = isSeenByOther ? decisionOn(hold) : undefined;
+  if (decision !== undefined || push.approve === 'guarded' || !isSeenByOther) await note(values, decision);
+  // A person has seen it, and sends it: there is nothing left to review.
+  else {
+    const batch = hashOf([{ userId: id, field, values }]);
+    await note({ ...values, reason: 'review', detail: 'decided by itself', batch }, 'approved');
+  }
   return { ...result, mirror: value };
 }
 
@@ -126,11 +146,12 @@ export async function resolve(
   setup: Setup,
   { team, lease }: { readonly team: string; readonly lease: LeaseOptions },
   who: string,
-  { field, take, why }: { readonly field: Field; readonly take: Take; readonly why: string },
+  resolution: Resolution,
 ): Promise<Resolved> {
+  if (resolution.take !== 'service') requireActor(setup.config, resolution.actor);
   const teamId = await requireTeamId(setup);
   const { id } = await requireUser(setup, teamId, who);
   return await underLease(setup.mirror.db, { team, lease }, (tx) =>
-    resolveHold(tx, { teamId, team, id }, field, take, why),
+    resolveHold(tx, { teamId, config: setup.config, id }, resolution),
   );
 }

@@ -1,8 +1,9 @@
 /** Turns one run around: the inverse of what it moved, as edits that the next run pushes through all guards. */
+import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Database } from '../mirror/database.ts';
 import { editUsers, type UserEdit } from '../mirror/edits.ts';
-import { actFor, approveEdits, type Confirmation } from '../mirror/approve-edits.ts';
+import { approveEdits, type Confirmation } from '../mirror/approve-edits.ts';
 import { type LeasedWork, type LeaseOptions, underLease } from '../mirror/lease.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import { hasRun, type MovedField, readMovedFields } from '../mirror/moved-fields.ts';
@@ -10,6 +11,7 @@ import type { FieldValue } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
+import { decideFor } from './four-eyes.ts';
 import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';
 
 export interface Inverse {
@@ -150,13 +152,13 @@ async function approveInverse(
  */
 export async function applyUndo(
   db: Database,
-  of: { readonly team: string; readonly lease: LeaseOptions },
+  of: { readonly team: string; readonly lease: LeaseOptions; readonly push: Config['push'] },
   runId: bigint,
   { actor, why }: Confirmation,
 ): Promise<UndoPlan> {
   return underLease(db, of, async (tx) => {
     const { edits, teamId, ...plan } = await planUndo({ kysely: tx }, of, runId);
-    if (actor !== undefined) await actFor(tx, actor);
+    await decideFor(tx, of, actor);
     const edited = await editUsers(tx, teamId, edits);
     if (why !== undefined) await approveInverse(tx, teamId, plan.changes, why);
     const missed = plan.changes.filter(({ userId }) => !edited.has(userId));

@@ -9,7 +9,7 @@ import { type KnownTeam, newsOf, readKnownTeam } from '../mirror/known-team.ts';
 import { type Learned, writeLearned } from '../mirror/learned.ts';
 import { type Lease, takeLeaseFor } from '../mirror/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
-import { checkTeam, pinTeam } from '../mirror/pinned-teams.ts';
+import { checkTeam, pinTeam, writeFourEyes } from '../mirror/pinned-teams.ts';
 import { learnedOfRate } from '../mirror/rate-limits.ts';
 import { toTeamBefore } from '../mirror/read-rest.ts';
 import { beginRun, type FinishedRun, finishRun, noteTeam } from '../mirror/runs.ts';
@@ -161,6 +161,8 @@ async function runUnderLease<Result>(
       await pinTeam(db, config.team, team.id);
       await noteTeam(db, runId, team.id);
     }
+    const { fourEyes } = config.push;
+    if (known.fourEyes !== fourEyes) await db.transaction((tx) => writeFourEyes(tx, config.team, fourEyes));
     const mirror = createMirror(db, lease, team.id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
     const keepTeam = async (compared: Team) => {

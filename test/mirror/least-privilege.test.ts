@@ -104,7 +104,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone)',
+    'mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.last_edits(bigint,bigint[]) sync.own_edits(bigint,bigint[])',
   approver: 'sync.approve(text,bigint[],text,bigint) sync.reject(text,bigint[],text,boolean,bigint)',
   owner:
     'mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint) sync.require_approver() sync.session_sees(bigint)',
@@ -216,7 +216,7 @@ describe.each(places)('least privilege on $name', (server) => {
     expect(await found('true'), advice).toEqual([...everybody, ...approver, ...owner].toSorted());
     for (const who of people)
       expect(await found(`has_function_privilege('${roles[who]}', p.oid, 'execute')`), advice).toEqual(
-        who === 'approver' ? [...everybody, ...approver] : everybody,
+        who === 'approver' ? [...everybody, ...approver].toSorted() : everybody,
       );
   });
 

@@ -115,6 +115,57 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
     ]);
   });
 
+  it('approves nothing that whoever decides edited, where four eyes are asked for', async () => {
+    const all = `'aaaaaaaaaaaa'`;
+    const asActor = async (db: Database, actor: string, text: string) =>
+      await run(`begin; select set_config('musterd.actor', '${actor}', true); ${text}; commit`, db);
+    await run(`truncate sync.user_edits; update sync.teams set four_eyes = true where team_id = 42;
+      grant musterd_editor to ${approver}`);
+    await run(`update mirror.users set email = 'own@example.com' where id = 1`, asApprover);
+    await asActor(asEditor, 'Kim ', `update mirror.users set email = 'kim@example.com' where id = 2`);
+    await run(
+      `update sync.held_fields h set mirror_value = to_jsonb(u.email) from mirror.users u where u.id = h.user_id`,
+    );
+    // Another team asks for them.
+    await run(`begin`, asApprover);
+    expect((await approve(asApprover, all)).map((row) => row[2])).toEqual([
+      'approved',
+      'approved',
+      'approved',
+    ]);
+    await run(`rollback`, asApprover);
+    await run(`update sync.teams set four_eyes = true`);
+    const refused = (of: string) => `edited what is to be approved, of ${of}`;
+    await expect(approve(asApprover, all)).rejects.toThrow(`${approver} ${refused('1 users: 1')}`);
+    // For whom it is said to be done counts besides the role, and never instead of it.
+    await expect(asActor(asApprover, 'kim', `select sync.approve(${all})`)).rejects.toThrow(
+      `${approver} for kim ${refused('2 users: 1, 2')}`,
+    );
+    await run('rollback', asApprover);
+    await expect(asActor(database.db, 'KIM', `select sync.approve(${all})`)).rejects.toThrow(
+      refused('1 users: 2'),
+    );
+    await run('rollback');
+    // Nobody wrote down who edited the third: whoever is stamped on it did.
+    await run(
+      `set local musterd.writing = 'on'; update mirror.users set edited_by = '${approver}' where id = 3`,
+    );
+    await expect(approve(asApprover, `${all}, '{2,3}'`)).rejects.toThrow(refused('1 users: 3'));
+    expect(await held()).toEqual([...untouched, other]);
+    expect((await reject(asApprover, `${all}, '{3}'`)).map((row) => row[2])).toEqual(['rejected']);
+    expect((await approve(asApprover, `${all}, '{2}'`)).map((row) => row[2])).toEqual(['approved']);
+    await asActor(database.db, 'Kim', `select sync.approve(${all}, '{1}')`);
+    expect(
+      await run(
+        `select user_id, decided_by, decided_role, batch from sync.changes where kind = 'approve' order by 1`,
+      ),
+    ).toEqual([
+      [1n, 'Kim', expect.not.stringContaining(approver ?? ''), 'aaaaaaaaaaaa'],
+      [2n, approver, approver, 'aaaaaaaaaaaa'],
+    ]);
+    await run(`update sync.teams set four_eyes = false; revoke musterd_editor from ${approver}`);
+  });
+
   it('rejects all of it, and what was rejected is in no batch', async () => {
     expect((await reject(asApprover, `'aaaaaaaaaaaa', reason => 'no'`)).map((row) => row[2])).toEqual([
       'rejected',

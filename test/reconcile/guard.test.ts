@@ -4,7 +4,7 @@ import type { Intent } from '../../src/model/intent.ts';
 import { type FieldValue, type Hold, holdsOf, mapPushes, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
-import type { GuardHistory } from '../../src/model/waiting.ts';
+import type { EditedField, GuardHistory } from '../../src/model/waiting.ts';
 import {
   type Field,
   fields,
@@ -229,6 +229,67 @@ describe('a field that would be pushed', () => {
       '15550999',
     ]);
     expect(verdict.approved.get(2n)).toEqual(['email']);
+  });
+});
+
+describe('where a person sees each push first', () => {
+  const reviewed = (given: Edits, edits: readonly EditedField[] = []) =>
+    guard({ ...viewOf(given), edits }, { ...settings, isReviewed: true });
+  const by = (id: bigint, transaction: string | null): EditedField => ({
+    userId: id,
+    field: 'email',
+    transaction,
+    editedAt: null,
+    editedBy: null,
+  });
+  const email = (id: number) => ({ email: `new${id}@example.com` });
+
+  it('a batch holds what one transaction edited, and one more what nobody can tell that of', () => {
+    const edits = { 2: email(2), 3: email(3), 4: email(4), 5: email(5), 6: { phone: '15550999' } };
+    const verdict = reviewed({ edits }, [by(2n, '7'), by(3n, '8'), by(4n, '7'), by(5n, null), by(6n, '7')]);
+    expect(verdict).toMatchObject({ refused: [], stopped: false, isNews: false });
+    expect(verdict.reviewed).toEqual(['5 users wait for a person to see it first (push.approve)']);
+    expect(verdict.plans.flatMap((plan) => Object.keys(inLists(plan).patch))).toEqual([]);
+    expect(new Set(verdict.waiting.map(({ hold }) => hold.reason))).toEqual(new Set(['review']));
+    const batches = Map.groupBy(verdict.waiting, ({ hold }) => hold.batch);
+    expect([...batches.values()].map((of) => of.map(({ userId }) => userId))).toEqual([
+      [2n, 4n],
+      [3n],
+      [5n, 6n],
+    ]);
+    expect(verdict.batches).toEqual([...batches.keys()]);
+    expect(verdict.waiting.map(({ hold }) => hold.batch)).not.toContain(undefined);
+  });
+
+  it('only what was approved is sent, however many are edited', () => {
+    const mine = { email: 'mine@example.com' };
+    const held = { 2: [holdOf(2n, mine.email, { ...approved, reason: 'review' })] };
+    const verdict = reviewed({ edits: { 2: mine, ...many(20) }, held });
+    expect(verdict).toMatchObject({ refused: [], stopped: false });
+    expect(verdict.plans.filter((plan) => 'email' in inLists(plan).patch).map(({ id }) => id)).toEqual([2n]);
+    expect(verdict.waiting.length).toBe(20);
+  });
+
+  it('people are told of a mass change once they no longer see each push, and not of what they were to see', () => {
+    const held = { 2: [holdOf(2n, email(2).email, { reason: 'review' })] };
+    const left = judge({ edits: { 2: email(2) }, held, history: { isOld: false } });
+    expect(left).toMatchObject({ refused: [], stopped: false, isNews: false });
+    expect(left.reviewed).toEqual(['1 user waits for a person to see it first (push.approve)']);
+    expect(judge({ edits: { 2: email(2), ...many(20) }, held })).toMatchObject({
+      stopped: true,
+      isNews: true,
+    });
+  });
+
+  it('a field that many users no longer have is refused as ever', () => {
+    const view = viewOf({ edits: { 2: email(2) } });
+    const states = view.states.map((state): UserState => {
+      const { phone: _, ...service } = state.service ?? { id: state.id, raw: {} };
+      return { ...state, service };
+    });
+    const verdict = guard({ ...view, states }, { ...settings, isReviewed: true });
+    expect(verdict.stopped).toBe(true);
+    expect(verdict.waiting.map(({ hold }) => hold.reason)).toEqual(['limit']);
   });
 });
 

@@ -218,6 +218,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
         lacking: [],
         accepted: [],
       }),
+    readLastEdits: () => Promise.resolve([]),
     readPresentUsers: () => Promise.resolve([]),
     readEditedUsers: async () =>
       (await mirror.readAddresses([...mirror.states.keys()])).map((user) => ({ ...user, resolved: true })),

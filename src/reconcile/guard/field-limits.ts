@@ -12,12 +12,13 @@
  * A field that a person decided with `musterd resolve` passes, and still counts for the others: what it
  * brings is on its way. So is what an open push was to bring, which may or may not have arrived.
  */
-import { type Hold, holdField, pushOf, type UserPlan } from '../../model/user-plan.ts';
-import type { Intent } from '../../model/intent.ts';
+
 import type { Id } from '../../model/id.ts';
+import type { Intent } from '../../model/intent.ts';
 import type { PresentUser } from '../../model/plan.ts';
 import type { TeamMember } from '../../model/team.ts';
 import { canonicalShown, canonicalValue, type Field, readable, type ServiceUser } from '../../model/user.ts';
+import { type Hold, holdField, pushOf, type UserPlan } from '../../model/user-plan.ts';
 
 /** Who is there, and what is on its way to them. */
 export interface Population {

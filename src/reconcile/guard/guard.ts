@@ -11,6 +11,10 @@
  * | a field that was in a batch, and of which nobody decided    | it is held again          |
  * | a limit on single fields (`field-limits.ts`)                | that field is held        |
  * | a demotion that only a promotion of this run would mend     | it waits for the next run |
+ * | a person sees each push first (`isReviewed`)                | all pushes are held, in a |
+ * |                                                             | batch per transaction     |
+ *
+ * Where a person sees each push first, how many they are is no reason: it is asked of nothing.
  *
  * Shares apply from `minPopulation` users on. Only pushes count: adopting, pulling and settling never do.
  * What is held together is a batch. What becomes of each field that would be pushed:
@@ -50,9 +54,10 @@ import {
   type Values,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import type { GuardHistory, Stopped, WaitingField } from '../../model/waiting.ts';
+import type { EditedField, GuardHistory, Stopped, WaitingField } from '../../model/waiting.ts';
 import { isApproved } from '../merge/held-field.ts';
 import { hashOf } from './batch-hash.ts';
+import { type Batching, batchingOf } from './batching.ts';
 import {
   joinLimits,
   type LastAdministrators,
@@ -62,9 +67,9 @@ import {
   tooManyRoles,
   type Until,
 } from './field-limits.ts';
-import { pushedValues } from './planned-push.ts';
-import { sayLimited, sayLacking, sayLeft } from './refusal-words.ts';
 import { type GuardSettings, isWholeTeam, massChange, massLimit, sayDrift, schemaDrift } from './limits.ts';
+import { pushedValues } from './planned-push.ts';
+import { sayLacking, sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
 
 export interface GuardView extends Population {
   readonly states: readonly UserState[];
@@ -73,11 +78,15 @@ export interface GuardView extends Population {
   /** Users present in the mirror. */
   readonly population: number;
   readonly history: GuardHistory;
+  /** Who edited what would be pushed; needed where a person sees each push first. */
+  readonly edits?: readonly EditedField[];
 }
 
 export interface GuardVerdict {
   /** Why some of this may not be sent; empty if all of it may. */
   readonly refused: readonly string[];
+  /** The same of what waits only for a person to see it: people are not told that a guard refused it. */
+  readonly reviewed: readonly string[];
   /** Whether the run ends here: nobody has been told of anything yet. */
   readonly stopped: boolean;
   /** Whether people are to be told: for the first time, of another mass change, or again after a while. */
@@ -187,6 +196,9 @@ function leftOf({ history, plans }: GuardView): readonly WaitingField[] {
   return history.waiting.filter(({ userId, hold }) => stays(decided.get(userId)?.[hold.field]));
 }
 
+/** Whether a guard refused it; the others are not sent before a person sees them. */
+const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'review';
+
 /** How many users these fields are of. */
 export const countUsers = (waiting: readonly WaitingField[]): number =>
   new Set(waiting.map(({ userId }) => userId)).size;
@@ -197,7 +209,7 @@ function holdBack(
   pushes: readonly ReviewedPush[],
   { fieldLimits, postponed }: LastAdministrators,
   waits: Waits,
-  batch: { readonly detail: string; readonly lacking: readonly Field[] },
+  { reason, detail, lacking, groupOf }: Batching,
 ) {
   const rows = pushes.flatMap((push) => {
     const limited = fieldsOf(fieldLimits.get(push.plan.id));
@@ -205,18 +217,16 @@ function holdBack(
       .filter(([field]) => !limited.includes(field) && waits(push, field))
       .map(([field, values]) => ({ userId: push.plan.id, field, values }));
   });
-  const isEmpty = rows.length === 0 && batch.lacking.length === 0;
-  const hash = isEmpty ? null : hashOf(rows, batch.lacking);
+  const groups = Map.groupBy(rows, ({ userId, field }) => groupOf(userId, field));
+  const batches = new Map([...groups].map(([group, of]) => [group, hashOf(of, lacking)]));
+  if (rows.length === 0 && lacking.length > 0) batches.set('', hashOf(rows, lacking));
   const waiting = rows.map(({ userId, field, values }): WaitingField => {
-    const detail = batch.detail === '' ? 'edited again while it waited in a batch' : batch.detail;
-    const hold: Hold = {
-      field,
-      reason: 'limit',
-      ...values,
-      detail,
-      ...(hash === null ? {} : { batch: hash }),
+    const batch = batches.get(groupOf(userId, field)) ?? '';
+    return {
+      userId,
+      name: readable(shown.get(userId)?.name) ?? '',
+      hold: { field, reason, ...values, detail, batch },
     };
-    return { userId, name: readable(shown.get(userId)?.name) ?? '', hold };
   });
   const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));
   const holdOf = (id: Id, field: Field): Hold | undefined =>
@@ -229,7 +239,7 @@ function holdBack(
       return field === 'roleId' && postponed.has(plan.id) ? { kind: 'wait' } : push;
     }),
   );
-  return { hash, waiting, plans: mapped };
+  return { hashes: [...batches.values()], waiting, plans: mapped };
 }
 
 export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
@@ -238,33 +248,32 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const isFresh: Waits = ({ approved, left }, field) => !approved.includes(field) && !left.includes(field);
   const counted = pushes.filter((push) => push.pushed.some(([field]) => isFresh(push, field)));
   const drift = reviewDrift(view, settings);
+  const { isReviewed = false } = settings;
+  const changed = isReviewed ? [] : counted.map(({ plan }) => plan.id);
   const tooMuch = [
-    ...massChange(
-      counted.map(({ plan }) => plan.id),
-      view,
-      settings,
-    ),
+    ...massChange(changed, view, settings),
     ...drift.open.map((one) => sayDrift(one, view.users.size)),
   ];
   const isRefused = tooMuch.length > 0;
   const waits: Waits = ({ approved, again }, field) =>
-    !approved.includes(field) && (isRefused || again.includes(field));
+    !approved.includes(field) && (isRefused || isReviewed || again.includes(field));
   const limits = limitsOn(pushes, waits, view, settings);
   const lacking = fieldsOf(drift.news);
-  const { hash, waiting, plans } = holdBack(view, pushes, limits, waits, {
-    detail: tooMuch.join('; '),
-    lacking,
-  });
+  const batching = { ...batchingOf(view.edits ?? [], tooMuch, isReviewed), lacking };
+  const { hashes, waiting, plans } = holdBack(view, pushes, limits, waits, batching);
   const left = leftOf(view);
   const isOld = (field: WaitingField) =>
     history.waiting.some(({ userId, hold }) => userId === field.userId && hold.field === field.hold.field);
   const refused = [
     ...tooMuch,
-    ...sayLeft(countUsers([...left, ...(isRefused ? waiting.filter(isOld) : waiting)])),
+    ...sayLeft(
+      countUsers([...left, ...(isRefused ? waiting.filter(isOld) : waiting)].filter(isRefusedField)),
+    ),
     ...sayLacking(fieldsOf(drift.unseen)),
     ...(isRefused ? sayLimited(limits.fieldLimits) : []),
   ];
-  const waitedBefore = history.waiting.length > 0 || history.lacking.length > 0;
+  const reviewed = sayReviewed(countUsers([...left, ...waiting].filter((field) => !isRefusedField(field))));
+  const waitedBefore = history.waiting.some(isRefusedField) || history.lacking.length > 0;
   const stopped = isRefused && !waitedBefore;
   const added = counted.filter((push) =>
     waiting.some(({ userId, hold }) => userId === push.plan.id && isFresh(push, hold.field)),
@@ -273,18 +282,19 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const isNews = refused.length > 0 && (history.isOld || stopped || (isRefused && isMass));
   // Where there is no batch, something else has to say that people were told.
   const heldAlone =
-    stopped && hash === null
+    stopped && hashes.length === 0
       ? [...limits.fieldLimits].flatMap(([id, holds]) => holds.map((hold) => ({ id, hold })))
       : [];
   const batches = [...drift.left, ...left.map(({ hold }) => hold)].flatMap(({ batch = [] }) => batch);
   return {
     refused,
+    reviewed,
     stopped,
     isNews,
     plans,
     approved: new Map(pushes.map(({ plan, approved }) => [plan.id, approved])),
     waiting: [...left, ...waiting],
-    batches: [...new Set([...batches, ...(hash === null ? [] : [hash])])],
+    batches: [...new Set([...batches, ...hashes])],
     postponed: limits.postponed,
     lacking: [...fieldsOf(drift.left), ...lacking],
     writes: {
@@ -296,7 +306,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
         mirror: undefined,
         service: undefined,
         detail: sayDrift(one, view.users.size),
-        ...(hash === null ? {} : { batch: hash }),
+        ...(hashes[0] === undefined ? {} : { batch: hashes[0] }),
       })),
       ended: drift.ended,
       isNews,

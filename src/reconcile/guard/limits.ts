@@ -1,8 +1,9 @@
 /** The limits beyond which a whole plan is refused, and why, in words. */
-import type { UserState } from '../../model/user-state.ts';
+
 import type { Id } from '../../model/id.ts';
-import type { GuardHistory } from '../../model/waiting.ts';
 import { type Field, fields, type ServiceUser } from '../../model/user.ts';
+import type { UserState } from '../../model/user-state.ts';
+import type { GuardHistory } from '../../model/waiting.ts';
 import { isUnread } from '../unread.ts';
 
 export interface GuardSettings {
@@ -16,6 +17,8 @@ export interface GuardSettings {
   readonly maxDrift: number;
   /** The roles of administrators. */
   readonly adminRoleIds: readonly Id[];
+  /** A person sees each push first. */
+  readonly isReviewed?: boolean;
 }
 
 /** What nobody sets: the users from which on the shares apply, and the share that may lack a field. */

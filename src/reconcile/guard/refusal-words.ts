@@ -19,6 +19,11 @@ export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
 export const sayLeft = (users: number): readonly string[] =>
   users === 0 ? [] : [`${users} users of an earlier batch wait for a decision`];
 
+export const sayReviewed = (users: number): readonly string[] =>
+  users === 0
+    ? []
+    : [`${users === 1 ? '1 user waits' : `${users} users wait`} for a person to see it first (push.approve)`];
+
 export const sayLacking = (lacking: readonly Field[]): readonly string[] =>
   lacking.length === 0
     ? []

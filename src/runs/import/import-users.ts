@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import { editUsers } from '../../mirror/edits.ts';
 import { readGuardHistory } from '../../mirror/held-batches.ts';
-import { actFor, approveEdits, type Confirmation } from '../../mirror/approve-edits.ts';
+import { approveEdits, type Confirmation } from '../../mirror/approve-edits.ts';
 import { readRoles, readTeamUsers } from '../../mirror/import-read.ts';
 import { type LeaseOptions, underLease } from '../../mirror/lease.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
+import { decideFor } from '../four-eyes.ts';
 import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';
 import type { Field } from '../../model/user.ts';
@@ -68,11 +69,14 @@ export interface Imported {
 export async function applyImport(
   setup: Setup,
   of: { readonly team: string; readonly lease: LeaseOptions },
-  { teamId, hash, edits, changes }: ImportPreview,
-  { actor, why }: Confirmation,
+  { teamId, hash, edits, changes, refused }: ImportPreview,
+  { actor, why: reason }: Confirmation,
 ): Promise<Imported> {
+  // Where a person sees each push first, this one has: all of it, as long as it is within the limits.
+  const isSeen = setup.config.push.approve === 'always' && refused.length === 0;
+  const why = reason ?? (isSeen ? 'seen when it was imported' : undefined);
   return underLease(setup.mirror.db, of, async (tx) => {
-    if (actor !== undefined) await actFor(tx, actor);
+    await decideFor(tx, setup.config, actor);
     const edited = await editUsers(tx, teamId, edits);
     const done = changes.filter(({ userId }) => edited.has(userId));
     const approved =

@@ -1,0 +1,32 @@
+/** Who edited what a user has now, and whether whoever decides did so. */
+import { sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import type { EditedField } from '../model/waiting.ts';
+import { idArray } from './by-key.ts';
+import type { Queryable, Transaction } from './database.ts';
+import { fieldOfSql } from './users-read.ts';
+
+export async function readLastEdits(
+  db: Queryable,
+  teamId: Id,
+  ids: readonly Id[],
+): Promise<readonly EditedField[]> {
+  const { rows } = await sql<Omit<EditedField, 'field'> & { readonly field: string }>`
+    select user_id as "userId", field, xid::text as transaction, edited_at as "editedAt",
+      coalesce(actor, edited_by) as "editedBy"
+    from sync.last_edits(${teamId}, ${idArray(ids)}) order by user_id, field`.execute(db);
+  return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
+}
+
+/** The fields of these users whose values were edited by whoever decides in this transaction. */
+export async function readOwnEdits(
+  tx: Transaction,
+  teamId: Id,
+  ids: readonly Id[],
+): Promise<readonly Pick<EditedField, 'userId' | 'field'>[]> {
+  const { rows } = await sql<{ readonly userId: Id; readonly field: string }>`
+    select user_id as "userId", field from sync.own_edits(${teamId}, ${idArray(ids)}) order by user_id, field`.execute(
+    tx,
+  );
+  return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
+}

@@ -1,0 +1,31 @@
+/** Which fields are held together, and why. */
+import type { Id } from '../../model/id.ts';
+import type { Field } from '../../model/user.ts';
+import type { EditedField } from '../../model/waiting.ts';
+
+/** Why fields are held together, and which of them. */
+export interface Batching {
+  readonly reason: 'limit' | 'review';
+  readonly detail: string;
+  readonly lacking: readonly Field[];
+  /** Fields of the same group are in one batch. */
+  readonly groupOf: (userId: Id, field: Field) => string;
+}
+
+/** By the transaction that edited it, as far as that can be told. */
+function byTransaction(edits: readonly EditedField[]): Batching['groupOf'] {
+  const known = new Map(edits.map(({ userId, field, transaction }) => [`${userId} ${field}`, transaction]));
+  return (userId, field) => known.get(`${userId} ${field}`) ?? '';
+}
+
+export function batchingOf(
+  edits: readonly EditedField[],
+  tooMuch: readonly string[],
+  isReviewed: boolean,
+): Omit<Batching, 'lacking'> {
+  const together = () => '';
+  if (tooMuch.length > 0) return { reason: 'limit', detail: tooMuch.join('; '), groupOf: together };
+  if (isReviewed)
+    return { reason: 'review', detail: 'a person is to see it first', groupOf: byTransaction(edits) };
+  return { reason: 'limit', detail: 'edited again while it waited in a batch', groupOf: together };
+}

@@ -1,0 +1,241 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { byText } from '../support/by-text.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+/** push.approve: always. */
+describe('edits that a person sees first', () => {
+  let stage: Stage;
+  let ids: readonly number[];
+  const folders: string[] = [];
+  let daemon: Running | undefined;
+  afterEach(async () => {
+    daemon?.process.kill('SIGKILL');
+    daemon = undefined;
+    await stage.close();
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+  });
+  const open = async (push: Readonly<Record<string, unknown>> = {}) => {
+    stage = await createStage({
+      emulator: { users: 30, tags: 3, fields: 1 },
+      config: { push: { quietPeriodMs: 0, approve: 'always', ...push } } as never,
+    });
+    await stage.run();
+    stage.emulator.clearRequests();
+    ids = stage.emulator.team
+      .users()
+      .filter(({ first, last, email, phone }) => email !== null && phone !== null && !/\s/.test(first + last))
+      .map(({ id }) => id);
+  };
+  const environment = (): Record<string, string> => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+    MUSTERD__push__approve: 'always',
+    MUSTERD__push__fourEyes: String(stage.config.push.fourEyes),
+    MUSTERD__log__level: 'silent',
+  });
+  const musterd = (...args: readonly string[]) => runMusterd(args, environment());
+  const held = () =>
+    stage.sql(`select user_id, field, reason, batch from report.held order by user_id, field`);
+  const batchOf = async (id: number) =>
+    (await stage.sql(`select batch from report.held where user_id = ${id}`))[0]?.[0] ?? '';
+  const edit = (id: number, email: string) =>
+    stage.sql(`update mirror.users set email = '${email}' where id = ${id}`);
+  const sent = () => stage.updates().map(({ id, email, phone }) => [id, email ?? phone]);
+
+  it('wait in a batch for each transaction, while everything else goes on', async () => {
+    await open();
+    const [a = 0, b = 0, c = 0, other = 0] = ids;
+    await stage.sql(`begin; set local musterd.actor = 'Anna';
+      update mirror.users set email = 'a@example.com' where id = ${a};
+      update mirror.users set email = 'b@example.com' where id = ${b}; commit`);
+    await stage.sql(`update mirror.users set phone = '15550999' where id = ${c}`);
+    stage.emulator.team.editUser(other, { phone: '15550777' });
+    stage.emulator.team.addTag('meanwhile');
+    const report = await stage.run();
+    expect(report).toMatchObject({ outcome: 'complete', waiting: 3, counts: { pulled: 1, tags_added: 1 } });
+    expect(report.refusal).toMatchObject({ stopped: false, isNews: false, isReview: true, users: 3 });
+    expect(sent()).toEqual([]);
+    const [first, second] = [await batchOf(a), await batchOf(c)];
+    expect(first).not.toBe(second);
+    expect(await held()).toEqual(
+      [
+        [String(a), 'email', 'review', first],
+        [String(b), 'email', 'review', first],
+        [String(c), 'phone', 'review', second],
+      ].toSorted(byText),
+    );
+    expect((await musterd('reconcile')).code).toBe(3);
+    const planned = await musterd('plan', '--json');
+    expect(planned.code).toBe(3);
+    expect(JSON.parse(planned.stdout)).toMatchObject({
+      refused: [],
+      reviewed: ['3 users wait for a person to see it first (push.approve)'],
+      batches: [first, second],
+      changes: expect.arrayContaining([
+        expect.objectContaining({
+          user_id: a,
+          change: 'review',
+          batch: first,
+          edited_by: 'Anna',
+          edited_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        }),
+      ]),
+    });
+    for (const args of [['plan'], ['plan', '--markdown']]) {
+      const { stdout } = await musterd(...args);
+      expect(stdout).toContain(`batch ${first}, edited by Anna at `);
+      expect(stdout).toContain('3 users wait for a person to see it first');
+    }
+  });
+
+  it('go into another batch when edited again, end when withdrawn, and pass once when approved', async () => {
+    await open();
+    const [a = 0, b = 0, c = 0] = ids;
+    const [[old = ''] = []] = await stage.sql(`select email from mirror.users where id = ${b}`);
+    for (const id of [a, b, c]) await edit(id, `new${id}@example.com`);
+    await stage.run();
+    const before = await batchOf(a);
+    await edit(a, 'again@example.com');
+    await edit(b, old);
+    await stage.run();
+    expect(new Set((await held()).map(([id]) => id))).toEqual(new Set([String(a), String(c)]));
+    expect(await batchOf(a)).not.toBe(before);
+    expect((await musterd('approve', before)).code).toBe(64);
+    await stage.sql(`select sync.approve('${await batchOf(a)}', reason => 'seen')`);
+    await stage.run();
+    expect(sent()).toEqual([[a, 'again@example.com']]);
+    // The service has taken another value since: what was approved before that is void, and says so.
+    expect((await musterd('approve', await batchOf(c), '--as', 'Kim')).code).toBe(0);
+    stage.emulator.team.editUser(c, { email: 'web@example.com' });
+    await stage.run();
+    expect(sent().length).toBe(1);
+    expect(await stage.sql('select user_id, reason, detail, decided_by from report.held')).toEqual([
+      [String(c), 'review', expect.stringContaining('the service has changed it since'), 'Kim'],
+    ]);
+    expect((await musterd('approve', await batchOf(c))).stdout).toContain('Left as they are: 1 field');
+    // Once: the same edit later is asked about again.
+    stage.emulator.team.editUser(a, { email: 'older@example.com' });
+    await stage.run();
+    await edit(a, 'again@example.com');
+    await stage.run();
+    expect(sent().length).toBe(1);
+  });
+
+  it('are agreed to by an import, an undo with a reason and a resolution, and sent by no resync', async () => {
+    await open();
+    const [a = 0, b = 0, c = 0] = ids;
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    folders.push(folder);
+    const file = join(folder, 'people.csv');
+    writeFileSync(file, `id,email,name\n${a},a@example.com,\n${b},,Ann Mary Lee Berg\n`);
+    expect((await musterd('import', file, '--yes', '--map', 'name=name', '--as', 'Anna')).code).toBe(0);
+    await stage.run();
+    // A guess at the halves of a name is nobody's agreement.
+    expect(sent()).toEqual([[a, 'a@example.com']]);
+    expect((await stage.sql(`select user_id, field from report.held`))[0]).toEqual([String(b), 'name']);
+    const [[run = ''] = []] = await stage.sql(`select max(run_id) from sync.changes where kind = 'push'`);
+    expect((await musterd('undo', run, '--apply')).code).toBe(0);
+    await stage.run();
+    expect(sent().length).toBe(1);
+    expect((await musterd('reject', await batchOf(a), '--revert')).code).toBe(0);
+    expect((await musterd('undo', run, '--apply', '--reason', 'wrong file')).code).toBe(0);
+    await stage.run();
+    expect(sent().map(([id]) => id)).toEqual([a, a]);
+
+    await edit(c, 'mine@example.com');
+    stage.emulator.team.editUser(c, { email: 'web@example.com' });
+    await stage.run();
+    expect(await stage.sql(`select reason from report.held where user_id = ${c}`)).toEqual([['conflict']]);
+    expect((await musterd('resolve', String(c), 'email', '--take', 'mirror')).code).toBe(0);
+    await stage.run();
+    expect(sent().at(-1)).toEqual([c, 'mine@example.com']);
+
+    await edit(a, 'last@example.com');
+    await stage.run();
+    const count = sent().length;
+    await musterd('resync', '--adopt-service', '--apply');
+    await stage.run();
+    expect(sent().length).toBe(count);
+    expect(await stage.sql(`select mirror_value from report.held where user_id = ${a}`)).toEqual([
+      ['last@example.com'],
+    ]);
+  });
+
+  it('are on the service soon after the daemon hears of the approval, by command or in SQL', async () => {
+    await open();
+    const [a = 0, b = 0] = ids;
+    const emailOf = (id: number) => stage.emulator.team.user(id).email;
+    daemon = startMusterd(['daemon'], { ...environment(), MUSTERD__edits__pollMs: '86400000' });
+    await eventually('the first run is over', async () => {
+      const rows = await stage.sql(`select from sync.runs where command = 'daemon' and outcome = 'complete'`);
+      return rows.length > 0;
+    });
+    await edit(a, 'a@example.com');
+    await eventually('the first edit is held', async () => (await batchOf(a)) !== '');
+    await edit(b, 'b@example.com');
+    await eventually('the second edit is held', async () => (await batchOf(b)) !== '');
+    expect((await musterd('approve', await batchOf(a), '--reason', 'seen')).code).toBe(0);
+    await eventually('the first is on the service', () => emailOf(a) === 'a@example.com', 5_000);
+    expect(sent()).toEqual([[a, 'a@example.com']]);
+    await stage.sql(`select sync.approve('${await batchOf(b)}', reason => 'seen')`);
+    await eventually('the second is on the service', () => emailOf(b) === 'b@example.com', 5_000);
+    daemon.process.kill('SIGTERM');
+    expect((await daemon.ended).code).toBe(0);
+  });
+
+  it('are approved by nobody who edited them, where four eyes are asked for', async () => {
+    await open({ fourEyes: true });
+    const [a = 0, b = 0, c = 0, d = 0] = ids;
+    await stage.sql(`begin; set local musterd.actor = 'Anna';
+      update mirror.users set email = 'a@example.com' where id = ${a}; set local musterd.actor = 'Kim';
+      update mirror.users set email = 'b@example.com' where id = ${b}; commit`);
+    await stage.run();
+    const batch = await batchOf(a);
+    const unnamed = await musterd('approve', batch);
+    expect([unnamed.code, unnamed.stderr]).toEqual([64, expect.stringContaining('--as')]);
+    const own = await musterd('approve', batch, '--as', ' anna');
+    expect(own.code).toBe(64);
+    expect(own.stderr).toContain(`edited what is to be approved, of 1 users: ${a}`);
+    expect((await musterd('approve', batch, '--as', 'Anna', '--only', String(b))).code).toBe(0);
+    expect((await musterd('approve', batch, '--as', 'Kim', '--only', String(a))).code).toBe(0);
+    await stage.run();
+    expect(new Set(sent().map(([id]) => id))).toEqual(new Set([a, b]));
+    expect(
+      await stage.sql(`select user_id, decided_by, decided_role = session_user, batch from sync.changes
+        where kind = 'approve' order by decided_by`),
+    ).toEqual([
+      [String(b), 'Anna', 'true', batch],
+      [String(a), 'Kim', 'true', batch],
+    ]);
+
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    folders.push(folder);
+    const file = join(folder, 'people.csv');
+    writeFileSync(file, `id,email\n${c},c@example.com\n`);
+    const imported = await musterd('import', file, '--yes', '--reason', 'HR', '--as', 'Anna');
+    expect([imported.code, imported.stderr]).toEqual([0, expect.stringContaining('somebody else has to')]);
+    await stage.run();
+    expect(sent().length).toBe(2);
+    expect((await musterd('approve', await batchOf(c), '--as', 'Anna')).code).toBe(64);
+
+    await stage.sql(`begin; set local musterd.actor = 'Anna';
+      update mirror.users set email = 'd@example.com' where id = ${d}; commit`);
+    stage.emulator.team.editUser(d, { email: 'web@example.com' });
+    await stage.run();
+    const resolve = (...args: readonly string[]) => musterd('resolve', String(d), 'email', '--take', ...args);
+    expect((await resolve('mirror', '--as', 'Anna')).code).toBe(64);
+    expect((await resolve('else@example.com', '--as', 'Kim')).code).toBe(0);
+    await stage.run();
+    expect(sent().length).toBe(2);
+    expect((await musterd('approve', await batchOf(d), '--as', 'Kim')).code).toBe(64);
+    expect((await musterd('approve', await batchOf(d), '--as', 'Anna')).code).toBe(0);
+    await stage.run();
+    expect(sent().at(-1)).toEqual([d, 'else@example.com']);
+  });
+});
