@@ -39,6 +39,18 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
     .option('--reason <text>', 'why, for the record')
     .option(...asOption)
     .option(...waitOption);
+  json(
+    add(
+      'apply <file>',
+      'send exactly what the file of a plan says ("musterd plan --out"), once',
+      async (context, options, [file = '']) =>
+        (await import('./apply.ts')).applyCommand(context, options, file),
+    ),
+  )
+    .option('--all-or-nothing', 'send nothing, if some of it has moved since')
+    .option('--reason <text>', 'why it may pass, for the record')
+    .option(...asOption)
+    .option(...waitOption);
 }
 
 export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {

@@ -1,22 +1,25 @@
-import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
+import type { Config } from '../config/config.ts';
+import { writeWholeFile } from '../files/write-file.ts';
 import { columnOf } from '../model/field-values.ts';
+import { plural, printable } from '../model/in-words.ts';
 import { hasMovedSince } from '../model/push-values.ts';
-import type { EditedField, WaitingField } from '../model/waiting.ts';
 import { changesOf, type PlannedChange } from '../model/user-changes.ts';
-import { nameIn } from '../reconcile/read/roster.ts';
-import { sayReplaced } from '../reconcile/overlap.ts';
+import type { EditedField, WaitingField } from '../model/waiting.ts';
 import { afterBatch } from '../reconcile/guard/guard.ts';
+import { sayReplaced } from '../reconcile/overlap.ts';
+import { nameIn } from '../reconcile/read/roster.ts';
+import { encodePlan, planHash } from '../runs/plan-file.ts';
+import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
-import { plural, printable } from '../model/in-words.ts';
 import { createProgress } from './progress.ts';
-import { fromTo, printUserChanges } from './show-user-changes.ts';
 import { needsService, withMirror } from './setup.ts';
+import { fromTo, printUserChanges } from './show-user-changes.ts';
 
 /** What a run would do now; nothing is written on either side. */
 export async function planCommand(
   context: Context,
-  options: { readonly exitCode?: boolean; readonly markdown?: boolean },
+  options: { readonly exitCode?: boolean; readonly markdown?: boolean; readonly out?: string },
 ): Promise<ExitCode> {
   return withMirror(
     context,
@@ -27,7 +30,11 @@ export async function planCommand(
       const changes = plannedChangesOf(report);
       if (context.json) printJson(context, planInJson(report, changes));
       else if (options.markdown === true) printMarkdown(context, report, changes);
-      else printPlan(context, report, changes);
+      else {
+        printPlan(context, report, changes);
+        printLine(context.out, `plan ${hashOfPlan(report)}`);
+      }
+      if (options.out !== undefined) await writePlan(context, report, config, options.out);
       if (report.notes.reasons.length > 0) return exitCode.partial;
       if (refusedBy(report).length > 0) return exitCode.refused;
       if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
@@ -36,6 +43,15 @@ export async function planCommand(
     },
     needsService,
   );
+}
+
+/** What a run would send is called by this; where it would send nothing before people agree, what they agree to is. */
+const hashOfPlan = (report: PlanReport): string => report.replaced?.hash ?? planHash(report);
+
+async function writePlan({ err }: Context, report: PlanReport, config: Config, path: string): Promise<void> {
+  const text = encodePlan(report, config, (id) => nameIn(report.users.roster, id));
+  await writeWholeFile(path, async (write) => write(text));
+  printLine(err, `written to ${path}: "musterd apply" sends exactly this`);
 }
 
 /** All changes, by user; those that the guard refuses among them. */
@@ -92,7 +108,7 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     users: { read: users.roster.users.size, unresolved: users.roster.unresolved.length },
     refused: refusedBy(report),
     reviewed: users.verdict.reviewed,
-    hash: batchesOf(report).at(-1) ?? null,
+    hash: hashOfPlan(report),
     batches: batchesOf(report),
     cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
     changes: changes.map((change) => ({ batch: null, edited_by: null, edited_at: null, ...change })),
@@ -137,7 +153,7 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
   const line = (text: string) => printLine(context.out, text);
   line(`# Plan for team ${team.id} ${inMarkdown(team.name ?? '')}`.trimEnd());
   line('');
-  line(`${plural(changes.length, 'change')}; ${costInWords(report)}.`);
+  line(`${plural(changes.length, 'change')}; ${costInWords(report)}. Plan \`${hashOfPlan(report)}\`.`);
   const refused = refusedBy(report);
   const held = [...refused, ...report.users.verdict.reviewed];
   if (held.length > 0) {

@@ -1,12 +1,12 @@
 /** The commands, their arguments and their options. What happens when one is called is handed in. */
 import { Argument, Command } from 'commander';
+import { MusterdError } from '../errors.ts';
 import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
 import { addFileCommands } from './file-commands.ts';
 import { type HelpGroup, helpBelow, shells } from './help.ts';
 import { addHoldingCommands, addReturningCommands } from './holding-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
-import { MusterdError } from '../errors.ts';
 
 const collect = (value: string, all: readonly string[] = []) => [...all, value];
 
@@ -143,7 +143,8 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     ),
   )
     .option('--exit-code', 'exit 2 if there are changes')
-    .option('--markdown', 'as Markdown, a section per user');
+    .option('--markdown', 'as Markdown, a section per user')
+    .option('--out <file>', 'also write it there, for "musterd apply"');
   group('Run');
   add('daemon', 'reconcile now and on a schedule', async (context) =>
     (await import('./daemon.ts')).daemonCommand(context),

@@ -91,9 +91,7 @@ export const configSchema = z.strictObject({
       ),
     approve: oneOf('guarded', 'always')
       .default('guarded')
-      .describe(
-        'guarded: edits go by themselves, within the limits of guard. always: no edit is sent before a person approves it.',
-      ),
+      .describe('guarded: edits go by themselves, within the limits. always: once a person approves them.'),
     fourEyes: flag
       .default(false)
       .describe('Nobody approves what they edited themselves. Counts in SQL from the next run on.'),

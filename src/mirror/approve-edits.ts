@@ -2,11 +2,11 @@
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import type { Field } from '../model/user.ts';
+import type { Field, ServiceValue } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
 import { idArray } from './by-key.ts';
 import type { Transaction } from './database.ts';
-import { sqlField } from './users-read.ts';
+import { fieldOfSql, sqlField } from './users-read.ts';
 
 export interface ApprovedEdit {
   readonly userId: Id;
@@ -14,6 +14,8 @@ export interface ApprovedEdit {
   /** What it is to be now, and what was agreed on when the person looked. */
   readonly to: FieldValue;
   readonly base: FieldValue | undefined;
+  /** What the service showed; left out: what was agreed on. */
+  readonly service?: Exclude<ServiceValue, undefined>;
 }
 
 export interface Confirmation {
@@ -32,7 +34,7 @@ export async function actFor(tx: Transaction, actor: string): Promise<void> {
  * Approves what was just edited, with these values on these bases, over what the service showed with them. What is
  * held for another reason than the limits stays held, and is decided by itself. Where four eyes are asked for, nothing
  * is approved that whoever confirms edited too.
- * @returns how many fields may pass
+ * @returns the fields that may pass
  */
 export async function approveEdits(
   tx: Transaction,
@@ -42,21 +44,25 @@ export async function approveEdits(
     why,
     rows,
   }: { readonly batch: string; readonly why: string; readonly rows: readonly ApprovedEdit[] },
-): Promise<number> {
-  const staged = rows.map(({ userId, field, to, base }) => ({
+): Promise<readonly Pick<ApprovedEdit, 'userId' | 'field'>[]> {
+  const staged = rows.map(({ userId, field, to, base, service }) => ({
     user_id: userId,
     field: sqlField(field),
     mirror: to,
     base,
+    is_shown: service !== undefined,
+    service,
   }));
-  const { rows: passed } = await sql<{ user_id: Id }>`
+  const { rows: passed } = await sql<{ user_id: Id; field: string }>`
     with own as materialized (
       select o.user_id, o.field from sync.own_edits(${teamId}, ${idArray([...new Set(rows.map(({ userId }) => userId))])}) o
       where exists (select from sync.teams t where t.team_id = ${teamId} and t.four_eyes)
     ),
     passing as materialized (
-      select s.user_id, s.field, v.base_value, v.mirror_value, v.service_value
-      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (user_id bigint, field text, mirror jsonb, base jsonb)
+      select s.user_id, s.field, v.base_value, v.mirror_value,
+        case when s.is_shown then s.service else v.service_value end as service_value
+      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (user_id bigint, field text, mirror jsonb, base jsonb,
+        is_shown boolean, service jsonb)
       join mirror.users u on u.team_id = ${teamId} and u.id = s.user_id and u.gone_at is null
       join sync.user_base b on b.team_id = u.team_id and b.id = u.id
       cross join lateral (values
@@ -95,6 +101,6 @@ export async function approveEdits(
         max(by.who), session_user, ${why}, ${batch}
       from approved a, by group by a.user_id
     )
-    select user_id from approved`.execute(tx);
-  return passed.length;
+    select user_id, field from approved order by user_id, field`.execute(tx);
+  return passed.map(({ user_id: userId, field }) => ({ userId, field: fieldOfSql(field) }));
 }

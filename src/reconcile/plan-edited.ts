@@ -6,14 +6,16 @@
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
+import type { Look } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { Addresses } from '../model/user.ts';
 import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
+import type { Exactly } from './exactly.ts';
 import { guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
 import { planUser } from './merge/plan-user.ts';
-import { concernsOthers, readKnown, type RunContext, type UsersPlan } from './plan-users.ts';
+import { concernsOthers, type RunContext, readKnown, type UsersPlan } from './plan-users.ts';
 import type { MirrorPort } from './ports.ts';
 import { readLessons } from './push/batches.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
@@ -92,13 +94,18 @@ function noteLookup(
   if (unknown > 0) notes.warn(`${unknown} edited users are answered by no lookup: their edits wait`);
 }
 
+/** @param exact what is planned in place of all that was edited */
 export async function planEdited(
   { service, mirror, notes, monotonicMs }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
+  { exact }: Look & { readonly exact?: Exactly } = {},
 ): Promise<UsersPlan> {
   notes.event({ kind: 'step', step: 'edits' });
-  const edited = await mirror.readEditedUsers();
+  const edited =
+    exact === undefined
+      ? await mirror.readEditedUsers()
+      : (await mirror.readAddresses(exact.ids)).map((user) => ({ ...user, resolved: true }));
   const ids = edited.map(({ id }) => id);
   const lookup = createUserLookup(service, team.id);
   const readAtMs = monotonicMs();
@@ -106,8 +113,12 @@ export async function planEdited(
   const shown = ids.flatMap((id) => lookup.users.get(id) ?? []);
   const members = membersOf(team);
   const { states, plans, unread, known, lessons } = await mirror.inSnapshot(async (one) => {
-    const differing = await one.readDifferingUsers(shown, rolesOf(members));
-    const planned = differing.map((state) => planUser(state, members.get(state.id), settings.policy));
+    const found = await one.readDifferingUsers(shown, rolesOf(members));
+    const differing = exact === undefined ? found : found.map(exact.approved);
+    const planned = differing.map((state) => {
+      const plan = planUser(state, members.get(state.id), settings.policy);
+      return exact?.only(plan) ?? plan;
+    });
     const population = await one.countPresentUsers();
     const history = await one.readGuardHistory();
     return {
@@ -156,5 +167,6 @@ export async function planEdited(
     verdict,
     lessons,
     readAtMs,
+    states,
   };
 }

@@ -50,6 +50,8 @@ export interface UsersPlan {
   readonly versions?: string;
   /** When those who are to be pushed were asked for, at the earliest; left out where that is to be done again. */
   readonly readAtMs?: number;
+  /** Those who were planned, where some were asked for by name. */
+  readonly states?: readonly UserState[];
 }
 
 /** What the roster as a whole says of this pass. */
@@ -165,10 +167,7 @@ export async function reviewPlans(
   settings: GuardSettings,
 ): Promise<GuardVerdict> {
   const history = await mirror.readGuardHistory();
-  const pushed = settings.isReviewed === true ? view.plans.filter(isPush).map(({ id }) => id) : [];
-  const edits = pushed.length === 0 ? [] : await mirror.readLastEdits(pushed);
-  const known = await readKnown(mirror, view.plans, settings);
-  return guard({ ...view, history, edits, ...known }, settings);
+  return guard({ ...view, history, ...(await readKnown(mirror, view.plans, settings)) }, settings);
 }
 
 /** Whether a limit on single fields has to know of everybody: a name is nobody's alone. */
@@ -186,14 +185,20 @@ export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[
   };
 }
 
-/** What the guard has to know of those who do not differ: asked for only where something would be pushed. */
+/**
+ * What the guard has to know of those who do not differ, and who edited those who do: asked for only where something
+ * would be pushed, and by whom it was edited only where a person sees each push first.
+ */
 export async function readKnown(
   mirror: SnapshotPort,
   plans: readonly UserPlan[],
-  { adminRoleIds }: GuardSettings,
-): Promise<Pick<GuardView, 'present' | 'open'>> {
-  if (!plans.some(concernsOthers)) return { present: [], open: [] };
+  { adminRoleIds, isReviewed = false }: GuardSettings,
+): Promise<Required<Pick<GuardView, 'present' | 'open' | 'edits'>>> {
+  const pushed = isReviewed ? plans.filter(isPush).map(({ id }) => id) : [];
+  const edits = pushed.length === 0 ? [] : await mirror.readLastEdits(pushed);
+  if (!plans.some(concernsOthers)) return { present: [], open: [], edits };
   return {
+    edits,
     present: await mirror.readPresentUsers(concernOf(plans, adminRoleIds)),
     open: await mirror.readIntents(),
   };

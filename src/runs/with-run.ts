@@ -4,10 +4,10 @@ import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { learnedOfCredentials } from '../mirror/credentials.ts';
-import type { Database } from '../mirror/database.ts';
+import type { Database, Transaction } from '../mirror/database.ts';
 import { type KnownTeam, newsOf, readKnownTeam } from '../mirror/known-team.ts';
 import { type Learned, writeLearned } from '../mirror/learned.ts';
-import { type Lease, takeLeaseFor } from '../mirror/lease.ts';
+import { fenced, type Lease, takeLeaseFor } from '../mirror/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam, pinTeam, writeFourEyes } from '../mirror/pinned-teams.ts';
 import { learnedOfRate } from '../mirror/rate-limits.ts';
@@ -74,14 +74,19 @@ export interface RunReport {
 /** Which run of which team. */
 export interface RunKind {
   readonly config: Config;
-  readonly command: 'reconcile' | 'daemon' | 'resync';
+  readonly command: 'reconcile' | 'daemon' | 'resync' | 'apply';
   readonly groups: readonly RunGroup[];
   /** Of the client: one that only reads refuses to write. */
   readonly mode: 'read-only' | 'read-write';
 }
 
 /** @param team perhaps not read: see `wholeTeam` */
-type Work<Result> = (context: WritingContext, team: Team) => Promise<Result>;
+type Work<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
+
+/** Of a run, which may write what else belongs to it under its lease. */
+export interface LeasedContext extends WritingContext {
+  readonly fenced: <R>(work: (tx: Transaction) => Promise<R>) => Promise<R>;
+}
 
 function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
   return createRunNotes((event) => {
@@ -172,7 +177,8 @@ async function runUnderLease<Result>(
       });
     };
     const isTeamRecalled = recalled !== undefined;
-    const result = await work({ service, mirror, notes, monotonicMs, isTeamRecalled, keepTeam }, team);
+    const places = { service, mirror, notes, monotonicMs, isTeamRecalled, keepTeam };
+    const result = await work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
     return { report: await record.end(team), result };
   } catch (error) {
     await record.endEarly(error);

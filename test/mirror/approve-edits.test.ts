@@ -30,7 +30,9 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     ...edit,
   });
   const approve = (...rows: readonly ApprovedEdit[]) =>
-    database.db.transaction((tx) => approveEdits(tx, 41n, { batch: 'abc', why: 'so', rows }));
+    database.db.transaction(
+      async (tx) => (await approveEdits(tx, 41n, { batch: 'abc', why: 'so', rows })).length,
+    );
 
   it('pass the limits once, with their values', async () => {
     const phone = email(1, { field: 'phone', to: null, base: '15550100' });
@@ -72,6 +74,13 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     expect(await run(`select user_id, kind, new from sync.changes order by 1`)).toEqual([
       [1n, 'approve', { email: 'new@example.com', phone: null }],
       [5n, 'approve', { email: 'new@example.com' }],
+    ]);
+  });
+
+  it('pass over what the service showed, where that is not what was agreed on', async () => {
+    expect(await approve(email(3, { service: 'web@example.com' }))).toBe(1);
+    expect(await run('select service_value, shown_value from sync.held_fields where user_id = 3')).toEqual([
+      ['web@example.com', 'web@example.com'],
     ]);
   });
 

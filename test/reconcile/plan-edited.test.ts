@@ -4,13 +4,13 @@ import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
 import type { MirrorUser, ServiceUser } from '../../src/model/user.ts';
 import { holdsOf, pushOf } from '../../src/model/user-plan.ts';
-import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
 import { concernOf } from '../../src/reconcile/plan-users.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { createUserLookup } from '../../src/reconcile/read/lookup.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 import { makeState, member } from './states.ts';
@@ -119,6 +119,32 @@ describe('a look at a few users', () => {
     const { plans } = await planEdited(places, team, { policy: holdAll, guard });
     expect(plans.map(pushOf)).toEqual([{ phone: '15550999' }]);
     expect(notes.warnings).toEqual(['the service does not take 1 of the addresses to look users up by']);
+  });
+});
+
+describe('edits that a person sees first', () => {
+  it('are in a batch for each transaction when they alone are looked at', async () => {
+    const names = [3n, 4n].map((id) => stateOf(id, { name: { first: 'Bea', last: `Berg${id}` } }));
+    const mirror = Object.assign(createMirrorStandIn(names), {
+      countPresentUsers: () => Promise.resolve(5),
+      readLastEdits: (of: readonly Id[]) =>
+        Promise.resolve(
+          of.map((userId) => ({
+            userId,
+            field: 'name' as const,
+            transaction: String(userId),
+            editedAt: null,
+            editedBy: null,
+          })),
+        ),
+    });
+    const service = createServiceStandIn([shownAs(3n), shownAs(4n)]);
+    const places = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
+    const team = teamOf([3n, 4n].map((id) => ({ ...member, id })));
+    const settings = { policy: holdAll, guard: { ...guard, isReviewed: true } };
+    const { plans, verdict } = await planEdited(places, team, settings);
+    expect(plans.map(pushOf)).toEqual([{}, {}]);
+    expect(new Set(verdict.waiting.map(({ hold }) => hold.batch)).size).toBe(2);
   });
 });
 

@@ -5,6 +5,7 @@ import { createProgram } from '../../src/commands/program.ts';
 /** Arguments with which a command gets as far as its settings; nothing but its name where left out. */
 const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   api: ['GET', '/v1/team'],
+  apply: ['plan.json'],
   approve: ['abcdef', '--reason', 'it is right'],
   hold: ['41000001', '--until', '2h', '--reason', 'a visit'],
   import: [fileURLToPath(new URL('roster.csv', import.meta.url)), '--yes'],

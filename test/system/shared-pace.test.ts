@@ -45,7 +45,8 @@ describe('the shared pace', () => {
     ['api', 'GET', '/v1/team'],
     ['check'],
     ['check', '--write-probe', email],
-    ['plan'],
+    ['plan', '--out', join(folder, 'plan.json')],
+    ['apply', join(folder, 'plan.json')],
     ['resync', '--adopt-service'],
     ['resync', '--adopt-service', '--apply'],
     ['verify'],
@@ -66,7 +67,7 @@ describe('the shared pace', () => {
     ['undo', '1'],
   ];
   /** The daemon does what `reconcile` does, by the same function; the demo has a service of its own. */
-  const others = ['daemon', 'demo', 'emulator'];
+  const others = ['complete', 'daemon', 'demo', 'emulator'];
 
   it('is taken from by every command that calls the service, for each request', async () => {
     for (const [isCalling, commands] of [

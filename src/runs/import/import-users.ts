@@ -1,16 +1,16 @@
 /** A file of people as edits of the mirror, which the next run sends: shown first, and then done as it was shown. */
 import { createHash } from 'node:crypto';
+import { approveEdits, type Confirmation } from '../../mirror/approve-edits.ts';
 import { editUsers } from '../../mirror/edits.ts';
 import { readGuardHistory } from '../../mirror/held-batches.ts';
-import { approveEdits, type Confirmation } from '../../mirror/approve-edits.ts';
 import { readRoles, readTeamUsers } from '../../mirror/import-read.ts';
 import { type LeaseOptions, underLease } from '../../mirror/lease.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
+import type { Field } from '../../model/user.ts';
 import { decideFor } from '../four-eyes.ts';
 import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';
-import type { Field } from '../../model/user.ts';
 import { type Mapping, readColumns } from './columns.ts';
 import { type Foresight, foresee } from './foresee.ts';
 import { type ImportChange, type ImportPlan, planImport, textToHash } from './plan-import.ts';
@@ -82,7 +82,8 @@ export async function applyImport(
     const approved =
       why === undefined || done.length === 0
         ? 0
-        : await approveEdits(tx, teamId, { batch: hash, why, rows: done.filter(({ isGuess }) => !isGuess) });
+        : (await approveEdits(tx, teamId, { batch: hash, why, rows: done.filter(({ isGuess }) => !isGuess) }))
+            .length;
     return { changes: done, missed: changes.filter(({ userId }) => !edited.has(userId)), approved };
   });
 }

@@ -1,0 +1,96 @@
+import { readBytes } from '../files/read-table.ts';
+import { columnOf } from '../model/field-values.ts';
+import { plural, printable } from '../model/in-words.ts';
+import { type Applied, applyPlanFile } from '../runs/apply-plan.ts';
+import { decodePlan, type PlanFile } from '../runs/plan-file.ts';
+import { confirmationOf } from './confirmation.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { patienceMs, tellOfWait } from './lease-wait.ts';
+import { printJson, printLine } from './output.ts';
+import { printTable } from './print-table.ts';
+import { createProgress } from './progress.ts';
+import { needsService, withMirror } from './setup.ts';
+
+export interface ApplyOptions {
+  readonly reason?: string;
+  readonly as?: string;
+  readonly allOrNothing?: boolean;
+}
+
+/** Sends exactly what the file of a plan says. */
+export async function applyCommand(context: Context, options: ApplyOptions, path: string): Promise<ExitCode> {
+  return withMirror(
+    context,
+    async (setup) => {
+      const file = decodePlan(new TextDecoder().decode(await readBytes(path, context.signal)));
+      const { actor, why = '' } = confirmationOf(context, options);
+      const request = { file, actor, why, isAllOrNothing: options.allOrNothing === true };
+      const progress = createProgress(context);
+      const { signal, waitMs = patienceMs } = context;
+      const onWait = tellOfWait(context, waitMs);
+      const watch = { log: setup.log, onEvent: progress.onEvent, signal, waitMs, onWait };
+      const applied = await applyPlanFile(setup, request, watch).finally(progress.close);
+      if (context.json) printJson(context, inJson(applied, file));
+      else print(context, applied, file);
+      return codeOf(applied);
+    },
+    needsService,
+  );
+}
+
+function codeOf({ run, used, left, isRefused }: Applied): ExitCode {
+  if (used !== null || isRefused) return exitCode.refused;
+  if (run === null || run.outcome !== 'complete') return exitCode.partial;
+  return left.length > 0 ? exitCode.waiting : exitCode.ok;
+}
+
+/** The rows that were left, with the names that the file has. */
+function leftRows({ left }: Applied, { rows }: PlanFile) {
+  const names = new Map(rows.map(({ userId, name }) => [userId, name]));
+  return left.map(({ userId, field, reason }) => ({
+    user_id: userId,
+    name: names.get(userId) ?? '',
+    field: columnOf(field),
+    reason,
+  }));
+}
+
+const whyNot = ({ used, isRefused }: Applied): string | null => {
+  if (used !== null)
+    return `this plan was applied already, at ${used.at.toISOString()} by ${used.by}: nothing is sent`;
+  return isRefused ? 'nothing is sent: not all of it is as it was' : null;
+};
+
+function inJson(applied: Applied, file: PlanFile): object {
+  const { run, used, sent } = applied;
+  return {
+    hash: file.hash,
+    run_id: run?.runId ?? null,
+    outcome: run?.outcome ?? null,
+    reasons: run?.reasons ?? [],
+    rows: file.rows.length,
+    sent,
+    left: leftRows(applied, file),
+    applied_before: used,
+    why: whyNot(applied),
+  };
+}
+
+function print(context: Context, applied: Applied, file: PlanFile): void {
+  const { run, sent } = applied;
+  const refusal = whyNot(applied);
+  if (refusal !== null) printLine(context.err, refusal);
+  else
+    printLine(
+      context.out,
+      `Plan ${file.hash}: ${sent} of ${plural(file.rows.length, 'field')} sent, in run ${run?.runId}`,
+    );
+  const left = leftRows(applied, file);
+  if (left.length > 0)
+    printTable(
+      context,
+      ['user', 'name', 'left', 'why'],
+      left.map(({ user_id, name, field, reason }) => [user_id, name, field, reason]),
+    );
+  for (const reason of run?.reasons ?? []) printLine(context.err, `not complete: ${printable(reason)}`);
+}

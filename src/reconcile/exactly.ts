@@ -1,0 +1,123 @@
+/** The pushes of a plan that a person looked at, and what of them can still be sent as it was shown. */
+import type { Id } from '../model/id.ts';
+import { canonicalService, hasMovedSince, samePush, sameValue } from '../model/push-values.ts';
+import type { Field } from '../model/user.ts';
+import { serviceValue } from '../model/user.ts';
+import { sayHold } from '../model/user-changes.ts';
+import { decisionsOf, type Hold, mapPushes, type UserPlan } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
+import type { BatchRow } from './guard/batch-hash.ts';
+import { pushedValues } from './guard/planned-push.ts';
+import { waitsInBatch } from './merge/held-field.ts';
+import type { UsersPlan } from './plan-users.ts';
+
+/** All that a plan would send, and what of it waits for an approval as it was held. */
+export function sendableOf({ plans, verdict }: Pick<UsersPlan, 'plans' | 'verdict'>): readonly BatchRow[] {
+  const pushes = plans.flatMap((plan) =>
+    decisionsOf(plan, 'push').map(([field, { values }]) => ({
+      userId: plan.id,
+      field,
+      values: pushedValues(plan, field, values),
+    })),
+  );
+  const waiting = verdict.waiting
+    .filter(({ hold }) => !hasMovedSince(hold))
+    .map(({ userId, hold: { field, base, mirror, service } }) => ({
+      userId,
+      field,
+      values: { base, mirror, service },
+    }));
+  return [...pushes, ...waiting];
+}
+
+export interface LeftRow {
+  readonly userId: Id;
+  readonly field: Field;
+  readonly reason: string;
+}
+
+/** What is planned in place of all that was edited. */
+export interface Exactly {
+  readonly ids: readonly Id[];
+  /** A user as it is once these pushes are approved. */
+  readonly approved: (state: UserState) => UserState;
+  /** The same plan without any other push. */
+  readonly only: (plan: UserPlan) => UserPlan;
+}
+
+export const rowKey = ({ userId, field }: { readonly userId: Id; readonly field: Field }): string =>
+  `${userId} ${field}`;
+
+export function exactly(rows: readonly BatchRow[]): Exactly {
+  const known = new Map(rows.map((row) => [rowKey(row), row]));
+  const approve = (userId: Id, before: readonly Hold[]): readonly Hold[] => {
+    const mine = rows.filter((row) => row.userId === userId);
+    const isFree = ({ field }: BatchRow) =>
+      before.every((hold) => hold.field !== field || hold.decision !== undefined || waitsInBatch(hold));
+    const free = mine.filter(isFree);
+    return [
+      ...before.filter(({ field }) => free.every((row) => row.field !== field)),
+      ...free.map(
+        ({ field, values }): Hold => ({
+          field,
+          reason: 'review',
+          ...values,
+          shown: values.service,
+          detail: '',
+          batch: '',
+          decision: 'approved',
+        }),
+      ),
+    ];
+  };
+  return {
+    ids: [...new Set(rows.map(({ userId }) => userId))],
+    approved: (state) => ({ ...state, held: approve(state.id, state.held) }),
+    only: (plan) =>
+      mapPushes(plan, (field, push) => {
+        const row = known.get(rowKey({ userId: plan.id, field }));
+        const isMeant =
+          row !== undefined && samePush(field, pushedValues(plan, field, push.values), row.values);
+        return isMeant ? push : { kind: 'wait' };
+      }),
+  };
+}
+
+/** Why this row is not sent, though a person agreed to it. */
+function whyLeft(
+  { field, values }: BatchRow,
+  state: UserState | undefined,
+  plan: UserPlan | undefined,
+): string {
+  if (state?.mirror === undefined || state.service === undefined || state.mirror.gone)
+    return 'both sides have the same by now, or the service no longer shows the user';
+  if (state.hasOpenIntent) return 'the outcome of an earlier push is not known yet';
+  if (!sameValue(field, state.mirror[field], values.mirror)) return 'edited since the plan was made';
+  if (!sameValue(field, state.base?.[field], values.base))
+    return 'both sides have agreed on another value since the plan was made';
+  const shown = { ...values, service: serviceValue(state.service, field) };
+  if (canonicalService(field, shown) !== canonicalService(field, values))
+    return 'changed on the service since the plan was made';
+  const decision = plan?.fields[field];
+  if (decision?.kind === 'hold') return `held: ${sayHold(decision.hold)}`;
+  const held = state.held.find((hold) => hold.field === field && hold.decision === undefined);
+  return held === undefined ? 'it has to wait for another run' : `held: ${sayHold(held)}`;
+}
+
+/** The rows that are not as they were, or that something else holds back. */
+export function leftOf(
+  rows: readonly BatchRow[],
+  states: readonly UserState[],
+  plans: readonly UserPlan[],
+): readonly LeftRow[] {
+  const [stateOf, planOf] = [
+    new Map(states.map((state) => [state.id, state])),
+    new Map(plans.map((plan) => [plan.id, plan])),
+  ];
+  return rows.flatMap((row) => {
+    const { userId, field } = row;
+    const plan = planOf.get(userId);
+    if (plan?.fields[field].kind === 'push') return [];
+    return [{ userId, field, reason: whyLeft(row, stateOf.get(userId), plan) }];
+  });
+}

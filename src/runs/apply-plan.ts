@@ -1,0 +1,137 @@
+/** Sends exactly what the file of a plan says, as far as it is still as it was shown. It is the approval of that. */
+
+import { readPushed, readUse, type Use } from '../mirror/applied-plans.ts';
+import { approveEdits } from '../mirror/approve-edits.ts';
+import type { Id } from '../model/id.ts';
+import { type Team, wholeTeam } from '../model/team.ts';
+import type { Field } from '../model/user.ts';
+import { isPush, mapPushes } from '../model/user-plan.ts';
+import { exactly, type LeftRow, leftOf, rowKey } from '../reconcile/exactly.ts';
+import { judgeOverlap, sayReplaced } from '../reconcile/overlap.ts';
+import { planEdited } from '../reconcile/plan-edited.ts';
+import { pushEdits, settleIntents } from '../reconcile/push/push.ts';
+import { createPushContext } from '../reconcile/push/record.ts';
+import { decideFor, requireActor, requireOtherEyes } from './four-eyes.ts';
+import { requireTeamId } from './named-user.ts';
+import type { Setup } from './open.ts';
+import { type PlanFile, requireOurs } from './plan-file.ts';
+import { reconcileSettings } from './reconcile-team.ts';
+import { type LeasedContext, type RunReport, type Watch, withRun } from './with-run.ts';
+
+export interface ApplyRequest {
+  readonly file: PlanFile;
+  readonly actor: string | undefined;
+  readonly why: string;
+  readonly isAllOrNothing: boolean;
+}
+
+export interface Applied {
+  /** `null`: no run was made. */
+  readonly run: RunReport | null;
+  /** It was applied before. */
+  readonly used: Use | null;
+  /** Fields that are on the service now. */
+  readonly sent: number;
+  /** Every other row of the file. */
+  readonly left: readonly LeftRow[];
+  /** Nothing was sent: some of it could not be, and all of it was asked for; or most of the team was replaced. */
+  readonly isRefused: boolean;
+}
+
+interface Sent extends Pick<Applied, 'used' | 'left' | 'isRefused'> {
+  /** What may pass, and was on its way. */
+  readonly approved: readonly { readonly userId: Id; readonly field: Field }[];
+}
+
+/** Under the lease of a run. */
+async function send(
+  context: LeasedContext,
+  given: Team,
+  { config }: Setup,
+  { file, actor, why, isAllOrNothing }: ApplyRequest,
+): Promise<Sent> {
+  const { rows } = file;
+  const team = await wholeTeam(given);
+  const settings = reconcileSettings(config);
+  const pushSettings = { ...settings.push, policy: settings.policy };
+  const replaced = await judgeOverlap(context.mirror, team, settings.scope);
+  const nothing = { approved: [], used: null, isRefused: true };
+  if (replaced !== null)
+    return {
+      ...nothing,
+      left: rows.map(({ userId, field }) => ({ userId, field, reason: sayReplaced(replaced) })),
+    };
+  const push = createPushContext(context, team);
+  await settleIntents(push, pushSettings);
+  const users = await planEdited(context, team, settings, { exact: exactly(rows) });
+  const left = leftOf(rows, users.states ?? [], users.plans);
+  if (isAllOrNothing && left.length > 0) return { ...nothing, left };
+  const isLeft = new Set(left.map(rowKey));
+  const fit = rows.filter((row) => !isLeft.has(rowKey(row)));
+  const decided = await context.fenced(async (tx) => {
+    await decideFor(tx, config, actor);
+    const used = await readUse(tx, team.id, file.id);
+    if (used !== null) return { used, approved: [] };
+    const edits = fit.map(({ userId, field, values: { mirror = null, base, service = null } }) => ({
+      userId,
+      field,
+      to: mirror,
+      base,
+      service,
+    }));
+    const approval = { batch: file.id, why, rows: edits };
+    return { used, approved: edits.length === 0 ? [] : await approveEdits(tx, team.id, approval) };
+  });
+  const approved = new Set(decided.approved.map(rowKey));
+  const plans = users.plans
+    .map((plan) =>
+      mapPushes(plan, (field, one) =>
+        approved.has(rowKey({ userId: plan.id, field })) ? one : { kind: 'wait' },
+      ),
+    )
+    .filter(isPush);
+  const { roster, roles, readAtMs } = users;
+  const letPass = Map.groupBy(decided.approved, ({ userId }) => userId);
+  const passing = new Map([...letPass].map(([id, of]) => [id, of.map(({ field }) => field)]));
+  await pushEdits({ ...push, users: roster.users, roles, approved: passing, readAtMs }, pushSettings, plans);
+  return { ...decided, left, isRefused: false };
+}
+
+/** What is said of a row that was on its way and is not known to have arrived. */
+function sayOutcome(outcome: string | undefined): string {
+  if (outcome === undefined || outcome === 'unsent') return 'edited meanwhile, or not sent in time';
+  return outcome === 'unknown'
+    ? 'nobody knows yet whether it arrived: the next run reads it back'
+    : `the service did not take it (${outcome}): "musterd held" shows what becomes of it`;
+}
+
+/** @throws MusterdError `usage` for a file of another team, or edits of whoever applies them where four eyes are asked for */
+export async function applyPlanFile(setup: Setup, request: ApplyRequest, watch: Watch): Promise<Applied> {
+  const { config, mirror } = setup;
+  const { file, actor } = request;
+  requireActor(config, actor);
+  const teamId = await requireTeamId(setup);
+  requireOurs(file, config, teamId);
+  const used = await mirror.db.transaction(async (tx) => {
+    await decideFor(tx, config, actor);
+    const use = await readUse(tx, teamId, file.id);
+    if (use === null) await requireOtherEyes(tx, config, teamId, file.rows);
+    return use;
+  });
+  if (used !== null) return { run: null, used, sent: 0, left: [], isRefused: false };
+  const kind = { config, command: 'apply', groups: [], mode: 'read-write' } as const;
+  const { report, result } = await withRun(mirror.db, kind, watch, (context, team) =>
+    send(context, team, setup, request),
+  );
+  if (result.used !== null || result.isRefused) return { run: report, sent: 0, ...result };
+  const outcomes = await readPushed(mirror.db.kysely, report.runId);
+  const known = new Set([...result.left, ...result.approved].map(rowKey));
+  const late = [...result.approved, ...file.rows.filter((row) => !known.has(rowKey(row)))].flatMap(
+    ({ userId, field }): readonly LeftRow[] => {
+      const outcome = outcomes.get(rowKey({ userId, field }));
+      return outcome === 'confirmed' ? [] : [{ userId, field, reason: sayOutcome(outcome) }];
+    },
+  );
+  const left = [...result.left, ...late];
+  return { run: report, used: null, sent: file.rows.length - left.length, left, isRefused: false };
+}
