@@ -1,5 +1,5 @@
-import type { Config } from '../config/config.ts';
 import { writeWholeFile } from '../files/write-file.ts';
+import { readDatabaseTime } from '../mirror/applied-plans.ts';
 import { columnOf } from '../model/field-values.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { hasMovedSince } from '../model/push-values.ts';
@@ -9,6 +9,7 @@ import { afterBatch } from '../reconcile/guard/guard.ts';
 import { sayReplaced } from '../reconcile/overlap.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import { encodePlan, planHash } from '../runs/plan-file.ts';
+import type { Setup } from '../runs/open.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
@@ -23,9 +24,11 @@ export async function planCommand(
 ): Promise<ExitCode> {
   return withMirror(
     context,
-    async ({ config, log, mirror }) => {
+    async (setup) => {
+      const { config, log, mirror } = setup;
       const progress = createProgress(context);
       const watch = { log, onEvent: progress.onEvent, signal: context.signal };
+      const madeAt = await readDatabaseTime(mirror.db.kysely);
       const report = await runPlan(mirror.db, config, watch).finally(progress.close);
       const changes = plannedChangesOf(report);
       if (context.json) printJson(context, planInJson(report, changes));
@@ -34,7 +37,7 @@ export async function planCommand(
         printPlan(context, report, changes);
         printLine(context.out, `plan ${hashOfPlan(report)}`);
       }
-      if (options.out !== undefined) await writePlan(context, report, config, options.out);
+      if (options.out !== undefined) await writePlan(context, { report, madeAt }, setup, options.out);
       if (report.notes.reasons.length > 0) return exitCode.partial;
       if (refusedBy(report).length > 0) return exitCode.refused;
       if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
@@ -48,8 +51,13 @@ export async function planCommand(
 /** What a run would send is called by this; where it would send nothing before people agree, what they agree to is. */
 const hashOfPlan = (report: PlanReport): string => report.replaced?.hash ?? planHash(report);
 
-async function writePlan({ err }: Context, report: PlanReport, config: Config, path: string): Promise<void> {
-  const text = encodePlan(report, config, (id) => nameIn(report.users.roster, id));
+async function writePlan(
+  { err }: Context,
+  { report, madeAt }: { readonly report: PlanReport; readonly madeAt: Date },
+  { config }: Setup,
+  path: string,
+): Promise<void> {
+  const text = encodePlan(report, config, { madeAt, nameOf: (id) => nameIn(report.users.roster, id) });
   await writeWholeFile(path, async (write) => write(text));
   printLine(err, `written to ${path}: "musterd apply" sends exactly this`);
 }

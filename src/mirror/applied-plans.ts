@@ -10,12 +10,26 @@ export interface Use {
   readonly by: string;
 }
 
-export async function readUse(db: Queryable, teamId: Id, planId: string): Promise<Use | null> {
+/** By the clock that `readUse` goes by. */
+export async function readDatabaseTime(db: Queryable): Promise<Date> {
+  const { rows } = await sql<{ readonly now: Date }>`
+    select date_trunc('milliseconds', clock_timestamp()) as now`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('select of one row returned none');
+  return row.now;
+}
+
+/** Whether just this was applied since the plan was made, out of this file or another one. */
+export async function readUse(
+  db: Queryable,
+  teamId: Id,
+  { hash, madeAt }: { readonly hash: string; readonly madeAt: Date },
+): Promise<Use | null> {
   const { rows } = await sql<Use>`
-    select closed_at as at, coalesce(decided_by, '') as by from sync.changes
-    where team_id = ${teamId} and batch = ${planId} and kind = 'approve' order by change_id limit 1`.execute(
-    db,
-  );
+    select c.closed_at as at, coalesce(c.decided_by, '') as by from sync.changes c
+    where c.team_id = ${teamId} and c.batch = ${hash} and c.kind = 'approve' and c.run_id is not null
+      and c.closed_at >= ${madeAt}
+    order by c.change_id limit 1`.execute(db);
   return rows[0] ?? null;
 }
 

@@ -18,6 +18,14 @@ export interface ApprovedEdit {
   readonly service?: Exclude<ServiceValue, undefined>;
 }
 
+export interface Approval {
+  readonly batch: string;
+  readonly why: string;
+  readonly rows: readonly ApprovedEdit[];
+  /** The run that sends them itself, and was begun for that: what becomes of them is news to it. */
+  readonly runId?: bigint | null;
+}
+
 export interface Confirmation {
   /** For whom it is done. */
   readonly actor: string | undefined;
@@ -39,11 +47,7 @@ export async function actFor(tx: Transaction, actor: string): Promise<void> {
 export async function approveEdits(
   tx: Transaction,
   teamId: Id,
-  {
-    batch,
-    why,
-    rows,
-  }: { readonly batch: string; readonly why: string; readonly rows: readonly ApprovedEdit[] },
+  { batch, why, rows, runId = null }: Approval,
 ): Promise<readonly Pick<ApprovedEdit, 'userId' | 'field'>[]> {
   const staged = rows.map(({ userId, field, to, base, service }) => ({
     user_id: userId,
@@ -76,12 +80,15 @@ export async function approveEdits(
         and v.base_value is not distinct from s.base and v.mirror_value is distinct from v.base_value
         and (s.user_id, s.field) not in (select o.user_id, o.field from own o)
     ),
-    by as (select sync.decider() as who),
+    by as (
+      select sync.decider() as who,
+        coalesce((select r.started_at from sync.runs r where r.run_id = ${runId}::bigint), clock_timestamp()) as at
+    ),
     approved as (
       insert into sync.held_fields as h (team_id, user_id, field, reason, base_value, mirror_value, service_value,
         shown_value, detail, batch, decision, decided_at, decided_by, decided_role, decided_why, until)
       select ${teamId}, p.user_id, p.field, 'limit', p.base_value, p.mirror_value, p.service_value, p.service_value,
-        'confirmed by who edited it', ${batch}, 'approved', clock_timestamp(), by.who, session_user,
+        'confirmed by who edited it', ${batch}, 'approved', by.at, by.who, session_user,
         ${why}, clock_timestamp() + interval '24 hours'
       from passing p, by
       on conflict (team_id, user_id, field) do update set reason = 'limit', base_value = excluded.base_value,
@@ -94,9 +101,9 @@ export async function approveEdits(
       returning h.user_id, h.field, h.base_value, h.shown_value, h.mirror_value
     ),
     recorded as (
-      insert into sync.changes (team_id, user_id, kind, base, old, new, closed_at, decided_by, decided_role,
+      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by, decided_role,
         decided_why, batch)
-      select ${teamId}, a.user_id, 'approve', jsonb_object_agg(a.field, a.base_value),
+      select ${teamId}, a.user_id, ${runId}::bigint, 'approve', jsonb_object_agg(a.field, a.base_value),
         jsonb_object_agg(a.field, a.shown_value), jsonb_object_agg(a.field, a.mirror_value), clock_timestamp(),
         max(by.who), session_user, ${why}, ${batch}
       from approved a, by group by a.user_id

@@ -70,7 +70,7 @@ async function send(
   const fit = rows.filter((row) => !isLeft.has(rowKey(row)));
   const decided = await context.fenced(async (tx) => {
     await decideFor(tx, config, actor);
-    const used = await readUse(tx, team.id, file.id);
+    const used = await readUse(tx, team.id, file);
     if (used !== null) return { used, approved: [] };
     const edits = fit.map(({ userId, field, values: { mirror = null, base, service = null } }) => ({
       userId,
@@ -79,7 +79,7 @@ async function send(
       base,
       service,
     }));
-    const approval = { batch: file.id, why, rows: edits };
+    const approval = { batch: file.hash, why, rows: edits, runId: context.runId };
     return { used, approved: edits.length === 0 ? [] : await approveEdits(tx, team.id, approval) };
   });
   const approved = new Set(decided.approved.map(rowKey));
@@ -114,7 +114,7 @@ export async function applyPlanFile(setup: Setup, request: ApplyRequest, watch: 
   requireOurs(file, config, teamId);
   const used = await mirror.db.transaction(async (tx) => {
     await decideFor(tx, config, actor);
-    const use = await readUse(tx, teamId, file.id);
+    const use = await readUse(tx, teamId, file);
     if (use === null) await requireOtherEyes(tx, config, teamId, file.rows);
     return use;
   });

@@ -1,5 +1,5 @@
 /** A plan as a file, to be looked at and applied later: exactly its rows, for this team of this service, once. */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { columnOf } from '../model/field-values.ts';
@@ -24,19 +24,17 @@ interface FileBody {
   readonly musterd_plan: 1;
   readonly team: { readonly id: string; readonly name: string | null };
   readonly service: string;
+  /** By the clock of the mirror's database. */
   readonly made_at: string;
-  /** No other plan has it, though it holds the same rows. */
-  readonly nonce: string;
   readonly hash: string;
   readonly changes: readonly FileRow[];
 }
 
 /** What is read out of the file. */
 export interface PlanFile {
-  /** Of these rows, as "musterd plan" showed it. */
+  /** Of these rows, as "musterd plan" showed it: what it names is applied once, unless a later plan has it again. */
   readonly hash: string;
-  /** Of this file: it is applied once. */
-  readonly id: string;
+  readonly madeAt: Date;
   readonly teamId: Id;
   readonly service: string;
   readonly rows: readonly (BatchRow & { readonly name: string })[];
@@ -52,19 +50,18 @@ const inText = <Value>(value: Value) => (typeof value === 'bigint' ? String(valu
 /** What the plan is called: other rows, fields, values or bases make another hash. */
 export const planHash = ({ users }: Pick<PlanReport, 'users'>): string => hashOf(sendableOf(users));
 
-/** @param nameOf a user, for whoever reads the file */
+/** @param nameOf a user, for whoever reads the file; `madeAt` is by the clock of the mirror's database */
 export function encodePlan(
   report: Pick<PlanReport, 'team' | 'users'>,
-  config: Pick<Config, 'service'>,
-  nameOf: (id: Id) => string,
+  { service }: Pick<Config, 'service'>,
+  { madeAt, nameOf }: { readonly madeAt: Date; readonly nameOf: (id: Id) => string },
 ): string {
   const rows = sendableOf(report.users);
   const body: FileBody = {
     musterd_plan: 1,
     team: { id: String(report.team.id), name: report.team.name },
-    service: addressOf(config),
-    made_at: new Date().toISOString(),
-    nonce: randomUUID(),
+    service: addressOf({ service }),
+    made_at: madeAt.toISOString(),
     hash: hashOf(rows),
     changes: rows.map(({ userId, field, values: { base, service, mirror } }) => ({
       user_id: String(userId),
@@ -105,13 +102,11 @@ export function decodePlan(text: string): PlanFile {
   const { checksum, ...body } = parsed as FileBody & { readonly checksum?: unknown };
   if (checksum !== checksumOf(body)) throw unfit('it was altered since it was written');
   if (body.musterd_plan !== 1) throw unfit('another version of musterd wrote it');
-  return {
-    hash: body.hash,
-    id: checksumOf(body).slice(0, 12),
-    teamId: BigInt(body.team.id),
-    service: body.service,
-    rows: body.changes.map(readRow),
-  };
+  const rows = body.changes.map(readRow);
+  // The checksum is nobody's signature: what people agreed to is what the rows come to.
+  if (body.hash !== hashOf(rows)) throw unfit('its rows are not those of its hash');
+  const { hash, service } = body;
+  return { hash, madeAt: new Date(body.made_at), teamId: BigInt(body.team.id), service, rows };
 }
 
 /** @throws MusterdError `usage` where it is of another team, or of another service */

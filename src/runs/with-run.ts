@@ -85,6 +85,7 @@ type Work<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
 
 /** Of a run, which may write what else belongs to it under its lease. */
 export interface LeasedContext extends WritingContext {
+  readonly runId: bigint;
   readonly fenced: <R>(work: (tx: Transaction) => Promise<R>) => Promise<R>;
 }
 
@@ -177,7 +178,7 @@ async function runUnderLease<Result>(
       });
     };
     const isTeamRecalled = recalled !== undefined;
-    const places = { service, mirror, notes, monotonicMs, isTeamRecalled, keepTeam };
+    const places = { runId, service, mirror, notes, monotonicMs, isTeamRecalled, keepTeam };
     const result = await work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
     return { report: await record.end(team), result };
   } catch (error) {

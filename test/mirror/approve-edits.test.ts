@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readDatabaseTime, readUse } from '../../src/mirror/applied-plans.ts';
 import { type ApprovedEdit, approveEdits } from '../../src/mirror/approve-edits.ts';
+import { writeHolds } from '../../src/mirror/holds.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
@@ -13,9 +15,9 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
       select set_config('musterd.writing', 'on', true);
       insert into mirror.teams (team_id) values (41);
       insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved)
-        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'new@example.com', null, true from generate_series(1, 5) id;
+        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'new@example.com', null, true from generate_series(1, 8) id;
       insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone)
-        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from generate_series(1, 5) id;
+        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from generate_series(1, 8) id;
       insert into sync.held_fields (team_id, user_id, field, reason) values (41, 4, 'email', 'conflict');
       insert into sync.held_fields (team_id, user_id, field, reason, batch) values (41, 5, 'email', 'limit', 'before');
       commit`);
@@ -82,6 +84,32 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     expect(await run('select service_value, shown_value from sync.held_fields where user_id = 3')).toEqual([
       ['web@example.com', 'web@example.com'],
     ]);
+  });
+
+  it('are held as their run says, once it has sent them, unless somebody decided again since', async () => {
+    const [[runId] = []] = await run(`insert into sync.runs (team, team_id, command, outcome)
+      values ('north', 41, 'apply', 'running') returning run_id`);
+    const rows = [email(6), email(7)];
+    await database.db.transaction((tx) =>
+      approveEdits(tx, 41n, { batch: 'plan', why: 'so', rows, runId: runId as bigint }),
+    );
+    await run(`update sync.held_fields set decided_at = clock_timestamp() where user_id = 7`);
+    const refused = { field: 'email', reason: 'refused', detail: 'no' } as const;
+    const values = { base: 'old@example.com', mirror: 'new@example.com', service: 'old@example.com' };
+    const held = rows.map(({ userId: id }) => ({ id, hold: { ...refused, ...values } }));
+    await database.db.transaction((tx) => writeHolds(tx, { teamId: 41n, runId: runId as bigint }, held));
+    expect(
+      await run(`select user_id, reason, decision from sync.held_fields where user_id in (6, 7) order by 1`),
+    ).toEqual([
+      [6n, 'refused', null],
+      [7n, 'limit', 'approved'],
+    ]);
+    // What it names was applied: no plan that was made before says the same again. The others were no plans.
+    const madeAt = await readDatabaseTime(database.db.kysely);
+    const use = async (hash: string, at: Date) =>
+      await readUse(database.db.kysely, 41n, { hash, madeAt: at }).then((found) => found !== null);
+    expect([await use('plan', new Date(0)), await use('plan', madeAt)]).toEqual([true, false]);
+    expect(await use('abc', new Date(0))).toBe(false);
   });
 
   it.each([
