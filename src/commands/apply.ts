@@ -40,8 +40,9 @@ export async function applyCommand(context: Context, options: ApplyOptions, path
 
 function codeOf({ run, used, left, isRefused }: Applied): ExitCode {
   if (used !== null || isRefused) return exitCode.refused;
-  if (run === null || run.outcome !== 'complete') return exitCode.partial;
-  return left.length > 0 ? exitCode.waiting : exitCode.ok;
+  // What was left is named, each with its reason: that a run was not complete for it says nothing more.
+  if (left.length > 0) return exitCode.waiting;
+  return run?.outcome === 'complete' ? exitCode.ok : exitCode.partial;
 }
 
 /** The rows that were left, with the names that the file has. */

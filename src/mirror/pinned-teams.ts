@@ -59,7 +59,7 @@ export async function writeTeam(tx: Transaction, { id, name, listSize, raw }: Te
       changed_at = clock_timestamp()`.execute(tx);
 }
 
-/** Keeps for those who approve in SQL whether nobody may approve what they edited themselves. */
+/** Keeps for everybody who decides, in SQL too, whether nobody may approve what they edited themselves. */
 export async function writeFourEyes(tx: Transaction, team: string, fourEyes: boolean): Promise<void> {
   await sql`
     update sync.teams set four_eyes = ${fourEyes} where team = ${team} and four_eyes <> ${fourEyes}`.execute(

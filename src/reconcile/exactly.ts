@@ -50,8 +50,9 @@ export const rowKey = ({ userId, field }: { readonly userId: Id; readonly field:
 
 export function exactly(rows: readonly BatchRow[]): Exactly {
   const known = new Map(rows.map((row) => [rowKey(row), row]));
+  const ofUser = Map.groupBy(rows, ({ userId }) => userId);
   const approve = (userId: Id, before: readonly Hold[]): readonly Hold[] => {
-    const mine = rows.filter((row) => row.userId === userId);
+    const mine = ofUser.get(userId) ?? [];
     const isFree = ({ field }: BatchRow) =>
       before.every((hold) => hold.field !== field || hold.decision !== undefined || waitsInBatch(hold));
     const free = mine.filter(isFree);
@@ -71,7 +72,7 @@ export function exactly(rows: readonly BatchRow[]): Exactly {
     ];
   };
   return {
-    ids: [...new Set(rows.map(({ userId }) => userId))],
+    ids: [...ofUser.keys()],
     approved: (state) => ({ ...state, held: approve(state.id, state.held) }),
     only: (plan) =>
       mapPushes(plan, (field, push) => {

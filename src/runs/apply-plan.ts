@@ -2,6 +2,7 @@
 
 import { readPushed, readUse, type Use } from '../mirror/applied-plans.ts';
 import { approveEdits } from '../mirror/approve-edits.ts';
+import type { Transaction } from '../mirror/database.ts';
 import type { Id } from '../model/id.ts';
 import { type Team, wholeTeam } from '../model/team.ts';
 import type { Field } from '../model/user.ts';
@@ -11,7 +12,7 @@ import { judgeOverlap, sayReplaced } from '../reconcile/overlap.ts';
 import { planEdited } from '../reconcile/plan-edited.ts';
 import { pushEdits, settleIntents } from '../reconcile/push/push.ts';
 import { createPushContext } from '../reconcile/push/record.ts';
-import { decideFor, requireActor, requireOtherEyes } from './four-eyes.ts';
+import { decideFor, requireOtherEyes } from './four-eyes.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 import { type PlanFile, requireOurs } from './plan-file.ts';
@@ -43,6 +44,15 @@ interface Sent extends Pick<Applied, 'used' | 'left' | 'isRefused'> {
   readonly approved: readonly { readonly userId: Id; readonly field: Field }[];
 }
 
+/** All of it was asked for, and only these may pass by now: what the transaction approved is taken back. */
+class LostRows extends Error {
+  readonly approved: Sent['approved'];
+  constructor(approved: Sent['approved']) {
+    super('not all of it is as it was');
+    this.approved = approved;
+  }
+}
+
 /** Under the lease of a run. */
 async function send(
   context: LeasedContext,
@@ -68,7 +78,7 @@ async function send(
   if (isAllOrNothing && left.length > 0) return { ...nothing, left };
   const isLeft = new Set(left.map(rowKey));
   const fit = rows.filter((row) => !isLeft.has(rowKey(row)));
-  const decided = await context.fenced(async (tx) => {
+  const agree = async (tx: Transaction) => {
     await decideFor(tx, config, actor);
     const used = await readUse(tx, team.id, file);
     if (used !== null) return { used, approved: [] };
@@ -80,9 +90,22 @@ async function send(
       service,
     }));
     const approval = { batch: file.hash, why, rows: edits, runId: context.runId };
-    return { used, approved: edits.length === 0 ? [] : await approveEdits(tx, team.id, approval) };
+    const approved = edits.length === 0 ? [] : await approveEdits(tx, team.id, approval);
+    if (isAllOrNothing && approved.length < rows.length) throw new LostRows(approved);
+    return { used, approved };
+  };
+  const decided = await context.fenced(agree).catch((error: unknown) => {
+    if (error instanceof LostRows) return error;
+    throw error;
   });
   const approved = new Set(decided.approved.map(rowKey));
+  if (decided instanceof LostRows)
+    return {
+      ...nothing,
+      left: rows
+        .filter((row) => !approved.has(rowKey(row)))
+        .map(({ userId, field }) => ({ userId, field, reason: sayOutcome(undefined) })),
+    };
   const plans = users.plans
     .map((plan) =>
       mapPushes(plan, (field, one) =>
@@ -109,13 +132,12 @@ function sayOutcome(outcome: string | undefined): string {
 export async function applyPlanFile(setup: Setup, request: ApplyRequest, watch: Watch): Promise<Applied> {
   const { config, mirror } = setup;
   const { file, actor } = request;
-  requireActor(config, actor);
   const teamId = await requireTeamId(setup);
   requireOurs(file, config, teamId);
   const used = await mirror.db.transaction(async (tx) => {
-    await decideFor(tx, config, actor);
+    const fourEyes = await decideFor(tx, config, actor);
     const use = await readUse(tx, teamId, file);
-    if (use === null) await requireOtherEyes(tx, config, teamId, file.rows);
+    if (use === null && fourEyes) await requireOtherEyes(tx, teamId, file.rows);
     return use;
   });
   if (used !== null) return { run: null, used, sent: 0, left: [], isRefused: false };

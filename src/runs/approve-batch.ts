@@ -12,7 +12,7 @@ import { type LeaseOptions, underLease, type LeasedWork } from '../mirror/lease.
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
-import { decideFor, requireActor } from './four-eyes.ts';
+import { actAs, decideFor } from './four-eyes.ts';
 import { requireSchema, type Setup } from './open.ts';
 
 export type { Choice };
@@ -89,7 +89,6 @@ export async function approve(
   team: Team,
   choice: Choice & Decider,
 ): Promise<DecidedBatch | DecidedRows> {
-  requireActor(setup.config, choice.actor);
   const { teamId, absence } = await requireWaiting(setup, choice.batch);
   return await underLease(setup.mirror.db, team, async (tx) => {
     await decideFor(tx, setup.config, choice.actor);
@@ -109,7 +108,7 @@ export async function reject(
   if (absence !== undefined)
     throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
   return await underLease(setup.mirror.db, team, async (tx) => {
-    await decideFor(tx, setup.config, choice.actor);
+    await actAs(tx, setup.config, choice.actor);
     return await decidedBatch(tx, teamId, choice.batch, await rejectBatch(tx, teamId, choice));
   });
 }

@@ -12,15 +12,30 @@ import type { Field } from '../model/user.ts';
 type Tx = Parameters<LeasedWork<unknown>>[0];
 type Settings = Pick<Config, 'team' | 'push'>;
 
-/** Says in this transaction for whom it decides, and what the settings ask of that. */
-export async function decideFor(tx: Tx, { team, push }: Settings, actor: string | undefined): Promise<void> {
-  await writeFourEyes(tx, team, push.fourEyes);
+/**
+ * Says in this transaction for whom it decides or edits. A command may ask for four eyes, and never for fewer: that is
+ * up to the next run.
+ */
+export async function actAs(tx: Tx, { team, push }: Settings, actor: string | undefined): Promise<void> {
+  if (push.fourEyes) await writeFourEyes(tx, team, true);
   if (actor !== undefined) await actFor(tx, actor);
 }
 
-/** @throws MusterdError `usage`: four eyes are asked for, and nobody knows whose these are */
-export function requireActor({ push }: Pick<Config, 'push'>, actor: string | undefined): void {
-  if (!push.fourEyes || actor !== undefined) return;
+/**
+ * The same, where it has to be known for whom.
+ * @returns whether four eyes are asked for
+ * @throws MusterdError `usage`: they are, and nobody knows whose these are
+ */
+export async function decideFor(tx: Tx, settings: Settings, actor: string | undefined): Promise<boolean> {
+  await actAs(tx, settings, actor);
+  const { team } = settings;
+  const row = await tx
+    .selectFrom('sync.teams')
+    .select('four_eyes')
+    .where('team', '=', team)
+    .executeTakeFirst();
+  const fourEyes = row?.four_eyes ?? settings.push.fourEyes;
+  if (!fourEyes || actor !== undefined) return fourEyes;
   throw new MusterdError('usage', 'push.fourEyes: nobody approves what they edited themselves', {
     hint: 'Say who decides: --as <person>, or MUSTERD_ACTOR.',
   });
@@ -29,11 +44,10 @@ export function requireActor({ push }: Pick<Config, 'push'>, actor: string | und
 /** @throws MusterdError `usage` where whoever decides edited one of these fields */
 export async function requireOtherEyes(
   tx: Tx,
-  { push }: Pick<Config, 'push'>,
   teamId: Id,
   rows: readonly { readonly userId: Id; readonly field: Field }[],
 ): Promise<void> {
-  if (!push.fourEyes || rows.length === 0) return;
+  if (rows.length === 0) return;
   const wanted = new Set(rows.map(({ userId, field }) => `${userId} ${field}`));
   const own = await readOwnEdits(tx, teamId, [...new Set(rows.map(({ userId }) => userId))]);
   const mine = own.filter(({ userId, field }) => wanted.has(`${userId} ${field}`));

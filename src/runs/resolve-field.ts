@@ -22,7 +22,7 @@ import type { UserState } from '../model/user-state.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
 import { holdStands } from '../reconcile/merge/plan-field.ts';
 import { planResolved } from '../reconcile/merge/plan-resync.ts';
-import { decideFor, requireActor, requireOtherEyes } from './four-eyes.ts';
+import { actAs, decideFor, requireOtherEyes } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
 
@@ -84,6 +84,10 @@ function wantedOf(take: Exclude<Take, 'service'>, field: Field, mirror: MirrorRo
   return same && (field !== 'name' || mirror.split === 'known') ? undefined : patch;
 }
 
+/** Whoever names the value that the mirror has takes the mirror's. */
+const isMirrors = (take: Take, field: Field, mirror: MirrorRow): boolean =>
+  typeof take === 'object' && sameBytes(field, { ...mirror, [field]: take.value }, mirror);
+
 export interface Resolved {
   readonly id: Id;
   readonly field: Field;
@@ -102,18 +106,22 @@ function decisionOn({ reason, batch }: Hold): Hold['decision'] {
 async function resolveHold(
   tx: Parameters<LeasedWork<unknown>>[0],
   { teamId, config, id }: { readonly teamId: Id; readonly config: Setup['config']; readonly id: Id },
-  { field, take, why, actor }: Resolution,
+  { field, take: asked, why, actor }: Resolution,
 ): Promise<Resolved> {
   const { team, push } = config;
-  await decideFor(tx, config, actor);
-  if (take === 'mirror') await requireOtherEyes(tx, config, teamId, [{ userId: id, field }]);
+  if (asked === 'service') await actAs(tx, config, actor);
+  const fourEyes = asked !== 'service' && (await decideFor(tx, config, actor));
   const state = await readUserState(tx, teamId, id);
   const { hold, mirror, base } = requireHeld(state, field);
+  const take = isMirrors(asked, field, mirror) ? 'mirror' : asked;
+  if (take === 'mirror' && fourEyes) await requireOtherEyes(tx, teamId, [{ userId: id, field }]);
   const runId = await recordStep(tx, { team, teamId, command: 'resolve' });
   const decided = planResolved({ ...state, mirror, base }, hold, take === 'service' ? take : 'mirror');
-  const deferred = await applyDecisions(tx, { teamId, runId }, [decided]);
+  // Another value is an edit: what waited in a batch waits on, for somebody else to agree to it.
+  const staysHeld = typeof take === 'object' && fourEyes && hold.batch !== undefined;
+  const deferred = await applyDecisions(tx, { teamId, runId }, staysHeld ? [] : [decided]);
   if (deferred.size > 0) throw busy(id);
-  const { mirror: after, base: agreed } = decided.write;
+  const { mirror: after, base: agreed } = staysHeld ? { mirror, base } : decided.write;
   const note = (values: Partial<Hold>, decision?: Hold['decision']) =>
     writeResolution(tx, { teamId, runId }, { id, hold: { ...hold, ...values }, decision, why });
   const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field] };
@@ -130,7 +138,7 @@ async function resolveHold(
   const value = wanted?.[field] === undefined ? mirror[field] : (wanted[field] as FieldValue);
   const service = field === 'name' ? agreed.joined : agreed[field];
   const values: Values = { base: agreed[field], mirror: value, service: service as ServiceValue };
-  const isSeenByOther = take === 'mirror' || !push.fourEyes;
+  const isSeenByOther = take === 'mirror' || !fourEyes;
   const decision = isSeenByOther ? decisionOn(hold) : undefined;
   if (decision !== undefined || push.approve === 'guarded' || !isSeenByOther) await note(values, decision);
   // A person has seen it, and sends it: there is nothing left to review.
@@ -148,7 +156,6 @@ export async function resolve(
   who: string,
   resolution: Resolution,
 ): Promise<Resolved> {
-  if (resolution.take !== 'service') requireActor(setup.config, resolution.actor);
   const teamId = await requireTeamId(setup);
   const { id } = await requireUser(setup, teamId, who);
   return await underLease(setup.mirror.db, { team, lease }, (tx) =>

@@ -168,7 +168,9 @@ async function runUnderLease<Result>(
       await noteTeam(db, runId, team.id);
     }
     const { fourEyes } = config.push;
-    if (known.fourEyes !== fourEyes) await db.transaction((tx) => writeFourEyes(tx, config.team, fourEyes));
+    const mayLower = kind.command === 'reconcile' || kind.command === 'daemon';
+    if (known.fourEyes !== fourEyes && (fourEyes || mayLower))
+      await db.transaction((tx) => writeFourEyes(tx, config.team, fourEyes));
     const mirror = createMirror(db, lease, team.id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
     const keepTeam = async (compared: Team) => {

@@ -199,6 +199,8 @@ function leftOf({ history, plans }: GuardView): readonly WaitingField[] {
 /** Whether a guard refused it; the others are not sent before a person sees them. */
 const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'review';
 
+const waitingKey = ({ userId, hold }: WaitingField): string => `${userId} ${hold.field}`;
+
 /** How many users these fields are of. */
 export const countUsers = (waiting: readonly WaitingField[]): number =>
   new Set(waiting.map(({ userId }) => userId)).size;
@@ -262,8 +264,8 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const batching = { ...batchingOf(view.edits ?? [], tooMuch, isReviewed), lacking };
   const { hashes, waiting, plans } = holdBack(view, pushes, limits, waits, batching);
   const left = leftOf(view);
-  const isOld = (field: WaitingField) =>
-    history.waiting.some(({ userId, hold }) => userId === field.userId && hold.field === field.hold.field);
+  const waitedFor = new Set(history.waiting.map(waitingKey));
+  const isOld = (field: WaitingField) => waitedFor.has(waitingKey(field));
   const refused = [
     ...tooMuch,
     ...sayLeft(
@@ -275,8 +277,9 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const reviewed = sayReviewed(countUsers([...left, ...waiting].filter((field) => !isRefusedField(field))));
   const waitedBefore = history.waiting.some(isRefusedField) || history.lacking.length > 0;
   const stopped = isRefused && !waitedBefore;
+  const waitsOf = Map.groupBy(waiting, ({ userId }) => userId);
   const added = counted.filter((push) =>
-    waiting.some(({ userId, hold }) => userId === push.plan.id && isFresh(push, hold.field)),
+    waitsOf.get(push.plan.id)?.some(({ hold }) => isFresh(push, hold.field)),
   ).length;
   const isMass = added > massLimit(population, settings) || isWholeTeam(added, population);
   const isNews = refused.length > 0 && (history.isOld || stopped || (isRefused && isMass));
