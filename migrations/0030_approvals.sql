@@ -61,14 +61,33 @@ comment on function sync.last_edits(bigint, bigint[]) is 'Who edited the values 
 
 create function sync.own_edits(team bigint, users bigint[]) returns table (user_id bigint, field text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
+  with names as materialized (select array_agg(lower(n.name)) as of from unnest(sync.deciding_names()) as n (name)),
+  -- What musterd wrote in between, or brought to an agreement, is nobody's edit: others' begin anew after it.
+  edits as materialized (
+    select s.user_id, s.field, s.edit_id, s.edited_by, s.actor, s.old_value, s.new_value,
+      s.old_value is not distinct from v.base_value
+        or lag(s.new_value) over w is distinct from s.old_value as is_first
+    from sync.edits s
+    join sync.user_base b on b.team_id = s.team_id and b.id = s.user_id
+    join lateral (values
+      ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name)),
+      ('email', to_jsonb(b.email)),
+      ('phone', to_jsonb(b.phone)),
+      ('role_id', to_jsonb(b.role_id))
+    ) as v (field, base_value) on v.field = s.field
+    where s.team_id = own_edits.team and s.user_id = any (own_edits.users)
+    window w as (partition by s.user_id, s.field order by s.edit_id)
+  ),
+  firsts as (select f.user_id, f.field, max(f.edit_id) as edit_id from edits f where f.is_first group by f.user_id, f.field)
   select e.user_id, e.field
-  from sync.last_edits(own_edits.team, own_edits.users) e
-  where exists (
-    select from unnest(sync.deciding_names()) as n (name)
-    where lower(n.name) in (lower(btrim(e.edited_by)), lower(btrim(e.actor)))
-  )
+  from sync.last_edits(own_edits.team, own_edits.users) e, names n
+  where array[lower(btrim(e.edited_by)), lower(btrim(e.actor))] && n.of
+  union
+  select e.user_id, e.field
+  from edits e join firsts f on f.user_id = e.user_id and f.field = e.field and f.edit_id <= e.edit_id, names n
+  where array[lower(btrim(e.edited_by)), lower(btrim(e.actor))] && n.of
 $$;
-comment on function sync.own_edits(bigint, bigint[]) is 'The fields of these users whose values were edited by whoever decides now.';
+comment on function sync.own_edits(bigint, bigint[]) is 'The fields of these users which whoever decides now has edited since both sides agreed on them.';
 
 create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint)
 returns table (team_id bigint, user_id bigint, field text, outcome text)

@@ -6,6 +6,7 @@ import type { Field, ServiceValue } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
 import { idArray } from './by-key.ts';
 import type { Transaction } from './database.ts';
+import { isAskedFor } from './holds.ts';
 import { fieldOfSql, sqlField } from './users-read.ts';
 
 export interface ApprovedEdit {
@@ -40,7 +41,7 @@ export async function actFor(tx: Transaction, actor: string): Promise<void> {
 
 /**
  * Approves what was just edited, with these values on these bases, over what the service showed with them. What is
- * held for another reason than the limits stays held, and is decided by itself. Where four eyes are asked for, nothing
+ * held for another reason than the limits stays held with the value that it has, and is decided by itself. Where four eyes are asked for, nothing
  * is approved that whoever confirms edited too.
  * @returns the fields that may pass
  */
@@ -98,6 +99,7 @@ export async function approveEdits(
         decided_why = excluded.decided_why,
         until = excluded.until
         where h.reason in ('limit', 'review') and h.batch is not null
+          or h.mirror_value is distinct from excluded.mirror_value and not (${isAskedFor})
       returning h.user_id, h.field, h.base_value, h.shown_value, h.mirror_value
     ),
     recorded as (

@@ -22,7 +22,7 @@ export const isHeldBack = (teamId: Id) => sql`
   )`;
 
 /** A hold that a person asked for stands until its end: nothing ends it early or takes its place. */
-const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
+export const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
 
 /** A rejection stands for as long as the mirror has the rejected value: no later hold takes its place. */
 const isRejected = sql`h.reason = 'rejected' and excluded.reason <> 'rejected'

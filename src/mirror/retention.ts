@@ -30,7 +30,7 @@ const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * i
 /**
  * A change is needed as long as it is the last of its field that moved it, or that a push of it was confirmed by; so are
  * pushes after that one, which count as tries of their value. Whoever reads the roles' names looks at pushes since the
- * last complete run of the users.
+ * last complete run of the users. That a plan was applied stays: it is good once.
  */
 function changesOf(target: Target, cursor: string): Part {
   const { team, teamId } = target;
@@ -39,6 +39,7 @@ function changesOf(target: Target, cursor: string): Part {
     batch: sql`
       select b.change_id, b.change_id::text as cursor, row_number() over (order by b.change_id) as n,
         b.state = 'closed' and b.opened_at < ${agoOf(target)}
+        and not (b.kind = 'approve' and b.batch is not null and b.run_id is not null)
         and not (b.kind = 'push' and b.new ? 'role_id' and b.opened_at >= coalesce((
           select max(r.started_at) from sync.runs r
           where r.team = ${team} and r.outcome = 'complete' and 'users' = any (r.groups)), 'infinity'))

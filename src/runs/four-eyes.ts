@@ -2,6 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { actFor } from '../mirror/approve-edits.ts';
+import type { Database } from '../mirror/database.ts';
 import { readOwnEdits } from '../mirror/last-edits.ts';
 import type { LeasedWork } from '../mirror/lease.ts';
 import { writeFourEyes } from '../mirror/pinned-teams.ts';
@@ -21,8 +22,20 @@ export async function actAs(tx: Tx, { team, push }: Settings, actor: string | un
   if (actor !== undefined) await actFor(tx, actor);
 }
 
+/** What the settings ask for is kept for everybody who decides, in SQL too; runs of the schedule alone ask for fewer. */
+export async function keepFourEyes(
+  db: Database,
+  { config: { team, push }, command }: { readonly config: Settings; readonly command: string },
+  known: { readonly fourEyes: boolean },
+): Promise<void> {
+  const { fourEyes } = push;
+  if (known.fourEyes === fourEyes) return;
+  if (fourEyes || command === 'reconcile' || command === 'daemon')
+    await db.transaction((tx) => writeFourEyes(tx, team, fourEyes));
+}
+
 /**
- * The same, where it has to be known for whom.
+ * As `actAs`, where it has to be known for whom.
  * @returns whether four eyes are asked for
  * @throws MusterdError `usage`: they are, and nobody knows whose these are
  */

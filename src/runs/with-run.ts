@@ -9,7 +9,7 @@ import { type KnownTeam, newsOf, readKnownTeam } from '../mirror/known-team.ts';
 import { type Learned, writeLearned } from '../mirror/learned.ts';
 import { fenced, type Lease, takeLeaseFor } from '../mirror/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
-import { checkTeam, pinTeam, writeFourEyes } from '../mirror/pinned-teams.ts';
+import { checkTeam, pinTeam } from '../mirror/pinned-teams.ts';
 import { learnedOfRate } from '../mirror/rate-limits.ts';
 import { toTeamBefore } from '../mirror/read-rest.ts';
 import { beginRun, type FinishedRun, finishRun, noteTeam } from '../mirror/runs.ts';
@@ -22,6 +22,7 @@ import { createRunNotes, type RunEvent, type RunNotes } from '../reconcile/run-n
 import type { Client } from '../service/client.ts';
 import type { ServiceEvent } from '../service/event.ts';
 import { logRunEvent } from './log-events.ts';
+import { keepFourEyes } from './four-eyes.ts';
 import { requireSchema } from './open.ts';
 import { createService, credentialUses, requireService, sharePace } from './open-service.ts';
 
@@ -167,10 +168,7 @@ async function runUnderLease<Result>(
       await pinTeam(db, config.team, team.id);
       await noteTeam(db, runId, team.id);
     }
-    const { fourEyes } = config.push;
-    const mayLower = kind.command === 'reconcile' || kind.command === 'daemon';
-    if (known.fourEyes !== fourEyes && (fourEyes || mayLower))
-      await db.transaction((tx) => writeFourEyes(tx, config.team, fourEyes));
+    await keepFourEyes(db, kind, known);
     const mirror = createMirror(db, lease, team.id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
     const keepTeam = async (compared: Team) => {

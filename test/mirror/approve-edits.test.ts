@@ -18,7 +18,9 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
         select 41, id, 'Anne Berg', 'Anne', 'Berg', 'new@example.com', null, true from generate_series(1, 8) id;
       insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone)
         select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from generate_series(1, 8) id;
-      insert into sync.held_fields (team_id, user_id, field, reason) values (41, 4, 'email', 'conflict');
+      insert into sync.held_fields (team_id, user_id, field, reason, mirror_value, until) values
+        (41, 4, 'email', 'conflict', '"new@example.com"', null), (41, 8, 'email', 'asked', null, now() + interval '1 h'),
+        (41, 2, 'phone', 'rejected', '"15550111"', null);
       insert into sync.held_fields (team_id, user_id, field, reason, batch) values (41, 5, 'email', 'limit', 'before');
       commit`);
   });
@@ -79,6 +81,10 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     ]);
   });
 
+  it('pass where another value of the field was held', async () => {
+    expect(await approve(email(2, { field: 'phone', to: null, base: '15550100' }))).toBe(1);
+  });
+
   it('pass over what the service showed, where that is not what was agreed on', async () => {
     expect(await approve(email(3, { service: 'web@example.com' }))).toBe(1);
     expect(await run('select service_value, shown_value from sync.held_fields where user_id = 3')).toEqual([
@@ -121,6 +127,7 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
       email(2, { field: 'name', to: { first: 'Anne', last: 'Berg' }, base: { first: 'Anne', last: 'Berg' } }),
     ],
     ['another reason to be held', email(4)],
+    ['a hold that was asked for', email(8)],
     ['a user who is not there', email(9)],
   ])('are not approved with %s', async (_, edit) => {
     const held = await run('select * from sync.held_fields order by user_id, field');

@@ -146,6 +146,13 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
       refused('1 users: 2'),
     );
     await run('rollback');
+    // Whoever edited it since both sides agreed on it did so, though somebody else has edited it again.
+    await asActor(asEditor, 'Pat', `update mirror.users set email = 'pat@example.com' where id = 2`);
+    await run(`update sync.held_fields set mirror_value = '"pat@example.com"' where user_id = 2`);
+    await expect(asActor(database.db, 'KIM', `select sync.approve(${all})`)).rejects.toThrow(
+      refused('1 users: 2'),
+    );
+    await run('rollback');
     // Nobody wrote down who edited the third: whoever is stamped on it did.
     await run(
       `set local musterd.writing = 'on'; update mirror.users set edited_by = '${approver}' where id = 3`,

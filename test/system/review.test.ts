@@ -218,6 +218,7 @@ describe('edits that a person sees first', () => {
     folders.push(folder);
     const file = join(folder, 'people.csv');
     writeFileSync(file, `id,email\n${c},c@example.com\n`);
+    expect((await musterd('import', file, '--yes')).code).toBe(64);
     const imported = await musterd('import', file, '--yes', '--reason', 'HR', '--as', 'Anna');
     expect([imported.code, imported.stderr]).toEqual([0, expect.stringContaining('somebody else has to')]);
     await stage.run();
@@ -230,11 +231,19 @@ describe('edits that a person sees first', () => {
     await stage.run();
     const resolve = (...args: readonly string[]) => musterd('resolve', String(d), 'email', '--take', ...args);
     expect((await resolve('mirror', '--as', 'Anna')).code).toBe(64);
+    expect((await resolve('d@example.com', '--as', 'Anna')).code).toBe(64);
+    // No command asks for fewer than the last run did.
+    const other = { ...environment(), MUSTERD__push__fourEyes: 'false' };
+    const args = ['resolve', String(d), 'email', '--take', 'mirror'];
+    expect((await runMusterd(args, other)).code).toBe(64);
+    expect((await runMusterd([...args, '--as', 'Anna'], other)).code).toBe(64);
     expect((await resolve('else@example.com', '--as', 'Kim')).code).toBe(0);
     await stage.run();
     expect(sent().length).toBe(2);
     expect((await musterd('approve', await batchOf(d), '--as', 'Kim')).code).toBe(64);
-    expect((await musterd('approve', await batchOf(d), '--as', 'Anna')).code).toBe(0);
+    // Anna edited it too, before Kim did.
+    expect((await musterd('approve', await batchOf(d), '--as', 'Anna')).code).toBe(64);
+    expect((await musterd('approve', await batchOf(d), '--as', 'Eva')).code).toBe(0);
     await stage.run();
     expect(sent().at(-1)).toEqual([d, 'else@example.com']);
   });
