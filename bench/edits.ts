@@ -131,7 +131,7 @@ export async function countEdit(bench: Bench): Promise<RowResult> {
   return await withTeam(bench, 500, async (team) => {
     const { database, service } = team;
     const config = configOf(service.environment);
-    const teamMemory = createTeamMemories(monotonicMs)(config);
+    const teamMemory = createTeamMemories(() => performance.now())(config);
     const run = (db = database.db) => runHere(db, config, ['edits'], { teamMemory });
     await runHere(database.db, config, undefined, { teamMemory });
     const edit = (email: string) =>
