@@ -227,7 +227,8 @@ comment on column report.listing_history.changed_at is 'When a run saw it.';
 
 create view report.tag_history with (security_invoker) as
 select h.team_id, h.id as tag_id, h.name as tag, h.kind, h.field, h.old_value, h.new_value, h.changed_at
-from report.listing_history h where h.resource = 'tags';
+from report.listing_history h
+where h.resource = 'tags' and ((select mirror.sees_all_teams()) or h.team_id in (select mirror.seen_teams()));
 comment on view report.tag_history is 'What became of each tag, a row per column that moved.';
 comment on column report.tag_history.team_id is 'The team.';
 comment on column report.tag_history.tag_id is 'The service''s id of the tag.';

@@ -28,15 +28,16 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
     .option('--since <time>', 'since then: 2026-03-01T09:00Z, 2h, 3d')
     .option('--limit <n>', 'rows at most (100)');
   json(
+    add('verify', 'compares service and mirror, independently of the runs; reads only', async (context) =>
+      (await import('./verify.ts')).verifyCommand(context),
+    ),
+  );
+  group('Run');
+  json(
     add(
       'prune',
       'remove what is older than the settings keep it, as the daemon does each day',
       async (context, options) => (await import('./prune.ts')).pruneCommand(context, options),
     ),
   ).option('--dry-run', 'only say how much that is');
-  json(
-    add('verify', 'compares service and mirror, independently of the runs; reads only', async (context) =>
-      (await import('./verify.ts')).verifyCommand(context),
-    ),
-  );
 }

@@ -43,7 +43,7 @@ export async function grantMissingRights(tx: Transaction): Promise<void> {
     select r.rolname::text as name
     from pg_roles r join pg_namespace n on n.nspname = 'mirror' and pg_has_role(n.nspowner, 'usage')
     where r.rolname = any (${rolesForPeople}::text[])
-      and (r.rolname <> 'musterd_approver' or to_regproc('sync.approve') is not null) and not exists (
+      and to_regclass('mirror.roles') is not null and not exists (
       select from aclexplode(n.nspacl) a where a.grantee = r.oid
     )`.execute(tx);
   const names = rows.map(({ name }) => name);

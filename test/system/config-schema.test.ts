@@ -234,8 +234,12 @@ describe('README.md', () => {
   it('has every command in its table, and no other', async () => {
     const commandsOf = async (...path: readonly string[]): Promise<readonly string[]> => {
       const { stdout } = await runMusterd([...path, '--help']);
-      const [, list = ''] = stdout.split('\nCommands:\n');
-      const names = [...list.matchAll(/^ {2}(\w[\w-]*)/gm)].map(([, name = '']) => name);
+      const lists = stdout
+        .split(/^(?=\S.*:)/m)
+        .filter((part) => !/^(Arguments|Options|Examples):/.test(part));
+      const names = lists
+        .slice(1)
+        .flatMap((list) => [...list.matchAll(/^ {2}(\w[\w-]*)/gm)].map(([, name = '']) => name));
       const found = names.filter((name) => name !== 'help');
       if (found.length === 0) return [path.join(' ')];
       return (await Promise.all(found.map((name) => commandsOf(...path, name)))).flat();

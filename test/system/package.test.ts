@@ -137,7 +137,7 @@ test('migrates a database, and loads few files', async () => {
     expect(JSON.parse(second.stdout)).toEqual({ applied: [] });
     const options = { DATABASE_URL: database.url, NODE_OPTIONS: `--import=${noteModules}` };
     for (const [command, most] of [
-      ['--help', 12],
+      ['--help', 16],
       ['status', 40],
     ] as const) {
       const noted = join(folder.path, 'modules');
