@@ -64,6 +64,9 @@ from (
   group by 1, 2, 3
 ) n group by team_id, role_id;
 
+create index runs_of_users on sync.runs (team, run_id desc) where 'users' = any (groups);
+comment on index sync.runs_of_users is 'The last run that looked at the users: whether it could count the roles.';
+
 create trigger refuse_edit before insert or update or delete on mirror.roles
   for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit('Roles are read-only here: a user gets another one by role_id of mirror.users.');
 create trigger refuse_truncate before truncate on mirror.roles
