@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type KnownTeam, readKnownTeam } from '../../src/mirror/known-team.ts';
 import { takeLease } from '../../src/mirror/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
@@ -9,13 +10,13 @@ import { takeNew } from '../../src/reconcile/apply-users.ts';
 import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { unknownUser } from '../../src/reconcile/plan-users.ts';
-import { anyService, member } from '../reconcile/states.ts';
+import { anyService, member, shown } from '../reconcile/states.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let runId: bigint;
 let release: () => Promise<void>;
-let mirrorOf: (teamId: Id) => ReturnType<typeof createMirror>;
+let mirrorOf: (teamId: Id, known?: KnownTeam) => ReturnType<typeof createMirror>;
 const query = async (text: string) => (await runSqlText(database.db, text)).rows;
 
 beforeAll(async () => {
@@ -26,7 +27,7 @@ beforeAll(async () => {
     "insert into sync.runs (team, command) values ('taken', 'reconcile') returning run_id",
   );
   runId = made as bigint;
-  mirrorOf = (teamId) => createMirror(database.db, lease, teamId, runId);
+  mirrorOf = (teamId, known) => createMirror(database.db, lease, teamId, runId, known);
 });
 afterAll(async () => {
   await release();
@@ -57,6 +58,16 @@ const users = fc.array(
     .map((user) => Object.fromEntries(Object.entries(user).map(([name, value]) => [name, storable(value)]))),
   { minLength: 1, maxLength: 30 },
 );
+
+it('the role of somebody who is taken is known from then on', async () => {
+  const known = { ...(await readKnownTeam(database.db.kysely, 'taken')), mayLackRoles: false };
+  const mirror = mirrorOf(99n, known);
+  await mirror.takeUsers([takeNew({ ...shown, roleId: 77n }, 'new role')].values());
+  await mirror.learnRoles();
+  expect(await query('select role_id, name from mirror.roles where team_id = 99')).toEqual([
+    [77n, 'new role'],
+  ]);
+});
 
 it('users who are taken at once end as those who are decided about one by one', async () => {
   let teamId = 100n;

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
 import type { Intent } from '../../src/model/intent.ts';
-import { type FieldValue, type Hold, holdsOf, mapPushes, type UserPlan } from '../../src/model/user-plan.ts';
+import {
+  type FieldValue,
+  type Hold,
+  holdsOf,
+  isPush,
+  mapPushes,
+  type UserPlan,
+} from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { EditedField, GuardHistory } from '../../src/model/waiting.ts';
@@ -18,6 +26,7 @@ import { afterBatch, type GuardVerdict, type GuardView, guard } from '../../src/
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { concernOf } from '../../src/reconcile/plan-users.ts';
 import { onlyGuarded } from '../../src/reconcile/guard/planned-push.ts';
 import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { inLists } from './in-lists.ts';
@@ -149,7 +158,14 @@ it('Whoever is shown as was last agreed on need not be looked at: what was agree
         const differing = view.states
           .filter((state) => changed.includes(state.id) || !isAtRest(state))
           .map(({ id }) => id);
-        const { plans, postponed, refused } = guard({ ...view, differing }, settings);
+        const { emails, phones, roleIds } = concernOf(view.plans, settings.adminRoleIds);
+        const present = view.present.filter(
+          ({ email, phone, roleId }) =>
+            emails.includes(canonicalEmail(email)) ||
+            phones.includes(canonicalPhone(phone)) ||
+            roleIds.some((admin) => admin === roleId),
+        );
+        const { plans, postponed, refused } = guard({ ...view, differing, present }, settings);
         const all = guard(view, settings);
         const heldIn = (of: typeof plans) => of.map((plan) => holdsOf(plan).map(({ field }) => field));
         expect([heldIn(plans), postponed, refused]).toEqual([heldIn(all.plans), all.postponed, all.refused]);
@@ -507,6 +523,14 @@ describe('the brakes', () => {
     expect(held(given)).toEqual(expected);
   });
 
+  it('count an administrator who is shown as was last agreed on', () => {
+    const given = { edits: { 2: { roleId: 5n } }, shows: isAdmin([2]) };
+    const view = viewOf({ ...given, policy: { ...holdAll, roleId: 'mirror-wins' } });
+    const { plans, postponed } = guard({ ...view, differing: [2n] }, settings);
+    expect(plans.filter(isPush).map(({ id }) => id)).toEqual([2n]);
+    expect(postponed).toEqual(new Map());
+  });
+
   it('count a demotion that is on its way as done', () => {
     const two = { shows: isAdmin([2]) };
     const agreed = (view: GuardView): GuardView => ({
@@ -522,6 +546,16 @@ describe('the brakes', () => {
   it.each<readonly [string, Edits, readonly (readonly [number, Field])[]]>([
     ['that another user has', { edits: { 2: { email: emailOf(3n) } } }, [[2, 'email']]],
     ['in another case', { edits: { 2: { email: emailOf(3n).toUpperCase() } } }, [[2, 'email']]],
+    [
+      'that another user has on the service alone',
+      { edits: { 2: { email: 'moved@example.com' } }, shows: { 3: { email: 'moved@example.com' } } },
+      [[2, 'email']],
+    ],
+    [
+      'that another user has given away on the service',
+      { edits: { 2: { email: emailOf(3n) } }, shows: { 3: { email: 'moved@example.com' } } },
+      [],
+    ],
     ['that nobody has', { edits: { 2: { email: 'new@example.com' } } }, []],
     [
       'that two are to get',

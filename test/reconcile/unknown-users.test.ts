@@ -4,13 +4,14 @@ import type { Id } from '../../src/model/id.ts';
 import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
 import { decideEach, type UserPlan, type UserWrite } from '../../src/model/user-plan.ts';
 import { applyPulls, takeNew, type WritingContext } from '../../src/reconcile/apply-users.ts';
+import { usualLimits } from '../../src/reconcile/guard/limits.ts';
 import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { planUnknown, type UsersPlan, unknownUser } from '../../src/reconcile/plan-users.ts';
+import { planUnknown, planUsers, type UsersPlan, unknownUser } from '../../src/reconcile/plan-users.ts';
 import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-import { anyService, makeState, member } from './states.ts';
+import { anyService, makeState, member, shown } from './states.ts';
 
 describe('somebody of whom nothing is known here', () => {
   it('is written as a plan would have it, and there is nothing in it to decide', () => {
@@ -31,22 +32,51 @@ describe('somebody of whom nothing is known here', () => {
   });
 });
 
+it('An address that somebody has of whom nothing is known here is given to nobody else', async () => {
+  const [edited, fresh]: readonly ServiceUser[] = [
+    shown,
+    { ...shown, id: 8n, email: null, phone: '15550999' },
+  ];
+  const service = createServiceStandIn([]);
+  service.users = () =>
+    Promise.resolve({ users: [edited, fresh].flatMap((user) => user ?? []), rejected: [], requestId: null });
+  const mirror = createMirrorStandIn([makeState({ mirror: { phone: '15550999' } })]);
+  mirror.countPresentUsers = () => Promise.resolve(1);
+  const members = [member, { ...member, id: 8n }];
+  const team = { id: 1n, name: null, listSize: null, members, rejected: [], raw: {} };
+  const places = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
+  const guard = {
+    ...usualLimits,
+    maxRows: 25,
+    maxShare: 1,
+    maxSharePerDay: 1,
+    maxRoleChanges: 3,
+    adminRoleIds: [],
+  };
+  const { plans, unknown, roles } = await planUsers(places, team, { policy: holdAll, guard });
+  expect(unknown).toEqual([8n]);
+  expect([8n, 9n].map((of) => roles.get(of))).toEqual(['agent', undefined]);
+  expect(plans.map(({ fields: { phone } }) => phone)).toMatchObject([
+    { kind: 'hold', hold: { reason: 'limit' } },
+  ]);
+});
+
 const count = 12_000;
 const idsFrom = (first: number, many: number): readonly Id[] =>
   Array.from({ length: many }, (_, index) => BigInt(first + index));
 
 /** A plan of a few pulls, and of many users of whom nothing is known. */
 function planOf(pulled: number, unknown: number): UsersPlan {
-  const shown = [...idsFrom(1, pulled), ...idsFrom(pulled + 1, unknown)];
-  const users = new Map(shown.map((id): [Id, ServiceUser] => [id, { id, name: `Robin Reed${id}`, raw: {} }]));
-  const members = new Map(shown.map((id) => [id, { ...member, id }]));
+  const ids = [...idsFrom(1, pulled), ...idsFrom(pulled + 1, unknown)];
+  const users = new Map(ids.map((id): [Id, ServiceUser] => [id, { id, name: `Robin Reed${id}`, raw: {} }]));
+  const members = new Map(ids.map((id) => [id, { ...member, id }]));
   const plans = idsFrom(1, pulled).map((id): UserPlan => {
     const state = makeState({ service: { phone: '15550999' } });
     return planUser({ ...state, id }, { ...member, id }, holdAll);
   });
   return {
     roster: { users, members, rejected: [], unresolved: [], refusedLookups: 0, unproven: new Set() },
-    roles: new Map(shown.map((id) => [id, 'agent'])),
+    roles: new Map(ids.map((id) => [id, 'agent'])),
     plans,
     unknown: idsFrom(pulled + 1, unknown),
     absent: [],

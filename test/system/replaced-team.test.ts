@@ -78,6 +78,9 @@ describe('a team of which more than half was replaced', () => {
     const resync = await musterd('resync', '--adopt-service', '--json');
     expect(resync).toMatchObject({ code: 0 });
     expect(resync.json()).toMatchObject({ warnings: report.reasons });
+    const { changes } = resync.json<{ changes: { user_id: number; change: string }[] }>();
+    const adopted = changes.filter(({ change }) => change === 'adopt');
+    expect(adopted.map(({ user_id }) => user_id)).toEqual(came);
     // It would take people of whom nobody has said yet that they are the team's.
     const applied = await musterd('resync', '--adopt-service', '--apply', '--json');
     expect(applied.code).toBe(3);
