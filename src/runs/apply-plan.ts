@@ -44,15 +44,6 @@ interface Sent extends Pick<Applied, 'used' | 'left' | 'isRefused'> {
   readonly approved: readonly { readonly userId: Id; readonly field: Field }[];
 }
 
-/** All of it was asked for, and only these may pass by now: what the transaction approved is taken back. */
-class LostRows extends Error {
-  readonly approved: Sent['approved'];
-  constructor(approved: Sent['approved']) {
-    super('not all of it is as it was');
-    this.approved = approved;
-  }
-}
-
 /** Under the lease of a run. */
 async function send(
   context: LeasedContext,
@@ -78,6 +69,9 @@ async function send(
   if (isAllOrNothing && left.length > 0) return { ...nothing, left };
   const isLeft = new Set(left.map(rowKey));
   const fit = rows.filter((row) => !isLeft.has(rowKey(row)));
+  // Where all of it was asked for and only a part may pass by now, what the transaction approved is taken back.
+  const lost = new Error('not all of it is as it was');
+  let fitting: Sent['approved'] = [];
   const agree = async (tx: Transaction) => {
     await decideFor(tx, config, actor);
     const used = await readUse(tx, team.id, file);
@@ -90,16 +84,16 @@ async function send(
       service,
     }));
     const approval = { batch: file.hash, why, rows: edits, runId: context.runId };
-    const approved = edits.length === 0 ? [] : await approveEdits(tx, team.id, approval);
-    if (isAllOrNothing && approved.length < rows.length) throw new LostRows(approved);
-    return { used, approved };
+    fitting = edits.length === 0 ? [] : await approveEdits(tx, team.id, approval);
+    if (isAllOrNothing && fitting.length < rows.length) throw lost;
+    return { used, approved: fitting };
   };
   const decided = await context.fenced(agree).catch((error: unknown) => {
-    if (error instanceof LostRows) return error;
-    throw error;
+    if (error !== lost) throw error;
+    return null;
   });
-  const approved = new Set(decided.approved.map(rowKey));
-  if (decided instanceof LostRows)
+  const approved = new Set(fitting.map(rowKey));
+  if (decided === null)
     return {
       ...nothing,
       left: rows
