@@ -64,6 +64,8 @@ from (
   group by 1, 2, 3
 ) n group by team_id, role_id;
 
+create index changes_of_roles on sync.changes (team_id, run_id desc) where kind <> 'adopt' and new ?| '{role_id,role}'::text[];
+comment on index sync.changes_of_roles is 'The last run that moved a role.';
 create index runs_of_users on sync.runs (team, run_id desc) where 'users' = any (groups);
 comment on index sync.runs_of_users is 'The last run that looked at the users: whether it could count the roles.';
 

@@ -57,7 +57,10 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
     offeredMs.set(name, now);
     // An edit that is heard of from now on counts again.
     atMs.set(name, now + againMs);
-    if (!(await offer(name))) heard.add(name);
+    if (await offer(name)) return;
+    heard.add(name);
+    // The run that it was not taken for can be over by now.
+    if (!atMs.has(name)) atMs.set(name, monotonicMs());
   };
   const readFresh = async (ready: readonly string[]) => {
     try {

@@ -59,13 +59,10 @@ export const knownOf = (team: string): RawBuilder<KnownRow['known']> => sql`(
     'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
     'has_stale', exists (select from sync.stale_rows s where s.team_id = t.team_id),
     'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
-    'may_lack_roles', coalesce((select r.outcome <> 'complete' or exists (
-        select from sync.runs s
-        cross join lateral (
-          select from sync.changes c
-          where c.run_id = s.run_id and c.new ?| '{role_id,role}' and (c.kind <> 'adopt' or s.run_id > r.run_id) limit 1
-        ) moved
-        where s.team = k.team and s.run_id >= r.run_id)
+    'may_lack_roles', coalesce((select r.outcome <> 'complete' or r.run_id <= coalesce((
+        select c.run_id from sync.changes c
+        where c.team_id = t.team_id and c.kind <> 'adopt' and c.new ?| '{role_id,role}'::text[]
+        order by c.run_id desc limit 1), 0)
       from sync.runs r where r.team = k.team and 'users' = any (r.groups) order by r.run_id desc limit 1), true))
   from (select ${team}::text as team) k left join sync.teams t on t.team = k.team)`;
 

@@ -11,11 +11,13 @@ describe('teams that were edited', () => {
   let asked: (readonly string[])[] = [];
   let offered: string[] = [];
   let isFree = true;
+  let onOffer = () => {};
   let fresh: Partial<FreshEdits> = {};
   let edited: EditedTeams;
   beforeEach(async () => {
     now = 100_000;
     isFree = true;
+    onOffer = () => {};
     fresh = { isFresh: false };
     edited = createEditedTeams({
       teams: () => teams,
@@ -35,6 +37,7 @@ describe('teams that were edited', () => {
       },
       offer: (name) => {
         offered.push(name);
+        onOffer();
         return Promise.resolve(isFree);
       },
       monotonicMs: () => now,
@@ -55,6 +58,17 @@ describe('teams that were edited', () => {
     expect(offered).toEqual([]);
     await pass(1);
     expect([offered, asked]).toEqual([['a'], []]);
+  });
+
+  it('are offered again where the run ends that they were not taken for while they are offered', async () => {
+    isFree = false;
+    fresh = { isFresh: true };
+    onOffer = () => edited.done('a', true);
+    edited.note('a');
+    expect(await pass(50)).toBe(0);
+    isFree = true;
+    await pass(0);
+    expect(offered).toEqual(['a', 'a']);
   });
 
   it('are left alone after a run that saw to everything, and asked about after one that did not', async () => {
