@@ -61,7 +61,7 @@ export const knownOf = (team: string): RawBuilder<KnownRow['known']> => sql`(
     'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
     'may_lack_roles', coalesce((select r.outcome <> 'complete' or r.run_id <= coalesce((
         select c.run_id from sync.changes c
-        where c.team_id = t.team_id and c.kind <> 'adopt' and c.new ?| '{role_id,role}'::text[]
+        where c.team_id = r.team_id and c.kind <> 'adopt' and c.new ?| '{role_id,role}'::text[]
         order by c.run_id desc limit 1), 0)
       from sync.runs r where r.team = k.team and 'users' = any (r.groups) order by r.run_id desc limit 1), true))
   from (select ${team}::text as team) k left join sync.teams t on t.team = k.team)`;
