@@ -1,14 +1,9 @@
 import { MusterdError } from '../errors.ts';
 import { findUsers } from '../mirror/find-user.ts';
-import {
-  changeFields,
-  ledgerKinds,
-  type LedgerFilter,
-  type LedgerRow,
-  readLedger,
-} from '../mirror/ledger.ts';
+import { type LedgerFilter, type LedgerRow, readLedger } from '../mirror/ledger.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
-import type { PushOutcome } from '../model/intent.ts';
+import { pushOutcomes } from '../model/intent.ts';
+import { changeFields, ledgerKinds } from '../model/ledger-words.ts';
 import { readUserQuery } from '../model/user-query.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { momentMs } from '../model/moment.ts';
@@ -32,17 +27,6 @@ export interface ChangesOptions {
   readonly since?: string;
   readonly limit?: string;
 }
-
-const outcomes: Readonly<Record<PushOutcome, true>> = {
-  confirmed: true,
-  ineffective: true,
-  changed: true,
-  missing: true,
-  refused: true,
-  unsent: true,
-  unanswered: true,
-  unknown: true,
-};
 
 /** The ledger: what moved, in which direction, and what became of it. */
 export async function changesCommand(context: Context, options: ChangesOptions): Promise<ExitCode> {
@@ -89,8 +73,7 @@ export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'
     runId: run === undefined ? null : wholeNumber('--run', run, maxId),
     field: field === undefined ? null : oneOf('--field', field, changeFields),
     kind: kind === undefined ? null : oneOf('--kind', kind, ledgerKinds),
-    outcome:
-      outcome === undefined ? null : oneOf('--outcome', outcome, Object.keys(outcomes) as PushOutcome[]),
+    outcome: outcome === undefined ? null : oneOf('--outcome', outcome, pushOutcomes),
     since: since === undefined ? null : readSince(since),
     limit: limit === undefined ? 100 : Number(wholeNumber('--limit', limit, 1_000_000n)),
   };

@@ -1,33 +1,27 @@
-/** What a shell offers at TAB: commands, options, and the values that are known. A request is `complete -- <words>`. */
+/**
+ * What a shell offers at TAB: commands, options, and the values that are known. A request is
+ * `complete -- <words>`: that is what the scripts ask which `musterd completion` prints.
+ */
 import { type Complete, type Command as Offered, RootCommand, script } from '@bomb.sh/tab';
 import type { Command } from 'commander';
 import type { Environment } from '../config/raw-settings.ts';
 import { formats } from '../files/format.ts';
 import { type ExitCode, exitCode } from './context.ts';
+import { pushOutcomes } from '../model/intent.ts';
+import { changeFields, ledgerKinds } from '../model/ledger-words.ts';
 import { shells } from './help.ts';
 import type { WaitingNames } from './waiting-names.ts';
-
-const fieldNames = ['name', 'email', 'phone', 'role_id'];
 
 /** Values that a command takes, by the name of its option or argument. */
 export const knownValues: Readonly<Record<string, readonly string[]>> = {
   '--format': formats,
-  '--field': fieldNames,
-  '--only': fieldNames,
-  '--kind': ['adopt', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget'],
-  '--outcome': [
-    'confirmed',
-    'ineffective',
-    'changed',
-    'missing',
-    'refused',
-    'unsent',
-    'unanswered',
-    'unknown',
-  ],
+  '--field': changeFields,
+  '--only': changeFields,
+  '--kind': ledgerKinds,
+  '--outcome': pushOutcomes,
   '--take': ['mirror', 'service'],
   '--empty': ['clear'],
-  field: fieldNames,
+  field: changeFields,
   what: ['users', 'tags', 'contact-fields', 'contact-counts', 'changes'],
   shell: shells,
 };
@@ -129,7 +123,7 @@ export async function completeWords(
 }
 
 /** Prints what makes this shell ask us. */
-export async function completeCommand(shell = ''): Promise<ExitCode> {
+export async function completionCommand(shell = ''): Promise<ExitCode> {
   script(shell, 'musterd', 'musterd');
   return exitCode.ok;
 }

@@ -21,7 +21,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   daemon: ['musterd daemon --config musterd.yaml'],
   migrate: ['musterd migrate'],
   'lookups add': ['musterd lookups add addresses.txt', 'musterd lookups add - < addresses.txt'],
-  plan: ['musterd plan --exit-code', 'musterd plan --markdown > plan.md'],
+  plan: ['musterd plan --exit-code', 'musterd plan --out plan.json'],
+  apply: ["musterd apply plan.json --reason 'as agreed'"],
   status: ['musterd status', 'musterd status --json'],
   why: ['musterd why robin@example.com'],
   changes: ['musterd changes --since 2h', 'musterd changes --run 12 --field email'],
@@ -40,7 +41,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   resync: ['musterd resync --adopt-service', 'musterd resync --adopt-service --apply'],
   emulator: ['musterd emulator --http', 'musterd emulator --list'],
   demo: ['musterd demo'],
-  complete: ['source <(musterd complete bash)', 'musterd complete fish | source'],
+  completion: ['source <(musterd completion bash)', 'musterd completion fish | source'],
 };
 
 /** The guide beside the program. The image is without it. */

@@ -177,8 +177,8 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   addReturningCommands<Command>(adding);
   group('Look');
   program.helpCommand(true);
-  add('complete', 'prints what lets a shell complete commands at TAB', async (_, __, [shell]) =>
-    (await import('./complete.ts')).completeCommand(shell),
+  add('completion', 'prints what lets a shell complete commands at TAB', async (_, __, [shell]) =>
+    (await import('./complete.ts')).completionCommand(shell),
   ).addArgument(new Argument('<shell>', 'what you type into').choices(shells));
   addRehearsal(adding);
   return program;

@@ -20,7 +20,10 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
     .option('--user <user>', 'of this user: id, email, phone or name')
     .option('--run <n>', 'of this run')
     .option('--field <field>', 'name, email, phone or role_id')
-    .option('--kind <kind>', 'adopt, return, pull, push, settle, hold, tombstone or forget')
+    .option(
+      '--kind <kind>',
+      'adopt, return, pull, push, settle, hold, tombstone, forget, approve, reject or resolve',
+    )
     .option(
       '--outcome <outcome>',
       'confirmed, ineffective, changed, missing, refused, unsent, unanswered or unknown',

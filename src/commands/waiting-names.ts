@@ -14,7 +14,7 @@ const patienceMs = 1_000;
 
 export async function readWaitingNames(url: string, teams: readonly string[]): Promise<WaitingNames> {
   const limits = { connectTimeoutMs: patienceMs, queryTimeoutMs: patienceMs, maxConnections: 1 };
-  const db = createDatabase({ url, applicationName: 'musterd complete', ...limits });
+  const db = createDatabase({ url, applicationName: 'musterd completion', ...limits });
   try {
     const batches: string[] = [];
     for (const team of teams) {

@@ -2,26 +2,8 @@
 import { sql } from 'kysely';
 import type { PushOutcome } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
+import type { ChangeField, ChangeKind } from '../model/ledger-words.ts';
 import type { Queryable, Row } from './database.ts';
-
-export const ledgerKinds = [
-  'adopt',
-  'return',
-  'pull',
-  'push',
-  'settle',
-  'hold',
-  'tombstone',
-  'forget',
-  'approve',
-  'reject',
-  'resolve',
-] as const;
-export type ChangeKind = (typeof ledgerKinds)[number];
-
-/** Columns of `mirror.users` as the ledger names them. */
-export const changeFields = ['name', 'email', 'phone', 'role_id'] as const;
-export type ChangeField = (typeof changeFields)[number];
 
 /** What is left `null` selects everything. */
 export interface LedgerFilter {

@@ -5,24 +5,25 @@ import type { BaseUser, Field, ServiceUser, UserPatch, UserValues } from './user
 import type { Hold } from './user-plan.ts';
 
 /** What became of one field of a push. */
-export type PushOutcome =
+export const pushOutcomes = [
   /** The service shows what was sent. */
-  | 'confirmed'
+  'confirmed',
   /** The service still shows the old value. */
-  | 'ineffective'
+  'ineffective',
   /** The service shows a third value. */
-  | 'changed'
+  'changed',
   /** The answer does not have the user or the field. */
-  | 'missing'
+  'missing',
   /** The service said that it does not take the value. */
-  | 'refused'
+  'refused',
   /** It never left, or was turned away before it could have an effect. */
-  | 'unsent'
+  'unsent',
   /** It was sent, nobody answered, and after the quiet period it shows no effect. */
-  | 'unanswered'
+  'unanswered',
   /** Nobody knows. */
-  | 'unknown';
-
+  'unknown',
+] as const;
+export type PushOutcome = (typeof pushOutcomes)[number];
 export type FieldOutcomes = Readonly<Partial<Record<Field, PushOutcome>>>;
 
 /**

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readFilter, readSince } from '../../src/commands/changes.ts';
-import { ledgerKinds } from '../../src/mirror/ledger.ts';
+import { ledgerKinds } from '../../src/model/ledger-words.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 

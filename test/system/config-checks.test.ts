@@ -27,7 +27,7 @@ function complaintOf(yaml: string, env: Readonly<Record<string, string>> = {}): 
 /** The demo and the emulator have settings of their own; what a shell is told needs none. */
 const withSettings = everyCommand
   .map(({ name }) => name)
-  .filter((name) => !['complete', 'demo', 'emulator'].includes(name));
+  .filter((name) => !['completion', 'demo', 'emulator'].includes(name));
 
 describe.each(withSettings)('musterd %s', (name) => {
   it.each([

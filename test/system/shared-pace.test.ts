@@ -67,7 +67,7 @@ describe('the shared pace', () => {
     ['undo', '1'],
   ];
   /** The daemon does what `reconcile` does, by the same function; the demo has a service of its own. */
-  const others = ['complete', 'daemon', 'demo', 'emulator'];
+  const others = ['completion', 'daemon', 'demo', 'emulator'];
 
   it('is taken from by every command that calls the service, for each request', async () => {
     for (const [isCalling, commands] of [

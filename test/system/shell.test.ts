@@ -142,7 +142,7 @@ describe('completion', () => {
   });
 
   it.each(['bash', 'zsh', 'fish'])('has a script for %s, and bash does what it says', async (shell) => {
-    const script = await spawnMusterd(['complete', shell]);
+    const script = await spawnMusterd(['completion', shell]);
     expect(script).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('complete --') });
     if (shell !== 'bash') return;
     const program = join(folder.path, 'musterd');
@@ -152,7 +152,7 @@ describe('completion', () => {
     // Debian keeps this one function in a package of its own.
     const typed = `
       _get_comp_words_by_ref() { cur=\${COMP_WORDS[COMP_CWORD]}; words=("\${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
-      source /dev/stdin <<< "$(musterd complete bash)"
+      source /dev/stdin <<< "$(musterd completion bash)"
       COMP_WORDS=(musterd export --format n); COMP_CWORD=3
       compopt() { :; }
       __musterd_complete
@@ -165,7 +165,7 @@ describe('completion', () => {
   });
 
   it('refuses another shell', async () => {
-    expect((await runMusterd(['complete', 'powershell'])).code).toBe(64);
+    expect((await runMusterd(['completion', 'powershell'])).code).toBe(64);
   });
 });
 
