@@ -101,7 +101,11 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         if (team === undefined || !edits.isFresh) continue;
         const waitMs = editsWaitMs(edits, team.edits.everyMs);
         if (waitMs === 0) await offerNow(edits.team);
-        else atMs.set(edits.team, monotonicMs() + waitMs);
+        else {
+          atMs.set(edits.team, monotonicMs() + waitMs);
+          // A run that ends until then has not seen to them.
+          heard.add(edits.team);
+        }
       }
       return Math.min(nextPollMs, ...atMs.values()) - monotonicMs();
     },

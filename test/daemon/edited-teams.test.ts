@@ -71,6 +71,19 @@ describe('teams that were edited', () => {
     expect(offered).toEqual(['a', 'a']);
   });
 
+  it('are asked about again where a run ends that has not seen the edits that wait for their time', async () => {
+    fresh = { isFresh: true, triedForMs: 100 };
+    edited.note('a');
+    await pass(50);
+    edited.note('a');
+    expect(await pass(50)).toBe(400);
+    edited.done('a', true);
+    expect(await pass(0)).toBe(400);
+    fresh = { isFresh: true, triedForMs: 500 };
+    await pass(400);
+    expect(offered).toEqual(['a', 'a']);
+  });
+
   it('are left alone after a run that saw to everything, and asked about after one that did not', async () => {
     edited.note('a');
     await pass(50);
