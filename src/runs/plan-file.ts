@@ -1,5 +1,6 @@
 /** A plan as a file, to be looked at and applied later: exactly its rows, for this team of this service, once. */
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { columnOf } from '../model/field-values.ts';
@@ -10,25 +11,38 @@ import { sendableOf } from '../reconcile/exactly.ts';
 import { type BatchRow, hashOf } from '../reconcile/guard/batch-hash.ts';
 import type { PlanReport } from './reconcile-team.ts';
 
-/** A row of the file; ids are text, so that nothing rounds them. */
-interface FileRow {
-  readonly user_id: string;
-  readonly name: string;
-  readonly field: string;
-  readonly base?: FieldValue;
-  readonly service?: Exclude<ServiceValue, undefined>;
-  readonly mirror?: FieldValue;
-}
+const idText = z.string().regex(/^\d{1,19}$/);
+const halves = z.strictObject({ first: z.string(), last: z.string() });
 
-interface FileBody {
-  readonly musterd_plan: 1;
-  readonly team: { readonly id: string; readonly name: string | null };
-  readonly service: string;
+/** A row of the file; ids are text, so that nothing rounds them. */
+const rowOf = (field: string, value: z.ZodType<unknown>, service: z.ZodType<unknown> = value) =>
+  z.strictObject({
+    user_id: idText,
+    name: z.string(),
+    field: z.literal(field),
+    base: value.optional(),
+    service: service.optional(),
+    mirror: value.optional(),
+  });
+const text = z.string().nullable();
+const fileRow = z.discriminatedUnion('field', [
+  rowOf('name', halves, text),
+  rowOf('email', text),
+  rowOf('phone', text),
+  rowOf('role_id', idText.nullable()),
+]);
+
+const fileBody = z.strictObject({
+  musterd_plan: z.literal(1),
+  team: z.strictObject({ id: idText, name: text }),
+  service: z.string(),
   /** By the clock of the mirror's database. */
-  readonly made_at: string;
-  readonly hash: string;
-  readonly changes: readonly FileRow[];
-}
+  made_at: z.iso.datetime(),
+  hash: z.string(),
+  changes: z.array(fileRow),
+});
+
+type FileRow = z.infer<typeof fileRow>;
 
 /** What is read out of the file. */
 export interface PlanFile {
@@ -57,7 +71,7 @@ export function encodePlan(
   { madeAt, nameOf }: { readonly madeAt: Date; readonly nameOf: (id: Id) => string },
 ): string {
   const rows = sendableOf(report.users);
-  const body: FileBody = {
+  const body = {
     musterd_plan: 1,
     team: { id: String(report.team.id), name: report.team.name },
     service: addressOf({ service }),
@@ -82,10 +96,10 @@ const unfit = (why: string) =>
 
 function readRow({ user_id: id, name, field: column, ...row }: FileRow): PlanFile['rows'][number] {
   const field = fields.find((one) => columnOf(one) === column) as Field;
-  const exactOf = <Value>(value: Value) =>
-    (field === 'roleId' && typeof value === 'string' ? BigInt(value) : value) as Value;
+  const exactOf = (value: unknown) =>
+    (field === 'roleId' && typeof value === 'string' ? BigInt(value) : value) as FieldValue;
   const { base, service, mirror } = row;
-  const values = { base: exactOf(base), service: exactOf(service), mirror: exactOf(mirror) };
+  const values = { base: exactOf(base), service: exactOf(service) as ServiceValue, mirror: exactOf(mirror) };
   return { userId: BigInt(id), name, field, values };
 }
 
@@ -99,14 +113,17 @@ export function decodePlan(text: string): PlanFile {
   }
   if (typeof parsed !== 'object' || parsed === null || !('musterd_plan' in parsed))
     throw unfit('it was not written by "musterd plan --out"');
-  const { checksum, ...body } = parsed as FileBody & { readonly checksum?: unknown };
+  const { checksum, ...body } = parsed as { readonly checksum?: unknown; readonly musterd_plan: unknown };
   if (checksum !== checksumOf(body)) throw unfit('it was altered since it was written');
   if (body.musterd_plan !== 1) throw unfit('another version of musterd wrote it');
-  const rows = body.changes.map(readRow);
+  const { data, error } = fileBody.safeParse(body);
+  if (error !== undefined)
+    throw unfit(`it was not written by "musterd plan --out": ${z.prettifyError(error)}`);
+  const rows = data.changes.map(readRow);
   // The checksum is nobody's signature: what people agreed to is what the rows come to.
-  if (body.hash !== hashOf(rows)) throw unfit('its rows are not those of its hash');
-  const { hash, service } = body;
-  return { hash, madeAt: new Date(body.made_at), teamId: BigInt(body.team.id), service, rows };
+  if (data.hash !== hashOf(rows)) throw unfit('its rows are not those of its hash');
+  const { hash, service } = data;
+  return { hash, madeAt: new Date(data.made_at), teamId: BigInt(data.team.id), service, rows };
 }
 
 /** @throws MusterdError `usage` where it is of another team, or of another service */

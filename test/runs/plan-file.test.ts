@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { NamePair } from '../../src/model/name.ts';
 import { hashOf } from '../../src/reconcile/guard/batch-hash.ts';
 import { decodePlan } from '../../src/runs/plan-file.ts';
 
@@ -40,5 +41,41 @@ describe('the file of a plan', () => {
     ['no row', []],
   ])('is refused where its rows are not those of its hash: %s', (_, changes) => {
     expect(() => decodePlan(write({ ...plan, changes }))).toThrow('its rows are not those of its hash');
+  });
+
+  it.each([
+    ['no rows at all', { changes: undefined }],
+    ['rows that are none', { changes: ['7'] }],
+    ['an id that is none', { changes: [{ ...row, user_id: 'seven' }] }],
+    ['a number that was rounded', { changes: [{ ...row, mirror: 3 }] }],
+    ['a role that is none', { changes: [{ ...row, mirror: 'three' }] }],
+    ['a field that nobody writes', { changes: [{ ...row, field: 'title' }] }],
+    ['half a name', { changes: [{ ...row, field: 'name', base: null, mirror: { first: 'Anne' } }] }],
+    ['another property', { changes: [{ ...row, role: 'Owner' }] }],
+    ['no team', { team: null }],
+    ['a time that is none', { made_at: 'yesterday' }],
+  ])('is refused as one that nobody wrote, whatever its checksum: %s', (_, altered) => {
+    const read = () => decodePlan(write(JSON.parse(JSON.stringify({ ...plan, ...altered })) as object));
+    expect(read).toThrow(expect.objectContaining({ code: 'usage' }) as Error);
+    expect(read).toThrow('it was not written by "musterd plan --out"');
+  });
+
+  it.each(['', 'null', '[]', '{}', '{"musterd_plan": 1}', '{"musterd_plan": 2, "checksum": "x"}'])(
+    'is no other JSON and no other text: %s',
+    (text) => {
+      expect(() => decodePlan(text)).toThrow(expect.objectContaining({ code: 'usage' }) as Error);
+    },
+  );
+});
+
+describe('the hash of rows', () => {
+  const hashWith = (base: NamePair) => {
+    const values = { base, mirror: { first: 'Ann', last: 'Berg' }, service: 'Anne Berg' };
+    return hashOf([{ userId: 7n, field: 'name', values }]);
+  };
+
+  it('is the same in whatever order the halves of a name come', () => {
+    expect(hashWith({ last: 'Berg', first: 'Anne' })).toBe(hashWith({ first: 'Anne', last: 'Berg' }));
+    expect(hashWith({ first: 'Anne', last: 'Berg' })).not.toBe(hashWith({ first: 'Berg', last: 'Anne' }));
   });
 });

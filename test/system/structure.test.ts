@@ -95,7 +95,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config', 'files'],
   'csv-parse': ['files'],
   'csv-stringify': ['files'],
-  zod: ['config', 'emulator'],
+  zod: ['config', 'emulator', 'runs'],
   fastify: ['emulator', 'status'],
   'node-forge': ['emulator'],
 };

@@ -4,13 +4,17 @@ import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { canonicalService } from '../../model/push-values.ts';
 import { type Field, fields } from '../../model/user.ts';
-import type { Values } from '../../model/user-plan.ts';
+import type { FieldValue, Values } from '../../model/user-plan.ts';
 
 export interface BatchRow {
   readonly userId: Id;
   readonly field: Field;
   readonly values: Values;
 }
+
+/** A name that the database had as JSON has its halves in another order. */
+const inOrder = (value: FieldValue | undefined): FieldValue =>
+  typeof value === 'object' && value !== null ? { first: value.first, last: value.last } : (value ?? null);
 
 /** @param lacking fields that many users no longer have */
 export function hashOf(rows: readonly BatchRow[], lacking: readonly Field[] = []): string {
@@ -20,8 +24,8 @@ export function hashOf(rows: readonly BatchRow[], lacking: readonly Field[] = []
   const all = sorted.map(({ userId, field, values }) => [
     userId,
     field,
-    values.base ?? null,
-    values.mirror ?? null,
+    inOrder(values.base),
+    inOrder(values.mirror),
     canonicalService(field, values),
   ]);
   const text = toJson([...all, ...fields.filter((field) => lacking.includes(field))]);
