@@ -6,6 +6,8 @@ export interface EditedTeams {
   note(team: string): void;
   /** Users of any team may have been edited unheard: the next look asks for all of them. */
   noteAny(): void;
+  /** This process works on the team: it is not asked about, nor offered, until that is done. */
+  begun(team: string): void;
   /** A run of this team is over. @param isSeenTo whether it has seen to all edits of before */
   done(team: string, isSeenTo: boolean): void;
   /** Offers the teams whose time has come. @returns ms until the next one's; rejects as the store does */
@@ -31,6 +33,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
   /** Those of them of whom an edit was heard: there is no need to ask whether there are any. */
   const heard = new Set<string>();
   const offeredMs = new Map<string, number>();
+  const underWay = new Set<string>();
   let nextPollMs = 0;
   const pollMs = () =>
     Math.min(
@@ -41,7 +44,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
 
   /** Those whose time has come, taken out: whoever is edited while the question is answered counts again. */
   const takeReady = (now: number) => {
-    const ready = [...atMs].flatMap(([name, at]) => (at <= now ? [name] : []));
+    const ready = [...atMs].flatMap(([name, at]) => (at <= now && !underWay.has(name) ? [name] : []));
     for (const name of ready) atMs.delete(name);
     const isQuiet = (name: string) => {
       const everyMs = teams().get(name)?.edits.everyMs ?? 0;
@@ -81,7 +84,11 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         Math.min(atMs.get(name) ?? Number.POSITIVE_INFINITY, monotonicMs() + team.edits.debounceMs),
       );
     },
+    begun: (name) => {
+      underWay.add(name);
+    },
     done: (name, isSeenTo) => {
+      underWay.delete(name);
       if (heard.has(name)) atMs.set(name, monotonicMs());
       else if (isSeenTo) atMs.delete(name);
     },
@@ -107,7 +114,8 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
           heard.add(edits.team);
         }
       }
-      return Math.min(nextPollMs, ...atMs.values()) - monotonicMs();
+      const times = [...atMs].flatMap(([name, at]) => (underWay.has(name) ? [] : [at]));
+      return Math.min(nextPollMs, ...times) - monotonicMs();
     },
   };
 }

@@ -77,6 +77,7 @@ export async function createLoop(options: LoopOptions): Promise<Loop> {
     const team = teams.get(name);
     if (team === undefined || closing) return;
     let end: WorkEnd = 'busy';
+    edited.begun(name);
     try {
       const { everyMs } = team.edits;
       end = await workOn({ store, timetable, run, monotonicMs }, { name, everyMs });

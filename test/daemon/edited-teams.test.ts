@@ -71,6 +71,31 @@ describe('teams that were edited', () => {
     expect(offered).toEqual(['a', 'a']);
   });
 
+  it('are neither asked about nor offered while this process works on them, however long that takes', async () => {
+    edited.note('a');
+    await pass(50);
+    edited.begun('a');
+    [asked, offered] = [[], []];
+    edited.note('a');
+    expect(await pass(20_000)).toBe(9_950);
+    expect([offered, asked]).toEqual([[], []]);
+    edited.done('a', true);
+    await pass(0);
+    expect(offered).toEqual(['a']);
+  });
+
+  it('are asked about again where work on them ends that has not seen to them', async () => {
+    edited.note('a');
+    await pass(50);
+    edited.begun('a');
+    [asked, offered] = [[], []];
+    await pass(5_000);
+    expect(asked).toEqual([]);
+    edited.done('a', false);
+    await pass(0);
+    expect(asked).toEqual([['a']]);
+  });
+
   it('are asked about again where a run ends that has not seen the edits that wait for their time', async () => {
     fresh = { isFresh: true, triedForMs: 100 };
     edited.note('a');
