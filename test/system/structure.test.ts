@@ -30,6 +30,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   reconcile: ['model', 'errors.ts'],
   // An independent check: it shares no code with a run but the client, which it is handed.
   verify: ['model', 'errors.ts'],
+  page: [],
   status: ['model'],
   runs: [
     'clock.ts',
@@ -98,6 +99,9 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   zod: ['config', 'emulator', 'runs'],
   fastify: ['emulator', 'status'],
   'node-forge': ['emulator'],
+  'd3-array': ['page'],
+  'd3-scale': ['page'],
+  'd3-shape': ['page'],
 };
 
 /** The package of an import such as `pg-boss/types` or `@scope/name/part`. */
