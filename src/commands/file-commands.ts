@@ -1,8 +1,43 @@
 /** The commands that write files and read them. Each module is loaded only when it is called. */
+import { MusterdError } from '../errors.ts';
 import { type Adding, waitOption, type WithOptions } from './add-commands.ts';
+import type { FileOptions } from './import.ts';
 
 /** Gathers an option that is given several times. */
 type Collect = (value: string, all?: readonly string[]) => readonly string[];
+
+/** How a file of people is read. */
+export const withFileOptions = <C extends WithOptions<C>>(command: C, collect: Collect): C =>
+  command
+    .option('--format <format>', 'csv, json, ndjson or yaml; else by the name of the file, else csv')
+    .option('--map <column=field>', 'what a column means, such as "Work email=email"; repeatable', collect)
+    .option('--only <field,…>', 'change these fields alone; the others only find the user')
+    .option('--empty <clear>', 'clear: an empty cell clears a phone; else it leaves it alone')
+    .option('--skip-errors', 'leave out the rows that cannot be used');
+
+interface PlanOptions extends FileOptions {
+  readonly exitCode?: boolean;
+  readonly markdown?: boolean;
+  readonly out?: string;
+  readonly from?: string;
+}
+
+const fileOptions = ['format', 'map', 'only', 'empty', 'skipErrors'] as const;
+
+/** A plan is of a run or of a file. @throws MusterdError `usage` for options that are of the other one */
+export function readPlanOptions(options: PlanOptions): PlanOptions {
+  const { from, out } = options;
+  if (from !== undefined && out !== undefined)
+    throw new MusterdError('usage', '--out is for the plan of a run, and --from for that of an import', {
+      hint: 'To do what --from shows: musterd import <file> --expect <hash>',
+    });
+  const stray = fileOptions.find((one) => options[one] !== undefined);
+  if (from === undefined && stray !== undefined)
+    throw new MusterdError('usage', 'These options say how a file is read, and there is none', {
+      hint: 'Name it: --from roster.yaml',
+    });
+  return options;
+}
 
 export function addFileCommands<C extends WithOptions<C>>(
   { add, json, group }: Adding<C>,
@@ -19,19 +54,16 @@ export function addFileCommands<C extends WithOptions<C>>(
     .option('-o, --output <file>', 'write it there, whole or not at all; without it: stdout')
     .option('--as-of <time>', 'users or contact-counts as they were then');
   group('Decide');
-  json(
-    add('import <file>', 'correct users from a file; - for stdin', async (context, options, [file = '']) =>
+  const importing = add(
+    'import <file>',
+    'correct users from a file; - for stdin',
+    async (context, options, [file = '']) =>
       (await import('./import.ts')).importCommand(context, options, file),
-    ),
-  )
-    .option('--format <format>', 'csv, json, ndjson or yaml; else by the name of the file, else csv')
-    .option('--map <column=field>', 'what a column means, such as "Work email=email"; repeatable', collect)
-    .option('--only <field,…>', 'change these fields alone; the others only find the user')
-    .option('--empty <clear>', 'clear: an empty cell clears a phone; else it leaves it alone')
+  );
+  withFileOptions(json(importing), collect)
     .option('--dry-run', 'show it, and write nothing')
     .option('--yes', 'do it without asking')
     .option('--expect <hash>', 'do it only if it is the import that was shown under this hash')
-    .option('--skip-errors', 'leave out the rows that cannot be used')
     .option('--reason <text>', 'why; with it these rows pass the limits once')
     .option('--as <person>', 'for whom (or MUSTERD_ACTOR)')
     .option(...waitOption);

@@ -21,7 +21,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   daemon: ['musterd daemon --config musterd.yaml'],
   migrate: ['musterd migrate'],
   'lookups add': ['musterd lookups add addresses.txt', 'musterd lookups add - < addresses.txt'],
-  plan: ['musterd plan --exit-code', 'musterd plan --out plan.json'],
+  plan: [
+    'musterd plan --exit-code',
+    'musterd plan --out plan.json',
+    'musterd plan --from roster.yaml --markdown',
+  ],
   apply: ["musterd apply plan.json --reason 'as agreed'"],
   status: ['musterd status', 'musterd status --json'],
   why: ['musterd why robin@example.com'],

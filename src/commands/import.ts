@@ -18,19 +18,23 @@ import { confirmationOf, noteFourEyes } from './confirmation.ts';
 import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
-import { importInJson, printImported, printPreview } from './show-import.ts';
+import { importInJson, printImported, printPreview, sayGuard } from './show-import.ts';
 
-export interface ImportOptions {
+/** How the file is read. */
+export interface FileOptions {
   readonly format?: string;
   readonly map?: readonly string[];
   readonly only?: string;
   readonly empty?: string;
+  readonly skipErrors?: boolean;
+}
+
+export interface ImportOptions extends FileOptions {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly expect?: string;
   readonly reason?: string;
   readonly as?: string;
-  readonly skipErrors?: boolean;
 }
 
 function readClears(empty: string | undefined): boolean {
@@ -39,9 +43,9 @@ function readClears(empty: string | undefined): boolean {
   throw new MusterdError('usage', `--empty "${empty}": there is only "clear"`);
 }
 
-async function readRequest(
+export async function readRequest(
   { signal }: Context,
-  options: ImportOptions,
+  options: FileOptions,
   file: string,
 ): Promise<ImportRequest> {
   const format = readFormat(options.format, file);
@@ -53,11 +57,17 @@ async function readRequest(
   return { table: readTable(await readBytes(file, signal), format), ...rest };
 }
 
+/** Why nothing is written, and what the command ends with. */
+interface Stay {
+  readonly code: ExitCode;
+  readonly why: string;
+}
+
 /** What keeps the import from being done; `undefined`: nothing. */
 function whyNot(
   { problems, hash, changes }: ImportPreview,
   { skipErrors, expect }: ImportOptions,
-): { readonly code: ExitCode; readonly why: string } | undefined {
+): Stay | undefined {
   if (problems.length > 0 && skipErrors !== true) {
     const why = `${plural(problems.length, 'row')} cannot be used, so nothing is applied: mend them, or leave them out with --skip-errors`;
     return { code: exitCode.usage, why };
@@ -68,6 +78,13 @@ function whyNot(
   }
   return changes.length === 0 ? { code: exitCode.ok, why: 'nothing is to be changed' } : undefined;
 }
+
+/** What is said of an import that is only looked at. */
+export const lookOnly = (preview: ImportPreview, options: ImportOptions): Stay =>
+  whyNot(preview, options) ?? {
+    code: exitCode.ok,
+    why: `nothing is written yet; this import is ${preview.hash}`,
+  };
 
 /** Asks on a terminal. @throws MusterdError `stopped` */
 async function isConfirmed({ err, signal, showItself }: Context, { cost }: ImportPreview): Promise<boolean> {
@@ -103,7 +120,7 @@ export async function importCommand(
   return withMirror(context, async (setup) => {
     const preview = await previewImport(setup, request);
     const confirmation = confirmationOf(context, options);
-    if (!context.json) printPreview(context, preview, confirmation);
+    if (!context.json) printPreview(context, preview, sayGuard(preview, setup.config, confirmation));
     return await carryOn(context, setup, options, { file, preview, confirmation });
   });
 }
@@ -120,19 +137,21 @@ async function carryOn(
   options: ImportOptions,
   { file, preview, confirmation }: Shown,
 ): Promise<ExitCode> {
-  const stay = (code: ExitCode, why: string): ExitCode => {
+  const stay = ({ code, why }: Stay): ExitCode => {
     if (context.json) printJson(context, importInJson(preview, undefined, why));
     else printLine(context.err, why);
     return code;
   };
+  if (options.dryRun === true) return stay(lookOnly(preview, options));
   const refusal = whyNot(preview, options);
-  if (refusal !== undefined) return stay(refusal.code, refusal.why);
-  if (options.dryRun === true)
-    return stay(exitCode.ok, `nothing is written yet; this import is ${preview.hash}`);
+  if (refusal !== undefined) return stay(refusal);
   if (options.yes !== true) {
     if (!canAsk(context, file))
-      return stay(exitCode.usage, 'nothing is applied: say --yes, or --dry-run to look only');
-    if (!(await isConfirmed(context, preview))) return stay(exitCode.ok, 'nothing is applied');
+      return stay({
+        code: exitCode.usage,
+        why: 'nothing is applied: say --yes, or --dry-run to look only',
+      });
+    if (!(await isConfirmed(context, preview))) return stay({ code: exitCode.ok, why: 'nothing is applied' });
   }
   const imported = await applyImport(setup, leaseWait(context, setup.config), preview, confirmation);
   if (context.json) printJson(context, importInJson(preview, imported, null));

@@ -15,7 +15,7 @@ import { type Context, type ExitCode, exitCode } from './context.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
 import { createProgress } from './progress.ts';
 import { needsService, withMirror } from './setup.ts';
-import { fromTo, printUserChanges } from './show-user-changes.ts';
+import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
 /** What a run would do now; nothing is written on either side. */
 export async function planCommand(
@@ -171,17 +171,5 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
     line(`**${title}**${named.length === 0 ? '' : ` (${named.join(', ')})`}:`);
     for (const reason of held) line(`- ${inMarkdown(reason)}`);
   }
-  for (const [id, of] of Map.groupBy(changes, ({ user_id }) => user_id)) {
-    line('');
-    line(`## ${id} ${inMarkdown(of[0]?.name ?? '')}`.trimEnd());
-    line('');
-    line('| change | field | from | to | why |');
-    line('|---|---|---|---|---|');
-    for (const change of of) {
-      const [from, to] = fromTo(change);
-      line(
-        `| ${change.change} | ${change.field ?? ''} | ${inMarkdown(from)} | ${inMarkdown(to)} | ${inMarkdown(change.reason ?? '')} |`,
-      );
-    }
-  }
+  printChangesInMarkdown(context, changes);
 }

@@ -3,7 +3,7 @@ import { Argument, Command } from 'commander';
 import { MusterdError } from '../errors.ts';
 import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
-import { addFileCommands } from './file-commands.ts';
+import { addFileCommands, readPlanOptions, withFileOptions } from './file-commands.ts';
 import { type HelpGroup, helpBelow, shells } from './help.ts';
 import { addHoldingCommands, addReturningCommands } from './holding-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
@@ -67,6 +67,26 @@ function addRehearsal({ add, group }: Adding<Command>): void {
   add('demo', 'the whole story on a service and a mirror of its own', async (context, options) =>
     (await loadEmulated(() => import('./demo.ts'))).demoCommand(context, options),
   ).option('--serve', 'keep everything running at the end');
+}
+
+/** The plan of a run, or of an import. */
+function addPlan({ add, json }: Adding<Command>): void {
+  const plan = add(
+    'plan',
+    'what a run, or an import, would do; writes nothing on either side',
+    async (context, options) => {
+      const { from, ...others } = readPlanOptions(options);
+      return from === undefined
+        ? (await import('./plan.ts')).planCommand(context, others)
+        : (await import('./plan-from.ts')).planFromCommand(context, others, from);
+    },
+  );
+  json(plan)
+    .option('--exit-code', 'exit 2 if there are changes')
+    .option('--markdown', 'as Markdown, a section per user')
+    .option('--out <file>', 'also write it there, for "musterd apply"')
+    .option('--from <file>', 'what an import of this file would do, not a run; - for stdin');
+  withFileOptions<Command>(plan, collect);
 }
 
 /** The commands that look at the service itself. */
@@ -137,14 +157,7 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     ),
   ).option(...waitOption);
   group('Look');
-  json(
-    add('plan', 'what a run would do; writes nothing on either side', async (context, options) =>
-      (await import('./plan.ts')).planCommand(context, options),
-    ),
-  )
-    .option('--exit-code', 'exit 2 if there are changes')
-    .option('--markdown', 'as Markdown, a section per user')
-    .option('--out <file>', 'also write it there, for "musterd apply"');
+  addPlan({ add, json, group });
   group('Run');
   add('daemon', 'reconcile now and on a schedule', async (context) =>
     (await import('./daemon.ts')).daemonCommand(context),

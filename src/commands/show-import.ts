@@ -1,4 +1,5 @@
 /** How an import is shown: what cannot be used, what it changes, and what will become of it. */
+import type { Config } from '../config/config.ts';
 import { columnOf } from '../model/field-values.ts';
 import { plural, printable } from '../model/in-words.ts';
 import type { PlannedChange } from '../model/user-changes.ts';
@@ -6,9 +7,9 @@ import type { Confirmation } from '../mirror/approve-edits.ts';
 import type { Imported, ImportPreview } from '../runs/import/import-users.ts';
 import type { ImportChange } from '../runs/import/plan-import.ts';
 import type { Context } from './context.ts';
-import { printLine } from './output.ts';
+import { inMarkdown, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
-import { printUserChanges } from './show-user-changes.ts';
+import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
 /** As the plan of the next run would show it, with its line. */
 const plannedOf = ({ line, userId, name, field, from, to, base, isGuess }: ImportChange): PlannedChange => ({
@@ -22,16 +23,43 @@ const plannedOf = ({ line, userId, name, field, from, to, base, isGuess }: Impor
   reason: `line ${line}${isGuess ? '; where the first name ends is a guess' : ''}`,
 });
 
-export function printPreview(context: Context, preview: ImportPreview, { why }: Confirmation): void {
+/** What the guard will say of it, a line each. @param why `undefined`: no reason is given, or not yet */
+export function sayGuard(
+  { refused, limited }: ImportPreview,
+  { push }: Pick<Config, 'push'>,
+  { why }: Pick<Confirmation, 'why'>,
+): readonly string[] {
+  const heldAs = (reason: string) => {
+    if (push.fourEyes)
+      return `the guard will hold it: ${reason}; then somebody else has to approve it (push.fourEyes)`;
+    return why === undefined
+      ? `the guard will hold it: ${reason}; with --reason it is approved as it is`
+      : `approved beyond the limit: ${reason}`;
+  };
+  const isSeenByAnother = push.approve === 'always' && push.fourEyes && refused.length === 0;
+  return [
+    ...refused.map(heldAs),
+    ...limited.map((reason) => `will be held on its own: ${reason}`),
+    ...(isSeenByAnother ? ['it waits for somebody else to approve it (push.approve, push.fourEyes)'] : []),
+  ];
+}
+
+const sayRows = ({ rows, matched, changing, problems }: ImportPreview): string =>
+  `${plural(rows, 'row')}: ${matched} matched, ${problems.length} that cannot be used, ${plural(changing, 'user')} to change`;
+
+const sayCost = ({ cost: { requests, seconds } }: ImportPreview): string =>
+  `pushing costs ${plural(requests, 'request')}, about ${seconds} s at the rate limit`;
+
+const sayNotes = ({ notes, ignored }: ImportPreview): readonly string[] => [
+  ...notes,
+  ...(ignored.length > 0 ? [`columns that are not read: ${ignored.join(', ')}`] : []),
+];
+
+export function printPreview(context: Context, preview: ImportPreview, guard: readonly string[]): void {
   const { out } = context;
-  const { rows, matched, changing, problems, changes, ignored, notes, refused, limited, cost, hash } =
-    preview;
-  printLine(
-    out,
-    `${plural(rows, 'row')}: ${matched} matched, ${problems.length} that cannot be used, ${plural(changing, 'user')} to change; import ${hash}`,
-  );
-  for (const note of notes) printLine(out, `note: ${printable(note)}`);
-  if (ignored.length > 0) printLine(out, `note: columns that are not read: ${printable(ignored.join(', '))}`);
+  const { problems, changes, cost, hash } = preview;
+  printLine(out, `${sayRows(preview)}; import ${hash}`);
+  for (const note of sayNotes(preview)) printLine(out, `note: ${printable(note)}`);
   if (problems.length > 0)
     printTable(
       context,
@@ -39,19 +67,36 @@ export function printPreview(context: Context, preview: ImportPreview, { why }: 
       problems.map(({ line, kind, reason }) => [line, kind, reason]),
     );
   printUserChanges(context, changes.map(plannedOf));
-  for (const reason of refused)
-    printLine(
-      out,
-      why === undefined
-        ? `the guard will hold it: ${reason}; with --reason it is approved as it is`
-        : `approved beyond the limit: ${reason}`,
-    );
-  for (const reason of limited) printLine(out, `will be held on its own: ${printable(reason)}`);
-  if (cost.requests > 0)
-    printLine(
-      out,
-      `pushing costs ${plural(cost.requests, 'request')}, about ${cost.seconds} s at the rate limit`,
-    );
+  for (const sentence of guard) printLine(out, printable(sentence));
+  if (cost.requests > 0) printLine(out, sayCost(preview));
+}
+
+/**
+ * The same as Markdown, for a pull request. The first line has the hash and nothing that others wrote: whatever reads
+ * the hash can rely on it.
+ */
+export function printPreviewInMarkdown(
+  { out }: Pick<Context, 'out'>,
+  preview: ImportPreview,
+  { guard, why }: { readonly guard: readonly string[]; readonly why: string },
+): void {
+  const { teamId, problems, changes, cost, hash } = preview;
+  const line = (text: string) => printLine(out, text);
+  line(`# Import \`${hash}\` into team ${teamId}`);
+  line('');
+  line(`${sayRows(preview)}${cost.requests > 0 ? `; ${sayCost(preview)}` : ''}.`);
+  line('');
+  line(`**${why}**`);
+  const remarks = [...guard, ...sayNotes(preview).map((note) => `note: ${note}`)];
+  if (remarks.length > 0) line('');
+  for (const remark of remarks) line(`- ${inMarkdown(remark)}`);
+  if (problems.length > 0) {
+    line('');
+    line('| line | row | why |');
+    line('|---|---|---|');
+    for (const { line: at, kind, reason } of problems) line(`| ${at} | ${kind} | ${inMarkdown(reason)} |`);
+  }
+  printChangesInMarkdown({ out }, changes.map(plannedOf));
 }
 
 export function printImported(context: Context, { changes, missed, approved }: Imported): void {

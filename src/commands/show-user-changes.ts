@@ -2,6 +2,7 @@
 import { showValue } from '../model/field-values.ts';
 import type { PlannedChange } from '../model/user-changes.ts';
 import type { Context } from './context.ts';
+import { inMarkdown, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 
 /** A settled field has been moved to the same place on both sides: both values are the new one. */
@@ -18,4 +19,25 @@ export function printUserChanges(
   if (rows.length === 0) return;
   const cells = rows.map((row) => [row.user_id, row.name, row.change, row.field, ...fromTo(row), row.reason]);
   printTable(context, ['user', 'name', 'change', 'field', 'from', 'to', 'why'], cells);
+}
+
+/** As Markdown, a section per user. */
+export function printChangesInMarkdown(
+  { out }: Pick<Context, 'out'>,
+  changes: readonly PlannedChange[],
+): void {
+  const line = (text: string) => printLine(out, text);
+  for (const [id, of] of Map.groupBy(changes, ({ user_id }) => user_id)) {
+    line('');
+    line(`## ${id} ${inMarkdown(of[0]?.name ?? '')}`.trimEnd());
+    line('');
+    line('| change | field | from | to | why |');
+    line('|---|---|---|---|---|');
+    for (const change of of) {
+      const [from, to] = fromTo(change);
+      line(
+        `| ${change.change} | ${change.field ?? ''} | ${inMarkdown(from)} | ${inMarkdown(to)} | ${inMarkdown(change.reason ?? '')} |`,
+      );
+    }
+  }
 }

@@ -1,0 +1,276 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { printPreviewInMarkdown } from '../../src/commands/show-import.ts';
+import type { ImportPreview } from '../../src/runs/import/import-users.ts';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+const hostile = [
+  'a|b \\| c',
+  '`` ` ```',
+  'x\r\n# heading\n\n- item',
+  '<script>alert(1)</script><!-- ',
+  '@everybody #12 ![](https://evil.example/x.png)',
+  '\u202eevil\u2066 \u200b',
+  '/close',
+  '| --- |',
+];
+
+/** What is left of a line once each piece of code in it is taken out, as CommonMark reads them. */
+const outsideCode = (text: string) => text.replaceAll(/(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)/g, '§');
+
+/** All shapes that a line has outside of code. */
+const shapes = [
+  /^$/,
+  /^# Import § into team \d+$/,
+  /^\d+ rows?: \d+ matched, \d+ that cannot be used, \d+ users? to change(; pushing costs \d+ requests?, about \d+ s at the rate limit)?\.$/,
+  /^\*\*[a-z0-9 ,;:-]+\*\*$/,
+  /^- §$/,
+  /^\| (line \| row \| why|change \| field \| from \| to \| why) \|$/,
+  /^\|(---\|)+$/,
+  /^\| \d+ \| (unreadable|unmatched|ambiguous|duplicate|invalid) \| § \|$/,
+  /^## \d+( §)?$/,
+  /^\| push \| (name|email|phone|role_id) \| § \| § \| § \|$/,
+];
+
+function expectHarmless(markdown: string): void {
+  const strange = markdown
+    .split('\n')
+    .filter((line) => !shapes.some((shape) => shape.test(outsideCode(line))));
+  expect(strange).toEqual([]);
+  expect(markdown).not.toMatch(/[\p{Cf}\u2028\u2029]|[^\P{Cc}\n]/u);
+}
+
+it('whatever the names and values are, they come to nothing but code in Markdown', () => {
+  const text = fc.oneof(
+    fc.constantFrom(...hostile),
+    fc.string({ unit: fc.constantFrom('`', '|', '\\', '\n', '<', '@', '#', ' ', '\u202e', '\ud800', 'a') }),
+  );
+  fc.assert(
+    fc.property(text, text, text, (one, two, three) => {
+      const preview = {
+        teamId: 41n,
+        hash: '0123456789ab',
+        rows: 3,
+        matched: 2,
+        changing: 1,
+        problems: [{ line: 3, kind: 'unmatched', reason: `nobody has ${one}` }],
+        changes: [
+          {
+            line: 2,
+            userId: 7n,
+            name: one,
+            field: 'name',
+            from: { first: two, last: three },
+            to: { first: one, last: 'x' },
+          },
+          { line: 2, userId: 7n, name: one, field: 'email', from: `x${two}`, to: `x${three}` },
+        ],
+        ignored: [`x${two}`],
+        notes: [`x${three}`],
+        cost: { users: 1, requests: 1, seconds: 1 },
+      } as unknown as ImportPreview;
+      const lines: string[] = [];
+      const out = { write: (line: string) => lines.push(line) };
+      printPreviewInMarkdown({ out }, preview, { guard: [`x${one}`], why: 'nothing is written yet' });
+      expectHarmless(lines.join(''));
+    }),
+  );
+});
+
+/** What `--json` says. */
+interface Said {
+  readonly hash: string;
+  readonly changes: readonly object[];
+}
+
+describe('musterd plan --from', () => {
+  let stage: Stage;
+  let folder: string;
+  let ids: readonly number[];
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    stage = await createStage({ emulator: { users: 60, tags: 3, fields: 1 } });
+    await stage.run();
+    ids = stage.emulator.team
+      .users()
+      .filter(({ first, last, email, phone }) => /^\S+$/.test(first) && /^\S+$/.test(last) && email && phone)
+      .map(({ id }) => id);
+  });
+  afterAll(async () => {
+    await stage.close();
+    rmSync(folder, { recursive: true });
+  });
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__log__level: 'silent',
+  });
+  const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    runMusterd(args, { ...environment(), ...env });
+  const file = (text: string, name = 'roster.yaml') => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const inYaml = (rows: readonly Readonly<Record<string, string | number>>[]) =>
+    file(rows.map((row) => `- ${JSON.stringify(row)}\n`).join(''));
+  const json = async (...args: readonly string[]) => {
+    const { code, stdout } = await musterd([...args, '--json']);
+    return { code, ...(JSON.parse(stdout) as Said) };
+  };
+  /** Everything that either side holds of users, and what was sent. */
+  const state = async () => [await stage.mirrored(), stage.emulator.team.users(), stage.updates()];
+
+  it('shows what "import --dry-run" shows, and asks neither side for anything but the mirror', async () => {
+    const [a = 0, b = 0, c = 0] = ids;
+    const path = inYaml([
+      { id: a, email: 'a@example.com', phone: '+1 (555) 010-0166' },
+      { id: b, email: 'b@example.com' },
+      { id: b, email: 'other@example.com' },
+      { email: 'nobody@example.com' },
+      { id: c, phone: '(555) 1', 'cost centre': 7 },
+      { id: ids[3] ?? 0, last_name: 'Lind' },
+    ]);
+    const before = await state();
+    stage.emulator.clearRequests();
+    const shown = await json('plan', '--from', path);
+    expect(shown).toMatchObject({
+      code: 64,
+      applied: false,
+      problems: [
+        { line: 2, kind: 'duplicate' },
+        { line: 3, kind: 'duplicate' },
+        { line: 4, kind: 'unmatched' },
+        { line: 5, kind: 'invalid' },
+      ],
+      ignored_columns: ['cost centre'],
+      changes: [
+        { user_id: a, field: 'email', to: 'a@example.com', line: 1 },
+        { user_id: a, field: 'phone', to: '15550100166', line: 1 },
+        { user_id: ids[3], field: 'name', line: 6 },
+      ],
+    });
+    expect(shown).toEqual(await json('import', path, '--dry-run'));
+    const without = await json('plan', '--from', path, '--skip-errors', '--only', 'email');
+    expect(without).toMatchObject({ code: 0, changes: [{ user_id: a, field: 'email' }] });
+    expect((await musterd(['plan', '--from', path, '--skip-errors', '--exit-code'])).code).toBe(2);
+    const words = await musterd(['plan', '--from', path]);
+    expect([words.code, words.stdout]).toEqual([64, (await musterd(['import', path, '--dry-run'])).stdout]);
+    expect(words.stderr).toContain('4 rows cannot be used, so nothing is applied');
+    expect(stage.emulator.requests).toEqual([]);
+    expect(await state()).toEqual(before);
+  });
+
+  it('as Markdown begins with the hash, and stands whatever names the team has', async () => {
+    const named = ids.slice(10, 10 + hostile.length);
+    for (const [at, id] of named.entries())
+      stage.emulator.team.editUser(id, { first: `${hostile[at]}`, last: 'x' });
+    await stage.run();
+    const path = inYaml([
+      ...named.map((id, at) => ({
+        id,
+        email: `n${id}@example.com`,
+        first_name: 'F',
+        last_name: `y${hostile[at]}`,
+      })),
+      { email: '@`|<b>\u202e' },
+    ]);
+    const { code, stdout } = await musterd(['plan', '--from', path, '--markdown']);
+    expect(code).toBe(64);
+    expectHarmless(stdout);
+    const { hash, changes } = await json('plan', '--from', path);
+    expect(stdout.split('\n')[0]).toBe(`# Import \`${hash}\` into team 41`);
+    expect(stdout.match(/^## \d+ /gm)).toHaveLength(named.length);
+    expect(stdout.match(/^\| push /gm)).toHaveLength(changes.length);
+    expect(stdout).toContain('| 9 | unmatched | `` ');
+    expect(stdout).toContain('**1 row cannot be used, so nothing is applied');
+  });
+
+  it('says what the guard will make of it, and what that costs', async () => {
+    const path = inYaml(ids.slice(0, 30).map((id) => ({ id, email: `many${id}@example.com` })));
+    const shown = await musterd(['plan', '--from', path, '--markdown']);
+    expect(shown.code).toBe(0);
+    expect(shown.stdout).toMatch(
+      /^- `the guard will hold it: .* more than the limit of \d+.*; with --reason it is approved as it is`$/m,
+    );
+    expect(shown.stdout).toMatch(
+      / 30 users to change; pushing costs \d+ requests, about \d+ s at the rate limit\.$/m,
+    );
+    const eyes = { MUSTERD__push__fourEyes: 'true', MUSTERD_ACTOR: 'kim' };
+    const seen = await musterd(['plan', '--from', path, '--markdown'], eyes);
+    expect(seen.stdout).toMatch(
+      /the guard will hold it: .*; then somebody else has to approve it \(push\.fourEyes\)/,
+    );
+    const one = inYaml([{ id: ids[0] ?? 0, email: 'one@example.com' }]);
+    const always = { ...eyes, MUSTERD__push__approve: 'always' };
+    const waits = 'it waits for somebody else to approve it';
+    expect((await musterd(['plan', '--from', one, '--markdown'], always)).stdout).toContain(waits);
+    expect((await musterd(['plan', '--from', one, '--markdown'], eyes)).stdout).not.toContain(waits);
+  });
+
+  it('has the hash by which exactly that is applied, until the file or the mirror is another', async () => {
+    const [a = 0, b = 0] = ids.slice(20);
+    const rows = (email: string) => [
+      { id: a, email },
+      { id: b, phone: '+15550177' },
+    ];
+    const path = inYaml(rows('roster@example.com'));
+    const { hash } = await json('plan', '--from', path);
+    const apply = (...args: readonly string[]) => json('import', path, '--yes', '--expect', hash, ...args);
+    const before = await state();
+    const refused = async () => {
+      const { code, stderr } = await musterd(['import', path, '--yes', '--expect', hash]);
+      expect([code, stderr]).toEqual([4, expect.stringMatching(`this import is [0-9a-f]{12}, not ${hash}`)]);
+    };
+    inYaml(rows('else@example.com'));
+    await refused();
+    inYaml([...rows('roster@example.com'), { id: ids[25] ?? 0, phone: '+15550178' }]);
+    await refused();
+    inYaml(rows('roster@example.com').slice(1));
+    await refused();
+    inYaml(rows('roster@example.com'));
+    expect(await state()).toEqual(before);
+    // Only what both agreed on has moved: a run took it over from the web app.
+    const [[old = ''] = []] = await stage.sql(`select phone from mirror.users where id = ${b}`);
+    stage.emulator.team.editUser(b, { phone: '15550188' });
+    await stage.run();
+    await refused();
+    stage.emulator.team.editUser(b, { phone: old });
+    await stage.run();
+    expect(await apply()).toMatchObject({ code: 0, applied: true, missed: [] });
+    expect(await stage.run()).toMatchObject({ counts: { pushed: 2 } });
+    expect(stage.emulator.team.user(a).email).toBe('roster@example.com');
+    await refused();
+  });
+
+  it('takes no options of another plan', async () => {
+    const path = file('id,email\n1,a@example.com\n', 'people.csv');
+    for (const [args, words] of [
+      [['--from', path, '--out', join(folder, 'plan.json')], '--out is for the plan of a run'],
+      [['--only', 'email'], 'These options say how a file is read, and there is none'],
+      [['--from', join(folder, 'nowhere.csv')], 'nowhere.csv cannot be read (ENOENT)'],
+      [['--from', path, '--map', 'x'], '--map "x" is not a column'],
+    ] as const) {
+      const { code, stderr } = await musterd(['plan', ...args]);
+      expect([code, stderr]).toEqual([64, expect.stringContaining(words)]);
+    }
+  });
+
+  it('needs no more of the database than to read it', async () => {
+    const url = new URL(stage.url);
+    await stage.sql(`create role musterd_planner login password 'p';
+      grant usage on schema mirror, sync to musterd_planner;
+      grant select on all tables in schema mirror, sync to musterd_planner`);
+    url.username = 'musterd_planner';
+    url.password = 'p';
+    const path = inYaml([{ id: ids[0] ?? 0, email: 'reader@example.com' }]);
+    const args = ['plan', '--from', path, '--json'];
+    const { code, stdout } = await musterd(args, { DATABASE_URL: url.href });
+    await stage.sql('drop owned by musterd_planner; drop role musterd_planner');
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { changes: [{ to: 'reader@example.com' }] }]);
+  });
+});
