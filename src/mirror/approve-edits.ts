@@ -92,7 +92,8 @@ export async function approveEdits(
         'confirmed by who edited it', ${batch}, 'approved', by.at, by.who, session_user,
         ${why}, clock_timestamp() + interval '24 hours'
       from passing p, by
-      on conflict (team_id, user_id, field) do update set reason = 'limit', base_value = excluded.base_value,
+      on conflict (team_id, user_id, field) do update set
+        reason = case when h.reason = 'review' and h.batch is not null then h.reason else excluded.reason end, base_value = excluded.base_value,
         mirror_value = excluded.mirror_value, service_value = excluded.service_value,
         shown_value = excluded.shown_value, detail = excluded.detail, batch = excluded.batch, decision = 'approved',
         decided_at = excluded.decided_at, decided_by = excluded.decided_by, decided_role = excluded.decided_role,

@@ -32,7 +32,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
     })[];
   }>`
     with held as (
-      select h.user_id, h.field, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch,
+      select h.user_id, h.field, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch, h.batch_reason,
         coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.told_at <= statement_timestamp() - ${patience} as is_old, h.since
       from sync.held_fields h
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
@@ -49,7 +49,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
     waiting: rows.flatMap((row) =>
       row.user_id === null ? [] : [{ userId: BigInt(row.user_id), name: row.name, hold: toHold(row) }],
     ),
-    isOld: rows.some(({ is_old, is_accepted, reason }) => is_old && !is_accepted && reason !== 'review'),
+    isOld: rows.some((row) => row.is_old && !row.is_accepted && toHold(row).reason !== 'review'),
     lacking: ofAll.filter(({ is_accepted }) => !is_accepted).map(toHold),
     accepted: ofAll.filter(({ is_accepted }) => is_accepted).map(({ field }) => fieldOfSql(field)),
   };

@@ -100,6 +100,7 @@ export async function askHolds(
     ) as f (field, base_value, mirror_value, service_value)
     where f.field = any (${columns}::text[])
     on conflict (team_id, user_id, field) do update set reason = 'asked', detail = excluded.detail,
+      batch_reason = case when h.reason in ('limit', 'review') then h.reason else h.batch_reason end,
       until = excluded.until, decision = null
       where h.reason = 'asked' or ${isLetPass} or h.batch is not null and h.reason in ('limit', 'review')
     returning field`.execute(tx);
@@ -110,7 +111,7 @@ export async function askHolds(
   return { held: rows.map(({ field }) => field), left: others.rows, until };
 }
 
-/** Ends holds that were asked for; others stay, and a field that was in a batch waits in it again. @returns the fields */
+/** Ends holds that were asked for; others stay, and a field that was in a batch waits in it again, for what it waited for before. @returns the fields */
 export async function endAskedHolds(
   tx: Transaction,
   teamId: Id,
@@ -124,7 +125,7 @@ export async function endAskedHolds(
       for update
     ),
     waits as (
-      update sync.held_fields h set reason = 'limit', until = null, detail = 'was held on request for a while'
+      update sync.held_fields h set reason = coalesce(h.batch_reason, 'limit'), until = null, detail = 'was held on request for a while'
       from mine where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.batch is not null
     ),
     ended as (

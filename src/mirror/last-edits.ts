@@ -13,7 +13,7 @@ export async function readLastEdits(
 ): Promise<readonly EditedField[]> {
   const { rows } = await sql<Omit<EditedField, 'field'> & { readonly field: string }>`
     select user_id as "userId", field, xid::text as transaction, edited_at as "editedAt",
-      coalesce(actor, edited_by) as "editedBy"
+      sync.named_editor(edited_by, actor) as "editedBy"
     from sync.last_edits(${teamId}, ${idArray(ids)}) order by user_id, field`.execute(db);
   return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
 }

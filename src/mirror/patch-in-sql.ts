@@ -12,7 +12,7 @@ export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> 
 
 /** Of a user's patch: who made it, by field. A value that the last edit of its field did not leave there is nobody's. */
 export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
-  select jsonb_object_agg(f.key, coalesce(e.actor, e.edited_by)) as by
+  select jsonb_object_agg(f.key, sync.named_editor(e.edited_by, e.actor)) as by
   from jsonb_each(${wanted}.sent) f
   cross join lateral (
     select actor, edited_by, coalesce(new_value, 'null') as value from sync.edits

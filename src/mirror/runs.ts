@@ -87,6 +87,7 @@ export async function recordStep(
     .values({ team, team_id: teamId, command, outcome: 'complete', finished_at: databaseTime })
     .returning('run_id')
     .executeTakeFirstOrThrow();
+  await sql`select set_config('musterd.run', ${String(runId)}, true)`.execute(tx);
   return runId;
 }
 

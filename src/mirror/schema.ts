@@ -166,6 +166,7 @@ export interface Schema {
     decided_by: string | null;
     decided_why: string | null;
     decided_role: string | null;
+    batch_reason: 'limit' | 'review' | null;
   };
   'sync.learned': {
     team: string;
@@ -244,6 +245,7 @@ export interface Schema {
     pinned_at: Generated<Date>;
     edit_key: Generated<string>;
     four_eyes: Generated<boolean>;
+    plan_key: Generated<string>;
   };
   'sync.user_base': {
     team_id: bigint;

@@ -19,6 +19,8 @@ export interface HoldRow {
   readonly shown_value: unknown;
   readonly detail: string;
   readonly batch: string | null;
+  /** Why it waited in its batch before somebody asked to hold it. */
+  readonly batch_reason: 'limit' | 'review' | null;
   /** Left out where the row is not of one user. */
   readonly ends_in_ms?: number | null;
   readonly decision?: 'approved' | 'resolved' | null;
@@ -73,7 +75,7 @@ export function toHold(row: HoldRow): Hold {
   const said = (value: unknown) => (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue;
   return {
     field,
-    reason: row.reason === 'asked' && isOver && batch !== null ? 'limit' : row.reason,
+    reason: row.reason === 'asked' && isOver && batch !== null ? (row.batch_reason ?? 'limit') : row.reason,
     base: valueFromJson(field, row.base_value),
     mirror: valueFromJson(field, row.mirror_value),
     service: said(row.service_value),

@@ -105,6 +105,7 @@ describe('what is about to be sent', () => {
     await asActor('Lee', `first_name = 'Rob', phone = case when id = 1 then '15550199' end`);
     await query(`update mirror.users set phone = '15550178' where team_id = 42`);
     await query(`update mirror.users set email = 'rob@example.com' where team_id = 41 and id = 1`);
+    await query(`update sync.user_edits set edited_by = 'mallory' where actor = 'Lee' and user_id = 2`);
     // What nobody saw: the triggers were off, or it was written before there was a record.
     await force(`update mirror.users set role_id = 8 where team_id = 41`);
     await force(`update mirror.users set phone = '15550178' where team_id = 41 and id = 1`);
@@ -116,7 +117,7 @@ describe('what is about to be sent', () => {
     const [[me] = []] = (await query('select session_user::text as me')).map(({ me }) => [me]);
     expect(await editors()).toEqual([
       { user_id: 1n, edited_by: { name: 'Lee', email: me } },
-      { user_id: 2n, edited_by: { name: 'Lee', phone: 'Lee' } },
+      { user_id: 2n, edited_by: { name: 'mallory for Lee', phone: 'mallory for Lee' } },
     ]);
     await force('delete from sync.changes; delete from sync.user_edits');
     await open([planOf({ name })]);

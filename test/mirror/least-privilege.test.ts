@@ -80,7 +80,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   ),
   bookkeeping(
     'sync.held_fields',
-    'base_value,batch,decided_at,decided_by,decided_why,decision,detail,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
+    'base_value,batch,batch_reason,decided_at,decided_by,decided_why,decision,detail,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
   ),
   bookkeeping('sync.listing_changes', 'change_id,changed_at,id,kind,new,old,resource,team_id'),
   bookkeeping(
@@ -104,7 +104,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.last_edits(bigint,bigint[]) sync.own_edits(bigint,bigint[])',
+    'mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.last_edits(bigint,bigint[]) sync.named_editor(text,text) sync.own_edits(bigint,bigint[])',
   approver: 'sync.approve(text,bigint[],text,bigint) sync.reject(text,bigint[],text,boolean,bigint)',
   owner:
     'mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint) sync.require_approver() sync.session_sees(bigint)',

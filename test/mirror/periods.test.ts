@@ -108,9 +108,32 @@ describe.each(servers())('what the roster was, on $name', (server) => {
     ).toEqual([[1n, 'Ana Lopez', 2n, 'Agent', 3n, 'Agent', 'mirror', 'Kim of HR', true, null]]);
   });
 
+  it('begins with what musterd writes outside of any run as with an edit: a person decided it here', async () => {
+    await sql(`begin; set local musterd.writing = 'on'; set local musterd.actor = 'Kim of HR';
+      update mirror.users set email = 'back@example.com', edited_at = clock_timestamp() where team_id = 41 and id = 1; commit`);
+    expect((await periods()).at(-1)).toEqual([
+      true,
+      true,
+      'back@example.com',
+      2n,
+      'mirror',
+      null,
+      true,
+      'Kim of HR',
+    ]);
+    expect(
+      await sql(`select p.valid_from >= u.edited_at from sync.user_periods p join mirror.users u on u.team_id = p.team_id and u.id = p.user_id
+        where p.valid_to = 'infinity' and p.team_id = 41 and p.user_id = 1`),
+    ).toEqual([[true]]);
+  });
+
   it('begins right after an edit that was faster than the transaction of the run', async () => {
     await db.transaction(async (tx) => {
-      await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true), now()`));
+      await tx.executeQuery(
+        CompiledQuery.raw(
+          `select set_config('musterd.writing', 'on', true), set_config('musterd.run', '8', true), now()`,
+        ),
+      );
       await sql(`update mirror.users set email = 'fast@example.com' where team_id = 41 and id = 1`);
       await tx.executeQuery(
         CompiledQuery.raw(`update mirror.users set email = 'run@example.com' where team_id = 41 and id = 1`),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { readLastEdits } from '../../src/mirror/last-edits.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -126,6 +127,20 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
     await run(
       `update sync.held_fields h set mirror_value = to_jsonb(u.email) from mirror.users u where u.id = h.user_id`,
     );
+    // A person who is named by somebody else's role is said to be so, wherever it is shown who edited.
+    const named = `${editor} for Kim`;
+    expect((await readLastEdits(database.db.kysely, 41n, [2n])).map(({ editedBy }) => editedBy)).toContain(
+      named,
+    );
+    expect(
+      await run(
+        `select edited_by from report.roster_changes where user_id = 2 order by changed_at desc limit 1`,
+      ),
+    ).toEqual([[named]]);
+    expect(
+      await run(`select sync.named_editor(role, person) from (values (1, session_user::text, ' Kim '),
+        (2, '${editor}', ' '), (3, 'nobody any more', 'Kim')) as v (n, role, person) order by n`),
+    ).toEqual([['Kim'], [editor], ['nobody any more for Kim']]);
     // Another team asks for them.
     await run(`begin`, asApprover);
     expect((await approve(asApprover, all)).map((row) => row[2])).toEqual([
@@ -142,10 +157,12 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
       `${approver} for kim ${refused('2 users: 1, 2')}`,
     );
     await run('rollback', asApprover);
-    await expect(asActor(database.db, 'KIM', `select sync.approve(${all})`)).rejects.toThrow(
-      refused('1 users: 2'),
-    );
-    await run('rollback');
+    for (const who of ['KIM', editor ?? '']) {
+      await expect(asActor(database.db, who, `select sync.approve(${all})`)).rejects.toThrow(
+        refused('1 users: 2'),
+      );
+      await run('rollback');
+    }
     // Whoever edited it since both sides agreed on it did so, though somebody else has edited it again.
     await asActor(asEditor, 'Pat', `update mirror.users set email = 'pat@example.com' where id = 2`);
     await run(`update sync.held_fields set mirror_value = '"pat@example.com"' where user_id = 2`);
@@ -199,6 +216,18 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
       [2n, 'new2@example.com', 'Anne', null],
     ]);
     expect(await held()).toEqual([...untouched.slice(1), other]);
+  });
+
+  it('puts what it gave back down to whoever decided, and to no run that they name', async () => {
+    const lent = `begin; set local musterd.run = '77'; set local musterd.actor = 'Kim'`;
+    await run(lent, asApprover);
+    await reject(asApprover, `'aaaaaaaaaaaa', '{1}', revert => true`);
+    expect(await run(`select current_setting('musterd.run', true)`, asApprover)).toEqual([['77']]);
+    await run('commit', asApprover);
+    expect(
+      await run(`select field, new_value, side, edited_by, connected_as, run_id from report.roster_changes
+        where user_id = 1 order by changed_at desc limit 1`),
+    ).toEqual([['email', 'old1@example.com', 'mirror', `${approver} for Kim`, approver, null]]);
   });
 
   it('gives back what an editor could not write', async () => {

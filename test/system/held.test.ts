@@ -107,6 +107,14 @@ describe('held fields', () => {
         'resolve',
       ],
     ]);
+    // They came from there, with the runs of these decisions.
+    expect(
+      await stage.sql(`select p.side, r.command from report.roster_changes p join sync.runs r using (run_id)
+        where p.user_id = ${id} and p.field in ('email', 'first_name') order by p.changed_at desc limit 2`),
+    ).toEqual([
+      ['service', 'resolve'],
+      ['service', 'resolve'],
+    ]);
     await expectSilence();
     expect(stage.emulator.team.user(id).email).toBe('Service@example.com');
   });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { askHolds, endAskedHolds } from '../../src/mirror/held.ts';
 import { byText } from '../support/by-text.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
@@ -125,6 +126,35 @@ describe('edits that a person sees first', () => {
     await edit(a, 'again@example.com');
     await stage.run();
     expect(sent().length).toBe(1);
+  });
+
+  it('wait to be seen again, and are refused by nothing, when a hold that was asked for is over', async () => {
+    await open();
+    const [a = 0, b = 0] = ids;
+    await stage.sql(`update mirror.users set email = id || '@example.com' where id in (${a}, ${b})`);
+    await stage.run();
+    const ask = { fields: ['email'], end: { seconds: 3600 }, why: 'a court order' } as const;
+    for (const id of [a, b]) {
+      const asked = () => stage.db.transaction((tx) => askHolds(tx, 41n, BigInt(id), ask));
+      expect([await asked(), await asked()]).toMatchObject([{ held: ['email'] }, { held: ['email'] }]);
+    }
+    const reasons = () => stage.sql(`select reason, detail, until from report.held order by user_id = ${b}`);
+    expect((await reasons()).map(([reason]) => reason)).toEqual(['asked', 'asked']);
+    expect(await stage.db.transaction((tx) => endAskedHolds(tx, 41n, BigInt(a), ['email']))).toEqual([
+      'email',
+    ]);
+    await stage.sql(`update sync.held_fields set until = now() - interval '1 second',
+      told_at = now() - interval '2 days' where user_id = ${b}`);
+    const after = ['review', 'was held on request for a while', ''];
+    expect(await reasons()).toEqual([after, after]);
+    const { refusal, waiting } = await stage.run();
+    expect([waiting, refusal]).toEqual([2, expect.objectContaining({ isReview: true, isNews: false })]);
+    expect(await reasons()).toEqual([after, after]);
+    await stage.sql(`select sync.approve('${await batchOf(b)}', array[${b}])`);
+    expect(await stage.sql('select reason, decision from sync.held_fields order by 2')).toEqual([
+      ['review', 'approved'],
+      ['review', ''],
+    ]);
   });
 
   it('are agreed to by an import, an undo with a reason and a resolution, and sent by no resync', async () => {
