@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
 import { measureSlowness } from './test/support/slowness.ts';
@@ -22,8 +23,8 @@ export default defineConfig({
     outputFile: { json: 'coverage/report.json' },
     testTimeout: Math.round(60_000 * slowness),
     hookTimeout: Math.round(120_000 * slowness),
-    // Most tests wait for processes of their own: one worker would leave a machine of two cores idle.
-    maxWorkers: 2,
+    // Most tests wait: for processes of their own, for Postgres, for a time. Two workers a core keep it busy.
+    maxWorkers: Math.min(2 * availableParallelism(), 8),
     // To import the program takes longer than most tests: a worker does it once. No module keeps anything of a test.
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -154,7 +154,7 @@ describe('what decisions need', () => {
         expect(await readGrounds(30)).toEqual(before);
         expect(await prune(database.db, 'main', ages)).toEqual(none);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
     expect(removed).toBeGreaterThan(10);
   });

@@ -21,8 +21,8 @@ describe('what the program takes, beside the least that any program takes', () =
   beforeAll(async () => {
     server = await startPostgres();
     bench = {
-      size: 20_000,
-      repeats: 3,
+      size: 10_000,
+      repeats: 2,
       quick: true,
       musterd: join(ROOT, 'src', 'main.ts'),
       server,
@@ -57,7 +57,7 @@ describe('what the program takes, beside the least that any program takes', () =
   });
 
   it('stays near fetching and parsing in a whole run', { timeout: 300_000 * slowness }, async () => {
-    const { rows } = await measureLives(bench, 5_000, 1);
+    const { rows } = await measureLives(bench, 2_000, 1);
     const whole = rows.flatMap(({ row, measures }) => (row <= 2 ? measures : []));
     const seen = new Map(whole.map((measure) => [measure.what, measure]));
     expect(ratioOf(seen, 'unchanged, CPU with start-up and Postgres')).toBeLessThan(120);
