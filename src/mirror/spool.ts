@@ -34,13 +34,9 @@ function toField(value: string | bigint | boolean | null | undefined): string {
 
 const characters: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r' };
 
-/** The opposite of {@link toField}. */
-function fromField(field: string): string | null {
-  if (field === '\\N') return null;
-  return field.includes('\\')
-    ? field.replaceAll(/\\(.)/g, (_, char: string) => characters[char] ?? char)
-    : field;
-}
+/** The opposite of what {@link toField} does to a text. */
+const unescaped = (field: string): string =>
+  field.replaceAll(/\\(.)/g, (_, char: string) => characters[char] ?? char);
 
 /** A `bigint` is rare in what is kept as it came, and looking for one takes longer than the rest. */
 export function toJsonField(value: unknown): string {
@@ -114,21 +110,27 @@ export async function withSpool<Row, Name extends string, R>(
   }
 }
 
-function lineToJson(line: string, { columns }: StageShape<never>): string {
-  const fields = line.split('\t').map(fromField);
-  const values = columns.map(([name, type], index) => {
-    const value = fields[index] ?? null;
-    return `"${name}":${value !== null && type === 'jsonb' ? value : JSON.stringify(value)}`;
-  });
-  return `{${values.join(',')}}`;
+/** A value as JSON; left out where it is null, which a record has by itself. */
+function fieldToJson(field: string, key: string, type: ColumnType): string {
+  if (field === '\\N') return '';
+  if (type === 'bigint' || type === 'boolean') return `${key}${field},`;
+  const text = field.includes('\\') ? unescaped(field) : field;
+  return `${key}${type === 'jsonb' ? text : JSON.stringify(text)},`;
 }
 
 /** The same rows as one JSON array of objects. */
 export function spoolToJson(spool: Pick<Spool<never>, 'shape' | 'blocks'>): string {
+  const columns = spool.shape.columns.map(([name, type]) => [`"${name}":`, type] as const);
   const rows: string[] = [];
   for (const block of spool.blocks()) {
     const lines = block.toString().split('\n');
-    for (const line of lines.slice(0, -1)) rows.push(lineToJson(line, spool.shape));
+    lines.pop();
+    for (const line of lines) {
+      const fields = line.split('\t');
+      let row = '';
+      for (const [at, [key, type]] of columns.entries()) row += fieldToJson(fields[at] ?? '\\N', key, type);
+      rows.push(`{${row.slice(0, -1)}}`);
+    }
   }
   return `[${rows.join(',')}]`;
 }

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createSpool, type StageShape, spoolToJson } from '../../src/mirror/spool.ts';
+import { fromJson } from '../../src/model/json.ts';
 
 interface Row {
   readonly id: bigint;
-  readonly text: string;
+  readonly text: string | null;
+  readonly is: boolean | null;
+  readonly raw: string;
 }
 
 const shape: StageShape<Row> = {
@@ -12,17 +15,23 @@ const shape: StageShape<Row> = {
   columns: [
     ['id', 'bigint'],
     ['text', 'text'],
+    ['is', 'boolean'],
+    ['raw', 'jsonb'],
   ],
-  values: ({ id, text }) => [id, text],
+  values: ({ id, text, is, raw }) => [id, text, is, raw],
 };
 
-type Step = readonly ['add' | 'replace', bigint, string] | readonly ['clear'];
+type Step = readonly ['add' | 'replace', bigint, string | null] | readonly ['clear'];
 
-const text = fc.string({ unit: fc.constantFrom('a', '\t', '\n', '\\', 'ö', '1'), maxLength: 5 });
+const text = fc.option(
+  fc.string({ unit: fc.constantFrom('a', '\t', '\n', '\\', '"', 'ö', '1', 'N'), maxLength: 5 }),
+);
+/** Ids do not fit a number. */
+const far = 2n ** 62n;
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 9,
-    arbitrary: fc.tuple(fc.constantFrom('add', 'replace'), fc.bigInt({ min: 1n, max: 5n }), text),
+    arbitrary: fc.tuple(fc.constantFrom('add', 'replace'), fc.bigInt({ min: far, max: far + 4n }), text),
   },
   { weight: 1, arbitrary: fc.constant(['clear'] as const) },
 );
@@ -31,20 +40,21 @@ it('A spool has each row once, as it was put there last, and none from before it
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const spool = createSpool(shape);
-      const expected = new Map<string, string>();
-      for (const [what, id = 0n, said = ''] of steps) {
+      const expected = new Map<bigint, object>();
+      for (const [what, id = 0n, said = null] of steps) {
         if (what === 'clear') {
           spool.clear();
           expected.clear();
           continue;
         }
-        const row = { id, text: said };
-        if (expected.has(String(id))) spool.replace(row);
+        const is = said === null ? null : said.length > 2;
+        const row = { id, text: said, is, raw: JSON.stringify({ said }) };
+        if (expected.has(id)) spool.replace(row);
         else spool.add([row]);
-        expected.set(String(id), said);
+        const known = said === null ? {} : { text: said, is };
+        expected.set(id, { id, ...known, raw: { said } });
       }
-      const rows = JSON.parse(spoolToJson(spool)) as readonly { id: string; text: string }[];
-      expect(rows.map((row) => [row.id, row.text])).toEqual([...expected]);
+      expect(fromJson(spoolToJson(spool))).toEqual([...expected.values()]);
       expect(spool.count).toBe(expected.size);
       spool.close();
     }),
