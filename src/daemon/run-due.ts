@@ -19,12 +19,20 @@ export interface LoopTeam extends ScheduledTeam {
   };
 }
 
+/** What there is to do for a team; `edits` is left out where no run has known it yet. */
+export interface TeamWorkload {
+  readonly due: readonly DueGroup[];
+  readonly edits: FreshEdits | undefined;
+}
+
 /** What the loop keeps in the database, by the database's clock (`mirror/due.ts`). */
 export interface LoopStore {
   registerGroups(all: readonly ScheduledRun[], now: boolean): Promise<void>;
   readDue(teams: readonly string[]): Promise<ReadonlyMap<string, readonly DueGroup[]>>;
   readNextDueMs(teams: readonly string[]): Promise<number | null>;
   readFailures(team: string): Promise<ReadonlyMap<RunGroup, number>>;
+  /** What of this team is due, and its edits, as of one moment. */
+  readWork(team: string): Promise<TeamWorkload>;
   setNextTime(team: string, next: readonly NextTime[]): Promise<void>;
   runSooner(team: string): Promise<void>;
   readFreshEdits(teams: readonly string[]): Promise<readonly FreshEdits[]>;
@@ -70,11 +78,9 @@ export async function workOn(
   { store, timetable, run, monotonicMs }: LoopContext,
   { name, everyMs }: { readonly name: string; readonly everyMs: number },
 ): Promise<WorkEnd> {
-  const due = ((await store.readDue([name])).get(name) ?? []).flatMap(({ group, dueAt }) =>
-    isScheduled(group) ? [{ group, dueAt }] : [],
-  );
+  const { due: groupsDue, edits } = await store.readWork(name);
+  const due = groupsDue.flatMap(({ group, dueAt }) => (isScheduled(group) ? [{ group, dueAt }] : []));
   const hasUsers = due.some(({ group }) => group === 'users');
-  const [edits] = await store.readFreshEdits([name]);
   const pushes = edits?.isFresh === true && editsWaitMs(edits, everyMs) === 0;
   const groups = [...due.map(({ group }) => group), ...(pushes && !hasUsers ? (['edits'] as const) : [])];
   if (groups.length === 0) return 'idle';

@@ -84,6 +84,11 @@ function createStore(db: Database): LoopStore {
     readNextDueMs: (teams) => readNextDueMs(db.kysely, teams),
     readFailures: async (team) =>
       new Map((await readStandings(db.kysely, [team])).map(({ group, failures }) => [group, failures])),
+    readWork: (team) =>
+      db.transaction(async (tx) => ({
+        due: (await readDue(tx, [team])).get(team) ?? [],
+        edits: (await readFreshEdits(tx, [team]))[0],
+      })),
     setNextTime: (team, next) => setNextTime(db, team, next),
     runSooner: (team) => runSooner(db, team, hintPace),
     readFreshEdits: (teams) => readFreshEdits(db.kysely, teams),

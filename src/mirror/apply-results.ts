@@ -51,8 +51,8 @@ function stageResult(result: IntentResult) {
   };
 }
 
-const staged = (json: string) => sql`
-  jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, request_id text,
+const stagedAs = (json: string) => sql`
+  select * from jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, request_id text,
     took_name boolean, took_email boolean, took_phone boolean, took_role_id boolean, harmed boolean, sent_first text, sent_last text,
     sent_email text, sent_phone text, sent_role_id bigint, first_name text, last_name text, joined text, email text,
     phone text, role_id bigint, is_known boolean, created_at timestamptz, updated_at timestamptz,
@@ -99,7 +99,8 @@ export async function applyResults(
   const these = anyOf(applied.map(({ intent }) => intent.userId));
   const changes = applied.map(({ intent }) => intent.changeId);
   await sql`
-    update mirror.users u set
+    with staged as materialized (${stagedAs(json)}),
+    in_mirror as (update mirror.users u set
       first_name = case when s.took_name and pair_is_sent then s.first_name else u.first_name end,
       last_name = case when s.took_name and pair_is_sent then s.last_name else u.last_name end,
       name_split = case when s.took_name and pair_is_sent then 'known' else u.name_split end,
@@ -112,16 +113,15 @@ export async function applyResults(
       user_created_at = case when is_news then s.user_created_at else u.user_created_at end,
       user_updated_at = case when is_news then s.user_updated_at else u.user_updated_at end,
       raw = case when is_news then s.raw else u.raw end
-    from ${staged(json)}
+    from staged s
     cross join lateral ${byKey('mirror.users', teamId, sql`s.id`)} m
     cross join lateral (
       select (m.first_name, m.last_name) is not distinct from (s.sent_first, s.sent_last),
         s.is_known and not ${isOlder(sql`m`)}
     ) p (pair_is_sent, is_news)
     where u.team_id = ${teamId} and u.id = s.id and u.id = ${these}
-      and (is_news or s.took_name or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
-  await sql`
-    update sync.user_base b set
+      and (is_news or s.took_name or s.took_email or s.took_phone or s.took_role_id)),
+    in_base as (update sync.user_base b set
       name = case when s.took_name or s.harmed then s.joined else b.name end,
       first_name = case when s.took_name or s.harmed then s.first_name else b.first_name end,
       last_name = case when s.took_name or s.harmed then s.last_name else b.last_name end,
@@ -129,15 +129,14 @@ export async function applyResults(
       phone = case when s.took_phone then s.phone else b.phone end,
       role_id = case when s.took_role_id then s.role_id else b.role_id end,
       agreed_at = clock_timestamp()
-    from ${staged(json)}
+    from staged s
     where b.team_id = ${teamId} and b.id = s.id and b.id = ${these}
-      and (s.took_name or s.harmed or s.took_email or s.took_phone or s.took_role_id)`.execute(tx);
-  await sql`
-    with arrived as (${endApprovals(teamId, staged(json))})
+      and (s.took_name or s.harmed or s.took_email or s.took_phone or s.took_role_id)),
+    arrived as (${endApprovals(teamId, sql`staged s`)})
     update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
       state = case when s.closed then 'closed' else 'open' end,
       closed_at = case when s.closed then clock_timestamp() end
-    from ${staged(json)} where c.change_id = s.change_id and c.change_id = ${anyOf(changes)}
+    from staged s where c.change_id = s.change_id and c.change_id = ${anyOf(changes)}
       and (s.closed or not c.outcome @> s.outcome)`.execute(tx);
   await writeHolds(
     tx,

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
+import type { EditedUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
 import type { Queryable } from './database.ts';
 import type { Learned, LearnedValue } from './learned.ts';
@@ -29,6 +30,8 @@ export interface KnownTeam {
   readonly mayLackRoles: boolean;
   /** Whether nobody may approve what they edited themselves. */
   readonly fourEyes: boolean;
+  /** Who is edited, where that was asked for along with it. */
+  readonly edited?: readonly EditedUser[];
 }
 
 /** As it comes, in one column. */

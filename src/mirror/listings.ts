@@ -196,7 +196,6 @@ export async function writeContactCounts(
   { teamId }: RunOf,
   counts: readonly ContactCount[],
 ): Promise<void> {
-  if (counts.length === 0) return;
   await tx
     .insertInto('mirror.contact_counts')
     .values(

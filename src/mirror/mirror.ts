@@ -9,13 +9,13 @@ import type { Id } from '../model/id.ts';
 import type { ListingMemory, RejectedRow } from '../model/listing.ts';
 import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
-import type { RestingListing, RestingUsers } from '../model/rest.ts';
+import type { ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
 import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './absences.ts';
 import { readAddresses, readLookups } from './addresses.ts';
-import type { Database, Transaction } from './database.ts';
+import type { Database, Queryable, Transaction } from './database.ts';
 import { applyResults } from './apply-results.ts';
 import { markSent, openIntents, readIntents } from './intents.ts';
 import { readEditedUsers } from './fresh-edits.ts';
@@ -41,7 +41,7 @@ import { writeTeam } from './pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { createSpool, type Spool, withSpool } from './spool.ts';
-import { readListingRest, readRest, readVersions, toResting, writeResting } from './read-rest.ts';
+import { readListingRests, readRest, readVersions, toResting, writeResting } from './read-rest.ts';
 import { movesRole, writeRoles } from './roles.ts';
 import { noteStale } from './stale.ts';
 import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users-compare.ts';
@@ -52,6 +52,22 @@ import { noteMovedAlone } from './versions.ts';
 
 /** Told of users whom a read has come by. */
 type Look = (users: readonly UserState[]) => void;
+
+/** One question for all listings: each is asked for once in a run, and no run writes another one's rows. */
+function createListingRests(db: Queryable, teamId: Id) {
+  let read: ReturnType<typeof readListingRests> | undefined;
+  const given = new Set<ListedResource>();
+  return async (resource: ListedResource): Promise<ListingRest> => {
+    if (read === undefined || given.has(resource)) {
+      read = readListingRests(db, teamId);
+      given.clear();
+    }
+    given.add(resource);
+    const rest = (await read).get(resource);
+    if (rest === undefined) throw new Error(`nothing was read of ${resource}`);
+    return rest;
+  };
+}
 
 function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = () => {}) {
   const { kysely } = db;
@@ -87,7 +103,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
     gatherContactFields: () => createSpool(contactFieldTable),
     compareTags: (tags: Spool<Tag, ListedResource>) => compareListing(db, teamId, tags),
     compareContactFields: (fields: Spool<ContactField, ListedResource>) => compareListing(db, teamId, fields),
-    readListingRest: (resource: ListedResource) => readListingRest(kysely, teamId, resource),
+    readListingRest: createListingRests(kysely, teamId),
     readRestingListing: (resource: ListedResource) =>
       Promise.resolve(known === undefined ? null : toResting<RestingListing>(known.learned, resource)),
     readRest: (than: RestingUsers | null) => readRest(kysely, teamId, than),
@@ -139,6 +155,8 @@ const namesAsBegun = (known: KnownTeam | undefined): NameSafety | undefined =>
 /** Before a run pushes anything, these are as they were when it began. */
 const readsAsBegun = (reads: Reads, known: KnownTeam | undefined, mayHaveIntents: () => boolean) => ({
   readIntents: async () => (mayHaveIntents() ? await reads.readIntents() : []),
+  readEditedUsers: async () =>
+    (mayHaveIntents() ? undefined : known?.edited) ?? (await reads.readEditedUsers()),
   readNameSafety: async () =>
     (mayHaveIntents() ? undefined : namesAsBegun(known)) ?? (await reads.readNameSafety()),
 });
@@ -218,8 +236,9 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
       write((tx) => publishListing(tx, run, tags, mayLack('tags'))),
     applyContactFields: (fields: Spool<ContactField, ListedResource>) =>
       write((tx) => publishListing(tx, run, fields, mayLack('contact_fields'))),
-    applyContactCounts: (counts: readonly ContactCount[]) =>
-      write((tx) => writeContactCounts(tx, run, counts)),
+    applyContactCounts: async (counts: readonly ContactCount[]) => {
+      if (counts.length > 0) await write((tx) => writeContactCounts(tx, run, counts));
+    },
     applyListingMemory: async (resource: ListedResource, memory: ListingMemory) => {
       if (known === undefined || !isKnown(known, memoryTopic(resource), memory))
         await write((tx) => writeListingMemory(tx, run, resource, memory));

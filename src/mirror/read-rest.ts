@@ -78,18 +78,22 @@ export async function readRest(db: Queryable, teamId: Id, known: RestingUsers | 
   return { ...now, print, differing, restless: [...new Set([...differing, ...noted])] };
 }
 
-/** A row that was written, by whomever, has another `xmin` than before. */
-export async function readListingRest(
+const listingRestOf = (teamId: Id, resource: ListedResource) => sql`
+  select ${resource} as resource, (select name from sync.migrations order by name desc limit 1) as schema,
+    concat_ws(' ', (select here from place), (
+      select coalesce(bit_xor(hash_record_extended(row(id, xmin), 0)), 0)
+      from ${sql.table(`mirror.${resource}`)} where team_id = ${teamId})) as print,
+    exists (select from sync.absences a where a.team_id = ${teamId} and a.resource = ${resource}) as "isLacking"`;
+
+/** Of all listings at once. A row that was written, by whomever, has another `xmin` than before. */
+export async function readListingRests(
   db: Queryable,
   teamId: Id,
-  resource: ListedResource,
-): Promise<ListingRest> {
-  const { rows } = await sql<ListingRest>`
-    select concat_ws(' ', ${place}, coalesce(bit_xor(hash_record_extended(row(id, xmin), 0)), 0)) as print,
-      exists (select from sync.absences a where a.team_id = ${teamId} and a.resource = ${resource}) as "isLacking",
-      (select name from sync.migrations order by name desc limit 1) as schema
-    from ${sql.table(`mirror.${resource}`)} where team_id = ${teamId}`.execute(db);
-  return onlyRow(rows);
+): Promise<ReadonlyMap<ListedResource, ListingRest>> {
+  const { rows } = await sql<ListingRest & { readonly resource: ListedResource }>`
+    with place as materialized (select ${place} as here)
+    ${listingRestOf(teamId, 'tags')} union all ${listingRestOf(teamId, 'contact_fields')}`.execute(db);
+  return new Map(rows.map(({ resource, ...rest }) => [resource, rest]));
 }
 
 /** What was learned of a resource, unless all of it is to be read again by now; a clock that went back tells nothing. */

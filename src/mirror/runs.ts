@@ -4,6 +4,7 @@ import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { noteBegin, noteEnd } from './due.ts';
+import { readEditedUsers } from './fresh-edits.ts';
 import { type Waiting, waitingOf } from './holds.ts';
 import { type KnownRow, knownOf, type KnownTeam, toKnown } from './known-team.ts';
 
@@ -44,7 +45,11 @@ export async function beginRun(
     select run_id, ${knownOf(team)} as known from begun`.execute(tx);
   const [row] = rows;
   if (row === undefined) throw new Error('insert of one row returned none');
-  return { runId: row.run_id, known: toKnown(row) };
+  const known = toKnown(row);
+  // A run of the edits alone asks for them first: that takes no transaction of its own.
+  const isOfEdits = known.teamId !== null && !known.hasIntents && groups.every((group) => group === 'edits');
+  const edits = isOfEdits ? { edited: await readEditedUsers(tx, known.teamId) } : {};
+  return { runId: row.run_id, known: { ...known, ...edits } };
 }
 
 /** Notes which team it turned out to be; not written where the run was begun with it. */

@@ -87,8 +87,9 @@ function valuesOf(write: UserWrite) {
  */
 export async function lockUnchanged(tx: Transaction, teamId: Id, staged: Staged): Promise<ReadonlySet<Id>> {
   const { rows } = await sql<Row<'mirror.users', 'id'>>`
-    with mine as materialized (
-      select u.id from (select * from ${staged} where not s.is_new order by s.id) s
+    with staged as materialized (select * from ${staged}),
+    mine as materialized (
+      select u.id from (select * from staged s where not s.is_new order by s.id) s
       cross join lateral (
         select m.id from mirror.users m where m.team_id = ${teamId} and m.id = s.id
           and (m.first_name, m.last_name, m.name_split, m.email, m.phone, m.role_id)
@@ -96,101 +97,48 @@ export async function lockUnchanged(tx: Transaction, teamId: Id, staged: Staged)
         for update skip locked
       ) u
     )
-    select s.id from ${staged}
+    select s.id from staged s
     except (
       select id from mine
       union all
-      select s.id from ${staged} left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
+      select s.id from staged s left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
       where s.is_new and u.id is null
     )`.execute(tx);
   return new Set(rows.map(({ id }) => id));
 }
 
-const butFor = (deferred: ReadonlySet<Id>) =>
-  deferred.size === 0 ? sql`true` : sql`s.id <> all (${idArray([...deferred])})`;
+/** @param from in which s is a staged row */
+const addToMirror = (teamId: Id, from: RawBuilder<unknown>) => sql`
+  insert into mirror.users as u (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, role,
+    resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
+  select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.name_split, s.email, s.phone, s.role_id, s.role,
+    s.resolved, s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw
+  from ${from} where s.is_new`;
 
-/** Mirror and base of users who are in neither. */
-export async function addUserRows(
-  tx: Transaction,
-  teamId: Id,
-  staged: Staged,
-  deferred: ReadonlySet<Id>,
-): Promise<void> {
-  await addMirrorRows(tx, teamId, staged, butFor(deferred));
-  await writeBaseRows(tx, teamId, staged, butFor(deferred));
-}
+const changeInMirror = (teamId: Id, from: RawBuilder<unknown>) => sql`
+  update mirror.users u set name = s.name, first_name = s.first_name, last_name = s.last_name,
+    name_split = s.name_split, email = s.email, phone = s.phone, role_id = s.role_id, role = s.role,
+    resolved = s.resolved, gone_at = null,
+    created_at = case when s.has_details then s.created_at else u.created_at end,
+    updated_at = case when s.has_details then s.updated_at else u.updated_at end,
+    user_created_at = case when s.has_details then s.user_created_at else u.user_created_at end,
+    user_updated_at = case when s.has_details then s.user_updated_at else u.user_updated_at end,
+    raw = case when s.has_details then s.raw else u.raw end
+  from ${from} where u.team_id = ${teamId} and u.id = s.id and not s.is_new`;
 
-/** Mirror and base together; rows that already are as they should be are not written. */
-export async function writeUserRows(
-  tx: Transaction,
-  teamId: Id,
-  staged: Staged,
-  { writes, deferred }: { readonly writes: readonly UserWrite[]; readonly deferred: ReadonlySet<Id> },
-): Promise<void> {
-  const applied = writes.filter(({ id }) => !deferred.has(id));
-  const rest = butFor(deferred);
-  if (applied.some(({ expected }) => expected === null)) await addMirrorRows(tx, teamId, staged, rest);
-  if (applied.some(({ expected }) => expected !== null)) await changeMirrorRows(tx, teamId, staged, rest);
-  if (applied.length > 0) await writeBaseRows(tx, teamId, staged, rest);
-}
+/** Those of whom base is not as it is to be. */
+const foundInBase = (teamId: Id, from: RawBuilder<unknown>) => sql`
+  select s.id, s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id, b.id is not null as is_known
+  from ${from}
+  left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
+  where b.id is null or (b.name, b.first_name, b.last_name, b.email, b.phone, b.role_id)
+    is distinct from (s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id)`;
 
-async function addMirrorRows(
-  tx: Transaction,
-  teamId: Id,
-  staged: Staged,
-  rest: RawBuilder<unknown>,
-): Promise<void> {
-  await sql`
-    insert into mirror.users as u (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, role,
-      resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
-    select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.name_split, s.email, s.phone, s.role_id, s.role,
-      s.resolved, s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw
-    from ${staged} where s.is_new and ${rest}`.execute(tx);
-}
-
-async function changeMirrorRows(
-  tx: Transaction,
-  teamId: Id,
-  staged: Staged,
-  rest: RawBuilder<unknown>,
-): Promise<void> {
-  await sql`
-    update mirror.users u set name = s.name, first_name = s.first_name, last_name = s.last_name,
-      name_split = s.name_split, email = s.email, phone = s.phone, role_id = s.role_id, role = s.role,
-      resolved = s.resolved, gone_at = null,
-      created_at = case when s.has_details then s.created_at else u.created_at end,
-      updated_at = case when s.has_details then s.updated_at else u.updated_at end,
-      user_created_at = case when s.has_details then s.user_created_at else u.user_created_at end,
-      user_updated_at = case when s.has_details then s.user_updated_at else u.user_updated_at end,
-      raw = case when s.has_details then s.raw else u.raw end
-    from ${staged} where u.team_id = ${teamId} and u.id = s.id and not s.is_new and ${rest}`.execute(tx);
-}
-
-async function writeBaseRows(
-  tx: Transaction,
-  teamId: Id,
-  staged: Staged,
-  rest: RawBuilder<unknown>,
-): Promise<void> {
-  // Nobody else adds rows under the lease; without a word about conflicts Postgres takes half the time.
-  const add = sql`
-    insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
-    select ${teamId}, f.id, f.base_name, f.base_first, f.base_last, f.base_email, f.base_phone, f.base_role_id
-    from found f where f.is_known`;
-  await sql`
-    with found as materialized (
-      select s.*, b.id is not null as is_known
-      from ${staged}
-      left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
-      where ${rest} and (b.id is null or (b.name, b.first_name, b.last_name, b.email, b.phone, b.role_id)
-        is distinct from (s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id))
-    ),
-    added as (${add} = false)
-    ${add} = true
-    on conflict (team_id, id) do update set name = excluded.name, first_name = excluded.first_name,
-      last_name = excluded.last_name, email = excluded.email, phone = excluded.phone, role_id = excluded.role_id,
-      agreed_at = clock_timestamp()`.execute(tx);
-}
+/** Of those that were found; without a word about conflicts Postgres takes half the time. */
+const addToBase = (teamId: Id, isKnown: boolean) => sql`
+  insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+  select ${teamId}, f.id, f.base_name, f.base_first, f.base_last, f.base_email, f.base_phone, f.base_role_id
+  from found f where f.is_known = ${isKnown}`;
 
 const valuesIn = (
   names: readonly [first: string, last: string, email: string, phone: string, role: string],
@@ -200,17 +148,70 @@ const valuesIn = (
     'email', ${email}, 'phone', ${phone}, 'role_id', ${role})`;
 };
 
-/** Users who are taken as the service has them. */
-export async function writeAdoptions(
+interface TeamRun {
+  readonly teamId: Id;
+  readonly runId: bigint;
+}
+
+/** Of those who are taken as the service has them. */
+const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => sql`
+  insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
+  select ${teamId}, s.id, ${runId}, case when s.is_new then 'adopt' else 'return' end, '{}',
+    case when s.is_new then '{}' else ${valuesIn(['was_first', 'was_last', 'was_email', 'was_phone', 'was_role_id'])} end,
+    ${valuesIn(['first_name', 'last_name', 'email', 'phone', 'role_id'])}, clock_timestamp()
+  from ${from} where s.is_taken`;
+
+/**
+ * Parts of a statement, for rows that are staged as `taken`: mirror and base together, and the ledger of those who are
+ * taken whole. What already is as it should be in base is not written.
+ * @param inMirror what is written there: each fires the triggers, even for no row
+ */
+function writesOf(run: TeamRun, inMirror: readonly (typeof addToMirror)[]): RawBuilder<unknown> {
+  const { teamId } = run;
+  const from = sql`taken s`;
+  const parts = inMirror.map(
+    (write, at) => sql`in_mirror_${sql.raw(String(at))} as (${write(teamId, from)}),`,
+  );
+  return sql`
+    ${sql.join(parts, sql` `)}
+    found as materialized (${foundInBase(teamId, from)}),
+    added_to_base as (${addToBase(teamId, false)}),
+    changed_in_base as (${addToBase(teamId, true)}
+      on conflict (team_id, id) do update set name = excluded.name, first_name = excluded.first_name,
+        last_name = excluded.last_name, email = excluded.email, phone = excluded.phone, role_id = excluded.role_id,
+        agreed_at = clock_timestamp()),
+    in_ledger as (${addToLedger(run, from)})`;
+}
+
+/** Writes those who are locked, in one statement: the stage is sent and read once. */
+export async function writeUsers(
   tx: Transaction,
-  { teamId, runId }: { readonly teamId: Id; readonly runId: bigint },
+  run: TeamRun,
   staged: Staged,
-  deferred: ReadonlySet<Id>,
+  { writes, deferred }: { readonly writes: readonly UserWrite[]; readonly deferred: ReadonlySet<Id> },
 ): Promise<void> {
-  const old = valuesIn(['was_first', 'was_last', 'was_email', 'was_phone', 'was_role_id']);
+  const locked = writes.filter(({ id }) => !deferred.has(id));
+  if (locked.length === 0) return;
+  const news = locked.filter(({ expected }) => expected === null).length;
+  const inMirror = [...(news > 0 ? [addToMirror] : []), ...(news < locked.length ? [changeInMirror] : [])];
   await sql`
-    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
-    select ${teamId}, s.id, ${runId}, case when s.is_new then 'adopt' else 'return' end, '{}', case when s.is_new then '{}' else ${old} end,
-      ${valuesIn(['first_name', 'last_name', 'email', 'phone', 'role_id'])}, clock_timestamp()
-    from ${staged} where s.is_taken and s.id <> all (${idArray([...deferred])})`.execute(tx);
+    with taken as materialized (select * from ${staged} where s.id <> all (${idArray([...deferred])})),
+    ${writesOf(run, inMirror)}
+    select`.execute(tx);
+}
+
+/**
+ * Writes users of whom nothing is known here, who are not locked before.
+ * @returns the ids of those who are in the mirror by now: nothing of theirs is written
+ */
+export async function addUsers(tx: Transaction, run: TeamRun, staged: Staged): Promise<ReadonlySet<Id>> {
+  const { rows } = await sql<Row<'mirror.users', 'id'>>`
+    with staged as materialized (select * from ${staged}),
+    there as materialized (
+      select s.id from staged s cross join lateral ${byKey('mirror.users', run.teamId, sql`s.id`)} u
+    ),
+    taken as materialized (select * from staged s where s.id not in (select id from there)),
+    ${writesOf(run, [addToMirror])}
+    select id from there`.execute(tx);
+  return new Set(rows.map(({ id }) => id));
 }

@@ -9,7 +9,6 @@ import {
   endedHolds,
   type Hold,
   holdsOf,
-  isTakenWhole,
   roleMove,
   type UserPlan,
   type UserWrite,
@@ -22,7 +21,7 @@ import { endPeriods } from './periods.ts';
 import { type StageShape, withSpool } from './spool.ts';
 import { type SpoolOf, stage } from './stage.ts';
 import { endStale } from './stale.ts';
-import { addUserRows, lockUnchanged, writeAdoptions, writeUserRows, writeShape } from './user-rows.ts';
+import { addUsers, lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 import { sqlField } from './users-read.ts';
 
 /** What every writing statement needs to know of the run. */
@@ -123,8 +122,7 @@ async function applyWrites(
   return await withSpool(writeShape, writes, async (spool) => {
     const staged = await stage(tx, spool);
     const deferred = await lockUnchanged(tx, run.teamId, staged);
-    await writeUserRows(tx, run.teamId, staged, { writes, deferred });
-    if (writes.some(isTakenWhole)) await writeAdoptions(tx, run, staged, deferred);
+    await writeUsers(tx, run, staged, { writes, deferred });
     return deferred;
   });
 }
@@ -134,11 +132,7 @@ async function applyWrites(
  * @returns those who are there by now: nothing of theirs was written
  */
 export async function takeUsers(tx: Transaction, run: RunOf, spool: SpoolOf): Promise<ReadonlySet<Id>> {
-  const staged = await stage(tx, spool);
-  const deferred = await lockUnchanged(tx, run.teamId, staged);
-  await addUserRows(tx, run.teamId, staged, deferred);
-  await writeAdoptions(tx, run, staged, deferred);
-  return deferred;
+  return await addUsers(tx, run, await stage(tx, spool));
 }
 
 /**

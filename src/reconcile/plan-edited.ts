@@ -119,8 +119,7 @@ export async function planEdited(
       const plan = planUser(state, members.get(state.id), settings.policy);
       return exact?.only(plan) ?? plan;
     });
-    const population = await one.countPresentUsers();
-    const history = await one.readGuardHistory();
+    const { population, ...history } = await one.readGuardHistory();
     return {
       states: differing,
       plans: planned,

@@ -42,9 +42,8 @@ describe('the next time of a group', () => {
   const nextAfter = async (end: RunEnd) => {
     const asked: string[] = [];
     const next: NextTime[] = [];
-    const store: Pick<LoopStore, 'readDue' | 'readFreshEdits' | 'readFailures' | 'setNextTime'> = {
-      readDue: () => Promise.resolve(new Map([['a', [{ group: 'users', dueAt: 'then' }]]])),
-      readFreshEdits: () => Promise.resolve([]),
+    const store: Pick<LoopStore, 'readWork' | 'readFailures' | 'setNextTime'> = {
+      readWork: () => Promise.resolve({ due: [{ group: 'users', dueAt: 'then' }], edits: undefined }),
       readFailures: (team) => {
         asked.push(team);
         return Promise.resolve(new Map([['users', 3]]));
@@ -79,10 +78,11 @@ describe('a run of the edits', () => {
       readFailures: () => Promise.resolve(new Map()),
       setNextTime: () => Promise.resolve(),
       runSooner: () => Promise.resolve(),
-      readFreshEdits: () =>
-        Promise.resolve([
-          { team: 'a', isFresh: true, mark: '9:9:', isMarked: mark !== null, triedForMs: null, failures: 0 },
-        ]),
+      readFreshEdits: () => Promise.resolve([]),
+      readWork: () => {
+        const waits = { team: 'a', isFresh: true, triedForMs: null, failures: 0 };
+        return Promise.resolve({ due: [], edits: { ...waits, mark: '9:9:', isMarked: mark !== null } });
+      },
       noteEdits: (_team, next, overMark = false) => {
         if (!overMark || mark !== null) mark = next;
         return Promise.resolve();

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Queryable } from '../../src/mirror/database.ts';
-import { readListingRest, readRest } from '../../src/mirror/read-rest.ts';
+import { readListingRests, readRest } from '../../src/mirror/read-rest.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let databases: readonly TestDatabase[];
@@ -13,7 +13,7 @@ afterAll(() => Promise.all(databases.map((database) => database.close())));
 
 const printsOf = async (db: Queryable) => [
   (await readRest(db, 1n, null)).versions,
-  (await readListingRest(db, 1n, 'tags')).print,
+  (await readListingRests(db, 1n)).get('tags')?.print,
 ];
 
 it('The same rows in another database are others', async () => {

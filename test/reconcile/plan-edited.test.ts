@@ -11,7 +11,7 @@ import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
 import { concernOf } from '../../src/reconcile/plan-users.ts';
 import { createUserLookup } from '../../src/reconcile/read/lookup.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import { createMirrorStandIn } from './mirror-stand-in.ts';
+import { createMirrorStandIn, historyOf } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 import { makeState, member } from './states.ts';
 
@@ -111,7 +111,7 @@ describe('a look at a few users', () => {
     const service = createServiceStandIn([shownAs(3n)]);
     service.refusesAddress = (address) => address === '15550999';
     const mirror = Object.assign(createMirrorStandIn([state]), {
-      countPresentUsers: () => Promise.resolve(1),
+      readGuardHistory: () => Promise.resolve(historyOf(1)),
     });
     const notes = createRunNotes();
     const team = teamOf([{ ...member, id: 3n }]);
@@ -126,7 +126,7 @@ describe('edits that a person sees first', () => {
   it('are in a batch for each transaction when they alone are looked at', async () => {
     const names = [3n, 4n].map((id) => stateOf(id, { name: { first: 'Bea', last: `Berg${id}` } }));
     const mirror = Object.assign(createMirrorStandIn(names), {
-      countPresentUsers: () => Promise.resolve(5),
+      readGuardHistory: () => Promise.resolve(historyOf(5)),
       readLastEdits: (of: readonly Id[]) =>
         Promise.resolve(
           of.map((userId) => ({
@@ -167,7 +167,7 @@ describe('a plan of one edit in a large team', () => {
   };
   const plan = async (team: Team, id: Id, edit: Partial<MirrorUser>) => {
     const mirror = Object.assign(createMirrorStandIn([stateOf(id, edit)]), {
-      countPresentUsers: () => Promise.resolve(size),
+      readGuardHistory: () => Promise.resolve(historyOf(size)),
     });
     const places = { service: createServiceStandIn([shownAs(id)]), mirror, notes: createRunNotes() };
     const { verdict, plans } = await planEdited({ ...places, monotonicMs: () => 0 }, team, {

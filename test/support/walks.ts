@@ -79,7 +79,7 @@ export const walks: readonly Walk[] = [
       ['mirror/lease.ts', 'fenced', 'the lease is still ours, in the same transaction'],
       ['mirror/users-write.ts', 'applyUsers', 'skips who was edited since'],
       ['mirror/users-write.ts', 'applyDecisions', 'row, ledger, ends of holds'],
-      ['mirror/user-rows.ts', 'writeUserRows', 'the row'],
+      ['mirror/user-rows.ts', 'writeUsers', 'the row'],
     ],
   },
   {
