@@ -45,9 +45,8 @@ async function createTimetableKnown(
   { now, onTick }: { readonly now: boolean; readonly onTick: () => void },
 ) {
   const timetable = await createTimetable(teams, onTick);
-  const names = teams.map(({ name }) => name);
   try {
-    await store.registerGroups(plannedOf(names, timetable), now);
+    await store.registerGroups(plannedOf(teams, timetable), now);
   } catch (error) {
     await timetable.close();
     throw error;

@@ -6,7 +6,9 @@ import {
   type NextTime,
   type ScheduledRun,
 } from '../model/due-groups.ts';
+import { staleAfterMs } from '../model/freshness.ts';
 import { type RunGroup, type RunOutcome, type ScheduledGroup, scheduledGroups } from '../model/run-group.ts';
+import { longestGapMs } from './schedule.ts';
 import type { ScheduledTeam, Timetable } from './timetable.ts';
 
 /** A team as the loop knows it. */
@@ -111,13 +113,14 @@ export async function workOn(
 }
 
 /** All groups of these teams, with their next times. */
-export function plannedOf(teams: readonly string[], timetable: Timetable): readonly ScheduledRun[] {
-  return teams.flatMap((team) =>
+export function plannedOf(teams: readonly ScheduledTeam[], timetable: Timetable): readonly ScheduledRun[] {
+  return teams.flatMap(({ name: team, schedule }) =>
     scheduledGroups.map((group) => ({
       team,
       group,
       schedule: timetable.textOf(team, group),
       delayMs: timetable.delayMs(team, group) ?? longestBackOffMs,
+      staleAfterMs: staleAfterMs(longestGapMs(schedule[group], schedule.timezone)),
     })),
   );
 }

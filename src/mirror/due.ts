@@ -18,15 +18,16 @@ export async function registerGroups(
   now: boolean,
 ): Promise<void> {
   const make = sql`
-    insert into sync.due as d (team, run_group, schedule, due_at)
-    select p.team, p."group", p.schedule, clock_timestamp()
-    from jsonb_to_recordset(${JSON.stringify(all)}::jsonb) p (team text, "group" text, schedule text, "delayMs" float8)
-    on conflict (team, run_group) do update set schedule = excluded.schedule,
+    insert into sync.due as d (team, run_group, schedule, due_at, stale_after)
+    select p.team, p."group", p.schedule, clock_timestamp(), p."staleAfterMs" * interval '1 ms'
+    from jsonb_to_recordset(${JSON.stringify(all)}::jsonb) p (team text, "group" text, schedule text, "staleAfterMs" float8)
+    on conflict (team, run_group) do update set schedule = excluded.schedule, stale_after = excluded.stale_after,
       due_at = case when ${now} or d.schedule = '' then clock_timestamp()
+        when d.schedule = excluded.schedule then d.due_at
         else (select clock_timestamp() + p."delayMs" * interval '1 ms'
               from jsonb_to_recordset(${JSON.stringify(all)}::jsonb) p (team text, "group" text, "delayMs" float8)
               where p.team = d.team and p."group" = d.run_group) end
-      where ${now} or d.schedule <> excluded.schedule`;
+      where ${now} or (d.schedule, d.stale_after) is distinct from (excluded.schedule, excluded.stale_after)`;
   await db.transaction((tx) => make.execute(tx));
 }
 

@@ -8,6 +8,20 @@ import { readEditedUsers } from './fresh-edits.ts';
 import { type Waiting, waitingOf } from './holds.ts';
 import { type KnownRow, knownOf, type KnownTeam, toKnown } from './known-team.ts';
 
+/** Of one endpoint: how it is kept in `sync.runs.endpoints`. */
+export interface EndpointCount {
+  /** Retries included. */
+  readonly requests: number;
+  /** Answered 429. */
+  readonly throttled: number;
+  /** Got another error, or no answer. */
+  readonly failed: number;
+  /** All of them together. */
+  readonly ms: number;
+  readonly slowest_ms: number;
+  readonly slowest_request_id: string | null;
+}
+
 export interface FinishedRun {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
@@ -15,6 +29,7 @@ export interface FinishedRun {
   /** Besides what waits for a person of the team; `null`: nobody has asked. */
   readonly waiting: { readonly teamId: Id; readonly departures: number; readonly atLeast: number } | null;
   readonly requests: number;
+  readonly endpoints: Readonly<Record<string, EndpointCount>>;
   readonly requestIds: readonly string[];
   /** Of the error that ended it early. */
   readonly errorCode?: string | undefined;
@@ -67,11 +82,12 @@ export async function finishRun(
   runId: bigint,
   run: FinishedRun,
 ): Promise<Pick<Waiting, 'held'> & { readonly waiting: number }> {
-  const { outcome, reasons, counts, waiting, requests, requestIds, errorCode = null } = run;
+  const { outcome, reasons, counts, waiting, requests, endpoints, requestIds, errorCode = null } = run;
   const { departures, atLeast } = waiting ?? { departures: 0, atLeast: 0 };
   const closed = sql`
     update sync.runs set finished_at = clock_timestamp(), outcome = ${outcome}, reasons = ${reasons}::text[],
       counts = ${JSON.stringify(counts)}::jsonb, requests = ${requests},
+      endpoints = ${JSON.stringify(endpoints)}::jsonb,
       waiting = (select greatest(${atLeast}, held + "inBatches" + ${departures}) from waits),
       request_ids = ${requestIds}::text[], error_code = ${errorCode}
     where run_id = ${runId} and outcome = 'running' returning team, groups`;

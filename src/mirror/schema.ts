@@ -132,6 +132,7 @@ export interface Schema {
     failures: Generated<number>;
     complete_at: Date | null;
     mark: string | null;
+    stale_after: unknown;
   };
   'sync.edits': {
     edit_id: bigint | null;
@@ -232,6 +233,7 @@ export interface Schema {
     request_ids: Generated<readonly string[]>;
     groups: Generated<readonly string[]>;
     error_code: string | null;
+    endpoints: ColumnType<unknown, string | undefined, string>;
   };
   'sync.stale_rows': {
     team_id: bigint;
@@ -334,6 +336,9 @@ export interface Schema {
     highest: bigint | null;
     samples: bigint | null;
     change: bigint | null;
+    first: bigint | null;
+    last: bigint | null;
+    previous_day: string | null;
   };
   'report.contact_fields': {
     team_id: bigint | null;
@@ -342,6 +347,41 @@ export interface Schema {
     first_seen_at: Date | null;
     gone_at: Date | null;
     present: boolean | null;
+  };
+  'report.decisions': {
+    change_id: bigint | null;
+    team_id: bigint | null;
+    decided_at: Date | null;
+    decision: string | null;
+    user_id: bigint | null;
+    name: string | null;
+    field: string | null;
+    base_value: ColumnType<unknown, string | null, string | null>;
+    mirror_value: ColumnType<unknown, string | null, string | null>;
+    service_value: ColumnType<unknown, string | null, string | null>;
+    base_text: string | null;
+    mirror_text: string | null;
+    service_text: string | null;
+    decided_by: string | null;
+    decided_role: string | null;
+    decided_why: string | null;
+    batch: string | null;
+    run_id: bigint | null;
+  };
+  'report.freshness': {
+    team_id: bigint | null;
+    team: string | null;
+    run_group: string | null;
+    schedule: string | null;
+    last_attempt: Date | null;
+    last_outcome: string | null;
+    last_success: Date | null;
+    age_seconds: bigint | null;
+    stale_after_seconds: bigint | null;
+    fresh: boolean | null;
+    stale_since: Date | null;
+    next_run: Date | null;
+    failures: number | null;
   };
   'report.held': {
     team_id: bigint | null;
@@ -473,6 +513,22 @@ export interface Schema {
     requests: number | null;
     request_ids: readonly string[] | null;
     groups: readonly string[] | null;
+    endpoints: ColumnType<unknown, string | null, string | null>;
+    duration_seconds: number | null;
+  };
+  'report.sync_health': {
+    team_id: bigint | null;
+    team: string | null;
+    last_attempt: Date | null;
+    last_outcome: string | null;
+    last_success: Date | null;
+    runs: bigint | null;
+    complete_runs: bigint | null;
+    success_rate: number | null;
+    p50_seconds: number | null;
+    p95_seconds: number | null;
+    requests: bigint | null;
+    throttled: bigint | null;
   };
   'report.tag_growth': {
     team_id: bigint | null;
@@ -503,5 +559,17 @@ export interface Schema {
     first_seen_at: Date | null;
     gone_at: Date | null;
     present: boolean | null;
+  };
+  'report.usage': {
+    team_id: bigint | null;
+    team: string | null;
+    day: string | null;
+    endpoint: string | null;
+    runs: bigint | null;
+    requests: bigint | null;
+    throttled: bigint | null;
+    failed: bigint | null;
+    mean_ms: bigint | null;
+    slowest_ms: bigint | null;
   };
 }

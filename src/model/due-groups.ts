@@ -9,6 +9,8 @@ export interface ScheduledRun {
   readonly schedule: string;
   /** Ms from now to the next time of the schedule. */
   readonly delayMs: number;
+  /** What of it is older than this is stale. */
+  readonly staleAfterMs: number;
 }
 
 /** A team's edits, and how pushing them stands. */

@@ -23,8 +23,8 @@ export interface TeamFreshness {
   readonly groups: readonly GroupFreshness[];
 }
 
-/** That many intervals may pass without a complete run. */
-const patience = 3;
+/** Three intervals may pass without a complete run. */
+export const staleAfterMs = (intervalMs: number): number => 3 * intervalMs;
 
 /**
  * One group:
@@ -50,7 +50,7 @@ export function judgeFreshness(
       const intervalMs = ofTeam[group];
       return intervalMs === undefined
         ? []
-        : [judgeGroup(group, byKey.get(`${group} ${team}`), intervalMs * patience, upForMs)];
+        : [judgeGroup(group, byKey.get(`${group} ${team}`), staleAfterMs(intervalMs), upForMs)];
     });
     return { team, fresh: groups.every(({ fresh }) => fresh), groups };
   });

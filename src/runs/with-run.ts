@@ -21,6 +21,7 @@ import type { RunContext } from '../reconcile/plan-users.ts';
 import { createRunNotes, type RunEvent, type RunNotes } from '../reconcile/run-notes.ts';
 import type { Client } from '../service/client.ts';
 import type { ServiceEvent } from '../service/event.ts';
+import { createEndpointCounts } from './endpoint-counts.ts';
 import { logRunEvent } from './log-events.ts';
 import { keepFourEyes } from './four-eyes.ts';
 import { requireSchema } from './open.ts';
@@ -206,11 +207,11 @@ interface Recorded {
 /** The record of one run, and how it is closed: in one transaction, which gives the lease back. */
 function createRecord({ config, begun: { lease, runId }, groups, log, notes, learned }: Recorded) {
   const startedMs = systemClock.monotonicMs();
-  let requests = 0;
+  const asked = createEndpointCounts();
   const finish = async (
     outcome: RunOutcome,
     reasons: readonly string[],
-    asked: FinishedRun['waiting'],
+    waiting: FinishedRun['waiting'],
     errorCode?: string,
   ) => {
     const { requestIds, longestPushMs } = notes;
@@ -218,14 +219,16 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
       ...notes.counts,
       ...(longestPushMs === null ? {} : { push_window_ms: longestPushMs }),
     };
+    const requests = asked.requests();
     let waits = { held: 0, waiting: 0 };
     await lease.release(async (tx) => {
       waits = await finishRun(tx, runId, {
         outcome,
         reasons,
         counts,
-        waiting: asked,
+        waiting,
         requests,
+        endpoints: asked.byEndpoint(),
         requestIds,
         errorCode,
       });
@@ -234,12 +237,10 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
     });
     const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
     log.info({ outcome, counts, waiting: waits.waiting, requests, durationMs }, 'run finished');
-    return { outcome, reasons, ...waits, counts, durationMs };
+    return { outcome, reasons, ...waits, counts, requests, durationMs };
   };
   return {
-    onServiceEvent: ({ kind }: ServiceEvent) => {
-      if (kind === 'request') requests += 1;
-    },
+    onServiceEvent: asked.onServiceEvent,
     end: async ({ id, name }: Team): Promise<RunReport> => {
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);
@@ -249,7 +250,7 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
         departures,
         atLeast: refusal === null ? 0 : 1,
       });
-      return { team: { id, name }, runId, groups, warnings, refusal, requests, ...ended };
+      return { team: { id, name }, runId, groups, warnings, refusal, ...ended };
     },
     endEarly: async (error: unknown) => {
       log.error({ err: error }, 'run failed');

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { backOffMs, editsWaitMs, type LoopStore, type RunEnd, workOn } from '../../src/daemon/run-due.ts';
+import {
+  backOffMs,
+  editsWaitMs,
+  type LoopStore,
+  plannedOf,
+  type RunEnd,
+  workOn,
+} from '../../src/daemon/run-due.ts';
 import { createTimetable } from '../../src/daemon/timetable.ts';
 import { everyEdit, type NextTime } from '../../src/model/due-groups.ts';
 
@@ -35,6 +42,23 @@ describe('editsWaitMs', () => {
   ])('tried %s ms ago, failed %i times since: %i ms', (triedForMs, failures, is) => {
     expect(editsWaitMs({ ...edits, triedForMs, failures }, 5_000)).toBe(is);
   });
+});
+
+it('the groups of a team are stale after three times the longest time between two runs', async () => {
+  const schedule = {
+    users: '*/5 9-17 * * 1-5',
+    listings: '0 * * * *',
+    counts: '*/15 * * * *',
+    timezone: 'UTC',
+  };
+  const team = { name: 'a', schedule };
+  const timetable = await createTimetable([team], () => undefined);
+  const hours = plannedOf([team], timetable).map((planned) => [
+    planned.group,
+    planned.staleAfterMs / 3_600_000,
+  ]);
+  expect(Object.fromEntries(hours)).toEqual({ users: 3 * (63 + 5 / 60), listings: 3, counts: 0.75 });
+  await timetable.close();
 });
 
 describe('the next time of a group', () => {

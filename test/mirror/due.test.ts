@@ -24,7 +24,7 @@ describe('what is due', () => {
 
   const hour = 3_600_000;
   const users = (team: string, schedule = '*/5 * * * * UTC', delayMs = hour) =>
-    ({ team, group: 'users', schedule, delayMs }) as const;
+    ({ team, group: 'users', schedule, delayMs, staleAfterMs: 3 * hour }) as const;
   const due = async (...teams: readonly string[]) =>
     [...(await readDue(database.db.kysely, teams))].map(
       ([team, groups]) => `${team}: ${groups.map(({ group }) => group).join(' ')}`,

@@ -111,7 +111,14 @@ it('notes and forgets the edits of one team', async () => {
 
 it('ends a run once, and only that one', async () => {
   const waiting = { teamId: 43n, departures: 2, atLeast: 1 };
-  const end = { outcome: 'partial', reasons: ['a'], counts: { pulled: 1 }, waiting, requests: 3 } as const;
+  const end = {
+    outcome: 'partial',
+    reasons: ['a'],
+    counts: { pulled: 1 },
+    waiting,
+    requests: 3,
+    endpoints: {},
+  } as const;
   await noteTeam(database.db, 1n, 43n);
   await write((tx) => finishRun(tx, 1n, { ...end, requestIds: ['x'] }));
   await write((tx) => finishRun(tx, 1n, { ...end, outcome: 'failed', requestIds: ['y'] }));

@@ -69,20 +69,35 @@ describe.each(servers())('what the views of report show on $name', (server) => {
   afterAll(() => database.close());
 
   it.each(['UTC', 'Pacific/Auckland', 'America/Los_Angeles'])(
-    'of each day with counts the last, the least and the most, and how it moved, to a session in %s',
+    'of each day with counts the first, the last, the least and the most, and how it moved, to a session in %s',
     async (zone) => {
       const plain = `
         select team_id, segment, day, count, lowest, highest, samples,
-          count - lag(count) over (partition by team_id, segment order by day) as change
+          count - lag(count) over w as change, first, count as last, lag(day) over w as previous_day
         from (
           select team_id, segment, (counted_at at time zone 'UTC')::date as day,
-            (array_agg(count order by counted_at desc))[1] as count, min(count) as lowest, max(count) as highest, count(*) as samples
+            (array_agg(count order by counted_at desc))[1] as count, (array_agg(count order by counted_at))[1] as first,
+            min(count) as lowest, max(count) as highest, count(*) as samples
           from mirror.contact_counts group by 1, 2, 3
-        ) d order by 1, 2, 3`;
-      const text = 'select * from report.contact_counts_daily order by 1, 2, 3';
+        ) d window w as (partition by team_id, segment order by day) order by 1, 2, 3`;
+      const text = (days: string) =>
+        `select * from report.contact_counts_daily where ${days} order by 1, 2, 3`;
+      const ask = (days: string) =>
+        as(db, 'musterd_reader', text(days), `set local timezone = '${zone}'`) as Promise<unknown[][]>;
       const expected = await rowsOf(db, plain);
       expect(expected.length).toBeGreaterThan(100);
-      expect(await as(db, 'musterd_reader', text, `set local timezone = '${zone}'`)).toEqual(expected);
+      expect(await ask('samples > 0')).toEqual(expected);
+      // The days between the first and the last count of a segment on which nobody counted, with nothing in them.
+      const days = await rowsOf(
+        db,
+        `select team_id, segment, g::date as day, null as a, null as b, null as c, 0::bigint as samples, null as d, null as e, null as f, null as h
+         from (select team_id, segment, min((counted_at at time zone 'UTC')::date) as first, max((counted_at at time zone 'UTC')::date) as last
+               from mirror.contact_counts group by 1, 2) s, generate_series(first, last, interval '1 day') g
+         where (team_id, segment, g::date) not in (select team_id, segment, (counted_at at time zone 'UTC')::date from mirror.contact_counts)
+         order by 1, 2, 3`,
+      );
+      expect(days.length).toBeGreaterThan(100);
+      expect(await ask('samples = 0')).toEqual(days);
     },
   );
 
@@ -161,8 +176,11 @@ describe.each(servers())('who may read the views of report on $name', (server) =
     expect(views.length).toBeGreaterThan(7);
     for (const role of rolesForPeople)
       for (const view of views) {
-        const taken = role === 'musterd_editor' && view === 'report.changes';
-        const told = taken ? 'permission denied for view changes' : expect.not.arrayContaining([['0']]);
+        // The decisions are rows of the ledger: they go with it.
+        const taken = role === 'musterd_editor' && ['report.changes', 'report.decisions'].includes(view);
+        const told = taken
+          ? `permission denied for view ${view.slice('report.'.length)}`
+          : expect.not.arrayContaining([['0']]);
         expect([role, view, await as(db, role, `select count(*)::text from ${view}`)]).toEqual([
           role,
           view,
@@ -296,6 +314,11 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
       [`changes where opened_at > now() - interval '1 day'`, Math.floor(perDay), perDay + 10],
       ['changes where team_id = 41 and user_id = 77', 13, 20],
       ['runs order by run_id desc limit 20', 20, 100],
+      [`runs where started_at > now() - interval '1 day'`, 95, 100],
+      ['decisions order by change_id desc limit 20', 2, 20],
+      ['sync_health', 2, 7 * 96],
+      ['freshness where fresh', 6, 0],
+      [`usage where day = current_date - 7`, 2, (large.days + small.days) * 96],
       ['contact_counts_daily where day > current_date - 7', 35, countsOfWeek * 1.2],
     ])('as one who sees all, %s', async (what, rows, atMost) => {
       const seen = await as(db, free, `select count(*)::int from (select * from report.${what} offset 0) v`);

@@ -29,6 +29,7 @@ describe('the record of a run', () => {
       counts: {},
       waiting: null,
       requests: 1,
+      endpoints: {},
       requestIds: [],
     } as const;
     await db.transaction((tx) => finishRun(tx, runId, result));

@@ -39,6 +39,8 @@ async function createTwoTeams(server: TestServer) {
        where id = (select min(id) from mirror.users m where m.team_id = u.team_id);
      insert into sync.held_fields (team_id, user_id, field, reason)
        select team_id, min(id), 'email', 'conflict' from mirror.users group by team_id;
+     insert into sync.changes (team_id, user_id, kind, new, decided_by)
+       select team_id, min(id), 'resolve', '{"email": "a@example.com"}', 'kim' from mirror.users group by team_id;
      insert into mirror.user_lookups (team_id, email) values (41, 'a@example.com'), (42, 'b@example.com');
      create role ${role('north')} in role musterd_reader;
      create role ${role('northern_analyst')} in role ${role('north')};

@@ -37,6 +37,9 @@ const users = ({ team, teamId, users: count, tags }: LargeTeam) => `
     true, case when n % 1000 = 1 then now() - interval '30 days' end, '{"status": 1, "language": "en", "image": null}',
     case when n % 1000 = 3 then now() end, case when n % 1000 = 3 then current_user end
   from generate_series(1, ${count}) n;
+  insert into sync.due (team, run_group, schedule, due_at, since, started_at, finished_at, outcome, complete_at, stale_after)
+  select '${team}', g, '*/15 * * * * UTC', now() + interval '15 min', now() - interval '1 year', now(), now(), 'complete', now(), '45 min'
+  from unnest(array['users', 'listings', 'counts']) g;
   insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id, agreed_at)
   select ${teamId}, n, 'Robin Reed' || n, 'Robin', 'Reed' || n, 'user' || n || '@example.com', (15550000000 + n)::text, 1 + n % 4, now() - interval '1 year'
   from generate_series(1, ${count}) n;
@@ -54,8 +57,10 @@ const users = ({ team, teamId, users: count, tags }: LargeTeam) => `
 const history = ({ team, teamId, users: count, changes, days, endedDaysAgo = 0 }: LargeTeam) => `
   create temp table run_of on commit drop as
   with made as (
-    insert into sync.runs (team, team_id, command, started_at, finished_at, outcome, groups)
-    select '${team}', ${teamId}, 'daemon', at, at + interval '2 s', 'complete', '{users,listings,counts}'
+    insert into sync.runs (team, team_id, command, started_at, finished_at, outcome, groups, requests, endpoints)
+    select '${team}', ${teamId}, 'daemon', at, at + interval '2 s', 'complete', '{users,listings,counts}', 11,
+      '{"GET /v1/team": {"requests": 1, "throttled": 0, "failed": 0, "ms": 40, "slowest_ms": 40, "slowest_request_id": "a"},
+        "GET /v1/users/get": {"requests": 10, "throttled": 1, "failed": 0, "ms": 900, "slowest_ms": 200, "slowest_request_id": "b"}}'
     from generate_series(1, ${days * 96}) n
     cross join lateral (select now() - interval '${endedDaysAgo} days' - (${days * 96} - n) * interval '15 min' as at) t
     order by n returning run_id
@@ -74,6 +79,9 @@ const history = ({ team, teamId, users: count, changes, days, endedDaysAgo = 0 }
         'name', jsonb_build_object('first', 'Robin', 'last', 'Reed' || u.id)) else jsonb_build_object((array['email', 'phone'])[1 + n % 2], 'new ' || n) end as new
   ) v
   order by n;
+  insert into sync.changes (team_id, user_id, kind, base, old, new, closed_at, decided_by, decided_role, decided_why, batch)
+  select ${teamId}, n, 'approve', '{"phone": "1"}', '{"phone": "1"}', '{"phone": "2"}', now(), 'kim', current_user, 'checked', 'b' || n
+  from generate_series(4, ${count}, 1000) n;
   insert into mirror.contact_counts (team_id, segment, counted_at, count)
   select ${teamId}, s, now() - interval '${endedDaysAgo} days' - n * interval '15 min', 300000 + n % 977
   from generate_series(1, ${days * 96}) n, unnest(array['active', 'all', 'blocked', 'new', 'silent']) s;`;

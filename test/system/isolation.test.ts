@@ -77,7 +77,11 @@ describe('a database whose default is a stricter isolation level', () => {
         writeLearned(tx, 'default', [learnedOfRate({ burst: 3, perMinute: 60 })], true),
       );
       await createSharedPlaces(db, 'default').pause(1, { burst: 12, periodMs: 10 });
-      await registerGroups(db, [{ team: 'default', group: 'users', schedule: 's', delayMs: 1_000 }], true);
+      await registerGroups(
+        db,
+        [{ team: 'default', group: 'users', schedule: 's', delayMs: 1_000, staleAfterMs: 1_000 }],
+        true,
+      );
       const due = (await readDue(db.kysely, ['default'])).get('default') ?? [];
       await setNextTime(
         db,

@@ -31,6 +31,14 @@ describe('the requests of a run', () => {
         .filter(({ path }) => path === '/v1/users/get');
       expect(requests.slice(1)).toEqual([others + listings, others + listings]);
       expect(lookups).toHaveLength(1);
+      const sent = Map.groupBy(stage.emulator.requests, ({ method, path }) => `${method} ${path}`);
+      expect(
+        await stage.sql('select endpoint, requests, runs from report.usage order by endpoint collate "C"'),
+      ).toEqual(
+        [...sent]
+          .map(([endpoint, all]) => [endpoint, String(all.length), '3'])
+          .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)),
+      );
       // The numbering, larger pages, and pages past the end: once.
       expect(requests[0]).toBeLessThanOrEqual(others + listings + 2 * (2 + 4 + 3));
     });
