@@ -1,7 +1,9 @@
 import { readBytes } from '../files/read-table.ts';
+import { readPlanKey } from '../mirror/applied-plans.ts';
 import { columnOf } from '../model/field-values.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { type Applied, applyPlanFile } from '../runs/apply-plan.ts';
+import { requireTeamId } from '../runs/named-user.ts';
 import { decodePlan, type PlanFile } from '../runs/plan-file.ts';
 import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -22,7 +24,9 @@ export async function applyCommand(context: Context, options: ApplyOptions, path
   return withMirror(
     context,
     async (setup) => {
-      const file = decodePlan(new TextDecoder().decode(await readBytes(path, context.signal)));
+      await requireTeamId(setup);
+      const key = await readPlanKey(setup.mirror.db.kysely, setup.config.team);
+      const file = decodePlan(new TextDecoder().decode(await readBytes(path, context.signal)), key);
       const { actor, why = '' } = confirmationOf(context, options);
       const request = { file, actor, why, isAllOrNothing: options.allOrNothing === true };
       const progress = createProgress(context);

@@ -1,5 +1,5 @@
 import { writeWholeFile } from '../files/write-file.ts';
-import { readDatabaseTime } from '../mirror/applied-plans.ts';
+import { readDatabaseTime, readPlanKey } from '../mirror/applied-plans.ts';
 import { columnOf } from '../model/field-values.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { hasMovedSince } from '../model/push-values.ts';
@@ -8,8 +8,8 @@ import type { EditedField, WaitingField } from '../model/waiting.ts';
 import { afterBatch } from '../reconcile/guard/guard.ts';
 import { sayReplaced } from '../reconcile/overlap.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
-import { encodePlan, planHash } from '../runs/plan-file.ts';
 import type { Setup } from '../runs/open.ts';
+import { encodePlan, planHash } from '../runs/plan-file.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
@@ -54,10 +54,11 @@ const hashOfPlan = (report: PlanReport): string => report.replaced?.hash ?? plan
 async function writePlan(
   { err }: Context,
   { report, madeAt }: { readonly report: PlanReport; readonly madeAt: Date },
-  { config }: Setup,
+  { config, mirror }: Setup,
   path: string,
 ): Promise<void> {
-  const text = encodePlan(report, config, { madeAt, nameOf: (id) => nameIn(report.users.roster, id) });
+  const key = await readPlanKey(mirror.db.kysely, config.team);
+  const text = encodePlan(report, config, { madeAt, key, nameOf: (id) => nameIn(report.users.roster, id) });
   await writeWholeFile(path, async (write) => write(text));
   printLine(err, `written to ${path}: "musterd apply" sends exactly this`);
 }

@@ -10,6 +10,16 @@ export interface Use {
   readonly by: string;
 }
 
+/** What plans of this team are sealed with; there is none before the first run, and nothing to send either. */
+export async function readPlanKey(db: Queryable, team: string): Promise<string> {
+  const row = await db
+    .selectFrom('sync.teams')
+    .select('plan_key')
+    .where('team', '=', team)
+    .executeTakeFirst();
+  return row?.plan_key ?? '';
+}
+
 /** By the clock that `readUse` goes by. */
 export async function readDatabaseTime(db: Queryable): Promise<Date> {
   const { rows } = await sql<{ readonly now: Date }>`

@@ -1,5 +1,5 @@
 /** A plan as a file, to be looked at and applied later: exactly its rows, for this team of this service, once. */
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
@@ -33,7 +33,7 @@ const fileRow = z.discriminatedUnion('field', [
 ]);
 
 const fileBody = z.strictObject({
-  musterd_plan: z.literal(1),
+  musterd_plan: z.literal(2),
   team: z.strictObject({ id: idText, name: text }),
   service: z.string(),
   /** By the clock of the mirror's database. */
@@ -57,22 +57,28 @@ export interface PlanFile {
 const addressOf = ({ service: { baseUrl = '' } }: Pick<Config, 'service'>): string =>
   URL.canParse(baseUrl) ? new URL(baseUrl).href : baseUrl;
 
-const checksumOf = (body: object): string => createHash('sha256').update(JSON.stringify(body)).digest('hex');
+/** @param key of the mirror that the plan is of (`readPlanKey`) */
+const sealOf = (body: object, key: string): string =>
+  createHmac('sha256', key).update(JSON.stringify(body)).digest('hex');
 
 const inText = <Value>(value: Value) => (typeof value === 'bigint' ? String(value) : value) as Value;
 
 /** What the plan is called: other rows, fields, values or bases make another hash. */
 export const planHash = ({ users }: Pick<PlanReport, 'users'>): string => hashOf(sendableOf(users));
 
-/** @param nameOf a user, for whoever reads the file; `madeAt` is by the clock of the mirror's database */
+/** @param nameOf a user, for whoever reads the file; `madeAt` is by the clock of the mirror's database, `key` its own */
 export function encodePlan(
   report: Pick<PlanReport, 'team' | 'users'>,
   { service }: Pick<Config, 'service'>,
-  { madeAt, nameOf }: { readonly madeAt: Date; readonly nameOf: (id: Id) => string },
+  {
+    madeAt,
+    nameOf,
+    key,
+  }: { readonly madeAt: Date; readonly nameOf: (id: Id) => string; readonly key: string },
 ): string {
   const rows = sendableOf(report.users);
   const body = {
-    musterd_plan: 1,
+    musterd_plan: 2,
     team: { id: String(report.team.id), name: report.team.name },
     service: addressOf({ service }),
     made_at: madeAt.toISOString(),
@@ -86,7 +92,7 @@ export function encodePlan(
       ...(mirror === undefined ? {} : { mirror: inText(mirror) }),
     })),
   };
-  return `${JSON.stringify({ ...body, checksum: checksumOf(body) }, undefined, 2)}\n`;
+  return `${JSON.stringify({ ...body, seal: sealOf(body, key) }, undefined, 2)}\n`;
 }
 
 const unfit = (why: string) =>
@@ -103,8 +109,8 @@ function readRow({ user_id: id, name, field: column, ...row }: FileRow): PlanFil
   return { userId: BigInt(id), name, field, values };
 }
 
-/** @throws MusterdError `usage` for what is no plan, or was altered since it was written */
-export function decodePlan(text: string): PlanFile {
+/** @throws MusterdError `usage` for what is no plan, or was altered since this mirror wrote it: its rows, its time, or anything */
+export function decodePlan(text: string, key: string): PlanFile {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -113,14 +119,13 @@ export function decodePlan(text: string): PlanFile {
   }
   if (typeof parsed !== 'object' || parsed === null || !('musterd_plan' in parsed))
     throw unfit('it was not written by "musterd plan --out"');
-  const { checksum, ...body } = parsed as { readonly checksum?: unknown; readonly musterd_plan: unknown };
-  if (checksum !== checksumOf(body)) throw unfit('it was altered since it was written');
-  if (body.musterd_plan !== 1) throw unfit('another version of musterd wrote it');
+  const { seal, ...body } = parsed as { readonly seal?: unknown; readonly musterd_plan: unknown };
+  if (body.musterd_plan !== 2) throw unfit('another version of musterd wrote it');
+  if (seal !== sealOf(body, key)) throw unfit('it was altered since it was written, or not by this mirror');
   const { data, error } = fileBody.safeParse(body);
   if (error !== undefined)
     throw unfit(`it was not written by "musterd plan --out": ${z.prettifyError(error)}`);
   const rows = data.changes.map(readRow);
-  // The checksum is nobody's signature: what people agreed to is what the rows come to.
   if (data.hash !== hashOf(rows)) throw unfit('its rows are not those of its hash');
   const { hash, service } = data;
   return { hash, madeAt: new Date(data.made_at), teamId: BigInt(data.team.id), service, rows };

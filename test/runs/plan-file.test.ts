@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { NamePair } from '../../src/model/name.ts';
 import { hashOf } from '../../src/reconcile/guard/batch-hash.ts';
@@ -7,20 +7,20 @@ import { decodePlan } from '../../src/runs/plan-file.ts';
 const row = { user_id: '7', name: 'Anne Berg', field: 'role_id', base: '2', service: '2', mirror: '3' };
 const hash = hashOf([{ userId: 7n, field: 'roleId', values: { base: 2n, service: 2n, mirror: 3n } }]);
 const plan = {
-  musterd_plan: 1,
+  musterd_plan: 2,
   team: { id: '41', name: null },
   service: 'https://example.com/',
   made_at: '2026-03-01T09:00:00.000Z',
   hash,
   changes: [row],
 };
-/** With the checksum that belongs to it, as anybody can reckon it. */
-const write = (body: object) =>
-  JSON.stringify({ ...body, checksum: createHash('sha256').update(JSON.stringify(body)).digest('hex') });
+const key = 'known to the mirror alone';
+const seal = (body: object, by = key) => createHmac('sha256', by).update(JSON.stringify(body)).digest('hex');
+const write = (body: object) => JSON.stringify({ ...body, seal: seal(body) });
 
 describe('the file of a plan', () => {
   it('is read as it was written', () => {
-    const { rows, ...read } = decodePlan(write(plan));
+    const { rows, ...read } = decodePlan(write(plan), key);
     const madeAt = new Date('2026-03-01T09:00:00Z');
     expect(read).toEqual({ hash, madeAt, teamId: 41n, service: 'https://example.com/' });
     expect(rows).toEqual([
@@ -34,13 +34,24 @@ describe('the file of a plan', () => {
   });
 
   it.each([
+    ['a later time', { made_at: '2027-03-01T09:00:00.000Z' }],
+    ['another name', { changes: [{ ...row, name: 'Bo Lind' }] }],
+    ['nothing', {}],
+  ])('is refused where somebody else sealed it, with %s altered', (_, altered) => {
+    const body = { ...plan, ...altered };
+    const checksum = createHash('sha256').update(JSON.stringify(body)).digest('hex');
+    for (const forged of [seal(body, ''), seal(body, 'of another mirror'), checksum, undefined])
+      expect(() => decodePlan(JSON.stringify({ ...body, seal: forged }), key)).toThrow('it was altered');
+  });
+
+  it.each([
     ['another value', [{ ...row, mirror: '1' }]],
     ['another base', [{ ...row, base: '1' }]],
     ['another user', [{ ...row, user_id: '8' }]],
     ['a row too many', [row, { ...row, user_id: '8' }]],
     ['no row', []],
   ])('is refused where its rows are not those of its hash: %s', (_, changes) => {
-    expect(() => decodePlan(write({ ...plan, changes }))).toThrow('its rows are not those of its hash');
+    expect(() => decodePlan(write({ ...plan, changes }), key)).toThrow('its rows are not those of its hash');
   });
 
   it.each([
@@ -54,16 +65,16 @@ describe('the file of a plan', () => {
     ['another property', { changes: [{ ...row, role: 'Owner' }] }],
     ['no team', { team: null }],
     ['a time that is none', { made_at: 'yesterday' }],
-  ])('is refused as one that nobody wrote, whatever its checksum: %s', (_, altered) => {
-    const read = () => decodePlan(write(JSON.parse(JSON.stringify({ ...plan, ...altered })) as object));
+  ])('is refused as one that nobody wrote, whatever its seal: %s', (_, altered) => {
+    const read = () => decodePlan(write(JSON.parse(JSON.stringify({ ...plan, ...altered })) as object), key);
     expect(read).toThrow(expect.objectContaining({ code: 'usage' }) as Error);
     expect(read).toThrow('it was not written by "musterd plan --out"');
   });
 
-  it.each(['', 'null', '[]', '{}', '{"musterd_plan": 1}', '{"musterd_plan": 2, "checksum": "x"}'])(
+  it.each(['', 'null', '[]', '{}', '{"musterd_plan": 2}', '{"musterd_plan": 1, "checksum": "x"}'])(
     'is no other JSON and no other text: %s',
     (text) => {
-      expect(() => decodePlan(text)).toThrow(expect.objectContaining({ code: 'usage' }) as Error);
+      expect(() => decodePlan(text, key)).toThrow(expect.objectContaining({ code: 'usage' }) as Error);
     },
   );
 });

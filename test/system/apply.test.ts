@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
@@ -114,6 +118,13 @@ describe('the file of a plan', () => {
     };
     await refused(text.replace('new@example.com', 'evil@example.com'), 'was altered');
     await refused(text.replace(/"user_id": "\d+"/, `"user_id": "${ids[1]}"`), 'was altered');
+    const { seal: _seal, ...later } = {
+      ...(JSON.parse(text) as object),
+      made_at: '2100-01-01T00:00:00.000Z',
+      seal: '',
+    };
+    const checksum = createHash('sha256').update(JSON.stringify(later)).digest('hex');
+    await refused(JSON.stringify({ ...later, seal: checksum }), 'was altered');
     await refused('{"hash": "abc"}', 'not written by "musterd plan --out"');
     await refused('nothing', 'not JSON');
     await refused(text, 'of the service at', {
@@ -131,6 +142,37 @@ describe('the file of a plan', () => {
     writeFileSync(file, JSON.stringify(JSON.parse(text)));
     expect(await apply()).toMatchObject({ code: 0, sent: 1, left: [] });
     expect(sent()).toEqual([ids[0]]);
+  });
+
+  it('is not sent at all, where all of it was asked for and a row moved in the last moment', async () => {
+    const [a = 0, b = 0] = ids;
+    await edit(`email = 'new' || id || '@example.com'`, a, b);
+    expect((await musterd(['plan', '--out', file])).code).toBe(0);
+    const other = createDatabase({ url: stage.url, applicationName: 'another' });
+    let applied: ReturnType<typeof apply> | undefined;
+    // What is read before shows nothing of it; where the approval is written it does.
+    await other.transaction(async (tx) => {
+      await sql`lock table sync.held_fields in exclusive mode`.execute(tx);
+      applied = apply('--all-or-nothing');
+      await eventually('it is about to approve', async () => {
+        const waiting = await stage.sql(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        return waiting.length > 0;
+      });
+      await sql`update mirror.users set email = 'late@example.com' where id = ${b}`.execute(tx);
+    });
+    await other.close();
+    const { code, left } = (await applied) ?? { code: 0, left: [] };
+    expect([code, left]).toEqual([
+      4,
+      [expect.objectContaining({ user_id: b, reason: 'edited meanwhile, or not sent in time' })],
+    ]);
+    expect(sent()).toEqual([]);
+    expect(
+      await stage.sql(`select 'held' from sync.held_fields union all
+      select kind from sync.changes where kind in ('approve', 'push')`),
+    ).toEqual([]);
   });
 
   it('is the approval of what waits to be seen, though of nothing that whoever applies it edited', async () => {
