@@ -24,8 +24,8 @@ export interface KnownTeam {
   /** Whether the outcome of a push is not known yet. */
   readonly hasIntents: boolean;
   /**
-   * Whether `mirror.roles` may be behind: the last run of the users did not get to its end, or a role was moved since.
-   * That run itself pushes after it has counted them; whom it adopted it has counted.
+   * Whether `mirror.roles` may be behind: the last run of the users did not get to its end, or a role was moved since, or
+   * came with a newcomer of a resync. That run itself pushes after it has counted them; whom it adopted it has counted.
    */
   readonly mayLackRoles: boolean;
   /** Whether nobody may approve what they edited themselves. */
@@ -66,6 +66,9 @@ export const knownOf = (team: string): RawBuilder<KnownRow['known']> => sql`(
         select c.run_id from sync.changes c
         where c.team_id = r.team_id and c.kind <> 'adopt' and c.new ?| '{role_id,role}'::text[]
         order by c.run_id desc limit 1), 0)
+      or exists (
+        select from sync.runs n where n.team = r.team and n.run_id > r.run_id and n.command = 'resync'
+          and exists (select from sync.changes a where a.run_id = n.run_id and a.kind = 'adopt' offset 0))
       from sync.runs r where r.team = k.team and 'users' = any (r.groups) order by r.run_id desc limit 1), true))
   from (select ${team}::text as team) k left join sync.teams t on t.team = k.team)`;
 

@@ -1,10 +1,10 @@
 /** "Take everything from the service" for one team, as a run of its own or only planned. Nothing is ever sent. */
 import type { Config } from '../config/config.ts';
-import { usualLimits } from '../reconcile/guard/limits.ts';
 import type { Database } from '../mirror/database.ts';
-import type { UserPlan } from '../model/user-plan.ts';
 import { type Team, wholeTeam } from '../model/team.ts';
+import type { UserPlan } from '../model/user-plan.ts';
 import { applyPulls } from '../reconcile/apply-users.ts';
+import { usualLimits } from '../reconcile/guard/limits.ts';
 import { planResyncOf } from '../reconcile/merge/plan-resync.ts';
 import { judgeOverlap, sayReplaced, stopReplaced } from '../reconcile/overlap.ts';
 import { keepResolved, noteRoster, type RunContext, unknownUser } from '../reconcile/plan-users.ts';
@@ -89,6 +89,7 @@ export async function runResync(db: Database, config: Config, watch: Watch): Pro
     const taken = await planTeam(context, team, config);
     await mirror.applyTeam(team);
     await applyPulls(context, { ...taken, unknown: [], roles: new Map() });
+    await mirror.learnRoles();
     return taken;
   });
   return { ...result, run: report };

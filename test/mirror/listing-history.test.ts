@@ -239,6 +239,7 @@ describe.each(servers())('what became of listings on $name', (server) => {
       expect(await isBehindAfter('users', 'push', 'role_id')).toBe(true);
       expect(await isBehindAfter('users', 'pull', 'role_id')).toBe(true);
       expect(await isBehindAfter('users', 'adopt', 'role_id')).toBe(false);
+      expect(await isBehindAfter('resync', 'adopt', 'role_id')).toBe(true);
       expect(await isBehindAfter('resync', 'pull', 'email')).toBe(false);
       expect(await isBehindAfter('earlier users', 'push', 'role_id')).toBe(false);
       await runs('resync');

@@ -77,8 +77,18 @@ describe('taking everything from the service', () => {
 
   it('takes what the service has, and holds what was edited here', async () => {
     const { edited, both, moved } = await open();
+    stage.emulator.team.addUser({
+      first: 'New',
+      last: 'Comer',
+      email: 'new@example.com',
+      roleId: moved.roleId,
+    });
     expect(await resync('--apply')).toMatchObject({ code: 3, applied: true, waiting: 2 });
     expect(stage.updates()).toEqual([]);
+    // A newcomer's role is counted at once.
+    expect(await stage.sql('select role_id, members from mirror.roles order by 1')).toEqual(
+      await stage.sql('select role_id, count(*) from sync.user_base group by 1 order by 1'),
+    );
     expect(
       await stage.sql(
         `select user_id, field, reason, detail like 'resync: %', mirror_value, service_value from report.held order by user_id`,
