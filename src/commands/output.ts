@@ -34,3 +34,6 @@ export function printJson({ out }: Pick<Context, 'out'>, value: unknown): void {
 export function printLine(stream: Stream, text: string): void {
   stream.write(`${text}\n`);
 }
+
+/** For a bar, which only asks whether it is a terminal, and writes. */
+export const asTerminal = (stream: Stream): NodeJS.WritableStream => stream as NodeJS.WriteStream;

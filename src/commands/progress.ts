@@ -2,6 +2,7 @@
 import { type Bar, Presets, SingleBar } from 'cli-progress';
 import type { RunEvent } from '../reconcile/run-notes.ts';
 import type { Context } from './context.ts';
+import { asTerminal } from './output.ts';
 
 export interface Progress {
   readonly onEvent: (event: RunEvent) => void;
@@ -28,7 +29,7 @@ export function createProgress({
 }: Pick<Context, 'err' | 'json' | 'showItself'>): Progress {
   if (err.isTTY !== true || json) return { onEvent: () => {}, close: () => {} };
   const bar: Bar = new SingleBar(
-    { format: '  {step} {value}', clearOnComplete: true, hideCursor: true, stream: process.stderr },
+    { format: '  {step} {value}', clearOnComplete: true, hideCursor: true, stream: asTerminal(err) },
     Presets.rect,
   );
   let running = false;

@@ -1,6 +1,7 @@
 /** A sign on the terminal that a command is at work, once it has been silent for a second. */
 import type { SingleBar } from 'cli-progress';
 import type { Stream } from './context.ts';
+import { asTerminal } from './output.ts';
 
 export interface UnderWay {
   /** The same stream; what is written to it takes the place of the sign. */
@@ -12,8 +13,8 @@ export interface UnderWay {
 const silentMs = 1_000;
 
 /** Nothing where nobody is looking. @param what such as "musterd check" */
-export function showUnderWay({ isTTY }: Stream, what: string): UnderWay {
-  if (isTTY !== true) return { aside: (stream) => stream, close: () => {} };
+export function showUnderWay(err: Stream, what: string): UnderWay {
+  if (err.isTTY !== true) return { aside: (stream) => stream, close: () => {} };
   let bar: SingleBar | undefined;
   let over = false;
   let spokeAt = performance.now();
@@ -32,7 +33,7 @@ export function showUnderWay({ isTTY }: Stream, what: string): UnderWay {
         format: '  {what} … {duration} s',
         clearOnComplete: true,
         gracefulExit: false,
-        stream: process.stderr,
+        stream: asTerminal(err),
       },
       Presets.rect,
     );

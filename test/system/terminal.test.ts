@@ -1,6 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { printTable } from '../../src/commands/print-table.ts';
+import { createProgress } from '../../src/commands/progress.ts';
+import { showUnderWay } from '../../src/commands/under-way.ts';
+import { eventually } from '../support/eventually.ts';
 
 type Rows = Parameters<typeof printTable>[2];
 
@@ -56,4 +59,16 @@ describe('a table on a terminal', () => {
     const few = cpuMsOf(2_000);
     expect(cpuMsOf(20_000)).toBeLessThan(Math.max(few, 5) * 50);
   });
+});
+
+it('a command that is silent says on the stream it is given that it is at work, and how far', async () => {
+  const written: string[] = [];
+  const err = { isTTY: true, write: (text: string) => written.push(text) };
+  const { close } = showUnderWay(err, 'musterd check');
+  await eventually('it shows', () => written.join('').includes('musterd check … '));
+  close();
+  const progress = createProgress({ err, json: false });
+  progress.onEvent({ kind: 'step', step: 'tags' });
+  progress.close();
+  expect(written.join('')).toContain('tags 0');
 });
