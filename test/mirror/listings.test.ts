@@ -4,6 +4,7 @@ import { compareListing, publishListing, tagTable } from '../../src/mirror/listi
 import { createSpool } from '../../src/mirror/spool.ts';
 import type { Tag } from '../../src/model/tag.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** What is said of the rows that were there before a listing is published. */
 describe('the population of a listing', () => {
@@ -44,5 +45,37 @@ describe('the population of a listing', () => {
     expect(await both([...three, tag(4)])).toEqual([3, []]);
     expect(await both(three)).toEqual([4, [4n]]);
     expect(await both([])).toEqual([4, [1n, 2n, 3n, 4n]]);
+  });
+
+  it('is told of a row that somebody else adds beside it, writes nothing, and takes the row the next time', async () => {
+    const spool = createSpool(tagTable);
+    spool.add([tag(7), tag(8)]);
+    const publish = () =>
+      database.db.transaction(async (tx) => {
+        await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+        return await publishListing(tx, run, spool);
+      });
+    let published: Promise<unknown> | undefined;
+    // Only the owner can: the insert of anybody else is refused.
+    await database.db.transaction(async (tx) => {
+      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+      await sql`insert into mirror.tags (team_id, id, tag) values (41, 8, 'Mine')`.execute(tx);
+      published = publish().catch((error: unknown) => error);
+      await eventually('the listing waits', async () => {
+        const { rows } = await sql`select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(database.db.kysely);
+        return rows.length > 0;
+      });
+    });
+    expect(await published).toMatchObject({ code: '23505' });
+    const tags = () =>
+      sql`select id, tag from mirror.tags where id > 4 order by id`.execute(database.db.kysely);
+    expect((await tags()).rows).toEqual([{ id: 8n, tag: 'Mine' }]);
+    await publish();
+    spool.close();
+    expect((await tags()).rows).toEqual([
+      { id: 7n, tag: 'Tag 7' },
+      { id: 8n, tag: 'Tag 8' },
+    ]);
   });
 });

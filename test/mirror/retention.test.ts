@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/commands/command-line.ts';
 import { createPruner } from '../../src/daemon/pruner.ts';
+import { readUse } from '../../src/mirror/applied-plans.ts';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { readEditedUsers, readFreshEdits } from '../../src/mirror/fresh-edits.ts';
 import { readGuardHistory } from '../../src/mirror/held-batches.ts';
@@ -183,6 +184,18 @@ describe('what is removed', () => {
     expect(await prune(database.db, 'main', ages)).toEqual(none);
     await read(35);
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 1 });
+  });
+
+  it('of decisions is none that says that the file of a plan was applied', async () => {
+    await force(`
+      insert into sync.runs (team, team_id, command, started_at, outcome, groups)
+        values ('main', 41, 'apply', ${ago(40)}, 'complete', '{}');
+      insert into sync.changes (team_id, user_id, run_id, kind, batch, decided_by, opened_at, closed_at)
+      select 41, 1, case when batch = 'plan' then (select max(run_id) from sync.runs) end, 'approve', batch, 'kim', ${ago(40)}, ${ago(40)}
+      from unnest('{plan,batch}'::text[]) batch`);
+    expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 1 });
+    const use = await readUse(database.db.kysely, teamId, { hash: 'plan', madeAt: new Date(0) });
+    expect(use).toMatchObject({ by: 'kim' });
   });
 
   it('of edits is none that waits, and none that the last push did not see', async () => {
