@@ -1,5 +1,4 @@
 import { MusterdError } from '../errors.ts';
-import type { Id } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
 import { approve, type DecidedBatch, type DecidedRows, reject } from '../runs/approve-batch.ts';
 import { confirmationOf } from './confirmation.ts';
@@ -9,23 +8,17 @@ import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 
 export interface ApproveOptions {
-  readonly only?: string;
+  readonly only?: readonly string[];
   readonly reason?: string;
   readonly as?: string;
 }
 
-function parseIds(text: string | undefined): readonly Id[] | null {
-  if (text === undefined) return null;
-  const words = text.split(',').map((word) => word.trim());
-  const wrong = words.find((word) => !/^\d{1,19}$/.test(word));
-  if (wrong !== undefined)
-    throw new MusterdError('usage', `--only: "${wrong}" is not a user id; give ids separated by commas`);
-  return [...new Set(words.map(BigInt))];
-}
-
 function choiceOf(context: Context, options: ApproveOptions, hash: string) {
   const { actor, why = '' } = confirmationOf(context, options);
-  return { batch: hash.toLowerCase(), only: parseIds(options.only), why, actor };
+  const only = options.only?.map((who) => who.trim()) ?? null;
+  if (only?.includes('') === true)
+    throw new MusterdError('usage', '--only names a user by an id, an email, a phone number or a name');
+  return { batch: hash.toLowerCase(), only, why, actor };
 }
 
 /** Lets pass what the guard stopped, or calls missing rows gone. */
@@ -37,8 +30,8 @@ export async function approveCommand(
   const choice = choiceOf(context, options, hash);
   return withMirror(context, async (setup) => {
     const decided = await approve(setup, leaseWait(context, setup.config), choice);
-    if (decided.of === 'fields') showBatch(context, decided);
-    else showRows(context, decided);
+    if (decided.of === 'fields') return showBatch(context, decided);
+    showRows(context, decided);
     return exitCode.ok;
   });
 }
@@ -51,8 +44,7 @@ export async function rejectCommand(
 ): Promise<ExitCode> {
   const choice = { ...choiceOf(context, options, hash), revert };
   return withMirror(context, async (setup) => {
-    showBatch(context, await reject(setup, leaseWait(context, setup.config), choice), revert);
-    return exitCode.ok;
+    return showBatch(context, await reject(setup, leaseWait(context, setup.config), choice), revert);
   });
 }
 
@@ -72,22 +64,35 @@ function showRows(context: Context, { of, approved, waiting, rest }: DecidedRows
 
 /** What is said of fields that stay as they are. */
 const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome'], string>>> = {
-  moved: 'not as they were held: edited since, or changed by the service. Decide them with "musterd resolve"',
+  moved:
+    'not as they were held: edited since, or changed by the service. "musterd plan" shows them as they are now',
   asked: 'held on request. They wait on in the batch when that ends',
   held: 'held for another reason by now. "musterd held" shows it',
   gone: 'of users who have left',
 };
 
-function showBatch(context: Context, { fields, waiting }: DecidedBatch, revert = false): void {
+/** A user who has left waits for nobody. */
+const isWaiting = ({ outcome }: DecidedBatch['fields'][number]): boolean =>
+  outcome in staying && outcome !== 'gone';
+
+/** @returns 3 where something that was to be decided waits on */
+function showBatch(
+  context: Context,
+  { fields, waiting, batches: now }: DecidedBatch,
+  revert = false,
+): ExitCode {
   const of = (outcome: string) => fields.filter((one) => one.outcome === outcome);
   const usersOf = (outcome: string) =>
     new Set(of(outcome).flatMap(({ user_id }) => (user_id === null ? [] : [user_id]))).size;
   const lacking = of('approved').flatMap(({ user_id, field }) => (user_id === null ? [field] : []));
   const [approved, rejected] = [usersOf('approved'), usersOf('rejected')];
   const left = fields.filter(({ outcome }) => outcome in staying);
+  const code = fields.some(isWaiting) ? exitCode.waiting : exitCode.ok;
   if (context.json) {
-    printJson(context, { approved, rejected, waiting, held_on_request: of('asked').length, lacking, left });
-    return;
+    const batches = now.map(({ hash, users }) => ({ batch: hash, users }));
+    const held = of('asked').length;
+    printJson(context, { approved, rejected, waiting, held_on_request: held, lacking, left, batches });
+    return code;
   }
   const done = rejected > 0 ? `${plural(rejected, 'user')} rejected` : `${plural(approved, 'user')} approved`;
   printLine(context.out, `${done}, ${waiting} wait on`);
@@ -108,4 +113,12 @@ function showBatch(context: Context, { fields, waiting }: DecidedBatch, revert =
         ? 'The mirror has the values again that both sides last agreed on.'
         : 'They stay in the mirror, and are not sent before somebody edits them again.',
     );
+  if (code === exitCode.waiting)
+    printLine(
+      context.out,
+      now.length === 0
+        ? 'No batch waits now: "musterd held" shows what does.'
+        : `What waits now: ${now.map(({ hash, users }) => `${plural(users, 'user')} in ${hash}`).join(', ')}.`,
+    );
+  return code;
 }

@@ -3,6 +3,8 @@ import { type Adding, type WithOptions, waitOption } from './add-commands.ts';
 
 const asOption = ['--as <person>', 'who decides (or MUSTERD_ACTOR)'] as const;
 
+const collect = (value: string, all: readonly string[] = []) => [...all, ...value.split(',')];
+
 /** Each of them says who decides. */
 function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Adding<C>, 'add' | 'json'>): void {
   json(
@@ -10,7 +12,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
       (await import('./approve.ts')).approveCommand(context, options, hash),
     ),
   )
-    .option('--only <user,…>', 'these users only; the others wait on')
+    .option('--only <user,…>', 'these users only; the others wait on; repeatable', collect)
     .option('--reason <text>', 'why it may pass, for the record')
     .option(...asOption)
     .option(...waitOption);
@@ -22,7 +24,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
         (await import('./approve.ts')).rejectCommand(context, options, hash),
     ),
   )
-    .option('--only <user,…>', 'these users only; the others wait on')
+    .option('--only <user,…>', 'these users only; the others wait on; repeatable', collect)
     .option('--revert', 'give the mirror the values back that both sides last agreed on')
     .option('--reason <text>', 'why, for the record')
     .option(...asOption)

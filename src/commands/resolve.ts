@@ -47,14 +47,17 @@ export async function resolveCommand(
   return withMirror(context, async (setup) => {
     const done = await resolve(setup, leaseWait(context, setup.config), who, { field, take, why, actor });
     const values = { mirror: done.mirror, base: done.base };
-    if (context.json) printJson(context, { user_id: done.id, field: columnOf(field), ...values });
+    const { id, waits } = done;
+    if (context.json) printJson(context, { user_id: id, field: columnOf(field), ...values, waits });
     else printLine(context.out, inWords(done));
-    return exitCode.ok;
+    return waits ? exitCode.waiting : exitCode.ok;
   });
 }
 
-function inWords({ id, field, name, mirror, base }: Resolved): string {
+function inWords({ id, field, name, mirror, base, waits }: Resolved): string {
   const what = `${columnOf(field)} of ${id} ${name}`;
+  if (waits)
+    return `${what}: ${showValue(mirror)} is not sent before somebody else agrees to it (push.fourEyes); "musterd plan" shows its batch`;
   const isSame = field === 'name' ? samePair(mirror as NamePair, base as NamePair) : mirror === base;
   return isSame
     ? `${what}: both sides have agreed on ${showValue(mirror)}`

@@ -1,6 +1,7 @@
 /** A person decides what waits: a batch of held fields, or rows that are missing. */
 import { MusterdError } from '../errors.ts';
 import { readWaitingAbsences } from '../mirror/absences.ts';
+import type { Transaction } from '../mirror/database.ts';
 import {
   approveBatch,
   type Choice,
@@ -8,14 +9,15 @@ import {
   readBatches,
   rejectBatch,
 } from '../mirror/held-batches.ts';
-import { type LeaseOptions, underLease, type LeasedWork } from '../mirror/lease.ts';
+import { type LeaseOptions, underLease } from '../mirror/lease.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import type { MirroredResource } from '../model/absence.ts';
-import type { Id } from '../model/id.ts';
+import { type Id, maxId } from '../model/id.ts';
+import { printable } from '../model/in-words.ts';
+import type { HeldBatch } from '../model/waiting.ts';
 import { actAs, decideFor } from './four-eyes.ts';
+import { requireUser } from './named-user.ts';
 import { requireSchema, type Setup } from './open.ts';
-
-export type { Choice };
 
 /** What became of a batch. */
 export interface DecidedBatch {
@@ -23,6 +25,8 @@ export interface DecidedBatch {
   readonly fields: readonly DecidedField[];
   /** Users of the batch of whom nobody has decided yet. */
   readonly waiting: number;
+  /** All batches of the team that wait now. */
+  readonly batches: readonly Pick<HeldBatch, 'hash' | 'users'>[];
 }
 
 /** What became of missing rows. */
@@ -34,12 +38,12 @@ export interface DecidedRows {
   readonly rest: string | null;
 }
 
-/** Who decides: for whom it is done. */
-interface Decider {
+/** What a person decides, and for whom it is done. */
+export interface BatchDecision extends Omit<Choice, 'only'> {
+  /** Users by what a person calls them, or the ids of other rows; `null`: all of them. */
+  readonly only: readonly (string | Id)[] | null;
   readonly actor: string | undefined;
 }
-
-type Tx = Parameters<LeasedWork<unknown>>[0];
 
 interface Team {
   readonly team: string;
@@ -62,9 +66,39 @@ async function requireWaiting({ config, mirror: { db } }: Setup, hash: string) {
   throw new MusterdError('usage', `nothing waits for a decision under ${hash}`, { hint });
 }
 
+const idOf = (word: string): Id | undefined => {
+  const id = /^\d{1,19}$/.test(word) ? BigInt(word) : maxId + 1n;
+  return id <= maxId ? id : undefined;
+};
+
+/** @throws MusterdError `usage` for a user whom nobody answers to, or several do, and for another row than by its id */
+async function requireChosen(
+  setup: Setup,
+  teamId: Id,
+  { only }: BatchDecision,
+  of: MirroredResource = 'users',
+): Promise<readonly Id[] | null> {
+  if (only === null) return null;
+  const ids: Id[] = [];
+  for (const one of only) {
+    if (typeof one === 'bigint') ids.push(one);
+    else if (of === 'users') ids.push((await requireUser(setup, teamId, one)).id);
+    else {
+      const id = idOf(one);
+      if (id === undefined)
+        throw new MusterdError(
+          'usage',
+          `"${printable(one)}" is not the id of one of the ${of.replace('_', ' ')}`,
+        );
+      ids.push(id);
+    }
+  }
+  return [...new Set(ids)];
+}
+
 /** What became of missing rows: these only are called gone, for as long as they are missing. */
 async function decidedRows(
-  tx: Tx,
+  tx: Transaction,
   teamId: Id,
   of: MirroredResource,
   fields: readonly DecidedField[],
@@ -74,22 +108,24 @@ async function decidedRows(
 }
 
 async function decidedBatch(
-  tx: Tx,
+  tx: Transaction,
   teamId: Id,
   batch: string,
   fields: readonly DecidedField[],
 ): Promise<DecidedBatch> {
-  const left = (await readBatches(tx, teamId)).find(({ hash }) => hash === batch);
-  return { of: 'fields', fields, waiting: left?.users ?? 0 };
+  const batches = await readBatches(tx, teamId);
+  const left = batches.find(({ hash }) => hash === batch);
+  return { of: 'fields', fields, waiting: left?.users ?? 0, batches };
 }
 
 /** Lets pass what the guard stopped, or calls missing rows gone: all of it, or some of its users or rows. */
 export async function approve(
   setup: Setup,
   team: Team,
-  choice: Choice & Decider,
+  decision: BatchDecision,
 ): Promise<DecidedBatch | DecidedRows> {
-  const { teamId, absence } = await requireWaiting(setup, choice.batch);
+  const { teamId, absence } = await requireWaiting(setup, decision.batch);
+  const choice = { ...decision, only: await requireChosen(setup, teamId, decision, absence?.resource) };
   return await underLease(setup.mirror.db, team, async (tx) => {
     await decideFor(tx, setup.config, choice.actor);
     const decided = await approveBatch(tx, teamId, choice);
@@ -102,11 +138,12 @@ export async function approve(
 export async function reject(
   setup: Setup,
   team: Team,
-  choice: Choice & Decider & { readonly revert: boolean },
+  decision: BatchDecision & { readonly revert: boolean },
 ): Promise<DecidedBatch> {
-  const { teamId, absence } = await requireWaiting(setup, choice.batch);
+  const { teamId, absence } = await requireWaiting(setup, decision.batch);
   if (absence !== undefined)
     throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
+  const choice = { ...decision, only: await requireChosen(setup, teamId, decision) };
   return await underLease(setup.mirror.db, team, async (tx) => {
     await actAs(tx, setup.config, choice.actor);
     return await decidedBatch(tx, teamId, choice.batch, await rejectBatch(tx, teamId, choice));

@@ -2,22 +2,24 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { actFor } from '../mirror/approve-edits.ts';
-import type { Database } from '../mirror/database.ts';
+import type { Database, Transaction } from '../mirror/database.ts';
 import { readOwnEdits } from '../mirror/last-edits.ts';
-import type { LeasedWork } from '../mirror/lease.ts';
 import { writeFourEyes } from '../mirror/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
 import type { Field } from '../model/user.ts';
 
-type Tx = Parameters<LeasedWork<unknown>>[0];
 type Settings = Pick<Config, 'team' | 'push'>;
 
 /**
  * Says in this transaction for whom it decides or edits. A command may ask for four eyes, and never for fewer: that is
  * up to the next run.
  */
-export async function actAs(tx: Tx, { team, push }: Settings, actor: string | undefined): Promise<void> {
+export async function actAs(
+  tx: Transaction,
+  { team, push }: Settings,
+  actor: string | undefined,
+): Promise<void> {
   if (push.fourEyes) await writeFourEyes(tx, team, true);
   if (actor !== undefined) await actFor(tx, actor);
 }
@@ -39,7 +41,11 @@ export async function keepFourEyes(
  * @returns whether four eyes are asked for
  * @throws MusterdError `usage`: they are, and nobody knows whose these are
  */
-export async function decideFor(tx: Tx, settings: Settings, actor: string | undefined): Promise<boolean> {
+export async function decideFor(
+  tx: Transaction,
+  settings: Settings,
+  actor: string | undefined,
+): Promise<boolean> {
   await actAs(tx, settings, actor);
   const { team } = settings;
   const row = await tx
@@ -56,7 +62,7 @@ export async function decideFor(tx: Tx, settings: Settings, actor: string | unde
 
 /** @throws MusterdError `usage` where whoever decides edited one of these fields */
 export async function requireOtherEyes(
-  tx: Tx,
+  tx: Transaction,
   teamId: Id,
   rows: readonly { readonly userId: Id; readonly field: Field }[],
 ): Promise<void> {

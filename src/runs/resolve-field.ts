@@ -1,8 +1,9 @@
 /** A person decides one held field; the next run carries out what follows from it. */
 import { MusterdError } from '../errors.ts';
-import { writeResolution } from '../mirror/held-batches.ts';
+import type { Transaction } from '../mirror/database.ts';
 import { editUsers, stampEdit } from '../mirror/edits.ts';
-import { type LeasedWork, type LeaseOptions, underLease } from '../mirror/lease.ts';
+import { writeResolution } from '../mirror/held-batches.ts';
+import { type LeaseOptions, underLease } from '../mirror/lease.ts';
 import { recordStep } from '../mirror/runs.ts';
 import { readUserState } from '../mirror/users-read.ts';
 import { applyDecisions } from '../mirror/users-write.ts';
@@ -94,6 +95,8 @@ export interface Resolved {
   readonly name: string;
   readonly mirror: FieldValue;
   readonly base: FieldValue;
+  /** It is not sent before somebody else agrees to it. */
+  readonly waits: boolean;
 }
 
 /** What a guard or a person stopped passes the limits, and those on single fields where one of them stopped it. */
@@ -104,7 +107,7 @@ function decisionOn({ reason, batch }: Hold): Hold['decision'] {
 
 /** Ends one hold: all of it in the transaction that it is given. */
 async function resolveHold(
-  tx: Parameters<LeasedWork<unknown>>[0],
+  tx: Transaction,
   { teamId, config, id }: { readonly teamId: Id; readonly config: Setup['config']; readonly id: Id },
   { field, take: asked, why, actor }: Resolution,
 ): Promise<Resolved> {
@@ -124,7 +127,7 @@ async function resolveHold(
   const { mirror: after, base: agreed } = staysHeld ? { mirror, base } : decided.write;
   const note = (values: Partial<Hold>, decision?: Hold['decision']) =>
     writeResolution(tx, { teamId, runId }, { id, hold: { ...hold, ...values }, decision, why });
-  const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field] };
+  const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field], waits: false };
   if (take === 'service') {
     await note({ mirror: after[field] });
     return result;
@@ -146,7 +149,7 @@ async function resolveHold(
     const batch = hashOf([{ userId: id, field, values }]);
     await note({ ...values, reason: 'review', detail: 'decided by itself', batch }, 'approved');
   }
-  return { ...result, mirror: value };
+  return { ...result, mirror: value, waits: staysHeld || (!isSeenByOther && push.approve === 'always') };
 }
 
 /** Decides a held field, in one transaction. */

@@ -1,18 +1,18 @@
 /** Turns one run around: the inverse of what it moved, as edits that the next run pushes through all guards. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import type { Database } from '../mirror/database.ts';
-import { editUsers, type UserEdit } from '../mirror/edits.ts';
 import { approveEdits, type Confirmation } from '../mirror/approve-edits.ts';
-import { type LeasedWork, type LeaseOptions, underLease } from '../mirror/lease.ts';
-import { readTeamId } from '../mirror/pinned-teams.ts';
+import type { Database, Transaction } from '../mirror/database.ts';
+import { editUsers, type UserEdit } from '../mirror/edits.ts';
+import { type LeaseOptions, underLease } from '../mirror/lease.ts';
 import { hasRun, type MovedField, readMovedFields } from '../mirror/moved-fields.ts';
-import type { FieldValue } from '../model/user-plan.ts';
+import { readTeamId } from '../mirror/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
+import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';
+import type { FieldValue } from '../model/user-plan.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
 import { decideFor } from './four-eyes.ts';
-import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';
 
 export interface Inverse {
   readonly userId: Id;
@@ -129,7 +129,7 @@ export async function planUndo(
 
 /** What was edited passes the limits once; what was not is not as it is said here. */
 async function approveInverse(
-  tx: Parameters<LeasedWork<unknown>>[0],
+  tx: Transaction,
   teamId: Id,
   changes: readonly Inverse[],
   why: string,

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { askHolds, endAskedHolds } from '../../src/mirror/held.ts';
+import { keepFourEyes } from '../../src/runs/four-eyes.ts';
+import { applyUndo } from '../../src/runs/undo-run.ts';
 import { byText } from '../support/by-text.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
@@ -119,7 +121,9 @@ describe('edits that a person sees first', () => {
     expect(await stage.sql('select user_id, reason, detail, decided_by from report.held')).toEqual([
       [String(c), 'review', expect.stringContaining('the service has changed it since'), 'Kim'],
     ]);
-    expect((await musterd('approve', await batchOf(c))).stdout).toContain('Left as they are: 1 field');
+    const moved = await musterd('approve', await batchOf(c));
+    expect([moved.code, moved.stdout]).toEqual([3, expect.stringContaining('Left as they are: 1 field')]);
+    expect(moved.stdout).toContain(`What waits now: 1 user in ${await batchOf(c)}.`);
     // Once: the same edit later is asked about again.
     stage.emulator.team.editUser(a, { email: 'older@example.com' });
     await stage.run();
@@ -232,8 +236,13 @@ describe('edits that a person sees first', () => {
     const own = await musterd('approve', batch, '--as', ' anna');
     expect(own.code).toBe(64);
     expect(own.stderr).toContain(`edited what is to be approved, of 1 users: ${a}`);
-    expect((await musterd('approve', batch, '--as', 'Anna', '--only', String(b))).code).toBe(0);
-    expect((await musterd('approve', batch, '--as', 'Kim', '--only', String(a))).code).toBe(0);
+    // Users are named as everywhere else.
+    const only = (...args: readonly string[]) => args.flatMap((who) => ['--only', who]);
+    for (const wrong of ['b@example.com,', 'nobody@example.com'])
+      expect((await musterd('approve', batch, '--as', 'Anna', ...only(wrong))).code).toBe(64);
+    expect((await musterd('approve', batch, '--as', 'Anna', ...only('B@example.com'))).code).toBe(0);
+    const same = only(`${a}, a@example.com`, 'a@example.com');
+    expect((await musterd('approve', batch, '--as', 'Kim', ...same)).code).toBe(0);
     await stage.run();
     expect(new Set(sent().map(([id]) => id))).toEqual(new Set([a, b]));
     expect(
@@ -267,7 +276,14 @@ describe('edits that a person sees first', () => {
     const args = ['resolve', String(d), 'email', '--take', 'mirror'];
     expect((await runMusterd(args, other)).code).toBe(64);
     expect((await runMusterd([...args, '--as', 'Anna'], other)).code).toBe(64);
-    expect((await resolve('else@example.com', '--as', 'Kim')).code).toBe(0);
+    // Another value is an edit of whoever names it: somebody else has to agree, in whatever it waited.
+    const another = await resolve('kims@example.com', '--as', 'Kim');
+    expect([another.code, another.stdout]).toEqual([
+      3,
+      expect.stringContaining('before somebody else agrees'),
+    ]);
+    await stage.run();
+    expect((await resolve('else@example.com', '--as', 'Kim')).code).toBe(3);
     await stage.run();
     expect(sent().length).toBe(2);
     expect((await musterd('approve', await batchOf(d), '--as', 'Kim')).code).toBe(64);
@@ -276,5 +292,37 @@ describe('edits that a person sees first', () => {
     expect((await musterd('approve', await batchOf(d), '--as', 'Eva')).code).toBe(0);
     await stage.run();
     expect(sent().at(-1)).toEqual([d, 'else@example.com']);
+  });
+
+  it('are undone by nobody alone, where four eyes are asked for, until a run asks for fewer', async () => {
+    await open({ fourEyes: true });
+    const [a = 0] = ids;
+    const { team, push } = stage.config;
+    const approveAs = async (actor: string) =>
+      await stage.sql(`begin; select set_config('musterd.actor', '${actor}', true);
+        select sync.approve('${await batchOf(a)}'); commit`);
+    await edit(a, 'a@example.com');
+    await stage.run();
+    await approveAs('Kim');
+    await stage.run();
+    const [[run = ''] = []] = await stage.sql(`select max(run_id) from sync.changes where kind = 'push'`);
+    const undo = (actor: string | undefined) =>
+      applyUndo(stage.db, { team, lease: { ttlMs: 60_000 }, push }, BigInt(run), { actor, why: 'wrong' });
+    await expect(undo(undefined)).rejects.toThrow('nobody approves what they edited themselves');
+    expect((await undo('Anna')).changes.length).toBe(1);
+    await stage.run();
+    expect(sent().length).toBe(1);
+    await expect(approveAs('anna')).rejects.toThrow('edited what is to be approved');
+    await stage.sql('rollback');
+    // Only a run of the schedule asks for fewer.
+    const fewer = { team, push: { ...push, fourEyes: false } };
+    for (const command of ['apply', 'resync'])
+      await keepFourEyes(stage.db, { config: fewer, command }, { fourEyes: true });
+    await expect(approveAs('Anna')).rejects.toThrow('edited what is to be approved');
+    await stage.sql('rollback');
+    await stage.run({ push: fewer.push });
+    await approveAs('Anna');
+    await stage.run({ push: fewer.push });
+    expect(sent().length).toBe(2);
   });
 });
