@@ -1,6 +1,6 @@
 /** `node bundle.ts [folder]` builds the program and the packages that it uses, in few files: docs/decisions/0009-one-bundle.md */
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 
 interface Manifest {
@@ -86,13 +86,29 @@ const namePackages: Plugin = {
       (id) => /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? [],
     );
     const byName = (one: Bundled, other: Bundled) => (one.name < other.name ? -1 : 1);
-    const packages = [...new Set(folders)].map(readPackage).toSorted(byName);
+    const packages = [...new Set([...folders, realpathSync(fonts)])].map(readPackage).toSorted(byName);
     const files = {
       'third-party-licences.txt': writeLicences(packages),
       'sbom.cdx.json': writeBillOfMaterials(packages),
     };
     for (const [fileName, source] of Object.entries(files))
       this.emitFile({ type: 'asset', fileName, source });
+  },
+};
+
+/** What the page's readers ask for lies beside the code that hands it out (`src/page/assets.ts`). */
+const fonts = 'node_modules/@fontsource-variable/inter';
+const copyAssets: Plugin = {
+  name: 'copy-assets',
+  generateBundle() {
+    const own = readdirSync('src/page/assets').map((file) => join('src/page/assets', file));
+    const latin = ['latin', 'latin-ext'].map((part) => `${fonts}/files/inter-${part}-wght-normal.woff2`);
+    for (const path of [...own, ...latin])
+      this.emitFile({
+        type: 'asset',
+        fileName: `chunks/assets/${basename(path)}`,
+        source: readFileSync(path),
+      });
   },
 };
 
@@ -103,7 +119,7 @@ const bundle = await rolldown({
   input: { main: 'src/main.ts', healthcheck: 'src/healthcheck.ts' },
   platform: 'node',
   external: (id) => installed.some((name) => id === name || id.startsWith(`${name}/`)),
-  plugins: [namePackages],
+  plugins: [namePackages, copyAssets],
 });
 await bundle.write({
   dir: process.argv[2] ?? 'dist',

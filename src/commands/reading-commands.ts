@@ -30,6 +30,9 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
     )
     .option('--since <time>', 'since then: 2026-03-01T09:00Z, 2h, 3d')
     .option('--limit <n>', 'rows at most (100)');
+  add('page', 'serve the page to look at: teams, runs, people, what waits', async (context, options) =>
+    (await import('./show-page.ts')).pageCommand(context, options),
+  ).option('--port <n>', 'port (9465); 0: any free one');
   json(
     add('verify', 'compares service and mirror, independently of the runs; reads only', async (context) =>
       (await import('./verify.ts')).verifyCommand(context),

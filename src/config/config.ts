@@ -3,6 +3,7 @@
  * from a YAML file and from the environment, which wins; `config/load.ts` brings the two together.
  */
 import { z } from 'zod';
+import { statusSettings } from './status-settings.ts';
 import {
   atLeast,
   conflictPolicy,
@@ -19,7 +20,6 @@ import {
   shareUpTo,
   someShare,
   text,
-  upTo,
   whole,
   word,
 } from './values.ts';
@@ -220,12 +220,7 @@ export const configSchema = z.strictObject({
       .describe('POST /hooks/<token> on the status server asks for a run of this team soon.'),
     tokenFile: text.optional().describe('File that holds the token.'),
   }),
-  status: section({
-    port: upTo(65_535)
-      .default(0)
-      .describe('Port of the status server: /healthz, /readyz, /freshness, /metrics, /hooks. 0: off.'),
-    host: text.default('127.0.0.1').describe('Address that it listens on.'),
-  }),
+  status: section(statusSettings),
 });
 
 /** All settings by their path, such as `push.batchSize`. */

@@ -10,7 +10,7 @@ export interface KnownSecrets {
 }
 
 const names =
-  /^(?:DATABASE_URL|PGPASSWORD|MUSTERD_(?:NEXT_)?SECRET_KEY|MUSTERD_API_KEY|MUSTERD_NOTIFY_(?:URL|SECRET)|MUSTERD__.*(?:secretKey|nextSecretKey|apiKey|token|url|secret))$/;
+  /^(?:DATABASE_URL|PGPASSWORD|MUSTERD_(?:NEXT_)?SECRET_KEY|MUSTERD_API_KEY|MUSTERD_NOTIFY_(?:URL|SECRET)|MUSTERD__.*(?:secretKey|nextSecretKey|apiKey|token|password|url|secret))$/;
 
 /** What of an address is secret: the password, also where a `/` in it makes it no address, or else the path. */
 function secretsInAddress(text: string): readonly string[] {

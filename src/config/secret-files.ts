@@ -24,6 +24,7 @@ const pairs: readonly Pair[] = [
   ['service', 'nextSecretKey'],
   ['service', 'apiKey'],
   ['hooks', 'token'],
+  ['status', 'password'],
 ].map(([section = '', key = '']) => ({ value: [section, key], file: [section, `${key}File`] }));
 
 /** Anyone who sets a value or its file sets the other one aside, too, where it was set before. */

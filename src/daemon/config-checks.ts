@@ -44,10 +44,28 @@ function mistakesInSchedule({ schedule }: Config): readonly Mistake[] {
   return [...zone, ...times];
 }
 
+/** Who decides has to be known: a name with the token, or with the password. */
+function mistakesInStatus({ status: { user, password, token, decide } }: Config): readonly Mistake[] {
+  if (user !== undefined && password === undefined)
+    return [{ path: ['status', 'user'], message: 'status.passwordFile is missing: nobody could come in' }];
+  if (password !== undefined && user === undefined)
+    return [{ path: ['status', 'password'], message: 'status.user is missing: nobody could come in' }];
+  return decide && token === undefined && password === undefined
+    ? [
+        {
+          path: ['status', 'decide'],
+          message:
+            'somebody has to be known who decides: set status.token, or status.user and status.passwordFile',
+        },
+      ]
+    : [];
+}
+
 export function mistakesIn(config: Config): readonly Mistake[] {
   const { database, service, ping, notify } = config;
   return [
     ...mistakesInSchedule(config),
+    ...mistakesInStatus(config),
     ...refusalOf(['database', 'url'], database.url, readConnectionUrl),
     ...refusalOf(['service', 'baseUrl'], service.baseUrl, checkBaseUrl),
     ...refusalOf(['ping', 'url'], ping.url, readCallUrl),

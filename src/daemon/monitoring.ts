@@ -2,6 +2,7 @@
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createMetrics } from './metrics.ts';
+import { createPage } from './create-page.ts';
 import { createPing } from './ping.ts';
 import { createReadiness } from './readiness.ts';
 import { longestGapMs } from './schedule.ts';
@@ -52,11 +53,18 @@ function settingsOf(configs: readonly Config[], log: Log) {
     teamsOf: createHookTokens(tokensOf(configs)),
     ping: createPing({ urls: urlsOf(configs), log }),
     targets: targetsOf(configs),
+    configs,
   };
 }
 
 const { team, users, updateUsers, tags, tag, contactFields, contactCount } = operations;
 const operationsOfRuns = [team, users, updateUsers, tags, tag, contactFields, contactCount];
+
+/** @returns whether there is any */
+async function hintEach(teams: readonly string[], hint: (team: string) => Promise<void>): Promise<boolean> {
+  for (const team of teams) await hint(team);
+  return teams.length > 0;
+}
 
 export type Monitoring = Awaited<ReturnType<typeof createMonitoring>>;
 
@@ -94,11 +102,8 @@ export async function createMonitoring({ mirror: { db }, configs, log, env, vers
           ready: () => readiness.check(),
           freshness,
           metrics: () => metrics.render(),
-          hook: async (token) => {
-            const teams = now.teamsOf(token);
-            for (const team of teams) await hint(team);
-            return teams.length > 0;
-          },
+          hook: (token) => hintEach(now.teamsOf(token), hint),
+          page: createPage({ db, configs: () => now.configs, version, isDaemon: true }),
           log,
         });
   const watch: RunWatch = {

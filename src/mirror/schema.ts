@@ -414,6 +414,14 @@ export interface Schema {
     new_value: string | null;
     changed_at: Date | null;
   };
+  'report.missing': {
+    team_id: bigint | null;
+    batch: string | null;
+    resource: string | null;
+    rows: bigint | null;
+    detail: string | null;
+    since: Date | null;
+  };
   'report.pending': {
     team_id: bigint | null;
     user_id: bigint | null;

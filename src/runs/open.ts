@@ -79,7 +79,7 @@ export async function requireSchema(db: Database): Promise<void> {
 }
 
 /** What may stand in no log. */
-export function secretsOf({ service, hooks, ping, notify, database }: Config): readonly Secret[] {
+export function secretsOf({ service, hooks, ping, notify, database, status }: Config): readonly Secret[] {
   const values = [
     service.secretKey,
     service.nextSecretKey,
@@ -89,6 +89,8 @@ export function secretsOf({ service, hooks, ping, notify, database }: Config): r
     notify.url,
     notify.secret,
     database.url,
+    status.token,
+    status.password,
   ];
   return values.flatMap((value) => (value === undefined ? [] : [createSecret(value)]));
 }

@@ -1,7 +1,7 @@
 /**
  * The status server: whether the process lives (`/healthz`), whether it can work (`/readyz`), whether the
  * mirror is as new as promised (`/freshness`), numbers (`/metrics`), and a door for hints
- * (`POST /hooks/<token>`). It shows states, ages and names of teams, and nothing of any person.
+ * (`POST /hooks/<token>`): states, ages and names of teams, and nothing of any person. And the page, for people.
  */
 import { isIP, type Socket } from 'node:net';
 import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from 'fastify';
@@ -9,21 +9,27 @@ import type { TeamFreshness } from '../model/freshness.ts';
 import { isReady, type ReadyChecks } from '../model/readiness-report.ts';
 import { createAttemptLimit } from './attempt-limit.ts';
 import { keepRoom } from './connection-room.ts';
+import { addPage, type PageSource } from './page-routes.ts';
 
-export interface StatusOptions {
+export interface HttpOptions {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
-  readonly ready: () => Promise<ReadyChecks>;
-  readonly freshness: () => Promise<readonly TeamFreshness[]>;
-  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Whether the token is known; if so, it has been taken as a hint. Compares in constant time (`hook-tokens.ts`). */
-  readonly hook: (token: string) => boolean | Promise<boolean>;
+  /** What people look at, from `/` on. */
+  readonly page?: PageSource;
   readonly log?: { warn(fields: object, text: string): void };
   readonly monotonicMs?: () => number;
   /** How long a request may take to arrive, and how long its answer may take to be found. */
   readonly requestTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
+}
+
+export interface StatusOptions extends HttpOptions {
+  readonly ready: () => Promise<ReadyChecks>;
+  readonly freshness: () => Promise<readonly TeamFreshness[]>;
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Whether the token is known; if so, it has been taken as a hint. Compares in constant time (`hook-tokens.ts`). */
+  readonly hook: (token: string) => boolean | Promise<boolean>;
 }
 
 export interface StatusServer {
@@ -62,6 +68,20 @@ function isOurName(host: string | undefined): boolean {
 
 /** @throws what the operating system says about the address, such as EADDRINUSE */
 export async function createStatusServer(options: StatusOptions): Promise<StatusServer> {
+  return await openServer(options, (app) => {
+    addRoutes(app, options);
+    addHooks(app, options);
+  });
+}
+
+/** The page alone. @throws what the operating system says about the address, such as EADDRINUSE */
+export async function createPageServer(
+  options: HttpOptions & { readonly page: PageSource },
+): Promise<StatusServer> {
+  return await openServer(options, () => undefined);
+}
+
+async function openServer(options: HttpOptions, add: (app: FastifyInstance) => void): Promise<StatusServer> {
   // The name can stand for two addresses; one server listens on one.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
   const requestTimeout = options.requestTimeoutMs ?? 10_000;
@@ -84,9 +104,12 @@ export async function createStatusServer(options: StatusOptions): Promise<Status
     },
   });
   keepRoom(app.server, room);
-  guard(app, options, isLoopback(host));
-  addRoutes(app, options);
-  addHooks(app, options);
+  const onLoopback = isLoopback(host);
+  guard(app, options, onLoopback);
+  app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }));
+  add(app);
+  const { page, log, monotonicMs = () => performance.now() } = options;
+  if (page !== undefined) addPage(app, { page, onLoopback, monotonicMs, log });
   await app.listen({ host, port: options.port });
   const address = app.server.address();
   return {
@@ -102,7 +125,7 @@ function notFound(reply: FastifyReply): FastifyReply {
 }
 
 /** What holds for every request. */
-function guard(app: FastifyInstance, { log }: StatusOptions, onLoopback: boolean): void {
+function guard(app: FastifyInstance, { log }: HttpOptions, onLoopback: boolean): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers);
     // No matter what a body is said to be, it is never looked at.
@@ -125,8 +148,6 @@ function guard(app: FastifyInstance, { log }: StatusOptions, onLoopback: boolean
 }
 
 function addRoutes(app: FastifyInstance, { ready, freshness, metrics }: StatusOptions): void {
-  app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }));
-
   app.get('/readyz', async (_request, reply) => {
     const { database, migrations, credentials } = await ready();
     const checks = { database, migrations, credentials };

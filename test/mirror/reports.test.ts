@@ -163,6 +163,11 @@ describe.each(servers())('who may read the views of report on $name', (server) =
       { ...team, team: 'north', teamId: 7 },
       { ...team, team: 'south', teamId: 8 },
     ]);
+    await runSqlText(
+      db,
+      `insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at)
+       select t, 'tags', 1, now(), '0f', 'too many', now() from generate_series(7, 8) t`,
+    );
     await runSqlText(db, `update mirror.users set phone = '15550199', role_id = 3 where id = 4`);
   });
   afterAll(async () => {

@@ -66,8 +66,8 @@ describe('the shared pace', () => {
     ['status'],
     ['undo', '1'],
   ];
-  /** The daemon does what `reconcile` does, by the same function; the demo has a service of its own. */
-  const others = ['completion', 'daemon', 'demo', 'emulator'];
+  /** The daemon does what `reconcile` does, by the same function; the demo has a service of its own; the page calls none. */
+  const others = ['completion', 'daemon', 'demo', 'emulator', 'page'];
 
   it('is taken from by every command that calls the service, for each request', async () => {
     for (const [isCalling, commands] of [

@@ -27,10 +27,11 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   config: ['errors.ts', 'secret.ts'],
   service: ['model', 'errors.ts', 'clock.ts', 'secret.ts'],
   mirror: ['model', 'errors.ts'],
+  // Values in, HTML out: of the mirror it knows nothing but what its rows look like.
+  page: ['mirror'],
   reconcile: ['model', 'errors.ts'],
   // An independent check: it shares no code with a run but the client, which it is handed.
   verify: ['model', 'errors.ts'],
-  page: [],
   status: ['model'],
   runs: [
     'clock.ts',
@@ -49,9 +50,11 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'clock.ts',
     'config',
     'errors.ts',
+    'files',
     'log.ts',
     'mirror',
     'model',
+    'page',
     'reconcile',
     'runs',
     'service',
@@ -102,6 +105,9 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   'd3-array': ['page'],
   'd3-scale': ['page'],
   'd3-shape': ['page'],
+  hono: ['page'],
+  '@fastify/compress': ['status'],
+  '@fastify/etag': ['status'],
 };
 
 /** The package of an import such as `pg-boss/types` or `@scope/name/part`. */
@@ -150,6 +156,17 @@ describe('the structure of src', () => {
     expect(strays).toEqual([]);
     const used = new Set(files.flatMap(outside));
     expect(Object.keys(fences).filter((name) => !used.has(name))).toEqual([]);
+  });
+
+  it('reads nothing where it shows: of the mirror, the page takes types alone', () => {
+    const reading = files
+      .filter(({ room }) => room === 'page')
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/^(?:import|export) (?!type )[^;]*from '\.\.\/mirror\/.*$/gm)].map(
+          ([line]) => `${path}: ${line}`,
+        ),
+      );
+    expect(reading).toEqual([]);
   });
 
   it('has no circle of files', () => {

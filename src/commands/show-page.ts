@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { servePage } from '../daemon/serve-page.ts';
+import { MusterdError } from '../errors.ts';
+import { requireSchema } from '../runs/open.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { printLine } from './output.ts';
+import { withMirrorOf } from './setup.ts';
+
+function portOf(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 65_536;
+  if (port > 65_535) throw new MusterdError('usage', `"${text}" is not a port`);
+  return port;
+}
+
+/** A role that may only read is not shown which migrations there are. */
+const isRefused = (error: unknown) => error instanceof Error && 'code' in error && error.code === '42501';
+
+/** Serves the page until somebody asks it to stop. It needs no service, and writes nothing. */
+export async function pageCommand(
+  context: Context,
+  { port = '9465' }: { readonly port?: string },
+): Promise<ExitCode> {
+  const { signal, version } = context;
+  const wanted = portOf(port);
+  return await withMirrorOf(context, async ({ configuration: { teams }, mirror: { db }, log }) => {
+    await requireSchema(db).catch((error: unknown) => {
+      if (!isRefused(error)) throw error;
+    });
+    const [{ status }] = teams;
+    const { host } = status;
+    const server = await servePage({ db, configs: () => teams, version, host, port: wanted, log });
+    try {
+      const name = host.includes(':') ? `[${host}]` : host;
+      printLine(context.out, `http://${name}:${server.port}/`);
+      context.showItself?.();
+      if (!signal.aborted) await once(signal, 'abort');
+    } finally {
+      await server.close();
+    }
+    return exitCode.ok;
+  });
+}

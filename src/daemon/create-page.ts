@@ -1,0 +1,113 @@
+/** The page put together: views, the mirror that they are read from, and the settings that say who may see what. */
+import type { Config } from '../config/config.ts';
+import { createRowWriter } from '../files/write-rows.ts';
+import type { Database } from '../mirror/database.ts';
+import { type PageFrame, readPageFrame, readPulse } from '../mirror/page-reader.ts';
+import { readAssets } from '../page/assets.ts';
+import { layout } from '../page/layout.ts';
+import { sorryPage } from '../page/sorry.ts';
+import type { Csv, PageContext, View } from '../page/view.ts';
+import type { PageAnswer, PageQuestion, PageSource } from '../status/page-routes.ts';
+import { longestGapMs } from './schedule.ts';
+import { pageViews } from './page-views.ts';
+
+export interface PageOptions {
+  readonly db: Database;
+  /** Of the settings as they are now. */
+  readonly configs: () => readonly Config[];
+  readonly version: string;
+  /** It has more than the page, and takes decisions where the settings allow it. */
+  readonly isDaemon: boolean;
+}
+
+const htmlType = 'text/html; charset=utf-8';
+
+const asCsv = ({ head, rows }: Csv): string => {
+  const writer = createRowWriter('csv', head);
+  const named = rows.map((row) => Object.fromEntries(head.map((column, i) => [column, row[i]])));
+  return writer.begin + writer.rows(named) + writer.end();
+};
+
+/** A schedule that no longer can be read promises nothing. */
+function gapMs(schedule: string): number {
+  try {
+    return longestGapMs(schedule, 'UTC');
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+function contextOf(
+  { configs, version, isDaemon }: PageOptions,
+  question: PageQuestion,
+  { seen, reader, now, waiting }: PageFrame,
+): PageContext {
+  const [{ status }] = configs() as readonly [Config, ...Config[]];
+  const byTeam = new Map(configs().map((config) => [config.team, config]));
+  const { path, params, query, actor, token } = question;
+  const isAsked = params['team'] !== undefined || query.get('team') !== null;
+  const [only] = reader.teams;
+  return {
+    path,
+    params,
+    query,
+    teams: seen,
+    team: (isAsked || seen.length === 1 ? only : null) ?? null,
+    now,
+    details: status.details,
+    decide: isDaemon && status.decide && actor !== null ? { actor, token } : null,
+    waiting,
+    version,
+    gapMs,
+    perMinute: (team) => {
+      const rate = byTeam.get(team)?.rate;
+      return rate === undefined ? null : Math.floor(rate.perMinute * rate.share);
+    },
+  };
+}
+
+export function createPage(options: PageOptions): PageSource {
+  const { db, configs, isDaemon } = options;
+  const links = isDaemon ? ['freshness', 'metrics'] : [];
+  const byPath = new Map(pageViews.map((one) => [one.path, one]));
+  const [first] = configs();
+  if (first === undefined) throw new Error('there is no team');
+  const { token, user, password } = first.status;
+  const sorry = (status: number) => sorryPage(status).toString();
+  const notFound: PageAnswer = { status: 404, type: htmlType, body: sorry(404) };
+
+  const show = async (one: View, question: PageQuestion): Promise<PageAnswer> => {
+    const team = question.params['team'] ?? question.query.get('team');
+    return await readPageFrame(db, team, async (frame) => {
+      if (team !== null && frame.reader.teams.length === 0) return notFound;
+      const read = await one.read(frame.reader, question);
+      if (read === null || (question.isCsv && one.csv === undefined)) return notFound;
+      const context = contextOf(options, question, frame);
+      if (question.isCsv && one.csv !== undefined) {
+        const name = question.path.slice(1).replaceAll('/', '-') || 'glance';
+        return {
+          status: 200,
+          type: 'text/csv; charset=utf-8',
+          body: asCsv(one.csv(read, context)),
+          headers: { 'content-disposition': `attachment; filename="${encodeURIComponent(name)}.csv"` },
+        };
+      }
+      const body = layout(context, one.tab, one.render(read, context), links).toString();
+      return { status: 200, type: htmlType, body };
+    });
+  };
+
+  return {
+    keys: { token, user, password },
+    patterns: pageViews.map(({ path }) => path),
+    decisions: [],
+    assets: readAssets(),
+    answer: async (question) => {
+      const one = byPath.get(question.pattern);
+      return one === undefined ? notFound : await show(one, question);
+    },
+    decide: () => Promise.resolve(notFound),
+    sorry,
+    pulse: () => readPulse(db),
+  };
+}

@@ -1,0 +1,139 @@
+/** What the first view shows: how each team stands, and what it did of late. */
+import { sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import type { ScheduledGroup } from '../model/run-group.ts';
+import type { PageReader, SeenTeam } from './page-reader.ts';
+import { type PageRun, readRecentRuns } from './page-runs.ts';
+import {
+  countSingleFields,
+  readSingleFields,
+  readWaitingBatches,
+  type PageField,
+  type WaitingTotals,
+} from './page-waiting.ts';
+
+/** How a group of a team stands. */
+export interface GlanceGroup {
+  readonly teamId: Id;
+  readonly group: ScheduledGroup;
+  /** `null`: no daemon has a schedule for it. */
+  readonly schedule: string | null;
+  readonly dueAt: Date | null;
+  readonly lastAttempt: Date | null;
+  /** `null`: it is fresh, or no schedule promises anything. */
+  readonly staleSince: Date | null;
+  readonly failures: number;
+  readonly completeAt: Date | null;
+}
+
+export interface GlanceTotals {
+  readonly teamId: Id;
+  readonly users: number;
+  readonly unresolved: number;
+  readonly gone: number;
+  readonly tags: number;
+  readonly contactFields: number;
+  /** Of pushes in the last 24 hours: fields, and those that the service refused. */
+  readonly pushed: number;
+  readonly refused: number;
+}
+
+export interface GlanceCount {
+  readonly teamId: Id;
+  readonly segment: string;
+  readonly day: string;
+  readonly count: bigint;
+}
+
+export interface GlanceMove {
+  readonly changeId: bigint;
+  readonly teamId: Id;
+  readonly userId: Id;
+  readonly name: string | null;
+  readonly kind: string;
+  readonly field: string;
+  readonly old: unknown;
+  readonly new: unknown;
+  readonly at: Date;
+  readonly by: string | null;
+}
+
+export interface Glance extends WaitingTotals {
+  readonly teams: readonly SeenTeam[];
+  readonly groups: readonly GlanceGroup[];
+  readonly totals: readonly GlanceTotals[];
+  readonly counts: readonly GlanceCount[];
+  readonly singles: readonly PageField[];
+  readonly singleCount: number;
+  /** Of the last 24 hours, the newest first. */
+  readonly runs: readonly PageRun[];
+  readonly moves: readonly GlanceMove[];
+}
+
+const readGroups = (teamIds: readonly Id[]) => sql<GlanceGroup>`
+  select team_id as "teamId", run_group as "group", schedule, next_run as "dueAt", last_attempt as "lastAttempt",
+    stale_since as "staleSince", failures, last_success as "completeAt"
+  from report.freshness where team_id = any (${teamIds}::bigint[])`;
+
+const readTotals = (teamIds: readonly Id[]) => sql<GlanceTotals>`
+  select t.id as "teamId", u.users, u.unresolved, u.gone,
+    (select count(*)::int from report.tags g where g.team_id = t.id and g.present) as tags,
+    (select count(*)::int from report.contact_fields f where f.team_id = t.id and f.present) as "contactFields",
+    p.pushed, p.refused
+  from unnest(${teamIds}::bigint[]) t (id)
+  cross join lateral (
+    select count(*) filter (where gone_at is null)::int as users,
+      count(*) filter (where gone_at is null and not resolved)::int as unresolved,
+      count(*) filter (where gone_at is not null)::int as gone
+    from mirror.users where team_id = t.id
+  ) u
+  cross join lateral (
+    select count(*)::int as pushed, count(*) filter (where outcome = 'refused')::int as refused
+    from report.changes c
+    where c.team_id = t.id and c.kind = 'push' and c.opened_at > now() - interval '24 hours'
+  ) p`;
+
+/** The first segment of each team, its last count of each of so many days. */
+const readCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
+  select t.id as "teamId", s.segment, d.day::text as day, c.count
+  from unnest(${teamIds}::bigint[]) t (id)
+  cross join lateral (
+    select segment from mirror.contact_counts where team_id = t.id order by segment limit 1
+  ) s
+  cross join lateral generate_series(current_date - ${days}::int, current_date, interval '1 day') g (at)
+  cross join lateral (select (g.at)::date as day) d
+  cross join lateral (
+    select count from mirror.contact_counts c
+    where c.team_id = t.id and c.segment = s.segment
+      and c.counted_at >= d.day::timestamp at time zone 'UTC' and c.counted_at < (d.day + 1)::timestamp at time zone 'UTC'
+    order by c.counted_at desc limit 1
+  ) c
+  order by t.id, d.day`;
+
+const readMoves = (teamIds: readonly Id[], most: number) => sql<GlanceMove>`
+  select change_id as "changeId", team_id as "teamId", user_id as "userId", name, kind, field, old_text as old,
+    new_text as new, coalesce(closed_at, opened_at) as at, edited_by as by
+  from report.changes
+  where team_id = any (${teamIds}::bigint[]) and kind in ('push', 'pull') and field is not null
+  order by change_id desc limit ${most}`;
+
+const daysShown = 90;
+const movesShown = 5;
+
+export async function readGlance(reader: PageReader): Promise<Glance> {
+  const { db, teams, teamIds } = reader;
+  const { batches, missing } = await readWaitingBatches(reader);
+  const singles = await countSingleFields(reader);
+  return {
+    teams,
+    batches,
+    missing,
+    singleCount: Object.values(singles).reduce((sum, count) => sum + count, 0),
+    singles: await readSingleFields(reader, 200),
+    groups: (await readGroups(teamIds).execute(db)).rows,
+    totals: (await readTotals(teamIds).execute(db)).rows,
+    counts: (await readCounts(teamIds, daysShown).execute(db)).rows,
+    runs: await readRecentRuns(reader, 24),
+    moves: (await readMoves(teamIds, movesShown).execute(db)).rows,
+  };
+}

@@ -1,0 +1,91 @@
+/** What the page reads from: one read-only transaction a request, as short as somebody who waits for it. */
+import { sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import type { Database, Queryable } from './database.ts';
+
+/** A team that whoever reads may see. */
+export interface SeenTeam {
+  /** As the settings call it, and `?team=`. */
+  readonly team: string;
+  readonly teamId: Id;
+  /** As the service calls it. */
+  readonly name: string | null;
+}
+
+/** What a view reads with: the rights of the role that is connected, `report` and `mirror` alone. */
+export interface PageReader {
+  readonly db: Queryable;
+  /** Those that are asked for. */
+  readonly teams: readonly SeenTeam[];
+  readonly teamIds: readonly Id[];
+  /** By the database's clock. */
+  readonly now: Date;
+}
+
+/** What is read for every view: the header has it. */
+export interface PageFrame {
+  readonly now: Date;
+  readonly seen: readonly SeenTeam[];
+  readonly reader: PageReader;
+  /** Fields and missing rows that wait for a person, in the teams asked for. */
+  readonly waiting: number;
+}
+
+const patienceMs = 4_000;
+
+/** Fields that wait for a person; what was asked for or rejected waits for nobody. */
+export const waitsForPerson = sql`(h.reason not in ('asked', 'rejected') and not exists (
+  select from mirror.users g where g.team_id = h.team_id and g.id = h.user_id and g.gone_at is not null))`;
+
+async function readSeenTeams(db: Queryable): Promise<{ now: Date; teams: readonly SeenTeam[] }> {
+  const { rows } = await sql<{ now: Date; team: string | null; teamId: Id; name: string | null }>`
+    select clock_timestamp() as now, t.* from (select) one
+    left join (
+      select d.team, d.team_id as "teamId", m.name from (
+        select distinct team, team_id from report.freshness where team_id is not null) d
+      left join mirror.teams m on m.team_id = d.team_id
+    ) t on true
+    order by coalesce(t.name, t.team), t.team`.execute(db);
+  const teams = rows.flatMap(({ team, teamId, name }) => (team === null ? [] : [{ team, teamId, name }]));
+  return { now: rows[0]?.now ?? new Date(), teams };
+}
+
+async function countWaiting(db: Queryable, teamIds: readonly Id[]): Promise<number> {
+  const { rows } = await sql<{ waiting: number }>`
+    select ((select count(*) from report.held h where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson})
+      + (select count(*) from report.missing where team_id = any (${teamIds}::bigint[])))::int as waiting`.execute(
+    db,
+  );
+  return rows[0]?.waiting ?? 0;
+}
+
+/**
+ * Reads one page: the frame, and what `work` reads. Nothing of it is written, and nobody waits for long.
+ * @param team as `?team=` names it; a team that is not seen is none
+ */
+export async function readPageFrame<Result>(
+  db: Database,
+  team: string | null,
+  work: (frame: PageFrame) => Promise<Result>,
+): Promise<Result> {
+  const opening = { text: 'set transaction read only', take: () => undefined };
+  return await db.transaction(
+    async (tx) => {
+      const { now, teams: seen } = await readSeenTeams(tx);
+      const teams = team === null ? seen : seen.filter((one) => one.team === team);
+      const teamIds = teams.map(({ teamId }) => teamId);
+      const waiting = await countWaiting(tx, teamIds);
+      return await work({ now, seen, waiting, reader: { db: tx, teams, teamIds, now } });
+    },
+    { isolationLevel: 'repeatable read', statementTimeoutMs: patienceMs, opening },
+  );
+}
+
+/** What is another text as soon as a run or a person has changed what the page shows. */
+export async function readPulse(db: Database): Promise<string> {
+  const { rows } = await sql<{ pulse: string }>`
+    select concat_ws(' ', (select max(run_id) from report.runs),
+      (select max(finished_at) from report.runs where started_at > now() - interval '1 hour'),
+      (select count(*) from report.held)) as pulse`.execute(db.kysely);
+  return rows[0]?.pulse ?? '';
+}

@@ -1,0 +1,120 @@
+/** What waits for a person: batches of held fields, single ones, and rows that are missing. */
+import { sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import type { HoldReason } from '../model/user-plan.ts';
+import { type PageReader, waitsForPerson } from './page-reader.ts';
+
+export interface PageField {
+  readonly teamId: Id;
+  /** `null`: the field of all users. */
+  readonly userId: Id | null;
+  readonly name: string | null;
+  readonly field: string;
+  readonly reason: HoldReason;
+  readonly detail: string;
+  readonly base: unknown;
+  readonly mirror: unknown;
+  readonly service: unknown;
+  readonly since: Date;
+  readonly runId: bigint | null;
+  readonly batch: string | null;
+  /** Who edited the user last, and when. */
+  readonly editedBy: string | null;
+  readonly editedAt: Date | null;
+}
+
+export interface PageBatch {
+  readonly teamId: Id;
+  readonly hash: string;
+  readonly rows: number;
+  readonly users: number;
+  /** The columns, in order. */
+  readonly fields: readonly string[];
+  readonly reasons: readonly string[];
+  readonly since: Date;
+  readonly runId: bigint | null;
+  readonly editors: readonly string[];
+  readonly editedAt: Date | null;
+}
+
+/** Rows that are not called gone before a person agrees. */
+export interface MissingRows {
+  readonly teamId: Id;
+  readonly hash: string;
+  readonly resource: string;
+  readonly rows: number;
+  readonly reason: string;
+  readonly since: Date;
+}
+
+export interface WaitingTotals {
+  readonly batches: readonly PageBatch[];
+  readonly missing: readonly MissingRows[];
+}
+
+/** It waits with others, and is decided with them. */
+const inBatch = sql`(h.batch is not null and h.reason in ('limit', 'review'))`;
+
+export async function readWaitingBatches({ db, teamIds }: PageReader): Promise<WaitingTotals> {
+  const { rows: batches } = await sql<PageBatch>`
+    select h.team_id as "teamId", h.batch as hash, count(*)::int as rows, count(distinct h.user_id)::int as users,
+      array_agg(distinct h.field) as fields, array_agg(distinct h.detail) as reasons, min(h.since) as since,
+      min(h.run_id) as "runId", array_remove(array_agg(distinct u.edited_by), null) as editors,
+      max(u.edited_at) as "editedAt"
+    from report.held h
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson} and ${inBatch}
+    group by h.team_id, h.batch order by min(h.since), h.batch`.execute(db);
+  const { rows: missing } = await sql<MissingRows>`
+    select team_id as "teamId", batch as hash, resource, rows::int as rows, detail as reason, since
+    from report.missing where team_id = any (${teamIds}::bigint[]) order by since, batch`.execute(db);
+  return { batches, missing };
+}
+
+const fieldColumns = sql`
+  h.team_id as "teamId", h.user_id as "userId", h.name, h.field, h.reason, h.detail, h.base_value as base,
+  h.mirror_value as mirror, h.service_value as service, h.since, h.run_id as "runId", h.batch,
+  u.edited_by as "editedBy", u.edited_at as "editedAt"`;
+
+const heldFields = sql`report.held h left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id`;
+
+/** Each decided by itself, the oldest first. */
+export async function readSingleFields(
+  { db, teamIds }: PageReader,
+  most: number,
+): Promise<readonly PageField[]> {
+  const { rows } = await sql<PageField>`
+    select ${fieldColumns} from ${heldFields}
+    where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson} and not ${inBatch}
+    order by h.since, h.user_id, h.field limit ${most}`.execute(db);
+  return rows;
+}
+
+/** The rows of these batches, of each no more than so many. */
+export async function readBatchRows(
+  { db, teamIds }: PageReader,
+  hashes: readonly string[],
+  most: number,
+): Promise<readonly PageField[]> {
+  const { rows } = await sql<PageField>`
+    select f.* from unnest(${hashes}::text[]) b (batch)
+    cross join lateral (
+      select ${fieldColumns} from ${heldFields}
+      where h.batch = b.batch and h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson} and ${inBatch}
+      order by h.user_id, h.field limit ${most}
+    ) f`.execute(db);
+  return rows;
+}
+
+/** How many single fields wait, by reason. */
+export async function countSingleFields({
+  db,
+  teamIds,
+}: PageReader): Promise<Readonly<Record<string, number>>> {
+  const { rows } = await sql<{ reason: string; count: number }>`
+    select h.reason, count(*)::int as count from report.held h
+    where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson} and not ${inBatch} group by h.reason`.execute(
+    db,
+  );
+  return Object.fromEntries(rows.map(({ reason, count }) => [reason, count]));
+}

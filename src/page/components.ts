@@ -1,0 +1,152 @@
+/** The parts that views are made of. */
+import { type Html, html, none } from './html.ts';
+import { href, personPath, to } from './links.ts';
+import { icon, type IconShape, type Tone } from './pills.ts';
+import type { PageContext } from './view.ts';
+import { count, named } from './words.ts';
+
+export interface Column {
+  readonly label: string | Html;
+  /** What phones say before each cell, where it is not the label. */
+  readonly short?: string;
+  /** The word of `?sort=` for it. */
+  readonly sort?: string;
+  readonly isNumber?: boolean;
+}
+
+export type TableRow =
+  | { readonly cells: readonly (string | Html)[]; readonly id?: string; readonly tone?: 'open' }
+  /** Over the whole width: a day, or rows that are folded. */
+  | { readonly band: string | Html; readonly isQuiet?: boolean }
+  /** What belongs to the row above it. */
+  | { readonly inside: Html };
+
+export interface Table {
+  readonly caption: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly TableRow[];
+  /** What of how many. */
+  readonly foot?: Html;
+  /** `?sort=` where nobody asks for another: `-when`. */
+  readonly sort?: string;
+}
+
+function headCell(context: PageContext, { label, sort, isNumber }: Column, sorted: string): Html {
+  const kind = isNumber === true ? 'number' : '';
+  if (sort === undefined) return html`<th role="columnheader" scope="col" class="${kind}">${label}</th>`;
+  const isCurrent = sorted.replace(/^-/, '') === sort;
+  const isDown = isCurrent && sorted.startsWith('-');
+  const link = href(context, { sort: isCurrent && !isDown ? `-${sort}` : sort });
+  const order = isDown ? 'descending' : 'ascending';
+  return isCurrent
+    ? html`<th role="columnheader" scope="col" class="${kind} sorted" aria-sort="${order}"><a href="${link}">${label}<span aria-hidden="true"> ${isDown ? '↓' : '↑'}</span></a></th>`
+    : html`<th role="columnheader" scope="col" class="${kind}"><a href="${link}">${label}</a></th>`;
+}
+
+function bodyRow(columns: readonly Column[], row: TableRow): Html {
+  const width = String(columns.length);
+  if ('band' in row)
+    return html`<tr role="row" class="${row.isQuiet === true ? 'folded' : 'band'}"><td role="cell" colspan="${width}">${row.band}</td></tr>`;
+  if ('inside' in row)
+    return html`<tr role="row" class="inside"><td role="cell" colspan="${width}">${row.inside}</td></tr>`;
+  const cells = row.cells.map((cell, i) => {
+    const { short, label = '', isNumber } = columns[i] ?? {};
+    const kind = isNumber === true ? 'number' : '';
+    // A head of signs and a word: the word is enough.
+    const said = short ?? (typeof label === 'string' ? label : '');
+    return i === 0
+      ? html`<th role="rowheader" scope="row" class="${kind}">${cell}</th>`
+      : html`<td role="cell" class="${kind}" data-label="${said}">${cell}</td>`;
+  });
+  return html`<tr role="row" class="${row.tone ?? ''}"${row.id === undefined ? none : html` id="${row.id}"`}>${cells}</tr>`;
+}
+
+/** A card with a table in it. On phones each row becomes a card, and keeps its meaning by its roles. */
+export function table(context: PageContext, { caption, columns, rows, foot, sort = '' }: Table): Html {
+  const sorted = context.query.get('sort') ?? sort;
+  return html`<div class="card flush"><div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table role="table">
+<caption class="away">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map((column) => headCell(context, column, sorted))}</tr></thead>
+<tbody role="rowgroup">${rows.map((row) => bodyRow(columns, row))}</tbody>
+</table></div>${foot === undefined ? none : html`<div class="foot">${foot}</div>`}</div>`;
+}
+
+export interface Chip {
+  readonly label: string;
+  readonly count?: number | bigint;
+  readonly href: string;
+  readonly isCurrent: boolean;
+}
+
+/** Filters, each with how many there are. */
+export const chips = (label: string, all: readonly Chip[], more: Html = none): Html =>
+  html`<nav class="chips" aria-label="${label}">${all.map(
+    (one) =>
+      html`<a class="chip" href="${one.href}"${one.isCurrent ? html` aria-current="true"` : none}>${one.label}${one.count === undefined ? none : html` <span>${count(one.count)}</span>`}</a>`,
+  )}<span class="push"></span>${more}</nav>`;
+
+export const csvChip = (link: string, words = 'CSV'): Html =>
+  html`<a class="chip" href="${link}" download>${words}</a>`;
+
+/** One click selects all of it. What is copied has no `$`; `Copy` comes with the script. */
+export const commandBox = (command: string, prompt = '$'): Html =>
+  html`<div class="command"><pre tabindex="0" role="group" aria-label="Command">${prompt === '' ? none : html`<span class="prompt" aria-hidden="true">${prompt} </span>`}<code>${command}</code></pre><button type="button" class="copy" data-copy hidden>Copy</button></div>`;
+
+/** What a person can do: its name and effect, the exact command, and the button that does the same. */
+export const choice = (name: string, effect: string | Html, command: string, button: Html = none): Html =>
+  html`<div class="choice"><div><h3>${name}</h3><p class="note">${effect}</p></div>${commandBox(command)}<div class="deed">${button}</div></div>`;
+
+export interface Thing {
+  /** Alarms link to it. */
+  readonly id: string;
+  readonly title: Html;
+  readonly text: Html;
+  /** At least one: a label, and a command or a link. */
+  readonly ways: readonly { readonly label: Html; readonly command?: string }[];
+}
+
+/** What somebody must do, and can from here. */
+export const things = (all: readonly Thing[]): Html =>
+  html`<section class="card flush todo" aria-label="To do">${all.map(
+    (one) =>
+      html`<div class="thing" id="${one.id}"><div><h2 class="h3">${one.title}</h2><p>${one.text}</p></div><div>${one.ways.map(
+        ({ label, command }) =>
+          html`<p class="label">${label}</p>${command === undefined ? none : commandBox(command)}`,
+      )}</div></div>`,
+  )}</section>`;
+
+/** Nothing yet (dashed), or nothing wrong (tick): a title, a sentence, and what goes on. */
+export const empty = (shape: IconShape, title: string, text: string | Html, more: Html = none): Html =>
+  html`<div class="card empty">${icon(shape, shape === 'tick' ? 'ok' : 'quiet', 28)}<h2 class="h3">${title}</h2><p>${text}</p>${more}</div>`;
+
+/** What a view begins with. */
+export const heading = (title: Html | string, text: Html | string, before: Html = none): Html =>
+  html`<header class="heading">${before}<h1>${title}</h1><p class="lead">${text}</p></header>`;
+
+/** Of the first view: an icon of its own shape. */
+export const verdict = (shape: IconShape, tone: Tone, title: string, text: Html | string): Html =>
+  html`<header class="heading verdict">${icon(shape, tone, 30)}<div><h1>${title}</h1><p class="lead">${text}</p></div></header>`;
+
+/** A section with a title, and where there is more. */
+export const section = (
+  title: string,
+  inner: Html,
+  { note = none, more = none }: { readonly note?: Html; readonly more?: Html } = {},
+): Html =>
+  html`<section><div class="over"><h2>${title}</h2><p class="note">${note}</p><span class="push"></span>${more}</div>${inner}</section>`;
+
+/** Somebody of a team, who may have no name; where names are not shown, the id. */
+export function person(
+  context: PageContext,
+  team: string,
+  {
+    id,
+    name,
+    withId = false,
+  }: { readonly id: bigint; readonly name: string | null; readonly withId?: boolean },
+): Html {
+  const link = to(context, personPath(team, id));
+  if (!context.details) return html`<a href="${link}" class="mono">${id.toString()}</a>`;
+  const shown = name === null || name === '' ? html`no name` : named(name);
+  return html`<a href="${link}">${shown}</a>${withId ? html` <span class="mono quiet">${id.toString()}</span>` : none}`;
+}

@@ -1,0 +1,236 @@
+/** How the teams stand: one of them in four facts, a day of runs and its counts; several as a row each. */
+import type { Glance, GlanceGroup, GlanceTotals } from '../mirror/page-glance.ts';
+import type { SeenTeam } from '../mirror/page-reader.ts';
+import type { PageRun } from '../mirror/page-runs.ts';
+import { section, table } from './components.ts';
+import { groupsOf } from './glance-things.ts';
+import { type Html, html, none } from './html.ts';
+import { teamName } from './layout.ts';
+import { to } from './links.ts';
+import { pill } from './pills.ts';
+import { strip } from './run-strip.ts';
+import { type Lane, laneNames, lanes, rhythm, stripLegend } from './run-words.ts';
+import { markMissing } from './series.ts';
+import { drawSparkline } from './sparkline.ts';
+import type { PageContext } from './view.ts';
+import { ago, clockTime, count, day, difference, distance, many, named, time } from './words.ts';
+
+const dayMs = 86_400_000;
+
+const noTotals = { users: 0, unresolved: 0, gone: 0, tags: 0, contactFields: 0, pushed: 0, refused: 0 };
+const totalsOf = (read: Glance, { teamId }: SeenTeam): Omit<GlanceTotals, 'teamId'> =>
+  read.totals.find((one) => one.teamId === teamId) ?? noTotals;
+
+const waitingOfTeam = (read: Glance, { teamId }: SeenTeam): number =>
+  read.batches.filter((one) => one.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
+  read.missing.filter((one) => one.teamId === teamId).length +
+  read.singles.filter((one) => one.teamId === teamId).length;
+
+/** The most requests that runs sent which began in one minute of the last day. */
+function busiestMinute(runs: readonly PageRun[]): number {
+  const minutes = new Map<number, number>();
+  for (const { startedAt, requests } of runs) {
+    const at = Math.floor(startedAt.getTime() / 60_000);
+    minutes.set(at, (minutes.get(at) ?? 0) + requests);
+  }
+  return Math.max(0, ...minutes.values());
+}
+
+function meter(used: number, limit: number | null): Html {
+  if (limit === null || limit === 0) return none;
+  const width = String(Math.min(100, Math.round((used / limit) * 100)));
+  return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="all" width="100" height="6"/><rect class="used" width="${width}" height="6"/></svg>`;
+}
+
+function firstStale(groups: readonly GlanceGroup[]): Date | null {
+  const all = groups.flatMap(({ staleSince }) => staleSince ?? []);
+  return all.length === 0 ? null : new Date(Math.min(...all.map((one) => one.getTime())));
+}
+
+interface Contacts {
+  readonly segment: string;
+  readonly now: bigint;
+  readonly change: Html;
+  readonly line: (width: number, height: number) => Html;
+  readonly first: string;
+  readonly gap: string;
+}
+
+function contactsOf(read: Glance, { teamId }: SeenTeam, now: Date): Contacts | null {
+  const counts = read.counts.filter((one) => one.teamId === teamId);
+  const last = counts.at(-1);
+  if (last === undefined) return null;
+  const points = markMissing(
+    counts.map((one) => ({ atMs: Date.parse(`${one.day}T00:00:00Z`), value: Number(one.count) })),
+    dayMs,
+  );
+  const before = counts.findLast((one) => Date.parse(one.day) <= Date.parse(last.day) - 30 * dayMs);
+  const moved = before === undefined ? null : last.count - before.count;
+  const share =
+    moved === null || before?.count === 0n ? 0 : (Number(moved) / Number(before?.count ?? 1)) * 100;
+  const change =
+    moved === null
+      ? html`counted for ${many(counts.length, 'day')}`
+      : html`${difference(moved)} in 30 days (${share < 0 ? '−' : '+'}${Math.abs(share).toFixed(1)} %)`;
+  const line = (width: number, height: number) => {
+    const drawn = drawSparkline(points, width, height);
+    const words = `${count(last.count)} contacts; ${counts.length} days shown, from ${count(counts[0]?.count ?? 0n)}`;
+    return html`<svg class="spark" role="img" aria-label="${words}" viewBox="0 0 ${String(width)} ${String(height)}" preserveAspectRatio="none"><path class="tint" d="${drawn.tint}"/><path class="line" d="${drawn.line}"/></svg>`;
+  };
+  const gaps = drawSparkline(points).gaps.map(
+    ({ fromMs, toMs }) => `${day(new Date(fromMs + dayMs), now)} to ${day(new Date(toMs - dayMs), now)}`,
+  );
+  return {
+    segment: last.segment,
+    now: last.count,
+    change,
+    line,
+    first: day(new Date(counts[0]?.day ?? last.day), now),
+    gap: gaps.length === 0 ? '' : `not counted ${gaps.join(', ')}`,
+  };
+}
+
+function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
+  const { now, perMinute } = context;
+  const groups = groupsOf(read, team);
+  const users = groups.find(({ group }) => group === 'users');
+  const stale = firstStale(groups);
+  const totals = totalsOf(read, team);
+  const waiting = waitingOfTeam(read, team);
+  const busiest = busiestMinute(read.runs);
+  const limit = perMinute(team.team);
+  const last = users?.completeAt ?? null;
+  const lastRun = read.runs.find((run) => run.outcome === 'complete' && run.groups.includes('users'));
+  const complete =
+    last === null
+      ? html`no complete run yet`
+      : html`complete ${ago(last, now)}${lastRun === undefined ? none : html`, <a href="${to(context, `/runs/${lastRun.runId}`)}">run ${count(lastRun.runId)}</a>`}`;
+  const fact = (label: string, figure: Html, note: Html) =>
+    html`<div><p class="label">${label}</p><p class="big">${figure}</p><div class="note">${note}</div></div>`;
+  return html`<section class="card flush facts" aria-label="How it stands">
+${fact('Mirror', stale === null ? html`Fresh` : html`<span class="act">Stale</span>`, complete)}
+${fact('Waits for a person', html`${count(waiting)} <small>${waiting === 1 ? 'field' : 'fields'}</small>`, waiting === 0 ? html`nothing waits` : html`<a href="${to(context, '/waiting')}">look, and decide</a>`)}
+${fact('Refused by the service', html`${count(totals.refused)} <small>in 24 hours</small>`, html`${many(totals.pushed, 'field')} pushed`)}
+${fact('Requests, busiest minute of a day', html`${count(busiest)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, meter(busiest, limit))}
+</section>`;
+}
+
+function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
+  const { now, gapMs } = context;
+  const from = new Date(now.getTime() - dayMs);
+  const groups = groupsOf(read, team);
+  const rows = lanes.map((lane: Lane) => {
+    const runs = read.runs.filter((run) => run.groups.includes(lane) && run.teamId === team.teamId);
+    const group = groups.find((one) => one.group === lane);
+    const last = runs[0]?.startedAt ?? group?.lastAttempt ?? null;
+    const next =
+      lane === 'edits'
+        ? html`on edit`
+        : group?.dueAt
+          ? time(group.dueAt, clockTime(group.dueAt, now))
+          : html`none`;
+    const every =
+      lane === 'edits'
+        ? 'at once'
+        : group === undefined || group.schedule === null
+          ? 'no schedule'
+          : rhythm(gapMs(group.schedule));
+    return {
+      cells: [
+        html`${laneNames[lane]}<span class="note">${every}</span>`,
+        strip({ runs, label: laneNames[lane], from, to: now, steps: 96 }),
+        last === null ? html`<span class="quiet">none</span>` : time(last, clockTime(last, now, true)),
+        html`<span class="quiet">${next}</span>`,
+      ],
+    };
+  });
+  const columns = [
+    { label: 'What' },
+    { label: `${clockTime(from, from)} yesterday to now`, short: 'Runs' },
+    { label: 'Last', isNumber: true },
+    { label: 'Next', isNumber: true },
+  ];
+  return section(
+    'Last 24 hours',
+    table(context, { caption: 'Runs of the last 24 hours', columns, rows, foot: stripLegend }),
+    {
+      more: html`<a href="${to(context, '/runs')}">All runs</a>`,
+    },
+  );
+}
+
+function inTheMirror(read: Glance, team: SeenTeam, context: PageContext): Html {
+  const totals = totalsOf(read, team);
+  const contacts = contactsOf(read, team, context.now);
+  const line = (label: string, figure: number, note: string) =>
+    html`<div><dt>${label}</dt><dd>${count(figure)}</dd><dd class="note">${note}</dd></div>`;
+  const shown =
+    contacts === null
+      ? html`<p class="note">No contacts were counted yet.</p>`
+      : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${contacts.change}</p>${contacts.line(320, 60)}<p class="ends note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`;
+  const users = `${count(totals.unresolved)} unresolved, ${count(totals.gone)} gone`;
+  return section(
+    'In the mirror',
+    html`<div class="card">${shown}<dl class="lines">${line('Users', totals.users, users)}${line('Tags', totals.tags, '')}${line('Contact fields', totals.contactFields, '')}</dl></div>`,
+    { more: html`<a href="${to(context, '/counts')}">Counts and tags</a>` },
+  );
+}
+
+export function oneTeam(read: Glance, context: PageContext): Html {
+  const [team] = read.teams;
+  if (team === undefined) return none;
+  return html`${facts(read, team, context)}<div class="columns">${dayOfRuns(read, team, context)}${inTheMirror(read, team, context)}</div>`;
+}
+
+function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly Html[] {
+  const { now, perMinute } = context;
+  const groups = groupsOf(read, team);
+  const users = groups.find(({ group }) => group === 'users');
+  const stale = firstStale(groups);
+  const waiting = waitingOfTeam(read, team);
+  const totals = totalsOf(read, team);
+  const runs = read.runs.filter(({ teamId }) => teamId === team.teamId);
+  const busiest = busiestMinute(runs);
+  const limit = perMinute(team.team);
+  const contacts = contactsOf(read, team, now);
+  const failures = Math.max(0, ...groups.map((group) => group.failures));
+  const last = users?.completeAt ?? null;
+  const waits = waiting === 0 ? html`nothing waits` : html`${many(waiting, 'field')} wait`;
+  return [
+    html`<a href="${to(context, '/', { team: team.team })}">${named(teamName(team))}</a><span class="note">${many(totals.users, 'user')}</span>`,
+    stale === null
+      ? html`${pill('tick', 'ok', 'Fresh')}<span class="note">${waits}</span>`
+      : html`${pill('alarm', 'act', 'Stale')}<span class="note">since ${time(stale, clockTime(stale, now))}</span>`,
+    html`${last === null ? html`never` : ago(last, now)}<span class="note">${failures === 0 ? none : html`${many(failures, 'run')} failed since`}</span>`,
+    html`${users?.dueAt ? time(users.dueAt, users.dueAt <= now ? 'now' : distance(users.dueAt, now)) : 'no schedule'}`,
+    waiting === 0
+      ? html`0`
+      : html`<a href="${to(context, '/waiting', { team: team.team })}"><b>${count(waiting)}</b></a>`,
+    html`${count(totals.refused)}`,
+    html`${count(busiest)}${limit === null ? none : html` <span class="quiet">of ${count(limit)}</span>`}${meter(busiest, limit)}`,
+    contacts === null
+      ? html`<span class="quiet">none</span>`
+      : html`<span class="beside"><span>${count(contacts.now)}</span>${contacts.line(120, 26)}</span>`,
+  ];
+}
+
+export function severalTeams(read: Glance, context: PageContext): Html {
+  const worth = (team: SeenTeam) =>
+    (firstStale(groupsOf(read, team)) === null ? 0 : 2) + (waitingOfTeam(read, team) > 0 ? 1 : 0);
+  const teams = read.teams.toSorted((a, b) => worth(b) - worth(a));
+  const columns = [
+    { label: 'Team' },
+    { label: 'State' },
+    { label: 'Last complete run' },
+    { label: 'Next run' },
+    { label: 'Wait', isNumber: true },
+    { label: 'Refused, 24 h', isNumber: true },
+    { label: 'Requests, busiest minute' },
+    { label: 'Contacts, 90 days' },
+  ];
+  const rows = teams.map((team) => ({ cells: teamRow(read, team, context) }));
+  return section(
+    'Teams',
+    table(context, { caption: 'Teams, those that need somebody first', columns, rows }),
+  );
+}

@@ -1,0 +1,34 @@
+/** What is shown where there is no page. */
+import { type Html, html } from './html.ts';
+
+const words: Readonly<Record<number, readonly [string, string]>> = {
+  401: [
+    'Who are you?',
+    'Give any name, and status.token as the password; or the user and the password of the settings.',
+  ],
+  403: [
+    'Not from here',
+    'Without status.token, or status.user and status.passwordFile, this page is for the machine alone that it runs on. A form counts only where it comes from this page, and only until the server starts again.',
+  ],
+  404: ['There is no such page', 'What you look for may have gone, or this role may not see its team.'],
+  429: ['Too many attempts', 'Wait for a minute.'],
+  503: ['Nothing to show now', 'The database did not answer in time. Nothing is lost; try again.'],
+};
+
+export function sorryPage(status: number): Html {
+  const [title, text] = words[status] ?? words[status < 500 ? 404 : 503] ?? ['', ''];
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · musterd</title>
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/assets/style.css">
+</head>
+<body>
+<main class="wide"><header class="heading"><h1>${title}</h1><p class="lead">${text}</p></header><p><a href="/">At a glance</a></p></main>
+</body>
+</html>
+`;
+}

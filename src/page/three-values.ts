@@ -1,0 +1,92 @@
+/** A field's value in its three versions, with the difference marked within it. */
+import { differenceWithin } from './difference-within.ts';
+import { type Html, html, none } from './html.ts';
+import { sides } from './pills.ts';
+import type { PageContext } from './view.ts';
+import { visible } from './words.ts';
+
+export type Side = 'mirror' | 'service';
+
+/** A value as the database has it, as text; `null`: there is none. */
+export function textOf(value: unknown): string | null {
+  if (value === null || value === undefined || value === '') return null;
+  if (typeof value !== 'object') return String(value as string | number | bigint | boolean);
+  const { first = '', last = '' } = value as { readonly first?: string; readonly last?: string };
+  return [first, last].filter((half) => half !== '').join(' ') || null;
+}
+
+const mono = (inner: Html): Html => html`<bdi class="value">${inner}</bdi>`;
+export const noValue: Html = html`<span class="none">none</span>`;
+const notShown: Html = html`<span class="none">not shown</span>`;
+
+/** Values of these fields say who somebody is, or how to reach them. */
+const personal: ReadonlySet<string> = new Set(['name', 'first_name', 'last_name', 'email', 'phone']);
+
+export const isShown = ({ details }: Pick<PageContext, 'details'>, field: string): boolean =>
+  details || !personal.has(field);
+
+/** One value by itself. */
+export function value(context: Pick<PageContext, 'details'>, field: string, of: unknown): Html {
+  const text = textOf(of);
+  if (text === null) return noValue;
+  return isShown(context, field) ? mono(visible(text)) : notShown;
+}
+
+/** A value with what differs from another one marked, in the colour of the side that has it. */
+export function changed(
+  context: Pick<PageContext, 'details'>,
+  field: string,
+  { of, from, side }: { readonly of: unknown; readonly from: unknown; readonly side: Side },
+): Html {
+  const text = textOf(of);
+  const other = textOf(from);
+  if (!isShown(context, field)) return text === null ? noValue : notShown;
+  if (text === null) return html`<mark class="${side} none">none</mark>`;
+  if (text === other) return mono(visible(text));
+  const spans = differenceWithin(other ?? '', text);
+  return mono(
+    html`${spans.map((span) => (span.kind === 'same' ? visible(span.text) : html`<mark class="${side}">${visible(span.text)}</mark>`))}`,
+  );
+}
+
+export interface Three {
+  readonly field: string;
+  readonly base: unknown;
+  readonly mirror: unknown;
+  readonly service: unknown;
+}
+
+/** The three, in their order; what is as it was is a word. */
+export function three(
+  context: Pick<PageContext, 'details'>,
+  { field, base, mirror, service }: Three,
+  same = 'as last agreed',
+): readonly [Html, Html, Html] {
+  const agreed = textOf(base);
+  const ofSide = (of: unknown, side: Side) =>
+    textOf(of) === agreed
+      ? html`<span class="none">${same}</span>`
+      : changed(context, field, { of, from: base, side });
+  return [value(context, field, base), ofSide(mirror, 'mirror'), ofSide(service, 'service')];
+}
+
+export const headOfThree: readonly [Html, Html, Html] = [
+  html`${sides.base} Last agreed`,
+  html`${sides.mirror} Mirror`,
+  html`${sides.service} Service`,
+];
+
+/** The legend of the three signs. */
+export const legend: Html = html`<p class="legend">${headOfThree.map((one) => html`<span>${one}</span>`)}</p>`;
+
+/** Three columns, or on phones three lines whose characters align; a note below each. */
+export function threeValues(
+  context: Pick<PageContext, 'details'>,
+  values: Three,
+  notes: readonly [Html, Html, Html] = [none, none, none],
+): Html {
+  const shown = three(context, values);
+  return html`<dl class="three">${headOfThree.map(
+    (head, i) => html`<div><dt>${head}</dt><dd>${shown[i]}</dd><dd class="note">${notes[i]}</dd></div>`,
+  )}</dl>`;
+}

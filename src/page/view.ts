@@ -1,0 +1,71 @@
+/** What a view of the page is: how it is read, how it is shown, and what it knows of the page around it. */
+import type { PageReader, SeenTeam } from '../mirror/page-reader.ts';
+import type { Html } from './html.ts';
+
+export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Counts', 'Changes'] as const;
+export type Tab = (typeof tabs)[number];
+
+/** What a reader asked for. */
+export interface PageAsked {
+  /** Parts of the path, such as `id` of `/people/:team/:id`. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+}
+
+/** What every view is told besides its own data. */
+export interface PageContext extends PageAsked {
+  /** As asked for, without the query. */
+  readonly path: string;
+  /** All teams that the reader may see. */
+  readonly teams: readonly SeenTeam[];
+  /** The one that is asked for, or the only one; `null`: all of them. */
+  readonly team: SeenTeam | null;
+  /** By the database's clock. */
+  readonly now: Date;
+  /** Whether names, emails and phones show: `status.details`. */
+  readonly details: boolean;
+  /** Whether decisions can be made here: `status.decide`, and somebody who is known. */
+  readonly decide: Decide | null;
+  /** Fields and missing rows that wait for a person, in the teams asked for. */
+  readonly waiting: number;
+  /** Of musterd. */
+  readonly version: string;
+  /** The longest time that a schedule lets pass between two runs. */
+  readonly gapMs: (schedule: string) => number;
+  /** Requests that a team may send in a minute, where it is known. */
+  readonly perMinute: (team: string) => number | null;
+}
+
+export interface Decide {
+  /** Who decides. */
+  readonly actor: string;
+  /** What a form carries so that it can only come from here. */
+  readonly token: (path: string) => string;
+}
+
+/** What a view shows. */
+export interface PageShown {
+  /** Of the browser's tab; it begins with what the page says. */
+  readonly title: string;
+  readonly main: Html;
+}
+
+/** Rows as a spreadsheet takes them. */
+export interface Csv {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+export interface View<Read = unknown> {
+  /** Such as `/people/:team/:id`. */
+  readonly path: string;
+  readonly tab: Tab;
+  /** @returns `null`: there is no such thing */
+  readonly read: (reader: PageReader, asked: PageAsked) => Promise<Read | null>;
+  readonly render: (read: Read, context: PageContext) => PageShown;
+  /** The same rows at the path with `.csv` behind it. */
+  readonly csv?: (read: Read, context: PageContext) => Csv;
+}
+
+/** Keeps what `read` gives and what `render` takes the same, where views of all kinds stand in one list. */
+export const view = <Read>(one: View<Read>): View => one as View;

@@ -1,0 +1,117 @@
+/** Numbers, times and what others wrote, as people read them. */
+import { type Html, html } from './html.ts';
+
+const numbers = new Intl.NumberFormat('en-US');
+
+/** `4,821` */
+export const count = (value: number | bigint): string => numbers.format(value);
+
+/** `3 users`, `1 user`, `4,821 users`. */
+export const many = (value: number | bigint, one: string, more = `${one}s`): string =>
+  `${count(value)} ${Number(value) === 1 ? one : more}`;
+
+/** With its sign: `+774`, `−365`, `0`. */
+export function difference(value: number | bigint): string {
+  if (Number(value) === 0) return '0';
+  return value > 0 ? `+${count(value)}` : `−${count(-Number(value))}`;
+}
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+
+/** `27 minutes`, `22 hours`, `3 days`; never two units. */
+export function span(ms: number): string {
+  const length = Math.abs(ms);
+  if (length < minuteMs) return many(Math.round(length / 1_000), 'second');
+  if (length < hourMs) return many(Math.floor(length / minuteMs), 'minute');
+  if (length < 2 * dayMs) return many(Math.floor(length / hourMs), 'hour');
+  return many(Math.floor(length / dayMs), 'day');
+}
+
+/** The same, short enough for a table: `2 min ago`, `in 8 min`, `just now`. */
+export function distance(date: Date, now: Date): string {
+  const ms = now.getTime() - date.getTime();
+  if (Math.abs(ms) < 2_000) return 'just now';
+  const words = span(ms).replace(/ (second|minute)s?$/, (_, unit: string) =>
+    unit === 'second' ? ' s' : ' min',
+  );
+  return ms < 0 ? `in ${words}` : `${words} ago`;
+}
+
+/** `1.4 s`, `31 s`, `4 min 10 s`: how long something took. */
+export function took(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < minuteMs) return `${(ms / 1_000).toFixed(1)} s`;
+  return `${Math.floor(ms / minuteMs)} min ${Math.round((ms % minuteMs) / 1_000)} s`;
+}
+
+const part = (options: Intl.DateTimeFormatOptions) => {
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options });
+  return (date: Date) => format.format(date);
+};
+const minutes = part({ hour: '2-digit', minute: '2-digit' });
+const seconds = part({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const dayOfYear = part({ day: 'numeric', month: 'short' });
+const dayOfAnyYear = part({ day: 'numeric', month: 'short', year: 'numeric' });
+const weekday = part({ weekday: 'long' });
+const longDay = part({ day: 'numeric', month: 'long' });
+
+const dayOf = (date: Date) => date.toISOString().slice(0, 10);
+
+/** `11 Mar`, and with the year where it is another one. */
+export function day(date: Date, now: Date): string {
+  return date.getUTCFullYear() === now.getUTCFullYear() ? dayOfYear(date) : dayOfAnyYear(date);
+}
+
+/** `14:21`; of another day `10 Mar 16:40`. */
+export function clockTime(date: Date, now: Date, precise = false): string {
+  const time = precise ? seconds(date) : minutes(date);
+  return dayOf(date) === dayOf(now) ? time : `${day(date, now)} ${time}`;
+}
+
+/** `Today, Wednesday 11 March`: the band above the rows of a day. */
+export function dayBand(date: Date, now: Date): string {
+  const name = `${weekday(date)} ${longDay(date)}`;
+  if (dayOf(date) === dayOf(now)) return `Today, ${name}`;
+  if (dayOf(date) === dayOf(new Date(now.getTime() - dayMs))) return `Yesterday, ${name}`;
+  return date.getUTCFullYear() === now.getUTCFullYear() ? name : `${name} ${date.getUTCFullYear()}`;
+}
+
+/** Exact, for `title`. */
+export const exactTime = (date: Date): string => `${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`;
+
+/** These words for a moment, which can be looked up exactTime. */
+export const time = (date: Date, words: string): Html =>
+  html`<time datetime="${date.toISOString()}" title="${exactTime(date)}">${words}</time>`;
+
+export const ago = (date: Date, now: Date): Html => time(date, distance(date, now));
+export const at = (date: Date, now: Date, precise = false): Html => time(date, clockTime(date, now, precise));
+
+/** What moves, hides or reorders text, but for the joiners that some scripts and emoji are written with. */
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+const hiddenParts = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}])/u;
+const joiners: ReadonlySet<string> = new Set(['\u200c', '\u200d']);
+
+function markOf(character: string): Html {
+  const code = character.codePointAt(0) ?? 0;
+  const name = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+  const picture = code < 0x20 ? String.fromCodePoint(0x2400 + code) : name;
+  return html`<span class="mark" title="control character ${name}">${picture}</span>`;
+}
+
+/** A text that somebody else wrote, with marks for what it would hide. */
+export function visible(text: string): Html {
+  const formed = text.toWellFormed();
+  if (!hidden.test(formed)) return html`${formed}`;
+  const parts = formed.split(hiddenParts).filter((one) => one !== '');
+  return html`${parts.map((one) => (hidden.test(one) && !joiners.has(one) ? markOf(one) : html`${one}`))}`;
+}
+
+/** A name, which may be written in either direction. */
+export const named = (text: string): Html => html`<bdi class="name">${visible(text)}</bdi>`;
+
+/** One word after the other: `a, b and c`. */
+export function listed(words: readonly string[]): string {
+  return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}

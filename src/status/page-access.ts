@@ -1,0 +1,67 @@
+/** Who may see the page: this machine; from elsewhere, or where one is set, whoever knows the token or the password. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createAttemptLimit } from './attempt-limit.ts';
+
+export interface PageKeys {
+  /** Taken as the password of any name, or as a bearer's token. */
+  readonly token?: string | undefined;
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+}
+
+export type Admission =
+  /** `actor`: who it is, where somebody has proven to know a key. */
+  | { readonly may: true; readonly actor: string | null }
+  | { readonly may: false; readonly status: 401 | 403 | 429; readonly waitMs: number };
+
+export interface PageAccess {
+  admit(authorization: string | undefined, address: string): Admission;
+}
+
+/** Wrong keys of one address within a minute, after which it is not listened to. */
+const wrongKeys = 10;
+const longestHeader = 4_096;
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+const isSame = (given: string, wanted: string) => timingSafeEqual(digest(given), digest(wanted));
+
+interface Given {
+  readonly name: string;
+  readonly secret: string;
+}
+
+function readGiven(authorization: string): Given | undefined {
+  const [, scheme = '', rest = ''] = /^(\w+) +(\S+)$/.exec(authorization.slice(0, longestHeader)) ?? [];
+  if (/^bearer$/i.test(scheme)) return { name: '', secret: rest };
+  if (!/^basic$/i.test(scheme)) return undefined;
+  const text = Buffer.from(rest, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon < 0 ? undefined : { name: text.slice(0, colon), secret: text.slice(colon + 1) };
+}
+
+/** Each key is compared, whatever the others came to, so that the time it takes tells nothing. */
+function knows({ name, secret }: Given, { token, user, password }: PageKeys): boolean {
+  const byToken = token !== undefined && isSame(secret, token);
+  const byName = user !== undefined && isSame(name, user);
+  const byPassword = password !== undefined && isSame(secret, password);
+  return byToken || (byName && byPassword);
+}
+
+/** @param onLoopback nobody else can connect: without a key, whoever can is let in */
+export function createPageAccess(keys: PageKeys, onLoopback: boolean, monotonicMs: () => number): PageAccess {
+  const limit = createAttemptLimit(wrongKeys, monotonicMs);
+  const hasKeys = keys.token !== undefined || keys.password !== undefined;
+  return {
+    admit: (authorization, address) => {
+      if (!hasKeys) return onLoopback ? { may: true, actor: null } : { may: false, status: 403, waitMs: 0 };
+      if (authorization === undefined) return { may: false, status: 401, waitMs: 0 };
+      // Before the key is looked at: a password that people choose is guessed sooner than a token.
+      const waitMs = limit.blockedMs(address);
+      if (waitMs > 0) return { may: false, status: 429, waitMs };
+      const given = readGiven(authorization);
+      if (given !== undefined && knows(given, keys)) return { may: true, actor: given.name || null };
+      limit.failed(address);
+      return { may: false, status: 401, waitMs: 0 };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/** Tells open pages that something has changed: server-sent events. Nobody is asked while nobody listens. */
+import type { ServerResponse } from 'node:http';
+
+export interface PageEvents {
+  /** @returns `false`: there are too many */
+  join(response: ServerResponse): boolean;
+  close(): void;
+}
+
+const mostListeners = 100;
+
+/** @param pulse another text as soon as something has changed */
+export function createPageEvents(pulse: () => Promise<string>, everyMs = 3_000): PageEvents {
+  const listeners = new Set<ServerResponse>();
+  let timer: NodeJS.Timeout | undefined;
+  let last: string | undefined;
+  let isAsking = false;
+  const tell = (event: string) => {
+    for (const listener of listeners) listener.write(`event: ${event}\ndata:\n\n`);
+  };
+  const look = async () => {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      const now = await pulse();
+      tell(last === undefined || now === last ? 'alive' : 'changed');
+      last = now;
+    } catch {
+      // The page says by itself how old it is.
+    } finally {
+      isAsking = false;
+    }
+  };
+  const leave = (listener: ServerResponse) => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+    last = undefined;
+  };
+  return {
+    join: (response) => {
+      if (listeners.size >= mostListeners) return false;
+      listeners.add(response);
+      response.on('close', () => leave(response));
+      response.on('error', () => leave(response));
+      response.write('retry: 5000\n\n');
+      timer ??= setInterval(() => void look(), everyMs).unref();
+      void look();
+      return true;
+    },
+    close: () => {
+      for (const listener of listeners) listener.end();
+      clearInterval(timer);
+    },
+  };
+}
