@@ -11,6 +11,7 @@ import type { LogOptions } from '../log.ts';
 import { createProgram } from './program.ts';
 import { programVersion } from '../runs/program-version.ts';
 import { listenForStop } from '../stop.ts';
+import { waitForRoom } from './stream-write.ts';
 import { showUnderWay } from './under-way.ts';
 
 /** The exit code of each error. */
@@ -72,17 +73,28 @@ interface Output {
   failed(error: unknown): void;
 }
 
-function createOutput({ out, secrets }: ProcessWorld, json: boolean): Output {
+/** @param heldAtMost what is longer is written before the end is known; an error then leaves it cut off */
+function createOutput({ out, secrets }: ProcessWorld, json: boolean, heldAtMost = Infinity): Output {
   if (!json) return { json, out, done: () => {}, failed: () => {} };
-  let written: string[] = [];
+  let held = '';
+  let isOpen = false;
+  const release = () => {
+    const text = held;
+    held = '';
+    return text === '' ? true : out.write(text);
+  };
+  const write = (text: string) => {
+    held += text;
+    isOpen ||= held.length > heldAtMost;
+    return isOpen ? release() : true;
+  };
+  const room = (signal: AbortSignal) => waitForRoom(out, signal);
   return {
     json,
-    out: { write: (text) => written.push(text) },
-    done: () => {
-      if (written.length > 0) out.write(written.join(''));
-      written = [];
-    },
+    out: { write, room },
+    done: () => void release(),
     failed: (error) => {
+      if (isOpen) return;
       const { code, message, hint } = errorInJson(error);
       const blot = (text: string) => secrets?.blot(text) ?? text;
       printJson({ out }, { error: { code, message: blot(message), hint: hint && blot(hint) } });
@@ -132,8 +144,9 @@ export async function carryOut(
   world: ProcessWorld,
   json: boolean,
   work: (output: Output, signal: AbortSignal) => Promise<ExitCode>,
+  heldAtMost?: number,
 ): Promise<ExitCode> {
-  const output = createOutput(world, json);
+  const output = createOutput(world, json, heldAtMost);
   const stopped = new MusterdError('stopped', 'Asked to stop');
   const crashes: unknown[] = [];
   const stop = listenForStop({
@@ -179,6 +192,9 @@ function withoutSecrets(world: ProcessWorld): ProcessWorld {
   return { ...world, secrets, err: { ...(err.isTTY === true ? { isTTY: true } : {}), write } };
 }
 
+/** Answers of `sql` can be longer than what fits into memory. */
+const heldOfAnswers = 65_536;
+
 /** They say by themselves that they are there, and go on. */
 const endless: ReadonlySet<string> = new Set(['daemon', 'emulator', 'demo']);
 
@@ -202,15 +218,21 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
     command.action(async (...passed: unknown[]) => {
       const options = command.opts();
       const words = passed.slice(0, -2).flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
-      const json = options['json'] === true;
+      const isSql = command.name() === 'sql';
+      const json = options['json'] === true || (isSql && options['format'] === 'json');
       const isShown = !json && !endless.has(command.name());
       const { seen, showItself } = isShown
         ? withSign(world, command.name())
         : { seen: world, showItself: () => {} };
-      const work = carryOut(seen, json, async (output, signal) => {
-        const context = await createContext(seen, program, output, signal, options['wait']);
-        return action({ ...context, showItself }, options, words);
-      });
+      const work = carryOut(
+        seen,
+        json,
+        async (output, signal) => {
+          const context = await createContext(seen, program, output, signal, options['wait']);
+          return action({ ...context, showItself }, options, words);
+        },
+        isSql ? heldOfAnswers : Infinity,
+      );
       code = await work.finally(showItself);
     });
   };

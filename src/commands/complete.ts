@@ -6,6 +6,7 @@ import { type Complete, type Command as Offered, RootCommand, script } from '@bo
 import type { Command } from 'commander';
 import type { Environment } from '../config/raw-settings.ts';
 import { formats } from '../files/format.ts';
+import { answerFormats } from '../files/write-answers.ts';
 import { type ExitCode, exitCode } from './context.ts';
 import { pushOutcomes } from '../model/intent.ts';
 import { changeFields, ledgerKinds } from '../model/ledger-words.ts';
@@ -15,6 +16,7 @@ import type { WaitingNames } from './waiting-names.ts';
 /** Values that a command takes, by the name of its option or argument. */
 export const knownValues: Readonly<Record<string, readonly string[]>> = {
   '--format': formats,
+  'sql --format': answerFormats,
   '--field': changeFields,
   '--only': changeFields,
   '--kind': ledgerKinds,
@@ -88,7 +90,9 @@ function describe(at: Offered, path: string, command: Command, program: Command,
     run: names.runs,
   };
   const valuesOf = (name: string) =>
-    strangers.has(`${path} ${name}`) ? [] : (dynamic[name] ?? knownValues[name] ?? []);
+    strangers.has(`${path} ${name}`)
+      ? []
+      : (dynamic[name] ?? knownValues[`${path} ${name}`] ?? knownValues[name] ?? []);
   // A shell finds those of the program behind a command only where the command has them too.
   for (const { long, short, description, required, optional } of [...program.options, ...command.options]) {
     const name = long?.replace(/^--/, '');

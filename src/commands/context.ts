@@ -18,7 +18,10 @@ export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
 export interface Stream {
   readonly isTTY?: boolean;
+  /** False: wait for room (`waitForRoom`) before more is written. */
   write(text: string): unknown;
+  /** Of a stream that hands on to another: waits for room there. False: nobody reads any more. */
+  readonly room?: (signal: AbortSignal) => Promise<boolean>;
 }
 
 export interface Context {

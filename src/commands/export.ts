@@ -1,14 +1,13 @@
-import { once } from 'node:events';
-import { Writable } from 'node:stream';
 import { MusterdError } from '../errors.ts';
 import { type Format, readFormat } from '../files/format.ts';
 import { writeWholeFile } from '../files/write-file.ts';
 import { createRowWriter, type RowWriter } from '../files/write-rows.ts';
-import { plural, printableLines } from '../model/in-words.ts';
+import { plural } from '../model/in-words.ts';
 import { momentMs } from '../model/moment.ts';
 import { exportable, type Exported, exportRows, isBeforeRecord, isKnownAsOf } from '../runs/export-rows.ts';
 import type { Setup } from '../runs/open.ts';
-import { type Context, type ExitCode, exitCode, type Stream } from './context.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { createStreamWrite, type Write } from './stream-write.ts';
 import { printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 
@@ -40,8 +39,6 @@ function readAsOf(text: string | undefined, what: Exported): string | undefined 
   return /[Zz]|[+-]\d\d:?\d\d$/.test(text.slice(10)) ? text : `${text}Z`;
 }
 
-type Write = (text: string) => Promise<void>;
-
 /** @returns how many rows were written */
 async function writeRows(
   setup: Setup,
@@ -63,20 +60,6 @@ async function writeRows(
   );
   await write(writer?.end() ?? '');
   return count;
-}
-
-/** Waits for who reads, so that nothing piles up here. Whoever has gone away reads no more. */
-function createStreamWrite(out: Stream, signal: AbortSignal): Write {
-  // Names are written by others, and a terminal obeys what some of them hold.
-  const show = out.isTTY === true ? printableLines : (text: string) => text;
-  return async (text) => {
-    if (out.write(show(text)) !== false || !(out instanceof Writable)) return;
-    if (!out.destroyed)
-      await once(out, 'drain', { signal }).catch((error: unknown) => {
-        signal.throwIfAborted();
-        if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
-      });
-  };
 }
 
 /** What the mirror holds, as a file. */

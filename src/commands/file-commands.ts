@@ -53,6 +53,14 @@ export function addFileCommands<C extends WithOptions<C>>(
     .option('--format <format>', 'csv, json, ndjson or yaml; else by the name of the file, else csv')
     .option('-o, --output <file>', 'write it there, whole or not at all; without it: stdout')
     .option('--as-of <time>', 'users or contact-counts as they were then');
+  json(
+    add('sql [query]', 'SQL on the mirror; a prompt where there is none', async (context, options, [query]) =>
+      (await import('./sql.ts')).sqlCommand(context, options, query),
+    ),
+  )
+    .option('-f, --file <file>', 'the SQL is in this file; - for stdin')
+    .option('--format <format>', 'table (the default), csv, json or ndjson')
+    .option('--write', 'let it write; without it nothing is');
   group('Decide');
   const importing = add(
     'import <file>',

@@ -36,6 +36,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   api: ['musterd api GET /v1/team', 'musterd api POST /v1/tags --paginate'],
   check: ['musterd check', 'musterd check --write-probe robin@example.com'],
   export: ['musterd export -o users.csv', 'musterd export changes --format ndjson'],
+  sql: [
+    "musterd sql 'select * from report.held'",
+    'musterd sql -f report.sql --format csv > report.csv',
+    'musterd sql',
+  ],
   held: ['musterd held', 'musterd held robin@example.com'],
   approve: ["musterd approve 4f1c2a --reason 'they have moved'"],
   reject: ["musterd reject 4f1c2a --revert --reason 'a slip'"],

@@ -63,6 +63,7 @@ describe('the shared pace', () => {
     ['migrate'],
     ['prune'],
     ['resolve', '1', 'email', '--take', 'mirror'],
+    ['sql', 'select 1'],
     ['status'],
     ['undo', '1'],
   ];

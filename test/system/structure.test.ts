@@ -84,6 +84,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 const fences: Readonly<Record<string, readonly string[]>> = {
   pg: ['mirror', 'embedded'],
   'pg-copy-streams': ['mirror'],
+  'pg-cursor': ['mirror'],
   kysely: ['mirror'],
   undici: ['service'],
   jose: ['service'],

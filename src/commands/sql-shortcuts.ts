@@ -1,0 +1,51 @@
+/** What begins with a backslash, as in psql. */
+import { MusterdError } from '../errors.ts';
+import type { Database } from '../mirror/database.ts';
+import { describeRelation, readRelations } from '../mirror/sql-catalog.ts';
+import { printable } from '../model/in-words.ts';
+import type { Context } from './context.ts';
+import { printLine } from './output.ts';
+
+export const isShortcut = (text: string) => text.trimStart().startsWith('\\');
+
+const help = [
+  'A statement ends with a semicolon, and may go over several lines.',
+  '\\d          the report views, and the tables of the mirror',
+  '\\d <view>   its columns, and what they mean',
+  '\\?          this',
+  '\\q          ends (or Ctrl-D); Ctrl-C ends a statement alone',
+];
+
+/** Without a frame: what things mean is longer than a line. */
+function printColumns({ out }: Pick<Context, 'out'>, rows: readonly (readonly string[])[]): void {
+  const widths = (rows[0] ?? [])
+    .slice(0, -1)
+    .map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  for (const row of rows)
+    printLine(out, printable(row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ')).trimEnd());
+}
+
+/** @throws MusterdError `usage` for one that is not there */
+export async function runShortcut(context: Pick<Context, 'out'>, db: Database, text: string): Promise<void> {
+  const [word = '', name] = text.trim().replace(/;$/, '').split(/\s+/);
+  if (word === '\\?') return printLine(context.out, help.join('\n'));
+  if (word !== '\\d' && word !== '\\d+')
+    throw new MusterdError('usage', `${word} is not known here`, {
+      hint: '\\d, \\d <view>, \\? and \\q are.',
+    });
+  if (name === undefined) {
+    const relations = await readRelations(db);
+    return printColumns(
+      context,
+      relations.map(({ schema, name: own, comment }) => [`${schema}.${own}`, comment]),
+    );
+  }
+  const found = await describeRelation(db, name);
+  if (found === null)
+    throw new MusterdError('usage', `There is no view and no table "${name}"`, { hint: '\\d lists them.' });
+  printLine(context.out, `${found.relation.schema}.${found.relation.name}: ${found.relation.comment}`);
+  return printColumns(
+    context,
+    found.columns.map(({ name: column, type, comment }) => [column, type, comment]),
+  );
+}

@@ -1,0 +1,106 @@
+/** The answers of SQL statements as text, page by page: exactly the values that they hold. */
+import { stringify as toCsv } from 'csv-stringify/sync';
+
+interface Column {
+  readonly name: string;
+  readonly inWords: (value: string) => string;
+  readonly inJson: (value: string) => string;
+}
+
+type Row = readonly (string | null)[];
+
+export interface AnswersWriter {
+  /** What comes before the first answer. */
+  readonly begin: string;
+  /** What an answer begins with. */
+  readonly head: (columns: readonly Column[]) => string;
+  readonly rows: (columns: readonly Column[], page: readonly Row[]) => string;
+  /** What each answer ends with, one without columns too. */
+  readonly tail: (hasColumns: boolean) => string;
+  readonly end: string;
+}
+
+export const wordsOf = (columns: readonly Column[], row: Row) =>
+  columns.map(({ inWords }, at) => {
+    const value = row[at];
+    return value === null || value === undefined ? null : inWords(value);
+  });
+
+/** As psql writes it: NULL is nothing, an empty text is two quotes. No byte order mark, and nothing made harmless. */
+function createCsvWriter(): AnswersWriter {
+  let answers = 0;
+  const string = (value: string) => (value === '' ? { value, quoted_empty: true } : value);
+  const options = { cast: { string } } as const;
+  return {
+    begin: '',
+    head: (columns) => {
+      answers += 1;
+      return `${answers > 1 ? '\n' : ''}${toCsv([columns.map(({ name }) => name)], options)}`;
+    },
+    rows: (columns, page) =>
+      toCsv(
+        page.map((row) => wordsOf(columns, row)),
+        options,
+      ),
+    tail: () => '',
+    end: '',
+  };
+}
+
+/** U+0085, U+2028 and U+2029 end a line for some readers. */
+const lineBreaks = /[\u0085\u2028\u2029]/g;
+
+function objectOf(columns: readonly Column[], row: Row): string {
+  const parts = columns.map(({ name, inJson }, at) => {
+    const value = row[at];
+    return `${JSON.stringify(name)}:${value === null || value === undefined ? 'null' : inJson(value)}`;
+  });
+  return `{${parts.join(',')}}`.replace(
+    lineBreaks,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** One statement: a list of rows. Several: a list of such lists, one for each. */
+function createJsonWriter(isOne: boolean): AnswersWriter {
+  let answers = 0;
+  let isFirst = true;
+  const open = () => {
+    answers += 1;
+    isFirst = true;
+    return `${answers > 1 ? ',\n' : ''}[`;
+  };
+  return {
+    begin: isOne ? '' : '[',
+    head: open,
+    rows: (columns, page) =>
+      page
+        .map((row) => {
+          const text = `${isFirst ? '' : ','}\n  ${objectOf(columns, row)}`;
+          isFirst = false;
+          return text;
+        })
+        .join(''),
+    tail: (hasColumns) => (hasColumns ? `${isFirst ? '' : '\n'}]` : `${open()}]`),
+    end: isOne ? '\n' : ']\n',
+  };
+}
+
+function createNdjsonWriter(): AnswersWriter {
+  return {
+    begin: '',
+    head: () => '',
+    rows: (columns, page) => page.map((row) => `${objectOf(columns, row)}\n`).join(''),
+    tail: () => '',
+    end: '',
+  };
+}
+
+export const answerFormats = ['table', 'csv', 'json', 'ndjson'] as const;
+export type AnswerFormat = (typeof answerFormats)[number];
+
+/** @param isOne whether only one statement is answered */
+export function createAnswersWriter(format: Exclude<AnswerFormat, 'table'>, isOne: boolean): AnswersWriter {
+  if (format === 'json') return createJsonWriter(isOne);
+  return format === 'csv' ? createCsvWriter() : createNdjsonWriter();
+}

@@ -1,0 +1,229 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/commands/command-line.ts';
+import { completionsOf, promptForSql } from '../../src/commands/sql-prompt.ts';
+import { openSqlSession } from '../../src/mirror/sql-session.ts';
+import { temporaryFolder } from '../support/checkout.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { runMusterd, spawnMusterd } from './run-musterd.ts';
+
+let database: TestDatabase;
+const folder = temporaryFolder();
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  await database.close();
+  folder[Symbol.dispose]();
+});
+
+const sql = (...args: readonly string[]) => runMusterd(['sql', ...args], { DATABASE_URL: database.url });
+const values = `select 9007199254740993::bigint as id, 12345678901234567890.50::numeric as n, 'NaN'::float8 as odd,
+  true as yes, null::text as none, '' as empty, '{"a": 12345678901234567890}'::jsonb as j,
+  '2026-03-01 09:00:00.123456+01'::timestamptz as at, '2026-03-01'::date as day,
+  array[1, null, 9007199254740993]::bigint[] as list, array['a', 'b,c'] as words, E'a"\\u2028b' as text, 1 as id`;
+
+describe('musterd sql', () => {
+  it('gives every value exactly, in JSON', async () => {
+    const { code, stdout, stderr } = await sql(values, '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe(
+      '[\n  {"id":9007199254740993,"n":12345678901234567890.50,"odd":"NaN","yes":true,"none":null,"empty":"",' +
+        '"j":{"a": 12345678901234567890},"at":"2026-03-01T08:00:00.123456Z","day":"2026-03-01",' +
+        '"list":[1,null,9007199254740993],"words":["a","b,c"],"text":"a\\"\\u2028b","id_2":1}\n]\n',
+    );
+    expect((await sql(values, '--format', 'ndjson')).stdout).toBe(`${stdout.slice(4, -3)}\n`);
+  });
+
+  it('gives them as CSV, in which nothing is not empty', async () => {
+    const { stdout } = await sql(
+      `${values.replace("E'a\"\\u2028b'", "E'=a\\nb'")}; select 1 as x`,
+      '--format',
+      'csv',
+    );
+    expect(stdout).toBe(
+      'id,n,odd,yes,none,empty,j,at,day,list,words,text,id_2\n' +
+        '9007199254740993,12345678901234567890.50,NaN,true,,"","{""a"": 12345678901234567890}",' +
+        '2026-03-01T08:00:00.123456Z,2026-03-01,"{1,NULL,9007199254740993}","{a,""b,c""}","=a\nb",1\n\nx\n1\n',
+    );
+  });
+
+  it('gives lines parted by tabs where nobody looks, without what a terminal obeys', async () => {
+    const { stdout } = await sql("select chr(27) || '[31m' || chr(9) as a, 2 as b; select 3 as c");
+    expect(stdout).toBe('a\tb\n [31m \t2\nc\n3\n');
+  });
+
+  it.each([
+    [['select 1 as a where false', '--json'], '[]\n'],
+    [['select 1 as a where false', '--format', 'csv'], 'a\n'],
+    [
+      ['select 1 as a; do $$ begin end $$; select 2 as b', '--json'],
+      '[[\n  {"a":1}\n],\n[],\n[\n  {"b":2}\n]]\n',
+    ],
+    [['do $$ begin end $$', '--json'], '[]\n'],
+  ])('answers %j', async (args, stdout) => {
+    expect(await sql(...args)).toMatchObject({ code: 0, stdout });
+  });
+
+  it('writes with --write alone: all statements or none', async () => {
+    const count = async () => (await sql('select count(*) as n from public.t', '--format', 'ndjson')).stdout;
+    const made = await sql('create table public.t (a int); insert into public.t values (1)', '--write');
+    expect(made).toMatchObject({ code: 0, stdout: '', stderr: 'CREATE\nINSERT 1\n' });
+    const refused = await sql('delete from public.t');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/Refused: cannot execute DELETE.*\n {2}Give --write/);
+    const torn = await sql('delete from public.t; select nope', '--write');
+    expect(torn.code).toBe(1);
+    expect(torn.stderr).toContain('None of the 2 statements was kept.');
+    const open = await sql('begin; delete from public.t', '--write');
+    expect(open.code).toBe(1);
+    expect(open.stderr).toContain('left open');
+    expect(await count()).toBe('{"n":1}\n');
+    expect((await sql('begin; delete from public.t; commit', '--write')).code).toBe(0);
+    expect(await count()).toBe('{"n":0}\n');
+    expect((await sql('vacuum public.t', '--write')).code).toBe(0);
+  });
+
+  it.each([
+    [['select 1', '-f', 'x.sql']],
+    [['']],
+    [['-- nothing']],
+    [['-f', '/nowhere/x.sql']],
+    [['select 1', '--format', 'xml']],
+    [['select 1', '--format', 'JSON']],
+    [['copy mirror.users to stdout']],
+    [['begin']],
+    [[String.raw`\x`]],
+  ])('calls %j wrong usage', async (args) => {
+    expect(await sql(...args)).toMatchObject({ code: 64, stdout: '' });
+  });
+
+  it('says under --format json what is wrong in JSON, and nothing else', async () => {
+    const { code, stdout, stderr } = await sql('select 1; select nope', '--format', 'json');
+    expect(code).toBe(1);
+    const { error } = JSON.parse(stdout) as { error: Record<string, unknown> };
+    expect(error).toEqual({
+      code: 'mirror',
+      message: expect.stringContaining('LINE 1') as string,
+      hint: null,
+    });
+    expect(stderr).toContain('LINE 1: select nope\n               ^\n');
+  });
+
+  it('leaves JSON cut off where the mistake comes after much was written', async () => {
+    const late = "select 1 / (5000 - g) as a, repeat('x', 90) as b from generate_series(1, 6000) g";
+    const { code, stdout } = await sql(late, '--json');
+    expect(code).toBe(1);
+    expect(stdout.startsWith('[\n  {"a":0')).toBe(true);
+    expect(stdout).not.toContain('"error"');
+    expect(() => JSON.parse(stdout) as unknown).toThrow(SyntaxError);
+  });
+
+  it('runs a file, and what is piped', async () => {
+    const file = join(folder.path, 'query.sql');
+    writeFileSync(file, '\uFEFF-- two\nselect 1 as a;\nselect 2 as b');
+    expect((await sql('-f', file)).stdout).toBe('a\n1\nb\n2\n');
+    const env = { DATABASE_URL: database.url, MUSTERD__log__level: 'error' };
+    const piped = await spawnMusterd(['sql'], env, 'select 1 as a;\nselect 2 as b;\n');
+    expect(piped).toMatchObject({ code: 0, stdout: 'a\n1\nb\n2\n', stderr: '' });
+  });
+
+  it('shows a thousand rows on a terminal, and how many more there are', async () => {
+    const written: string[] = [];
+    const terminal = { isTTY: true, write: (text: string) => written.push(text) };
+    await runCommandLine({
+      args: ['sql', "select g as n, E'\\u001b[2J' as x from generate_series(1, 2345) g"],
+      env: { DATABASE_URL: database.url, NO_COLOR: '1' },
+      out: terminal,
+      err: { write: () => true },
+      leave: () => {},
+    });
+    const lines = written.join('').split('\n');
+    expect(lines.filter((line) => line.startsWith('│'))).toHaveLength(1001);
+    expect(lines.at(-2)).toBe('(2345 rows, 1345 more than shown; --format csv has all)');
+    expect(written.join('')).not.toContain('\x1b');
+  });
+
+  it(String.raw`lists with \d the views and the tables, and what their columns mean`, async () => {
+    const { stdout } = await sql(String.raw`\d`);
+    expect(stdout).toMatch(/^report\.held +Fields that wait for a person/m);
+    expect(stdout.indexOf('mirror.users')).toBeGreaterThan(stdout.indexOf('report.runs'));
+    for (const name of ['report.pending', 'pending', 'REPORT.Pending;']) {
+      const shown = await sql(String.raw`\d ${name}`);
+      expect(shown.stdout).toMatch(/^report\.pending: .*\nteam_id +bigint +The team\.$/m);
+    }
+    expect((await sql(String.raw`\d nothing`)).code).toBe(64);
+  });
+});
+
+describe('the prompt', () => {
+  it('takes statements over several lines, goes on after a mistake and after Ctrl-C, and keeps its lines', async () => {
+    const input = new PassThrough();
+    const shown: string[] = [];
+    const stream = { write: (text: string) => shown.push(text) };
+    const session = await openSqlSession({ url: database.url, isWriting: false, onNotice: () => {} });
+    const output = new PassThrough().on('data', (chunk: Buffer) => shown.push(chunk.toString()));
+    const ended = promptForSql(
+      {
+        out: stream,
+        err: stream,
+        env: { XDG_STATE_HOME: folder.path },
+        signal: AbortSignal.timeout(60_000),
+        version: '0',
+        configFile: undefined,
+        team: undefined,
+        waitMs: undefined,
+        json: false,
+        explain: () => 1,
+        createLog: () => {
+          throw new Error('nothing is logged');
+        },
+      },
+      { session, db: database.db, isWriting: false, format: 'ndjson', input, output },
+    );
+    const says = (words: string) => eventually(words, () => shown.join('').includes(words));
+    const answered = async (line: string, words: string) => {
+      input.write(line);
+      await says(words);
+    };
+    await says('musterd=>');
+    await answered('select 1 as a,\r', 'musterd->');
+    await answered("'x' as b; select 2 as c;\r", '{"c":2}');
+    expect(shown.join('')).toContain('{"a":1,"b":"x"}');
+    await answered('select nope;\r', 'ERROR:  column "nope" does not exist');
+    await answered('delete from mirror.users;\r', 'Give --write');
+    await answered('\\d report.hel\t', 'report.held');
+    await answered('\r', 'report.held: Fields');
+    await answered('\\nonsense\r', '\\nonsense is not known here');
+    input.write("select pg_sleep(60), 'prompt';\r");
+    await eventually('it sleeps', async () => {
+      const { stdout } = await sql(
+        "select pid from pg_stat_activity where query like '%, ''prompt''' and state = 'active' and pid <> pg_backend_pid()",
+      );
+      return stdout.split('\n').length > 2;
+    });
+    await answered('\x03', 'canceling statement due to user request');
+    input.write('select half');
+    await says('half');
+    input.write('\x03');
+    await answered("select 'still here' as d;\r", '{"d":"still here"}');
+    input.write('\\q\r');
+    await ended;
+    await session.close();
+    const file = join(folder.path, 'musterd', 'sql-history');
+    expect(readFileSync(file, 'utf8').split('\n').slice(0, 2)).toEqual(['\\q', "select 'still here' as d;"]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('completes commands, views and columns', () => {
+    const names = ['report.roster', 'roster', 'role_id'];
+    expect(completionsOf(names, 'select ro')).toEqual([['roster', 'role_id'], 'ro']);
+    expect(completionsOf(names, 'select * from report.')).toEqual([['report.roster'], 'report.']);
+    expect(completionsOf(names, '\\d report.r')).toEqual([['report.roster'], 'report.r']);
+    expect(completionsOf(names, 'WH')).toEqual([['where', 'when'], 'WH']);
+    expect(completionsOf(names, 'select ')).toEqual([[], '']);
+  });
+});
