@@ -153,6 +153,48 @@ describe.each(servers())('what the roster was, on $name', (server) => {
     ]);
   });
 
+  it('begins for users who are added as if each had been added alone, whoever of them was there before', async () => {
+    const add = (team: number, ids: string) =>
+      asRun(
+        `insert into mirror.users (team_id, id, name, first_name, email, role_id, role, resolved, created_at, gone_at)
+        select ${team}, n, 'Eva Gray', 'Eva', n || '@example.org', n, 'Agent', true, '2026-01-02', case when n = 13 then now() end
+        from unnest('{${ids}}'::bigint[]) n`,
+        8,
+      );
+    await add(42, '12');
+    await asRun('delete from mirror.users where team_id = 42 and id = 12', 9);
+    const began = `to_jsonb(p) - array['team_id', 'valid_from', 'valid_to'] from sync.user_periods p
+      where user_id > 10 and valid_to = 'infinity' and user_id <> 12 and team_id =`;
+    await add(41, '11,13,14');
+    await add(42, '11,12,13,14');
+    const alone = await sql(`select ${began} 41 order by user_id`);
+    expect(alone).toMatchObject([
+      [
+        {
+          user_id: 11,
+          present: true,
+          role_moved: false,
+          side: 'service',
+          run_id: 8,
+          email: '11@example.org',
+        },
+      ],
+      [{ user_id: 14, present: true, changed_by: null, name: 'Eva Gray', resolved: true, role_id: 14 }],
+    ]);
+    expect(await sql(`select ${began} 42 order by user_id`)).toEqual(alone);
+    const again =
+      'select present, run_id from sync.user_periods where team_id = 42 and user_id = 12 order by valid_from';
+    expect(await sql(again)).toEqual([
+      [true, 8n],
+      [false, 9n],
+      [true, 8n],
+    ]);
+    // A person who is allowed to add rows is named, as with an edit.
+    await sql(`begin; set local musterd.writing = 'on'; set local musterd.actor = 'eva';
+      insert into mirror.users (team_id, id, resolved) values (41, 15, true); commit`);
+    expect((await periods(15)).map((row) => row.slice(4))).toEqual([['service', null, true, 'eva']]);
+  });
+
   it('is ended by one who goes, and goes on with one who comes back', async () => {
     await asRun(`update mirror.users set gone_at = now() where team_id = 41 and id = 1`, 8);
     await asRun(`update mirror.users set email = 'x@example.com' where team_id = 41 and id = 1`, 8);
