@@ -2,7 +2,6 @@
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { UserPlan } from '../model/user-plan.ts';
-import { byKey } from './by-key.ts';
 import type { Transaction } from './database.ts';
 
 /** Whether a write of this user can change who has which role, or what one is called. */
@@ -26,10 +25,10 @@ export async function writeRoles(tx: Transaction, teamId: Id): Promise<void> {
   await sql`
     with named as (
       select b.role_id, case when h.field is null then nullif(u.role, '') end as name, count(*) as members
-      from mirror.users u
-      join lateral ${byKey('sync.user_base', teamId, sql`u.id`)} b on b.role_id is not null
+      from (select * from mirror.users where team_id = ${teamId} and gone_at is null and resolved) u
+      full join (select id, role_id from sync.user_base where team_id = ${teamId} and role_id is not null) b on b.id = u.id
       left join sync.held_fields h on h.team_id = u.team_id and h.user_id = u.id and h.field = 'role_id'
-      where u.team_id = ${teamId} and u.gone_at is null and u.resolved
+      where case when u.id is null then false else b.id is not null end
       group by 1, 2
     ),
     counted as (
