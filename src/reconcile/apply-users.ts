@@ -49,6 +49,23 @@ export function takeNew(service: ServiceUser, role: string | null): UserWrite {
   };
 }
 
+/** Begins with each while the one before is still under way: it is gathered while that one is written. */
+async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const underWay: Promise<void>[] = [];
+  try {
+    for (const item of items) {
+      const mine = work(item);
+      // Whoever waits for it is told below.
+      mine.catch(() => {});
+      underWay.push(mine);
+      await underWay.at(-2);
+    }
+    await underWay.at(-1);
+  } finally {
+    await Promise.allSettled(underWay);
+  }
+}
+
 /** One after another, so that none of them takes room for long. */
 function* takeEach(ids: readonly Id[], users: Roster['users'], roles: UsersPlan['roles']) {
   for (const id of ids) {
@@ -81,9 +98,9 @@ export async function applyPulls(
     notes.event({ kind: 'progress', step: 'users', done, total: todo.length + unknown.length });
   };
   for (const chunk of chunks(todo, usersPerTransaction)) note(await mirror.applyUsers(chunk), chunk.length);
-  for (const chunk of chunks(unknown, usersPerTransaction)) {
-    note(await mirror.takeUsers(takeEach(chunk, roster.users, roles)), chunk.length);
-  }
+  await overlapping(chunks(unknown, usersPerTransaction), async (chunk) =>
+    note(await mirror.takeUsers(takeEach(chunk, roster.users, roles)), chunk.length),
+  );
   notes.count('adopted', unknown.filter((id) => !deferred.has(id)).length);
   const forgotten = plans.filter((plan) => plan.case === 'forget').map(({ id }) => id);
   if (forgotten.length > 0) await mirror.forgetUsers(forgotten);

@@ -108,6 +108,59 @@ async function apply(plan: UsersPlan, there: ReadonlySet<Id>) {
 }
 
 describe('users of whom nothing is known here', () => {
+  /** Takes them in parts whose ends are in the hands of the test. */
+  function takeByHand() {
+    const ends: PromiseWithResolvers<ReadonlySet<Id>>[] = [];
+    const mirror = createMirrorStandIn([]);
+    mirror.takeUsers = () => {
+      const end = Promise.withResolvers<ReadonlySet<Id>>();
+      ends.push(end);
+      return end.promise;
+    };
+    const notes = createRunNotes();
+    const places: WritingContext = { service: createServiceStandIn([]), mirror, notes, monotonicMs: () => 0 };
+    return { ends, notes, applied: applyPulls(places, planOf(0, count)) };
+  }
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('are gathered while those before them are written, and no further ahead', async () => {
+    const { ends, notes, applied } = takeByHand();
+    await turn();
+    expect(ends.length).toBe(2);
+    ends[1]?.resolve(new Set([5001n]));
+    await turn();
+    expect(ends.length).toBe(2);
+    ends[0]?.resolve(new Set([1n]));
+    await turn();
+    expect(ends.length).toBe(3);
+    ends[2]?.resolve(new Set());
+    expect(await applied).toEqual(new Set([5001n, 1n]));
+    expect(notes.counts['adopted']).toBe(count - 2);
+  });
+
+  it('are not begun with where those before them fail', async () => {
+    const { ends, applied } = takeByHand();
+    const failed = applied.catch((error: unknown) => error);
+    await turn();
+    ends[1]?.reject(new Error('the second'));
+    await turn();
+    ends[0]?.reject(new Error('the first'));
+    expect(await failed).toEqual(new Error('the first'));
+    expect(ends.length).toBe(2);
+  });
+
+  it('are not left under way where one before them fails', async () => {
+    const { ends, applied } = takeByHand();
+    let isOver = false;
+    const failed = applied.catch((error: unknown) => error).finally(() => (isOver = true));
+    await turn();
+    ends[0]?.reject(new Error('the first'));
+    await turn();
+    expect(isOver).toBe(false);
+    ends[1]?.resolve(new Set());
+    expect(await failed).toEqual(new Error('the first'));
+  });
+
   it.each<readonly [string, number, readonly Id[]]>([
     ['alone', 0, []],
     ['beside pulls', 5000, []],
