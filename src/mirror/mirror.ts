@@ -36,6 +36,7 @@ import {
 } from './listings.ts';
 import { keepsNameProbe, nameSafetyOf, readNameSafety } from './name-safety.ts';
 import { readGuardHistory, writeStopped } from './held-batches.ts';
+import { newShape, takeUsers } from './new-users.ts';
 import { recordUsers } from './periods.ts';
 import { writeTeam } from './pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
@@ -46,8 +47,7 @@ import { movesRole, writeRoles } from './roles.ts';
 import { noteStale } from './stale.ts';
 import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users-compare.ts';
 import { readUnseenUsers } from './users-read.ts';
-import { writeShape } from './user-rows.ts';
-import { applyUsers, forgetUsers, isNothingToWrite, takeUsers } from './users-write.ts';
+import { applyUsers, forgetUsers, isNothingToWrite } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
 
 /** Told of users whom a read has come by. */
@@ -203,7 +203,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     },
     takeUsers: (writes: Iterable<UserWrite>) => {
       mayLackRoles = true;
-      return withSpool(writeShape, writes, (spool) => write((tx) => takeUsers(tx, run, spool)));
+      return withSpool(newShape, writes, (spool) => write((tx) => takeUsers(tx, run, spool)));
     },
     learnRoles: async () => {
       if (mayLackRoles) await write((tx) => writeRoles(tx, teamId));

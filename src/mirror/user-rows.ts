@@ -199,19 +199,3 @@ export async function writeUsers(
     ${writesOf(run, inMirror)}
     select`.execute(tx);
 }
-
-/**
- * Writes users of whom nothing is known here, who are not locked before.
- * @returns the ids of those who are in the mirror by now: nothing of theirs is written
- */
-export async function addUsers(tx: Transaction, run: TeamRun, staged: Staged): Promise<ReadonlySet<Id>> {
-  const { rows } = await sql<Row<'mirror.users', 'id'>>`
-    with staged as materialized (select * from ${staged}),
-    there as materialized (
-      select s.id from staged s cross join lateral ${byKey('mirror.users', run.teamId, sql`s.id`)} u
-    ),
-    taken as materialized (select * from staged s where s.id not in (select id from there)),
-    ${writesOf(run, [addToMirror])}
-    select id from there`.execute(tx);
-  return new Set(rows.map(({ id }) => id));
-}

@@ -19,9 +19,9 @@ import type { Transaction } from './database.ts';
 import { endHolds, noteShown, writeHolds } from './holds.ts';
 import { endPeriods } from './periods.ts';
 import { type StageShape, withSpool } from './spool.ts';
-import { type SpoolOf, stage } from './stage.ts';
+import { stage } from './stage.ts';
 import { endStale } from './stale.ts';
-import { addUsers, lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
+import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 import { sqlField } from './users-read.ts';
 
 /** What every writing statement needs to know of the run. */
@@ -125,14 +125,6 @@ async function applyWrites(
     await writeUsers(tx, run, staged, { writes, deferred });
     return deferred;
   });
-}
-
-/**
- * Users of whom nothing was known here, taken as the service has them.
- * @returns those who are there by now: nothing of theirs was written
- */
-export async function takeUsers(tx: Transaction, run: RunOf, spool: SpoolOf): Promise<ReadonlySet<Id>> {
-  return await addUsers(tx, run, await stage(tx, spool));
 }
 
 /**

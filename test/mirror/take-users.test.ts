@@ -69,6 +69,26 @@ it('the role of somebody who is taken is known from then on', async () => {
   ]);
 });
 
+it('somebody on whom both sides have agreed by now is left to the next run', async () => {
+  await query(
+    "insert into sync.user_base (team_id, id, name, first_name, last_name) values (98, 2, '', '', '')",
+  );
+  const fresh = [1n, 2n, 3n].map((id) => takeNew({ ...shown, id }, null));
+  expect(await mirrorOf(98n).takeUsers(fresh.values())).toEqual(new Set([2n]));
+  expect(await query('select id from mirror.users where team_id = 98 order by id')).toEqual([[1n], [3n]]);
+  expect(await query('select user_id, run_id from sync.changes where team_id = 98 order by 1')).toEqual([
+    [1n, runId],
+    [3n, runId],
+  ]);
+});
+
+it('a run that the ledger refers to is not deleted', async () => {
+  await mirrorOf(97n).takeUsers([takeNew(shown, null)].values());
+  await expect(query(`delete from sync.runs where run_id = ${runId}`)).rejects.toThrow(
+    `the ledger refers to run ${runId}`,
+  );
+});
+
 it('users who are taken at once end as those who are decided about one by one', async () => {
   let teamId = 100n;
   await fc.assert(
