@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { readRoles } from '../../src/mirror/import-read.ts';
 import { readTeamId } from '../../src/mirror/pinned-teams.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
-import { createStage, onService, type Stage, type StageOptions } from './stage.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 /** What `musterd import --json` says. */
 interface Said {
@@ -493,64 +493,5 @@ describe('importing', () => {
         { matched: 12, problems: [], changes: [], why: 'nothing is to be changed' },
       ]);
     }
-  });
-
-  it('corrects 200 users from an HR system with two commands, and takes it back with one', async () => {
-    await open({ emulator: { users: 200 } });
-    const all = stage.emulator.team.users();
-    const before = onService(stage);
-    const roles = new Map(
-      (await stage.sql('select distinct role_id, role from mirror.users')).map(([id = '', role = '']) => [
-        id,
-        role,
-      ]),
-    );
-    const shown = (phone: string | null) =>
-      phone === null
-        ? ''
-        : `+${phone.slice(0, 1)} (${phone.slice(1, 4)}) ${phone.slice(4, 7)}-${phone.slice(7)}`;
-    const reachable = all.filter(
-      ({ first, last, email, phone }) =>
-        email !== null && phone !== null && /^\S+ \S+$/.test(`${first} ${last}`),
-    );
-    const withoutEmail = new Set(reachable.slice(40, 52).map(({ id }) => id));
-    const corrected = new Set([...reachable.slice(0, 40).map(({ id }) => id), ...withoutEmail]);
-    /** What an old spreadsheet can write, and where nobody has to guess where the first name ends. */
-    const isPlain = (text: string) => /^[!-~¡-ÿ]+$/.test(text);
-    const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
-    const rowOf = ({ id, first, last, email, phone, roleId }: (typeof all)[number]) =>
-      [
-        isPlain(`${first}${last}`) && last !== '' ? first : '',
-        corrected.has(id) ? 'Berg-Åkesson' : isPlain(`${first}${last}`) && first !== '' ? last : '',
-        withoutEmail.has(id) ? '' : (email ?? ''),
-        shown(phone),
-        roles.get(String(roleId)) ?? '',
-        'Cost\ncentre 7',
-      ]
-        .map(cell)
-        .join(';');
-    const known = all.filter(({ email, phone }) => email !== null || phone !== null);
-    const rows = [...known, ...known.slice(0, 2)].map(rowOf);
-    const text = ['Given name;Surname;E-mail;Mobile phone;Role;Cost centre', ...rows].join('\r\n');
-    const path = file(Buffer.from(text, 'latin1'));
-    expect([withoutEmail.size, corrected.size]).toEqual([12, 52]);
-    const first = await imported(path, '--dry-run', '--only', 'name,email,phone,role');
-    expect(first.code).toBe(64);
-    expect(first.problems.filter(({ kind }) => kind === 'duplicate')).toHaveLength(2);
-    const env = { ...environment(), MUSTERD_ACTOR: 'anna' };
-    const args = ['import', path, '--skip-errors', '--only', 'name', '--reason', 'HR of May', '--yes'];
-    expect(await runMusterd(args, env)).toMatchObject({ code: 0 });
-    expect(await musterd('reconcile')).toMatchObject({ code: 0 });
-    for (const id of corrected) expect(onService(stage).get(id)?.[1]).toBe('Berg-Åkesson');
-    const [[runId = ''] = []] = await stage.sql('select max(run_id) from sync.runs');
-    expect(await runMusterd(['undo', runId, '--apply', '--reason', 'wrong file'], env)).toMatchObject({
-      code: 0,
-    });
-    expect(await musterd('reconcile')).toMatchObject({ code: 0 });
-    expect(onService(stage)).toEqual(before);
-    const [told] = await stage.sql(
-      `select array_agg(distinct decided_by || ': ' || decided_why) from report.changes where kind = 'approve'`,
-    );
-    expect(told).toEqual([JSON.stringify(['anna: HR of May', 'anna: wrong file'])]);
   });
 });

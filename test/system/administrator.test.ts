@@ -1,0 +1,174 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type LiveSystem, startLiveSystem } from './live-system.ts';
+
+/** One daemon, with `push.approve: always`, goes on through all of it. */
+describe('an administrator beside a daemon', () => {
+  let live: LiveSystem;
+  let folder: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    live = await startLiveSystem({ MUSTERD__push__approve: 'always' });
+  });
+  afterAll(async () => {
+    await live.close();
+    rmSync(folder, { recursive: true });
+  });
+  const lastRun = async () => Number((await live.sql('select max(run_id) from sync.runs'))[0]?.[0]);
+  const held = async () =>
+    (await live.sql('select user_id from report.held order by 1')).map(([id]) => Number(id));
+  /** As somebody types it: words, and texts in quotes. */
+  const type = (line: string) =>
+    live.musterd(
+      [...line.matchAll(/'([^']*)'|(\S+)/g)].slice(1).map(([, quoted, word]) => quoted ?? word ?? ''),
+      { MUSTERD_ACTOR: 'anna' },
+    );
+  const values = (people: Awaited<ReturnType<LiveSystem['people']>>) =>
+    new Map(
+      people.map(({ id, first, last, email, phone, roleId }) => [id, [first, last, email, phone, roleId]]),
+    );
+
+  /** What an old spreadsheet can write, and where nobody has to guess where the first name ends. */
+  const isPlain = (text: string) => /^[!-~¡-ÿ]+$/.test(text);
+  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  const shown = (phone: string | null) =>
+    phone === null
+      ? ''
+      : `+${phone.slice(0, 1)} (${phone.slice(1, 4)}) ${phone.slice(4, 7)}-${phone.slice(7)}`;
+
+  it('corrects a file of 200 rows from an HR system with two commands, and takes it back with one', async () => {
+    const people = await live.people();
+    const before = values(people);
+    const roles = new Map(
+      (await live.sql('select role_id, name from mirror.roles')).map(([id, name = '']) => [Number(id), name]),
+    );
+    const known = people.filter(({ email, phone }) => email !== null || phone !== null);
+    const plain = known.filter(
+      ({ first, last, email, phone }) => email !== null && phone !== null && isPlain(first) && isPlain(last),
+    );
+    const withoutEmail = new Set(plain.slice(20, 32).map(({ id }) => id));
+    const renamed = new Set(plain.slice(0, 32).map(({ id }) => id));
+    const moved = new Map(plain.slice(40, 60).map(({ id }, at) => [id, `155501${100 + at}`]));
+    const [manager = 0, agent = 0] = [...roles.keys()].filter((id) => id !== 1);
+    const promoted = new Set(
+      plain
+        .slice(60)
+        .filter(({ roleId }) => roleId === agent)
+        .slice(0, 3)
+        .map(({ id }) => id),
+    );
+    const rowOf = ({ id, first, last, email, phone, roleId }: (typeof people)[number]) =>
+      [
+        isPlain(first) && isPlain(last) ? first : '',
+        renamed.has(id) ? 'Berg-Åkesson' : isPlain(first) && isPlain(last) ? last : '',
+        withoutEmail.has(id) ? '' : (email ?? ''),
+        shown(moved.get(id) ?? phone),
+        promoted.has(id) ? (roles.get(manager) ?? '').toUpperCase() : (roles.get(roleId) ?? ''),
+        'Cost\ncentre 7',
+      ]
+        .map(cell)
+        .join(';');
+    const rows = [...known, ...known].slice(0, 198).concat(plain.slice(70, 72)).map(rowOf);
+    const text = ['Given name;Surname;E-mail;Mobile phone;Role;Cost centre', ...rows].join('\r\n');
+    const path = join(folder, 'hr.csv');
+    writeFileSync(path, Buffer.from(text, 'latin1'));
+    expect([rows.length, known.length, withoutEmail.size, promoted.size]).toEqual([200, 198, 12, 3]);
+
+    const look = `musterd import ${path} --dry-run`;
+    const correct = `musterd import ${path} --skip-errors --reason 'HR of May' --yes`;
+    // Nothing but the file, what to do with rows that are there twice, and why: no ids, columns or patterns.
+    for (const line of [look, correct])
+      expect(line.replace(path, '')).not.toMatch(/\d|--(?!dry|skip|reason|yes)/);
+    const looked = await type(look);
+    expect([looked.code, looked.stderr]).toEqual([64, expect.stringContaining('2 rows cannot be used')]);
+    expect(looked.stdout).toContain('200 rows: 200 matched, 2 that cannot be used, 55 users to change');
+    expect(looked.stdout.match(/^\d+\tduplicate\tit is of user \d+, as line \d+ is$/gm)).toHaveLength(2);
+    const since = await lastRun();
+    expect(await type(correct)).toMatchObject({ code: 0 });
+    await live.settled();
+    await eventually('the service has all of it', async () => {
+      const now = values(await live.people());
+      const isMoved = [...moved].every(([id, phone]) => now.get(id)?.[3] === phone);
+      const isPromoted = [...promoted].every((id) => now.get(id)?.[4] === manager);
+      return isMoved && isPromoted && [...renamed].every((id) => now.get(id)?.[1] === 'Berg-Åkesson');
+    });
+    const changed = new Set([...renamed, ...moved.keys(), ...promoted]);
+    const after = values(await live.people());
+    for (const [id, was] of before) if (!changed.has(id)) expect(after.get(id)).toEqual(was);
+
+    // The daemon has sent it in one run.
+    const runs = await live.sql(
+      `select distinct run_id from sync.changes where kind = 'push' and run_id >= ${since}`,
+    );
+    expect(runs).toHaveLength(1);
+    expect(await type(`musterd undo ${runs[0]?.[0]} --apply --reason 'wrong file'`)).toMatchObject({
+      code: 0,
+    });
+    await eventually('the service is as it was', async () => {
+      const now = values(await live.people());
+      return [...before].every(([id, was]) => JSON.stringify(now.get(id)) === JSON.stringify(was));
+    });
+    await live.settled();
+    expect(await held()).toEqual([]);
+    expect(
+      await live.sql(
+        `select distinct decided_by, decided_why from sync.changes where kind = 'approve' order by 2`,
+      ),
+    ).toEqual([
+      ['anna', 'HR of May'],
+      ['anna', 'wrong file'],
+    ]);
+    expect(await type('musterd verify')).toMatchObject({ code: 0 });
+  });
+
+  it('applies the file of a plan, exactly its rows and once, while the daemon goes on', async () => {
+    const people = (await live.people()).filter(({ email, phone }) => email !== null && phone !== null);
+    const [planned, more, pulled] = [people.slice(100, 110), people.slice(110, 112), people[113]];
+    const idsOf = (some: typeof people) => some.map(({ id }) => id);
+    const edit = (some: typeof people) =>
+      live.sql(
+        `update mirror.users set email = 'p' || id || '@example.com' where id in (${idsOf(some).join(', ')})`,
+      );
+    const isHeld = (some: typeof people) =>
+      eventually('they are held', async () => {
+        const waiting = await held();
+        return idsOf(some).every((id) => waiting.includes(id));
+      });
+    await edit(planned);
+    await isHeld(planned);
+    const path = join(folder, 'plan.json');
+    expect(await type(`musterd plan --out ${path}`)).toMatchObject({ code: 3 });
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ changes: { length: 10 } });
+    const count = (await live.updates()).length;
+    // Another batch waits by then, and somebody edits in the web app while it is applied.
+    await edit(more);
+    await isHeld(more);
+    const [applied] = await Promise.all([
+      type(`musterd apply ${path} --reason 'as agreed'`),
+      live.editPerson(pulled?.id ?? 0, { email: 'web@example.com' }),
+    ]);
+    expect([applied.code, applied.stdout]).toEqual([0, expect.stringContaining('10 of 10 fields sent')]);
+    const since = await lastRun();
+    await eventually('the daemon has read everybody since', async () => {
+      const [[runs] = []] = await live.sql(
+        `select count(*) from sync.runs where run_id > ${since} and command = 'daemon' and outcome = 'complete'`,
+      );
+      return Number(runs) >= 2;
+    });
+    const sent = (await live.updates()).slice(count);
+    expect(sent.map(({ id }) => Number(id)).toSorted((a, b) => a - b)).toEqual(idsOf(planned));
+    for (const { id, email, phone } of sent)
+      expect([email, phone]).toEqual([`p${id}@example.com`, undefined]);
+    expect(await held()).toEqual(idsOf(more));
+    expect(await live.sql(`select email from mirror.users where id = ${pulled?.id}`)).toEqual([
+      ['web@example.com'],
+    ]);
+    expect(await type(`musterd apply ${path}`)).toMatchObject({ code: 4 });
+    expect((await live.updates()).length).toBe(count + 10);
+    expect(live.daemon.process.exitCode).toBeNull();
+    expect(live.daemon.output().stderr).not.toMatch(/"level":"(error|fatal)"/);
+  });
+});
