@@ -15,7 +15,7 @@ const reading = [
   'select on report.changes, report.contact_counts_daily, report.contact_fields, report.held, report.pending',
   'select on report.role_changes, report.roster, report.roster_changes, report.roster_history, report.runs, report.tags',
   'select on report.roles, report.listing_history, report.tag_history, report.tag_growth',
-  'select on report.decisions, report.freshness, report.sync_health, report.usage, report.missing',
+  'select on report.contact_counts, report.decisions, report.freshness, report.sync_health, report.usage, report.missing',
   'select (team_id, email, phone, added_at) on mirror.user_lookups',
 ];
 /** What the migrations grant to those that are there. */

@@ -45,6 +45,7 @@ export interface Schema {
     role_name: string;
     team_id: bigint | null;
     all_teams: Generated<boolean>;
+    team_role_id: GeneratedAlways<bigint>;
   };
   'mirror.teams': {
     team_id: bigint;
@@ -326,6 +327,13 @@ export interface Schema {
     edited_by: string | null;
     old_text: string | null;
     new_text: string | null;
+    base_text: string | null;
+  };
+  'report.contact_counts': {
+    team_id: bigint | null;
+    segment: string | null;
+    counted_at: Date | null;
+    count: bigint | null;
   };
   'report.contact_counts_daily': {
     team_id: bigint | null;
@@ -402,6 +410,11 @@ export interface Schema {
     decided_at: Date | null;
     decided_by: string | null;
     decided_why: string | null;
+    base_text: string | null;
+    mirror_text: string | null;
+    service_text: string | null;
+    mirror_text_then: string | null;
+    service_text_then: string | null;
   };
   'report.listing_history': {
     team_id: bigint | null;
@@ -433,6 +446,8 @@ export interface Schema {
     held_because: string | null;
     edited_at: Date | null;
     edited_by: string | null;
+    base_text: string | null;
+    mirror_text: string | null;
   };
   'report.role_changes': {
     team_id: bigint | null;
@@ -523,6 +538,7 @@ export interface Schema {
     groups: readonly string[] | null;
     endpoints: ColumnType<unknown, string | null, string | null>;
     duration_seconds: number | null;
+    counts_text: string | null;
   };
   'report.sync_health': {
     team_id: bigint | null;
@@ -567,6 +583,8 @@ export interface Schema {
     first_seen_at: Date | null;
     gone_at: Date | null;
     present: boolean | null;
+    created_at: Date | null;
+    updated_at: Date | null;
   };
   'report.usage': {
     team_id: bigint | null;

@@ -65,7 +65,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   },
   {
     places:
-      'sync.absences sync.edits sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.stale_rows sync.user_edits',
+      'sync.edits sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.stale_rows sync.user_edits',
     owner: all,
     daemon: works,
     reader: '',
@@ -82,6 +82,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     'sync.held_fields',
     'base_value,batch,batch_reason,decided_at,decided_by,decided_why,decision,detail,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
   ),
+  bookkeeping('sync.absences', 'batch,detail,resource,team_id,withheld_at'),
   bookkeeping(
     'sync.due',
     'complete_at,due_at,failures,finished_at,outcome,run_group,schedule,since,stale_after,started_at,team',
@@ -99,7 +100,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   ),
   {
     places:
-      'report.changes report.contact_counts_daily report.contact_fields report.decisions report.freshness report.held report.listing_history report.pending report.role_changes report.roles report.roster report.roster_changes report.roster_history report.runs report.sync_health report.tag_growth report.tag_history report.tags report.usage',
+      'report.changes report.contact_counts report.contact_counts_daily report.contact_fields report.decisions report.freshness report.held report.listing_history report.missing report.pending report.role_changes report.roles report.roster report.roster_changes report.roster_history report.runs report.sync_health report.tag_growth report.tag_history report.tags report.usage',
     ...reads,
     owner: all,
     nobody: '',
@@ -109,7 +110,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.field_text(jsonb) mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.last_edits(bigint,bigint[]) sync.named_editor(text,text) sync.own_edits(bigint,bigint[])',
+    'mirror.field_text(jsonb) mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.last_edits(bigint,bigint[]) sync.named_editor(text,text) sync.own_edits(bigint,bigint[])',
   approver: 'sync.approve(text,bigint[],text,bigint) sync.reject(text,bigint[],text,boolean,bigint)',
   owner:
     'mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint) sync.require_approver() sync.session_sees(bigint)',

@@ -41,6 +41,8 @@ async function createTwoTeams(server: TestServer) {
        select team_id, min(id), 'email', 'conflict' from mirror.users group by team_id;
      insert into sync.changes (team_id, user_id, kind, new, decided_by)
        select team_id, min(id), 'resolve', '{"email": "a@example.com"}', 'kim' from mirror.users group by team_id;
+     insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at)
+       select team_id, 'tags', 1, now(), 'ab', 'few', now() from mirror.teams;
      insert into mirror.user_lookups (team_id, email) values (41, 'a@example.com'), (42, 'b@example.com');
      create role ${role('north')} in role musterd_reader;
      create role ${role('northern_analyst')} in role ${role('north')};
