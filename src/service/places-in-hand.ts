@@ -14,8 +14,8 @@ const binMs = 500;
 const heldMs = 120_000;
 /** A place that was not used for so long is given back: later ones must not bunch up behind it. */
 const lapseMs = 2_000;
-/** Places taken at once where nothing waits for the pace. */
-const few = 4;
+/** Places taken at once where nothing waits for the pace: as many as a run without news needs. */
+const few = 8;
 /** Nobody takes places for longer than that ahead, however slow the database is. */
 const farthestMs = 2_000;
 

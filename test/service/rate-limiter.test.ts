@@ -148,7 +148,7 @@ describe('rate', () => {
     const { places, counted } = watchPlaces(clock);
     const rate = createRate({ ...defaultRateSettings, places }, clock, { random: () => 0 });
     const slot = await clock.run(rate.acquire());
-    expect(counted()).toBe(4);
+    expect(counted()).toBe(8);
     slot.release(false);
     slot.release(true);
     const sent = await clock.run(rate.acquire());
@@ -224,7 +224,7 @@ describe('rate', () => {
     const rate = createRate({ ...defaultRateSettings, places }, clock, { random: () => 0 });
     const slot = await clock.run(rate.acquire());
     expect(clock.now()).toBeCloseTo(250);
-    expect(taken).toEqual([4]);
+    expect(taken).toEqual([8]);
     await rate.throttled(slot, '5', null);
     expect(paused).toEqual([5_000]);
   });
