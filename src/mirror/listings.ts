@@ -9,7 +9,7 @@ import { type ListingMemory, nothingLearned, type RejectedRow } from '../model/l
 import type { Tag } from '../model/tag.ts';
 import { type Database, databaseTime, type Queryable, type Transaction } from './database.ts';
 import type { KnownTeam } from './known-team.ts';
-import { readLearned, writeLearned } from './learned.ts';
+import { type Learned, readLearned } from './learned.ts';
 import { type StageShape, toJsonField } from './spool.ts';
 import { type SpoolOf, type Staged, stage, withStaged } from './stage.ts';
 import type { RunOf } from './users-write.ts';
@@ -182,14 +182,11 @@ export async function readListingMemory(
   return (learned?.value as ListingMemory | undefined) ?? nothingLearned;
 }
 
-export async function writeListingMemory(
-  tx: Transaction,
-  { teamId }: RunOf,
-  resource: ListedResource,
-  memory: ListingMemory,
-): Promise<void> {
-  await writeLearned(tx, teamId, [{ topic: memoryTopic(resource), value: memory }], true);
-}
+/** To be kept with the end of the run. */
+export const learnedOfListing = (resource: ListedResource, memory: ListingMemory): Learned => ({
+  topic: memoryTopic(resource),
+  value: memory,
+});
 
 export async function writeContactCounts(
   tx: Transaction,

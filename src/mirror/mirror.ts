@@ -21,17 +21,17 @@ import { markSent, openIntents, readIntents } from './intents.ts';
 import { readEditedUsers } from './fresh-edits.ts';
 import { isKnown, isSameTeam, type KnownTeam } from './known-team.ts';
 import { readLastEdits } from './last-edits.ts';
+import type { Learned } from './learned.ts';
 import { fenced, type Lease } from './lease.ts';
 import {
   compareListing,
   contactFieldTable,
+  learnedOfListing,
   memoryOf,
-  memoryTopic,
   publishListing,
   readListingMemory,
   tagTable,
   writeContactCounts,
-  writeListingMemory,
   writeRejectedRows,
 } from './listings.ts';
 import { keepsNameProbe, nameSafetyOf, readNameSafety } from './name-safety.ts';
@@ -42,7 +42,7 @@ import { writeTeam } from './pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { createSpool, type Spool, withSpool } from './spool.ts';
-import { readListingRests, readRest, readVersions, toResting, writeResting } from './read-rest.ts';
+import { learnedOfRest, readListingRests, readRest, readVersions, toResting } from './read-rest.ts';
 import { movesRole, writeRoles } from './roles.ts';
 import { noteStale } from './stale.ts';
 import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users-compare.ts';
@@ -56,16 +56,9 @@ type Look = (users: readonly UserState[]) => void;
 /** One question for all listings: each is asked for once in a run, and no run writes another one's rows. */
 function createListingRests(db: Queryable, teamId: Id) {
   let read: ReturnType<typeof readListingRests> | undefined;
-  const given = new Set<ListedResource>();
   return async (resource: ListedResource): Promise<ListingRest> => {
-    if (read === undefined || given.has(resource)) {
-      read = readListingRests(db, teamId);
-      given.clear();
-    }
-    given.add(resource);
-    const rest = (await read).get(resource);
-    if (rest === undefined) throw new Error(`nothing was read of ${resource}`);
-    return rest;
+    read ??= readListingRests(db, teamId);
+    return (await read)[resource];
   };
 }
 
@@ -183,6 +176,11 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
   const mayLack = (resource: ListedResource) => known?.missing.has(resource) !== false;
   let mayLackRoles = known?.mayLackRoles !== false;
   let mayHaveIntents = known?.hasIntents !== false;
+  const learned = new Map<string, Learned>();
+  const learn = (one: Learned) => {
+    learned.set(one.topic, one);
+    return Promise.resolve();
+  };
   const asBegun = (reads: Reads) => readsAsBegun(reads, known, () => mayHaveIntents);
   return {
     ...reader,
@@ -229,9 +227,11 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     applyResults: (results: readonly IntentResult[]) =>
       write((tx) => applyResults(tx, run, results, namesAsBegun(known) === 'kept')),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
-    applyRestingUsers: (users: RestingUsers) => write((tx) => writeResting(tx, teamId, 'users', users)),
+    /** What this run has learned of the service's answers: it goes with the end of the run. */
+    learned: () => [...learned.values()],
+    applyRestingUsers: (users: RestingUsers) => learn(learnedOfRest('users', users)),
     applyRestingListing: (resource: ListedResource, listing: RestingListing) =>
-      write((tx) => writeResting(tx, teamId, resource, listing)),
+      learn(learnedOfRest(resource, listing)),
     applyTags: (tags: Spool<Tag, ListedResource>) =>
       write((tx) => publishListing(tx, run, tags, mayLack('tags'))),
     applyContactFields: (fields: Spool<ContactField, ListedResource>) =>
@@ -240,8 +240,8 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
       if (counts.length > 0) await write((tx) => writeContactCounts(tx, run, counts));
     },
     applyListingMemory: async (resource: ListedResource, memory: ListingMemory) => {
-      if (known === undefined || !isKnown(known, memoryTopic(resource), memory))
-        await write((tx) => writeListingMemory(tx, run, resource, memory));
+      const one = learnedOfListing(resource, memory);
+      if (known === undefined || !isKnown(known, one.topic, one.value)) await learn(one);
     },
     applyRejectedRows: async (resource: string, rows: readonly RejectedRow[]) => {
       if (rows.length > 0 || known?.rejected.has(resource) !== false)

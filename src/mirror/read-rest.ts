@@ -4,9 +4,9 @@ import type { Id } from '../model/id.ts';
 import type { ListedResource, MirroredResource } from '../model/absence.ts';
 import type { ListingRest, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamBefore } from '../model/team.ts';
-import type { Queryable, Transaction } from './database.ts';
+import type { Queryable } from './database.ts';
 import type { KnownTeam } from './known-team.ts';
-import { type LearnedValue, writeLearned } from './learned.ts';
+import type { Learned, LearnedValue } from './learned.ts';
 
 const topicOf = (resource: MirroredResource) => `${resource} at rest`;
 /** Then everybody is read again, whatever is known. */
@@ -89,11 +89,12 @@ const listingRestOf = (teamId: Id, resource: ListedResource) => sql`
 export async function readListingRests(
   db: Queryable,
   teamId: Id,
-): Promise<ReadonlyMap<ListedResource, ListingRest>> {
+): Promise<Readonly<Record<ListedResource, ListingRest>>> {
   const { rows } = await sql<ListingRest & { readonly resource: ListedResource }>`
     with place as materialized (select ${place} as here)
     ${listingRestOf(teamId, 'tags')} union all ${listingRestOf(teamId, 'contact_fields')}`.execute(db);
-  return new Map(rows.map(({ resource, ...rest }) => [resource, rest]));
+  const of = (resource: ListedResource) => onlyRow(rows.filter((row) => row.resource === resource));
+  return { tags: of('tags'), contact_fields: of('contact_fields') };
 }
 
 /** What was learned of a resource, unless all of it is to be read again by now; a clock that went back tells nothing. */
@@ -105,14 +106,11 @@ export function toResting<Resting>(
   return known === undefined || known.ageMs < 0 || known.ageMs >= longestMs ? null : (known.value as Resting);
 }
 
-export async function writeResting(
-  tx: Transaction,
-  teamId: Id,
-  resource: MirroredResource,
-  value: RestingUsers | RestingListing,
-): Promise<void> {
-  await writeLearned(tx, teamId, [{ topic: topicOf(resource), value }]);
-}
+/** To be kept with the end of the run. */
+export const learnedOfRest = (resource: MirroredResource, value: RestingUsers | RestingListing): Learned => ({
+  topic: topicOf(resource),
+  value,
+});
 
 /** A team whose answer need not be read where it is as it was when everybody was at rest, and the mirror has it so. */
 export function toTeamBefore({ teamId, team, learned }: KnownTeam): TeamBefore | undefined {

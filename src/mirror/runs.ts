@@ -62,7 +62,7 @@ export async function beginRun(
   if (row === undefined) throw new Error('insert of one row returned none');
   const known = toKnown(row);
   // A run of the edits alone asks for them first: that takes no transaction of its own.
-  const isOfEdits = known.teamId !== null && !known.hasIntents && groups.every((group) => group === 'edits');
+  const isOfEdits = known.teamId !== null && groups.every((group) => group === 'edits');
   const edits = isOfEdits ? { edited: await readEditedUsers(tx, known.teamId) } : {};
   return { runId: row.run_id, known: { ...known, ...edits } };
 }

@@ -124,7 +124,7 @@ const changeInMirror = (teamId: Id, from: RawBuilder<unknown>) => sql`
     user_created_at = case when s.has_details then s.user_created_at else u.user_created_at end,
     user_updated_at = case when s.has_details then s.user_updated_at else u.user_updated_at end,
     raw = case when s.has_details then s.raw else u.raw end
-  from ${from} where u.team_id = ${teamId} and u.id = s.id and not s.is_new`;
+  from ${from} where u.team_id = ${teamId} and u.id = s.id`;
 
 /** Those of whom base is not as it is to be. */
 const foundInBase = (teamId: Id, from: RawBuilder<unknown>) => sql`

@@ -149,7 +149,8 @@ async function runUnderLease<Result>(
   const log = watch.log.child({ run: String(runId) });
   const notes = createLoggedNotes(log, watch.onEvent);
   let service: Client | undefined;
-  const learned = () => (service === undefined ? [] : newsOf(known, learnedOf(config, service)));
+  let mirror: ReturnType<typeof createMirror> | undefined;
+  const learned = () => [...newsOf(known, learnedOf(config, service)), ...(mirror?.learned() ?? [])];
   const record = createRecord({ config, begun, groups, log, notes, learned });
   try {
     service = createService(config, mode, {
@@ -170,7 +171,7 @@ async function runUnderLease<Result>(
       await noteTeam(db, runId, team.id);
     }
     await keepFourEyes(db, kind, known);
-    const mirror = createMirror(db, lease, team.id, runId, known);
+    mirror = createMirror(db, lease, team.id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
     const keepTeam = async (compared: Team) => {
       // The run itself does not need it.
@@ -191,7 +192,8 @@ async function runUnderLease<Result>(
 }
 
 /** What the client learned for the next one. */
-function learnedOf(config: Config, service: Client): readonly Learned[] {
+function learnedOf(config: Config, service: Client | undefined): readonly Learned[] {
+  if (service === undefined) return [];
   return [learnedOfRate(service.rateLesson()), ...learnedOfCredentials(credentialUses(config, service))];
 }
 

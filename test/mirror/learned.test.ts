@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readCredentials, writeCredentials } from '../../src/mirror/credentials.ts';
 import { readLearned, writeLearned } from '../../src/mirror/learned.ts';
-import { readListingMemory, writeListingMemory } from '../../src/mirror/listings.ts';
+import { learnedOfListing, readListingMemory } from '../../src/mirror/listings.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { writeProbes } from '../../src/mirror/probes.ts';
 import { learnedOfRate, readLesson } from '../../src/mirror/rate-limits.ts';
@@ -130,9 +130,9 @@ describe('of what was learned', () => {
 
   it('how a listing is read is kept for each of them', async () => {
     const { db } = database;
-    const run = { teamId: 41n, runId: 1n };
     const memory = { firstPage: 1, limit: 50, pages: null, cursor: 'date' } as const;
-    const write = () => db.transaction((tx) => writeListingMemory(tx, run, 'tags', memory));
+    const write = () =>
+      db.transaction((tx) => writeLearned(tx, 41n, [learnedOfListing('tags', memory)], true));
     const versions = () => runSqlText(db, 'select topic, xmin from sync.learned order by topic');
     await write();
     const before = await versions();

@@ -13,12 +13,34 @@ afterAll(() => Promise.all(databases.map((database) => database.close())));
 
 const printsOf = async (db: Queryable) => [
   (await readRest(db, 1n, null)).versions,
-  (await readListingRests(db, 1n)).get('tags')?.print,
+  (await readListingRests(db, 1n)).tags.print,
 ];
 
 it('The same rows in another database are others', async () => {
   const [one = [], other = []] = await Promise.all(databases.map(({ db }) => printsOf(db.kysely)));
   for (const [at, print] of one.entries()) expect(print).not.toBe(other[at]);
+});
+
+it('What stands for one listing is not moved by another', async () => {
+  const db = databases[0]?.db;
+  const after = async (tx: Queryable, statement: string) => {
+    await sql.raw(statement).execute(tx);
+    return await readListingRests(tx, 7n);
+  };
+  await db?.transaction(async (tx) => {
+    const [before, tagged, lacking] = [
+      await after(tx, `select set_config('musterd.writing', 'on', true)`),
+      await after(tx, `insert into mirror.tags (team_id, id, tag) values (7, 1, 'a')`),
+      await after(
+        tx,
+        `insert into sync.absences (team_id, resource, id, missing_since) values (7, 'contact_fields', 1, now())`,
+      ),
+    ];
+    expect(tagged.tags.print).not.toBe(before.tags.print);
+    expect(tagged.contact_fields).toEqual(before.contact_fields);
+    expect(lacking.tags).toEqual(tagged.tags);
+    expect(lacking.contact_fields).toEqual({ ...before.contact_fields, isLacking: true });
+  });
 });
 
 it('The server is told apart by whoever may, and by nobody else', async () => {
