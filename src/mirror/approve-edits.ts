@@ -23,6 +23,8 @@ export interface Approval {
   readonly batch: string;
   readonly why: string;
   readonly rows: readonly ApprovedEdit[];
+  /** What they wait for again where the approval is void: a person sees each push first, or the limits. */
+  readonly reason?: 'limit' | 'review';
   /** The run that sends them itself, and was begun for that: what becomes of them is news to it. */
   readonly runId?: bigint | null;
 }
@@ -48,7 +50,7 @@ export async function actFor(tx: Transaction, actor: string): Promise<void> {
 export async function approveEdits(
   tx: Transaction,
   teamId: Id,
-  { batch, why, rows, runId = null }: Approval,
+  { batch, why, rows, reason = 'limit', runId = null }: Approval,
 ): Promise<readonly Pick<ApprovedEdit, 'userId' | 'field'>[]> {
   const staged = rows.map(({ userId, field, to, base, service }) => ({
     user_id: userId,
@@ -88,7 +90,7 @@ export async function approveEdits(
     approved as (
       insert into sync.held_fields as h (team_id, user_id, field, reason, base_value, mirror_value, service_value,
         shown_value, detail, batch, decision, decided_at, decided_by, decided_role, decided_why, until)
-      select ${teamId}, p.user_id, p.field, 'limit', p.base_value, p.mirror_value, p.service_value, p.service_value,
+      select ${teamId}, p.user_id, p.field, ${reason}, p.base_value, p.mirror_value, p.service_value, p.service_value,
         'confirmed by who edited it', ${batch}, 'approved', by.at, by.who, session_user,
         ${why}, clock_timestamp() + interval '24 hours'
       from passing p, by

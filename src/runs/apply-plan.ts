@@ -12,7 +12,7 @@ import { judgeOverlap, sayReplaced } from '../reconcile/overlap.ts';
 import { planEdited } from '../reconcile/plan-edited.ts';
 import { pushEdits, settleIntents } from '../reconcile/push/push.ts';
 import { createPushContext } from '../reconcile/push/record.ts';
-import { decideFor, requireOtherEyes } from './four-eyes.ts';
+import { decideFor, requireOtherEyes, waitsFor } from './four-eyes.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 import { type PlanFile, requireOurs } from './plan-file.ts';
@@ -83,7 +83,8 @@ async function send(
       base,
       service,
     }));
-    const approval = { batch: file.hash, why, rows: edits, runId: context.runId };
+    const reason = waitsFor(config);
+    const approval = { batch: file.hash, why, reason, rows: edits, runId: context.runId };
     fitting = edits.length === 0 ? [] : await approveEdits(tx, team.id, approval);
     if (isAllOrNothing && fitting.length < rows.length) throw lost;
     return { used, approved: fitting };

@@ -11,6 +11,10 @@ import type { Field } from '../model/user.ts';
 
 type Settings = Pick<Config, 'team' | 'push'>;
 
+/** What an edit waits for that nobody has approved, or whose approval is void. */
+export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
+  push.approve === 'always' ? 'review' : 'limit';
+
 /**
  * Says in this transaction for whom it decides or edits. A command may ask for four eyes, and never for fewer: that is
  * up to the next run.

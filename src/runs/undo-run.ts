@@ -12,7 +12,7 @@ import { canonicalName, countWords, joinName, type NamePair, samePair, splitName
 import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
-import { decideFor } from './four-eyes.ts';
+import { decideFor, waitsFor } from './four-eyes.ts';
 
 export interface Inverse {
   readonly userId: Id;
@@ -132,7 +132,7 @@ async function approveInverse(
   tx: Transaction,
   teamId: Id,
   changes: readonly Inverse[],
-  why: string,
+  confirmed: { readonly why: string; readonly reason: 'limit' | 'review' },
 ): Promise<void> {
   // Only what both sides agree on is turned around: where it comes from is the base.
   const rows = changes.map(({ userId, field, from, to }) => ({ userId, field, to, base: from }));
@@ -143,7 +143,7 @@ async function approveInverse(
       values: { base, mirror: to, service: undefined },
     })),
   );
-  await approveEdits(tx, teamId, { batch, why, rows });
+  await approveEdits(tx, teamId, { batch, rows, ...confirmed });
 }
 
 /**
@@ -160,7 +160,7 @@ export async function applyUndo(
     const { edits, teamId, ...plan } = await planUndo({ kysely: tx }, of, runId);
     await decideFor(tx, of, actor);
     const edited = await editUsers(tx, teamId, edits);
-    if (why !== undefined) await approveInverse(tx, teamId, plan.changes, why);
+    if (why !== undefined) await approveInverse(tx, teamId, plan.changes, { why, reason: waitsFor(of) });
     const missed = plan.changes.filter(({ userId }) => !edited.has(userId));
     return {
       runId,

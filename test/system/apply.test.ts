@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -148,22 +148,26 @@ describe('the file of a plan', () => {
     const [a = 0, b = 0] = ids;
     await edit(`email = 'new' || id || '@example.com'`, a, b);
     expect((await musterd(['plan', '--out', file])).code).toBe(0);
-    const other = createDatabase({ url: stage.url, applicationName: 'another' });
-    let applied: ReturnType<typeof apply> | undefined;
     // What is read before shows nothing of it; where the approval is written it does.
-    await other.transaction(async (tx) => {
-      await sql`lock table sync.held_fields in exclusive mode`.execute(tx);
-      applied = apply('--all-or-nothing');
-      await eventually('it is about to approve', async () => {
-        const waiting = await stage.sql(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        return waiting.length > 0;
+    const applyBeside = async (change: string, ...args: readonly string[]) => {
+      const other = createDatabase({ url: stage.url, applicationName: 'another' });
+      let applied: ReturnType<typeof apply> | undefined;
+      await other.transaction(async (tx) => {
+        await sql`lock table sync.held_fields in exclusive mode`.execute(tx);
+        applied = apply(...args);
+        await eventually('it is about to approve', async () => {
+          const waiting = await stage.sql(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          );
+          return waiting.length > 0;
+        });
+        await tx.executeQuery(CompiledQuery.raw(change));
       });
-      await sql`update mirror.users set email = 'late@example.com' where id = ${b}`.execute(tx);
-    });
-    await other.close();
-    const { code, left } = (await applied) ?? { code: 0, left: [] };
+      await other.close();
+      return (await applied) ?? { code: 0, left: [] };
+    };
+    const late = `update mirror.users set email = 'late@example.com' where id = ${b}`;
+    const { code, left } = await applyBeside(late, '--all-or-nothing');
     expect([code, left]).toEqual([
       4,
       [expect.objectContaining({ user_id: b, reason: 'edited meanwhile, or not sent in time' })],
@@ -173,6 +177,14 @@ describe('the file of a plan', () => {
       await stage.sql(`select 'held' from sync.held_fields union all
       select kind from sync.changes where kind in ('approve', 'push')`),
     ).toEqual([]);
+
+    // Nor is what could not be approved any more, because whoever applies it edited it.
+    await stage.sql(`begin; set local musterd.actor = 'Kim';
+      update mirror.users set email = 'kim@example.com' where id = ${b}; commit`);
+    expect((await musterd(['plan', '--out', file])).code).toBe(0);
+    const own = await applyBeside('update sync.teams set four_eyes = true', '--as', 'Kim');
+    expect([own.code, own.left.map(({ user_id: id }) => id)]).toEqual([3, [b]]);
+    expect(sent()).toEqual([a]);
   });
 
   it('is the approval of what waits to be seen, though of nothing that whoever applies it edited', async () => {

@@ -179,6 +179,9 @@ describe('edits that a person sees first', () => {
     expect(sent().length).toBe(1);
     expect((await musterd('reject', await batchOf(a), '--revert')).code).toBe(0);
     expect((await musterd('undo', run, '--apply', '--reason', 'wrong file')).code).toBe(0);
+    expect(await stage.sql(`select reason, decision from sync.held_fields where user_id = ${a}`)).toEqual([
+      ['review', 'approved'],
+    ]);
     await stage.run();
     expect(sent().map(([id]) => id)).toEqual([a, a]);
 

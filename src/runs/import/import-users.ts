@@ -8,7 +8,7 @@ import { type LeaseOptions, underLease } from '../../mirror/lease.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
 import type { Field } from '../../model/user.ts';
-import { decideFor } from '../four-eyes.ts';
+import { decideFor, waitsFor } from '../four-eyes.ts';
 import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';
 import { type Mapping, readColumns } from './columns.ts';
@@ -79,11 +79,12 @@ export async function applyImport(
     await decideFor(tx, setup.config, actor);
     const edited = await editUsers(tx, teamId, edits);
     const done = changes.filter(({ userId }) => edited.has(userId));
+    const rows = done.filter(({ isGuess }) => !isGuess);
+    const approval = { batch: hash, reason: waitsFor(setup.config), rows };
     const approved =
       why === undefined || done.length === 0
         ? 0
-        : (await approveEdits(tx, teamId, { batch: hash, why, rows: done.filter(({ isGuess }) => !isGuess) }))
-            .length;
+        : (await approveEdits(tx, teamId, { ...approval, why })).length;
     return { changes: done, missed: changes.filter(({ userId }) => !edited.has(userId)), approved };
   });
 }
