@@ -66,6 +66,15 @@ describe('Users of whom nothing is new on either side', () => {
     ]);
   });
 
+  it('have their roles counted all the same, where those may be behind', async () => {
+    await asOwner(
+      stage,
+      `update mirror.roles set members = 0; update sync.runs set outcome = 'partial' where run_id = (select max(run_id) from sync.runs)`,
+    );
+    expect(await atRest(stage)).toBe(30);
+    expect(await stage.sql('select sum(members) from mirror.roles')).toEqual([['30']]);
+  });
+
   it.each<readonly [string, () => unknown]>([
     ['the service changed one', () => stage.emulator.team.editUser(firstUser(), { phone: '15550123456' })],
     [
