@@ -10,6 +10,7 @@ import type {
   WithheldAbsence,
 } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
+import { idArray } from './by-key.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { isKnown, type KnownTeam } from './known-team.ts';
 import { readLearned, writeLearned } from './learned.ts';
@@ -49,7 +50,7 @@ export async function readOverlap(
     left join sync.absences a on a.team_id = u.team_id and a.resource = 'users' and a.id = u.id
       and a.verdict = 'approved' and coalesce(a.verdict_scope = ${scope}::text, true)
     cross join lateral (
-      select u.id = any (${listed}::bigint[]) as listed, u.gone_at is null and a.id is null as counts
+      select u.id = any (${idArray(listed)}) as listed, u.gone_at is null and a.id is null as counts
     ) p
     where u.team_id = ${teamId}`.execute(db);
   return rows[0] ?? { known: 0, population: 0, unlisted: [], name: null };
