@@ -39,7 +39,17 @@ function createReader(bytes: Buffer) {
   const encoding = isAscii(bytes) ? 'latin1' : 'utf8';
   const isShort = bytes.length <= shortBytes;
   const held = new Map<number, readonly unknown[]>();
+  let exactFrom = Number.POSITIVE_INFINITY;
   return {
+    /** Whether it is parsed with a look at how its numbers are written. */
+    isExact: (from: number) => from >= exactFrom,
+    beExact: (from: number) => {
+      exactFrom = from;
+    },
+    parse: (text: string, from: number) => {
+      const list = `[${text}]`;
+      return (from >= exactFrom ? fromJson(list) : JSON.parse(list)) as readonly unknown[];
+    },
     text: (from: number, to: number) => bytes.toString(encoding, from, to),
     hold: (piece: number, rows: readonly unknown[]) => {
       if (!isShort) held.clear();
@@ -83,16 +93,26 @@ async function judgeRows(bytes: Buffer, at: number, reader: Reader, packed: Pack
   const parse = (from: number, to: number) => {
     const text = reader.text(from, to);
     isSuspect = isSuspicious(text);
-    return fromJson(`[${text}]`) as readonly unknown[];
+    return reader.parse(text, from);
   };
-  for (const { rows, ...piece } of cutRows(bytes, at, parse)) {
+  const judge = (rows: readonly unknown[], isExact: boolean) =>
+    rows.map((row) => judgeRow(row, isSuspect, isExact));
+  for (const { rows: parsed, ...piece } of cutRows(bytes, at, parse)) {
+    const { from, to } = piece;
+    let rows = parsed;
+    let heads = judge(rows, reader.isExact(from));
+    // Looking for long numbers beforehand takes half as long as parsing, and hardly any answer has one.
+    if (!reader.isExact(from) && heads.some(({ flaw }) => flaw !== null)) {
+      reader.beExact(from);
+      rows = parse(from, to);
+      heads = judge(rows, true);
+    }
     reader.hold(pieces.length, rows);
     firstOf.push(ids.length);
-    for (const row of rows) {
-      const { id, flaw } = judgeRow(row, isSuspect);
+    for (const [index, { id, flaw }] of heads.entries()) {
       if (flaw !== null) flaws.set(ids.length, flaw);
       ids.push(id);
-      teamIds.push(teamIdOf(row));
+      teamIds.push(teamIdOf(rows[index]));
       pieceOf.push(pieces.length);
     }
     pieces.push(piece);
@@ -130,7 +150,7 @@ function createRows(bytes: Buffer, reader: Reader, packed: Packed): PackedRows {
       if (held !== undefined || of === undefined) return held?.[row - first];
       const alone = follows ? undefined : readAlone(of, first, firstOf[number + 1] ?? ids.length, row);
       if (alone !== undefined) return alone;
-      const parsed = fromJson(`[${reader.text(of.from, of.to)}]`) as readonly unknown[];
+      const parsed = reader.parse(reader.text(of.from, of.to), of.from);
       reader.hold(number, parsed);
       return parsed[row - first];
     },

@@ -42,6 +42,13 @@ function findNumberFlaw(value: number | bigint): string | null {
   return fits ? null : 'a number is beyond 1e300 or below 1e-300';
 }
 
+/** Of a number that was parsed without a look at how it was written: beyond 2^53 it may stand for another one. */
+function findDoubt(value: number | bigint): string | null {
+  return Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER
+    ? 'a number may be inexact'
+    : findNumberFlaw(value);
+}
+
 function findTextFlaw(text: string, suspicious: boolean): string | null {
   if (isTooLong(text)) return `a text is longer than ${longestText} characters`;
   if (!suspicious) return null;
@@ -53,17 +60,21 @@ function findTextFlaw(text: string, suspicious: boolean): string | null {
  * What makes a value impossible to store, or `null`.
  *
  * @param suspicious whether strings have to be looked at for a NUL or a lone surrogate
+ * @param isExact whether long numbers were kept as they were written
  */
-export function findFlaw(value: unknown, suspicious: boolean, depth = 0): string | null {
+export function findFlaw(value: unknown, suspicious: boolean, isExact = true, depth = 0): string | null {
   if (typeof value === 'string') return findTextFlaw(value, suspicious);
-  if (typeof value === 'number' || typeof value === 'bigint') return findNumberFlaw(value);
+  if (typeof value === 'number' || typeof value === 'bigint')
+    return isExact ? findNumberFlaw(value) : findDoubt(value);
   if (typeof value !== 'object' || value === null) return null;
   if (depth >= maxDepth) return `values are nested deeper than ${maxDepth} levels`;
   for (const key in value) {
     const inner: unknown = (value as JsonObject)[key];
     const flaw =
       (suspicious ? findTextFlaw(key, true) : null) ??
-      (typeof inner === 'string' ? findTextFlaw(inner, suspicious) : findFlaw(inner, suspicious, depth + 1));
+      (typeof inner === 'string'
+        ? findTextFlaw(inner, suspicious)
+        : findFlaw(inner, suspicious, isExact, depth + 1));
     if (flaw !== null) return flaw;
   }
   return null;
@@ -75,12 +86,12 @@ export interface RowHead {
   readonly flaw: string | null;
 }
 
-/** @param suspicious whether strings have to be looked at for a NUL or a lone surrogate */
-export function judgeRow(row: unknown, suspicious: boolean): RowHead {
+/** @param suspicious, isExact as those of {@link findFlaw} */
+export function judgeRow(row: unknown, suspicious: boolean, isExact = true): RowHead {
   const id = isObject(row) ? takeId(row['id']) : null;
   return {
     id,
-    flaw: id === null ? 'its id is not an integer from 1 to 2^63 - 1' : findFlaw(row, suspicious),
+    flaw: id === null ? 'its id is not an integer from 1 to 2^63 - 1' : findFlaw(row, suspicious, isExact),
   };
 }
 

@@ -127,6 +127,29 @@ describe('A long list', () => {
       expect(memberships.read(at)).toEqual(people[at]);
   });
 
+  it('keeps each digit of a number, wherever the first long one stands', async () => {
+    const odd: Readonly<Record<number, object>> = {
+      6000: { id: 6_001, of: [{ n: 2n ** 64n + 1n }] },
+      7000: { id: 2n ** 62n + 1n, team_id: 2n ** 61n + 1n },
+      8000: { id: 1e300, n: 2n ** 64n + 3n },
+      9000: { id: 9_001, n: 1.5e300 },
+    };
+    const all = people.map((person, at) => odd[at] ?? person);
+    const answer = toJson({ memberships: all });
+    const { value } = await packed(answer);
+    const { memberships } = value as { memberships: unknown };
+    if (!isPacked(memberships)) throw new Error('not packed');
+    for (const at of [5_999, 6_000, 6_001, 7_000, 8_000, 9_000, 0])
+      expect(memberships.read(at)).toEqual(all[at]);
+    expect([7_000, 8_000].map((at) => [memberships.ids[at], memberships.teamIds[at]])).toEqual([
+      [2n ** 62n + 1n, 2n ** 61n + 1n],
+      [null, null],
+    ]);
+    expect([...memberships.flaws.keys()]).toEqual([8_000, 9_000]);
+    const inOrder = plain(decodeMemberships(reply(await packed(answer))));
+    expect(inOrder).toEqual(plain(decodeMemberships(reply(parseJson(answer)))));
+  });
+
   it.each([
     ['cut short', (answer: string) => answer.slice(0, -1)],
     ['with a comma too much', (answer: string) => answer.replace(/\]\}$/, ',]}')],
