@@ -8,7 +8,7 @@ import { layout } from '../page/layout.ts';
 import { sorryPage } from '../page/sorry.ts';
 import type { Csv, PageContext, View } from '../page/view.ts';
 import type { PageAnswer, PageQuestion, PageSource } from '../status/page-routes.ts';
-import { longestGapMs } from './schedule.ts';
+import { decideOnPage, type DecideOptions, decisionPatterns } from './page-decisions.ts';
 import { pageViews } from './page-views.ts';
 
 export interface PageOptions {
@@ -16,8 +16,8 @@ export interface PageOptions {
   /** Of the settings as they are now. */
   readonly configs: () => readonly Config[];
   readonly version: string;
-  /** It has more than the page, and takes decisions where the settings allow it. */
-  readonly isDaemon: boolean;
+  /** What a daemon decides with, where the settings allow it; `null`: there is the page and nothing else. */
+  readonly decide: Pick<DecideOptions, 'mirror' | 'log'> | null;
 }
 
 const htmlType = 'text/html; charset=utf-8';
@@ -28,17 +28,8 @@ const asCsv = ({ head, rows }: Csv): string => {
   return writer.begin + writer.rows(named) + writer.end();
 };
 
-/** A schedule that no longer can be read promises nothing. */
-function gapMs(schedule: string): number {
-  try {
-    return longestGapMs(schedule, 'UTC');
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
-}
-
 function contextOf(
-  { configs, version, isDaemon }: PageOptions,
+  { configs, version, decide }: PageOptions,
   question: PageQuestion,
   { seen, reader, now, waiting }: PageFrame,
 ): PageContext {
@@ -55,10 +46,9 @@ function contextOf(
     team: (isAsked || seen.length === 1 ? only : null) ?? null,
     now,
     details: status.details,
-    decide: isDaemon && status.decide && actor !== null ? { actor, token } : null,
+    decide: decide !== null && status.decide && actor !== null ? { actor, token } : null,
     waiting,
     version,
-    gapMs,
     perMinute: (team) => {
       const rate = byTeam.get(team)?.rate;
       return rate === undefined ? null : Math.floor(rate.perMinute * rate.share);
@@ -67,8 +57,8 @@ function contextOf(
 }
 
 export function createPage(options: PageOptions): PageSource {
-  const { db, configs, isDaemon } = options;
-  const links = isDaemon ? ['freshness', 'metrics'] : [];
+  const { db, configs } = options;
+  const links = options.decide !== null ? ['freshness', 'metrics'] : [];
   const byPath = new Map(pageViews.map((one) => [one.path, one]));
   const [first] = configs();
   if (first === undefined) throw new Error('there is no team');
@@ -97,16 +87,29 @@ export function createPage(options: PageOptions): PageSource {
     });
   };
 
+  const decide = async (question: PageQuestion): Promise<PageAnswer> => {
+    const team = question.params['team'] ?? question.form?.get('team') ?? null;
+    if (options.decide === null || team === null) return notFound;
+    const by = { ...options.decide, configs };
+    return await readPageFrame(db, team, async (frame) => {
+      if (frame.reader.teams.length === 0) return notFound;
+      const context = contextOf(options, question, frame);
+      const shown = await decideOnPage(by, question, frame, context);
+      if (shown === null) return { status: 303, type: htmlType, body: '', headers: { location: '/waiting' } };
+      return { status: 200, type: htmlType, body: layout(context, 'Waiting', shown, links).toString() };
+    });
+  };
+
   return {
     keys: { token, user, password },
     patterns: pageViews.map(({ path }) => path),
-    decisions: [],
+    decisions: options.decide === null ? [] : decisionPatterns,
     assets: readAssets(),
     answer: async (question) => {
       const one = byPath.get(question.pattern);
       return one === undefined ? notFound : await show(one, question);
     },
-    decide: () => Promise.resolve(notFound),
+    decide,
     sorry,
     pulse: () => readPulse(db),
   };

@@ -23,7 +23,7 @@ import { createHookTokens } from '../status/hook-tokens.ts';
 import { createStatusServer } from '../status/server.ts';
 
 export interface MonitoringOptions {
-  readonly mirror: Pick<Mirror, 'db'>;
+  readonly mirror: Mirror;
   readonly configs: readonly Config[];
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -68,7 +68,8 @@ async function hintEach(teams: readonly string[], hint: (team: string) => Promis
 
 export type Monitoring = Awaited<ReturnType<typeof createMonitoring>>;
 
-export async function createMonitoring({ mirror: { db }, configs, log, env, version }: MonitoringOptions) {
+export async function createMonitoring({ mirror, configs, log, env, version }: MonitoringOptions) {
+  const { db } = mirror;
   const startedMs = systemClock.monotonicMs();
   let now = settingsOf(configs, log);
   const upForMs = () => systemClock.monotonicMs() - startedMs;
@@ -103,7 +104,7 @@ export async function createMonitoring({ mirror: { db }, configs, log, env, vers
           freshness,
           metrics: () => metrics.render(),
           hook: (token) => hintEach(now.teamsOf(token), hint),
-          page: createPage({ db, configs: () => now.configs, version, isDaemon: true }),
+          page: createPage({ db, configs: () => now.configs, version, decide: { mirror, log } }),
           log,
         });
   const watch: RunWatch = {

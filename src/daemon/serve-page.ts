@@ -11,7 +11,7 @@ export interface ServePageOptions extends Pick<PageOptions, 'db' | 'configs' | '
 
 /** @throws MusterdError `usage` where the port is taken */
 export async function servePage({ host, port, log, ...options }: ServePageOptions) {
-  const page = createPage({ ...options, isDaemon: false });
+  const page = createPage({ ...options, decide: null });
   try {
     return await createPageServer({ host, port, page, log });
   } catch (error) {

@@ -18,6 +18,8 @@ export interface GlanceGroup {
   readonly group: ScheduledGroup;
   /** `null`: no daemon has a schedule for it. */
   readonly schedule: string | null;
+  /** How old it may become: three times the longest pause of the schedule. */
+  readonly limitSeconds: bigint | null;
   readonly dueAt: Date | null;
   readonly lastAttempt: Date | null;
   /** `null`: it is fresh, or no schedule promises anything. */
@@ -71,7 +73,7 @@ export interface Glance extends WaitingTotals {
 }
 
 const readGroups = (teamIds: readonly Id[]) => sql<GlanceGroup>`
-  select team_id as "teamId", run_group as "group", schedule, next_run as "dueAt", last_attempt as "lastAttempt",
+  select team_id as "teamId", run_group as "group", schedule, stale_after_seconds as "limitSeconds", next_run as "dueAt", last_attempt as "lastAttempt",
     stale_since as "staleSince", failures, last_success as "completeAt"
   from report.freshness where team_id = any (${teamIds}::bigint[])`;
 

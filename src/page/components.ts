@@ -56,7 +56,7 @@ function bodyRow(columns: readonly Column[], row: TableRow): Html {
     const said = short ?? (typeof label === 'string' ? label : '');
     return i === 0
       ? html`<th role="rowheader" scope="row" class="${kind}">${cell}</th>`
-      : html`<td role="cell" class="${kind}" data-label="${said}">${cell}</td>`;
+      : html`<td role="cell" class="${kind}" data-label="${said}"><div>${cell}</div></td>`;
   });
   return html`<tr role="row" class="${row.tone ?? ''}"${row.id === undefined ? none : html` id="${row.id}"`}>${cells}</tr>`;
 }

@@ -50,6 +50,7 @@ function firstStale(groups: readonly GlanceGroup[]): Date | null {
 interface Contacts {
   readonly segment: string;
   readonly now: bigint;
+  readonly days: number;
   readonly change: Html;
   readonly line: (width: number, height: number) => Html;
   readonly first: string;
@@ -83,6 +84,7 @@ function contactsOf(read: Glance, { teamId }: SeenTeam, now: Date): Contacts | n
   return {
     segment: last.segment,
     now: last.count,
+    days: counts.length,
     change,
     line,
     first: day(new Date(counts[0]?.day ?? last.day), now),
@@ -116,7 +118,7 @@ ${fact('Requests, busiest minute of a day', html`${count(busiest)} <small>${limi
 }
 
 function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
-  const { now, gapMs } = context;
+  const { now } = context;
   const from = new Date(now.getTime() - dayMs);
   const groups = groupsOf(read, team);
   const rows = lanes.map((lane: Lane) => {
@@ -125,19 +127,19 @@ function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
     const last = runs[0]?.startedAt ?? group?.lastAttempt ?? null;
     const next =
       lane === 'edits'
-        ? html`on edit`
+        ? html`<span class="nowrap">on edit</span>`
         : group?.dueAt
           ? time(group.dueAt, clockTime(group.dueAt, now))
           : html`none`;
     const every =
       lane === 'edits'
         ? 'at once'
-        : group === undefined || group.schedule === null
+        : !group?.limitSeconds
           ? 'no schedule'
-          : rhythm(gapMs(group.schedule));
+          : rhythm(Number(group.limitSeconds));
     return {
       cells: [
-        html`${laneNames[lane]}<span class="note">${every}</span>`,
+        html`<span class="nowrap">${laneNames[lane]}</span><span class="note nowrap">${every}</span>`,
         strip({ runs, label: laneNames[lane], from, to: now, steps: 96 }),
         last === null ? html`<span class="quiet">none</span>` : time(last, clockTime(last, now, true)),
         html`<span class="quiet">${next}</span>`,
@@ -167,7 +169,7 @@ function inTheMirror(read: Glance, team: SeenTeam, context: PageContext): Html {
   const shown =
     contacts === null
       ? html`<p class="note">No contacts were counted yet.</p>`
-      : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${contacts.change}</p>${contacts.line(320, 60)}<p class="ends note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`;
+      : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${contacts.change}</p>${contacts.days < 2 ? none : contacts.line(320, 60)}<p class="ends note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`;
   const users = `${count(totals.unresolved)} unresolved, ${count(totals.gone)} gone`;
   return section(
     'In the mirror',
@@ -210,7 +212,7 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
     html`${count(busiest)}${limit === null ? none : html` <span class="quiet">of ${count(limit)}</span>`}${meter(busiest, limit)}`,
     contacts === null
       ? html`<span class="quiet">none</span>`
-      : html`<span class="beside"><span>${count(contacts.now)}</span>${contacts.line(120, 26)}</span>`,
+      : html`<span class="beside"><span>${count(contacts.now)}</span>${contacts.days < 2 ? none : contacts.line(120, 26)}</span>`,
   ];
 }
 

@@ -78,10 +78,9 @@ export const tookMs = ({
 
 export const stripLegend: Html = html`<p class="legend strips"><span><i class="key moved"></i>moved something</span><span><i class="key idle"></i>found nothing to move</span><span><i class="key broken"></i>partial or failed; the next run goes on</span><span><i class="key act"></i>somebody must act</span></p>`;
 
-/** `every 5 minutes` */
-export function rhythm(gapMs: number): string {
-  if (!Number.isFinite(gapMs)) return 'no schedule';
-  const minutes = Math.round(gapMs / 60_000);
+/** `every 5 minutes`. @param limitSeconds three times the longest pause of the schedule */
+export function rhythm(limitSeconds: number): string {
+  const minutes = Math.round(limitSeconds / 180);
   if (minutes < 1) return 'several times a minute';
   if (minutes === 1) return 'every minute';
   if (minutes === 60) return 'every hour';

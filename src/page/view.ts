@@ -30,8 +30,6 @@ export interface PageContext extends PageAsked {
   readonly waiting: number;
   /** Of musterd. */
   readonly version: string;
-  /** The longest time that a schedule lets pass between two runs. */
-  readonly gapMs: (schedule: string) => number;
   /** Requests that a team may send in a minute, where it is known. */
   readonly perMinute: (team: string) => number | null;
 }
