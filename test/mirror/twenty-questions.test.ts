@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { ROOT } from '../support/checkout.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { fillYear, yearTeam } from '../support/year-of-history.ts';
+
+const cookbook = readFileSync(join(ROOT, 'docs', 'sql-cookbook.md'), 'utf8');
+const questions = [
+  ...cookbook.matchAll(/^### (\d+)\. (.+\?)$((?:(?!^#)[\s\S])*?)```sql\n([^`]*?);?\n```$/gm),
+].map(([, number = '', question = '', , text = '']) => ({ number: Number(number), question, text }));
+
+describe('the twenty questions', () => {
+  let database: TestDatabase;
+  const query = async (text: string) => await runSqlText(database.db, text);
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await fillYear(database.db, { ...yearTeam, users: 200, changes: 800, tags: 100, days: 20 });
+    await query(`begin; set local musterd.writing = 'on';
+      insert into mirror.users (team_id, id, name, phone, role_id, role, resolved) values (41, 900, 'Ana Berg', '15550000150', 2, 'Agent', true);
+      update mirror.users set gone_at = now() where id = 21;
+      update mirror.users set role_id = 4, role = 'Guest' where id = 23;
+      update mirror.roles set members = 0, gone_at = now() where role_id = 3; commit`);
+    await query(`update mirror.users set phone = '15559999999' where id = 25`);
+  });
+  afterAll(() => database.close());
+
+  it('are twenty, in their order', () => {
+    expect(questions.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+  });
+
+  it.each(questions)('$number: $question', async ({ text }) => {
+    const { head: columns, rows } = await query(text);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(columns).not.toContain('?column?');
+    // Something is said in each column of it, of somebody.
+    const silent = columns.filter((_, place) => rows.every((row) => row[place] === null));
+    expect(silent.filter((column) => !mayBeSilent.includes(column))).toEqual([]);
+  });
+
+  it.each<[number, string, unknown[]]>([
+    [1, 'user_name', ['Ana Berg']],
+    [2, 'user_id', [21n]],
+    [4, 'user_id', [900n]],
+    [5, 'names', ['Ana Berg, Robin Reed150']],
+    [6, 'fields', [1n, 55n]],
+    [8, 'new_value', ['15559999999']],
+    [18, 'role', ['Analyst']],
+  ])('answers number %i by what was done: %s', async (number, column, expected) => {
+    const { text = '' } = questions.find((one) => one.number === number) ?? {};
+    const { head: columns, rows } = await query(text);
+    expect(rows.map((row) => row[columns.indexOf(column)])).toEqual(expect.arrayContaining(expected));
+  });
+});
+
+/** Nothing is stale, failing, or known of runs that came to their end. */
+const mayBeSilent = ['stale_since', 'why'];
