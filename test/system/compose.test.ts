@@ -200,8 +200,32 @@ describe('what Prometheus and Grafana are given', () => {
     const folder = providers[0]?.options.path ?? '';
     expect(inService('grafana').filter((to) => to.startsWith(`${folder}/`))).toEqual([
       `${folder}/musterd.json`,
+      `${folder}/reports.json`,
     ]);
     expect(JSON.parse(read('grafana-dashboard.json'))).toMatchObject({ uid: 'musterd' });
+    expect(JSON.parse(read('grafana-reports.json'))).toMatchObject({ uid: 'musterd-reports' });
+  });
+
+  it('Grafana finds the mirror, with a password that it has as a file, as its dashboard names it', () => {
+    const { datasources } = parse(read('grafana/datasources/postgres.yaml')) as {
+      readonly datasources: readonly { readonly type: string; readonly uid: string }[];
+    };
+    expect(datasources).toMatchObject([
+      {
+        url: 'postgres:5432',
+        user: 'grafana',
+        jsonData: { database: 'musterd' },
+        secureJsonData: { password: '$__file{/run/secrets/grafana-database-password}' },
+      },
+    ]);
+    expect(service('grafana').secrets).toContain('grafana-database-password');
+    expect(read('compose/database.sql')).toMatch(/^create role grafana login .* in role musterd_reader;$/m);
+    const named = [
+      ...read('grafana-reports.json').matchAll(/"type": "(grafana-[^"]*)",\s+"uid": "([^"]*)"/g),
+    ];
+    expect(named.length).toBeGreaterThan(20);
+    for (const [, type, uid] of named)
+      expect([type, uid]).toEqual([datasources[0]?.type, datasources[0]?.uid]);
   });
 });
 
@@ -218,7 +242,11 @@ describe.skipIf(!hasPsql)('config/compose/database.sql (needs psql)', () => {
       const psql = (...args: readonly string[]) =>
         spawnSync('psql', ['--no-psqlrc', '--dbname', embedded.url, ...args], {
           encoding: 'utf8',
-          env: { PATH: process.env['PATH'] ?? '', MUSTERD_PASSWORD_FILE: join(folder.path, 'password') },
+          env: {
+            PATH: process.env['PATH'] ?? '',
+            MUSTERD_PASSWORD_FILE: join(folder.path, 'password'),
+            MUSTERD_GRAFANA_PASSWORD_FILE: join(folder.path, 'password'),
+          },
         });
       // The embedded server has a musterd already, a superuser.
       const file = join(folder.path, 'database.sql');
@@ -239,7 +267,7 @@ describe.skipIf(!hasPsql)('config/compose/database.sql (needs psql)', () => {
       const { code, stdout } = await runMusterd(['reconcile', '--json'], environment);
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ outcome: 'complete', counts: { adopted: 10 } });
-      const granted = `select has_table_privilege('musterd_reader', 'report.roster', 'select')`;
+      const granted = `select has_table_privilege('grafana', 'report.roster', 'select')`;
       url.username = new URL(embedded.url).username;
       url.password = new URL(embedded.url).password;
       const asked = spawnSync('psql', ['--no-psqlrc', '--dbname', url.href, '-Atc', granted], {

@@ -47,7 +47,12 @@ const musterd = async (args: readonly string[], environment: Readonly<Record<str
   });
 
 test('holds what runs, and no source, test or setting of ours', () => {
-  const config = ['musterd.service', 'grafana-dashboard.json', 'prometheus-alerts.yaml'];
+  const config = [
+    'musterd.service',
+    'grafana-dashboard.json',
+    'grafana-reports.json',
+    'prometheus-alerts.yaml',
+  ];
   const wanted = ['package.json', 'dist/main.js', ...config.map((name) => `config/${name}`)];
   expect(packed).toEqual(expect.arrayContaining(wanted));
   expect(packed.filter((path) => path.startsWith('migrations/')).length).toBeGreaterThan(0);

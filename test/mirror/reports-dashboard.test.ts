@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CompiledQuery } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { ROOT } from '../support/checkout.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { fillYear, yearTeam } from '../support/year-of-history.ts';
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly description: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets: readonly { readonly format: string; readonly rawSql: string }[];
+}
+
+const board = JSON.parse(readFileSync(join(ROOT, 'config', 'grafana-reports.json'), 'utf8')) as {
+  readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
+  readonly panels: readonly Panel[];
+};
+const asked = board.panels.flatMap(({ title, targets }) =>
+  targets.map(({ format, rawSql }) => ({ title, format, rawSql })),
+);
+
+/** As Grafana does with its macros and the variable, for a month of one team. */
+const expand = (text: string, team: string) =>
+  text
+    .replaceAll(/\$__timeFilter\(([^()]+)\)/g, "$1 between now() - interval '30 days' and now()")
+    .replaceAll('$'.concat('{team:csv}'), team);
+
+describe('the dashboard of reports', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await fillYear(database.db, { ...yearTeam, users: 200, changes: 800, tags: 100, days: 20 });
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on'; update mirror.users set role_id = 4 where id = 23; commit`,
+    );
+  });
+  afterAll(() => database.close());
+
+  it.each(asked)('is answered, as a reader: $title', async ({ format, rawSql }) => {
+    const text = expand(rawSql, '41');
+    expect(text).not.toContain('$');
+    const rows = await database.db.transaction(async (tx) => {
+      await tx.executeQuery(CompiledQuery.raw('set local role musterd_reader'));
+      return (await tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))).rows;
+    });
+    expect(rows.length).toBeGreaterThan(0);
+    if (format === 'time_series') expect(Object.keys(rows[0] ?? {}).slice(0, 2)).toEqual(['time', 'metric']);
+    const others = await runSqlText(database.db, expand(rawSql, '42'));
+    expect(others.rows).toEqual([]);
+  });
+
+  it('offers the teams by name', async () => {
+    const [team] = board.templating.list;
+    const { head, rows } = await runSqlText(database.db, team?.query ?? '');
+    expect([team?.name, head, rows]).toEqual(['team', ['__text', '__value'], [['default', '41']]]);
+  });
+
+  it('has panels that say what they show, and that do not lie on each other', () => {
+    expect(new Set(board.panels.map(({ id }) => id)).size).toBe(board.panels.length);
+    for (const { title, description } of board.panels) expect(description, title).toMatch(/\.$/);
+    const cells = board.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(board.panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
+  });
+});
