@@ -19,7 +19,8 @@ export async function checkCommand(
   const { config, log } = readSettings(context);
   await requireService(config, log);
   report.add('configuration', 'ok', String(config.service.baseUrl));
-  const mirror = await openMirror(config, () => {}).catch((error: unknown) => {
+  const onWarning = (words: string) => log.warn(words);
+  const mirror = await openMirror(config, () => {}, { onWarning }).catch((error: unknown) => {
     report.fail('database', error);
     return undefined;
   });

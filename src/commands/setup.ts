@@ -71,14 +71,15 @@ export const needsService: Before = async ({ configuration: { teams }, log }) =>
 
 async function withOpenMirror<R>(
   context: Context,
-  config: Config,
+  { config, log }: Pick<Setup, 'config' | 'log'>,
   work: (mirror: Mirror) => Promise<R>,
   options: MirrorOptions = {},
 ): Promise<R> {
   const onProgress = (step: string) => {
     if (context.err.isTTY === true) printLine(context.err, `${step} …`);
   };
-  const mirror = await openMirror(config, onProgress, options);
+  const onWarning = (words: string) => log.warn(words);
+  const mirror = await openMirror(config, onProgress, { onWarning, ...options });
   try {
     return await work(mirror);
   } finally {
@@ -96,7 +97,7 @@ export async function withMirror<R>(
   const config = onlyTeam(read.configuration);
   const { log } = read;
   await before?.(read);
-  return withOpenMirror(context, config, async (mirror) => work({ config, log, mirror }));
+  return withOpenMirror(context, { config, log }, async (mirror) => work({ config, log, mirror }));
 }
 
 /** For what is done for all teams, unless one of them is asked for. They share one database. */
@@ -108,5 +109,6 @@ export async function withMirrorOf<R>(
   const read = readConfiguration(context);
   const [any] = read.configuration.teams;
   await before?.(read);
-  return withOpenMirror(context, any, async (mirror) => work({ ...read, mirror }), options);
+  const first = { config: any, log: read.log };
+  return withOpenMirror(context, first, async (mirror) => work({ ...read, mirror }), options);
 }

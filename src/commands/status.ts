@@ -1,5 +1,5 @@
 import { readStatus, type TeamStatus } from '../mirror/read-status.ts';
-import { requireSchema } from '../runs/open.ts';
+import { type Reach, requireSchema } from '../runs/open.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
@@ -13,14 +13,16 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
     const all: TeamStatus[] = [];
     for (const { team } of teams) all.push(await readStatus(mirror.db.kysely, team));
     if (context.json) {
-      const [first, ...others] = all.map(statusInJson);
+      const { url, psql } = mirror.reach;
+      const [first, ...others] = all.map((status) => ({ ...statusInJson(status), database: { url, psql } }));
       printJson(context, others.length === 0 ? first : [first, ...others]);
       return exitCode.ok;
     }
     for (const [at, status] of all.entries()) {
       if (at > 0) printLine(context.out, '');
-      printStatus(context, status, at === all.length - 1 ? mirror.psqlCommand : null);
+      printStatus(context, status);
     }
+    printReach(context, mirror.reach);
     return exitCode.ok;
   });
 }
@@ -81,9 +83,17 @@ export function pendingLines({
   ];
 }
 
-function printStatus(context: Context, status: TeamStatus, psqlCommand: string | null): void {
-  const line = (what: string, value: string) =>
-    printLine(context.out, `${what.padEnd(18)}${printable(value)}`);
+const printField = ({ out }: Context, what: string, value: string) =>
+  printLine(out, `${what.padEnd(18)}${printable(value)}`);
+
+function printReach(context: Context, { url, psql, stays }: Reach): void {
+  printField(context, 'database', url);
+  printField(context, 'psql', psql);
+  if (!stays) printField(context, '', 'as long as a daemon, or another command, keeps that server up');
+}
+
+function printStatus(context: Context, status: TeamStatus): void {
+  const line = (what: string, value: string) => printField(context, what, value);
   const { lastAttempt, lastSuccess, running, rows } = status;
   line(
     'team',
@@ -115,5 +125,4 @@ function printStatus(context: Context, status: TeamStatus, psqlCommand: string |
     for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);
   for (const absence of status.withheld) line('not called gone', withheldLine(absence));
   if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);
-  if (psqlCommand !== null) line('psql', psqlCommand);
 }

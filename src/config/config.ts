@@ -43,6 +43,11 @@ export const configSchema = z.strictObject({
       .describe(
         "Where that server keeps its files. Absent: systemd's state directory; /var/lib/musterd for root; otherwise the user's data folder.",
       ),
+    port: positiveUpTo(65_535)
+      .optional()
+      .describe(
+        'Where that server listens, on loopback. Absent: a port that is chosen once, and kept in the data directory.',
+      ),
     migrate: flag.default(true).describe('Bring the schema up to date at the start of reconcile and daemon.'),
   }),
   service: section({

@@ -24,6 +24,8 @@ export interface Cluster {
   /** In the form that libpq reads (PGPASSFILE), mode 0600. */
   readonly passwordFile: string;
   readonly password: string;
+  /** Holds the port that was chosen once. */
+  readonly portFile: string;
 }
 
 /** The role that owns everything in an embedded server, and the name of its database. */
@@ -57,7 +59,7 @@ export async function openCluster(
       },
     );
   }
-  return { data, passwordFile, password };
+  return { data, passwordFile, password, portFile: join(place, 'port') };
 }
 
 function isThere(place: string): boolean {

@@ -17,15 +17,21 @@ export interface EmbeddedOptions {
   readonly ephemeral?: boolean | undefined;
   /** The programs of an installed Postgres instead of those from npm. */
   readonly bindir?: string | undefined;
+  /** Where the server listens; without it on the port that was chosen at its first start. */
+  readonly port?: number | undefined;
   /** How long `close` waits for other musterd processes that use the server. */
   readonly closePatienceMs?: number | undefined;
   /** Told of steps that take a while, such as "unpacking Postgres 18.4". */
   readonly onProgress?: ((step: string) => void) | undefined;
+  /** Told of what is in order and yet to be known, such as another port. */
+  readonly onWarning?: ((words: string) => void) | undefined;
 }
 
 export interface Embedded {
   /** For `createDatabase`; holds the password. */
   readonly url: string;
+  /** The same without the password. */
+  readonly shownUrl: string;
   readonly dataDir: string;
   /** Whether another process started the server. */
   readonly attached: boolean;
@@ -69,7 +75,8 @@ async function open(options: EmbeddedOptions): Promise<Embedded> {
   const { folder, account } = prepareFolder(options);
   try {
     const cluster = await openCluster(folder, binaries, { account, ephemeral, onProgress });
-    const found = await startAndEnter({ folder, cluster, binaries, account, ephemeral });
+    const { port, onWarning = () => {} } = options;
+    const found = await startAndEnter({ folder, cluster, binaries, account, ephemeral, port, onWarning });
     return describe(options, { folder, account }, cluster, found);
   } catch (error) {
     if (ephemeral) remove(folder, account);
@@ -154,6 +161,7 @@ function describe(
   let closing: Promise<void> | undefined;
   return {
     url: `postgres://${OWNER}:${cluster.password}@127.0.0.1:${server.port}/${OWNER}?sslmode=disable`,
+    shownUrl: `postgres://${OWNER}@127.0.0.1:${server.port}/${OWNER}?sslmode=disable`,
     dataDir: folder,
     attached: !started,
     psqlCommand: `PGPASSFILE=${quote(cluster.passwordFile)} psql -h 127.0.0.1 -p ${server.port} -U ${OWNER} ${OWNER}`,

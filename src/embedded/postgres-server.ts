@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { createServer, Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MusterdError } from '../errors.ts';
 import { type Account, asAccount, CHILD_ENVIRONMENT } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { type Cluster, identity } from './cluster.ts';
+import { choosePort } from './choose-port.ts';
 import { disownLockFile, findPostmaster, isPostmaster } from './postmaster.ts';
 
 export interface ServerOptions {
@@ -17,6 +18,10 @@ export interface ServerOptions {
   readonly account: Account | undefined;
   /** Faster and not safe from power loss; the folder goes away with the process. */
   readonly ephemeral: boolean;
+  /** Where it listens, if somebody said so. */
+  readonly port?: number | undefined;
+  /** Told that it listens elsewhere than it used to. */
+  readonly onWarning: (words: string) => void;
 }
 
 export interface PostgresServer {
@@ -51,7 +56,9 @@ export async function startServer(
       continue;
     }
     asAccount(account, () => disownLockFile(data));
-    const attempt = await launch(options, deadline);
+    const port = await choosePort(options, () => findPostmaster(data) !== undefined);
+    if (port === undefined) continue;
+    const attempt = await launch(options, port, deadline);
     if ('server' in attempt) return { server: attempt.server, started: true };
     words = attempt.words;
     // Another start was faster, a dead server's last children still write, or the port was taken meanwhile.
@@ -66,10 +73,10 @@ export async function startServer(
 /** One start: a server that takes connections, or what it said when it gave up. */
 async function launch(
   options: ServerOptions,
+  port: number,
   deadline: number,
 ): Promise<{ server: PostgresServer } | { words: string }> {
   const { folder, cluster, account } = options;
-  const port = await freePort();
   const logFile = join(folder, 'server.log');
   const logged = asAccount(account, () => openLog(logFile));
   const child = spawnServer(options, port, logged.fd);
@@ -189,14 +196,4 @@ function lastWords(file: string, from: number): string {
     .map((line) => line.replace(/^.*?\[\d+\] /, '').trim())
     .join(' ')
     .slice(0, 2_000);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
-  });
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

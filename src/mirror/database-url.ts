@@ -143,3 +143,14 @@ function isLocal(host: string): boolean {
   if (bare.startsWith('/') || bare === 'localhost' || bare.endsWith('.localhost')) return true;
   return (isIP(bare) === 4 && bare.startsWith('127.')) || bare === '::1';
 }
+
+/** What people and their tools need to get at it, without the password. */
+export function reachOf(text: string): { readonly url: string; readonly psql: string } {
+  const url = parse(text);
+  url.password = '';
+  for (const name of ['password', 'sslpassword']) url.searchParams.delete(name);
+  const forPsql = new URL(url);
+  // psql has another word for it.
+  if (url.searchParams.get('sslmode') === 'no-verify') forPsql.searchParams.set('sslmode', 'require');
+  return { url: url.href, psql: `psql '${forPsql.href.replaceAll("'", '%27')}'` };
+}

@@ -3,15 +3,26 @@ import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { checkServer, createDatabase, type Database, type DatabaseOptions } from '../mirror/database.ts';
+import { reachOf } from '../mirror/database-url.ts';
 import { migrate, pendingMigrations } from '../mirror/migrations.ts';
 import { createSecret, type Secret } from '../secret.ts';
+
+/** How others get at the mirror. */
+export interface Reach {
+  /** Without the password. */
+  readonly url: string;
+  /** What a person types; that of the embedded server takes the password from a file that they may read. */
+  readonly psql: string;
+  /** Whether the server is there when we are gone. */
+  readonly stays: boolean;
+}
 
 export interface Mirror {
   readonly db: Database;
   /** postgres://…, with the password. */
   readonly url: string;
-  /** Of an embedded server that stays up without us; `null` otherwise. */
-  readonly psqlCommand: string | null;
+  /** For people and their tools. */
+  readonly reach: Reach;
   close(): Promise<void>;
 }
 
@@ -22,7 +33,10 @@ export interface Setup {
   readonly mirror: Mirror;
 }
 
-export type MirrorOptions = Pick<DatabaseOptions, 'onQuery'>;
+export interface MirrorOptions extends Pick<DatabaseOptions, 'onQuery'> {
+  /** Told of what is in order and yet to be known. */
+  readonly onWarning?: (words: string) => void;
+}
 
 /** A run uses at most so many connections at once: a transaction, and a renewal or a place in the shared pace. */
 const connectionsOfRun = 2;
@@ -33,13 +47,15 @@ const otherConnections = 4;
 export async function openMirror(
   { database, daemon }: Pick<Config, 'database' | 'daemon'>,
   onProgress: (step: string) => void,
-  { onQuery }: MirrorOptions = {},
+  { onQuery, onWarning }: MirrorOptions = {},
 ): Promise<Mirror> {
   const embedded =
     database.url === undefined
       ? await (await import('../embedded/embedded.ts')).openEmbedded({
           dataDir: database.dataDir,
+          port: database.port,
           onProgress,
+          onWarning,
         })
       : undefined;
   const url = embedded?.url ?? database.url ?? '';
@@ -59,7 +75,11 @@ export async function openMirror(
     await close();
     throw error;
   }
-  return { db, url, psqlCommand: embedded?.attached === true ? embedded.psqlCommand : null, close };
+  const reach =
+    embedded === undefined
+      ? { ...reachOf(url), stays: true }
+      : { url: embedded.shownUrl, psql: embedded.psqlCommand, stays: embedded.attached };
+  return { db, url, reach, close };
 }
 
 /** Brings the schema up to date, or, where that is switched off, insists that it is. */

@@ -1,0 +1,89 @@
+/** Where the server listens: on the same port at each start, so that a connection that somebody saved stays good. */
+import { randomInt } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MusterdError } from '../errors.ts';
+import { type Account, asAccount } from './account.ts';
+
+export interface PortOptions {
+  readonly cluster: { readonly data: string; readonly portFile: string };
+  readonly account: Account | undefined;
+  readonly ephemeral: boolean;
+  readonly port?: number | undefined;
+  readonly onWarning: (words: string) => void;
+}
+
+/** How long a port may be in use by who only looks whether it is free. */
+const patienceMs = 1_000;
+
+/** Below those that systems lend to outgoing connections. */
+const [lowest, highest] = [20_000, 30_000];
+
+/**
+ * The port of the settings; else the one that was chosen at the first start.
+ * @param isStarted whether somebody else has started the server meanwhile
+ * @returns nothing where somebody has @throws MusterdError `mirror` where the port of the settings is taken
+ */
+export async function choosePort(
+  options: PortOptions,
+  isStarted: () => boolean,
+): Promise<number | undefined> {
+  const { account, cluster, ephemeral, port: asked } = options;
+  if (ephemeral) return freePort(0);
+  const seen = () => asAccount(account, isStarted);
+  const kept = asked ?? asAccount(account, () => readKept(cluster.portFile)) ?? (await choose(options));
+  for (const deadline = performance.now() + patienceMs; ; ) {
+    if (seen()) return undefined;
+    if ((await freePort(kept)) !== undefined) return kept;
+    if (seen()) return undefined;
+    if (performance.now() > deadline) break;
+    await delay(50);
+  }
+  if (asked !== undefined)
+    throw new MusterdError('mirror', `Port ${asked} of this machine is taken (database.port)`, {
+      hint: `See who listens there, such as with "ss -ltnp", and end it; or give database.port another number.`,
+    });
+  const other = await freePort(0);
+  options.onWarning(
+    `port ${kept}, where the embedded Postgres used to listen, is taken: until its next start it listens on ${other}; database.port names one for good`,
+  );
+  return other;
+}
+
+function readKept(file: string): number | undefined {
+  if (!existsSync(file)) return undefined;
+  const port = Number(readFileSync(file, 'utf8').trim());
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
+}
+
+/** Of several processes that choose at once the first one's choice counts. */
+async function choose({ account, cluster }: PortOptions): Promise<number> {
+  let port: number | undefined;
+  while (port === undefined) port = await freePort(randomInt(lowest, highest));
+  const chosen = port;
+  return asAccount(account, () => {
+    try {
+      writeFileSync(cluster.portFile, `${chosen}\n`, { flag: 'wx', mode: 0o600 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      const kept = readKept(cluster.portFile);
+      if (kept !== undefined) return kept;
+      // Nobody can read what is in it.
+      writeFileSync(cluster.portFile, `${chosen}\n`);
+    }
+    return chosen;
+  });
+}
+
+/** This one, or for 0 any; nothing where somebody listens there. */
+async function freePort(port: number): Promise<number | undefined> {
+  const probe = createServer();
+  const isFree = await new Promise<boolean>((resolve) => {
+    probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (!isFree) return undefined;
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : undefined;
+}
