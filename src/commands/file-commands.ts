@@ -61,6 +61,18 @@ export function addFileCommands<C extends WithOptions<C>>(
     .option('-f, --file <file>', 'the SQL is in this file; - for stdin')
     .option('--format <format>', 'table (the default), csv, json or ndjson')
     .option('--write', 'let it write; without it nothing is');
+  group('Run');
+  json(
+    add('dump', 'the whole mirror as a file that psql can load, too', async (context, options) =>
+      (await import('./dump.ts')).dumpCommand(context, options),
+    ),
+  ).option('-o, --output <file>', 'write it there, whole or not at all');
+  group('Go back');
+  json(
+    add('restore <file>', 'put a dump into an empty database', async (context, _, [file = '']) =>
+      (await import('./restore.ts')).restoreCommand(context, file),
+    ),
+  );
   group('Decide');
   const importing = add(
     'import <file>',

@@ -47,6 +47,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   resolve: ['musterd resolve robin@example.com phone --take mirror'],
   hold: ["musterd hold robin@example.com --until 3d --reason 'on leave'"],
   import: ['musterd import users.csv --dry-run', 'musterd import users.csv --map "Work email=email"'],
+  dump: ['musterd dump -o musterd.sql.gz'],
+  restore: ['MUSTERD_DATA_DIR=/srv/other musterd restore musterd.sql.gz'],
   undo: ['musterd undo 12', 'musterd undo 12 --apply'],
   resync: ['musterd resync --adopt-service', 'musterd resync --adopt-service --apply'],
   emulator: ['musterd emulator --http', 'musterd emulator --list'],

@@ -51,3 +51,16 @@ export function createProgress({
     },
   };
 }
+
+const silentMs = 1_000;
+
+/** For work that is mostly over within a second: shown only after that. */
+export function createLateProgress(context: Parameters<typeof createProgress>[0], step: string) {
+  const progress = createProgress(context);
+  const beganMs = performance.now();
+  const show = (done: number) => {
+    if (performance.now() - beganMs > silentMs)
+      progress.onEvent({ kind: 'progress', step, done, total: null });
+  };
+  return { show, close: progress.close };
+}

@@ -38,12 +38,12 @@ interface OpenFile {
 }
 
 /** Opens it under another name beside its own, which it gets when it is whole. */
-async function openBeside(path: string): Promise<OpenFile> {
+async function openBeside(path: string, own?: number): Promise<OpenFile> {
   const { target, isFile, mode } = await placeOf(path);
   if (!isFile) return { handle: await open(target, 'w'), keep: async () => {}, drop: async () => {} };
   const part = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
   const handle = await open(part, 'wx', 0o600);
-  await handle.chmod(mode);
+  await handle.chmod(own ?? mode);
   return {
     handle,
     keep: () => rename(part, target),
@@ -53,16 +53,18 @@ async function openBeside(path: string): Promise<OpenFile> {
 
 /**
  * Calls `work` with what writes to the file. Under its name stands what was there before until all of it is written.
+ * @param mode who may read and write it, also where another file stood there
  * @throws what `work` throws; MusterdError `usage` where the file cannot be written
  */
 export async function writeWholeFile<R>(
   path: string,
-  work: (write: (text: string) => Promise<void>) => Promise<R>,
+  work: (write: (text: string | Uint8Array) => Promise<void>) => Promise<R>,
+  { mode }: { readonly mode?: number } = {},
 ): Promise<R> {
   const orRefuse = (error: unknown) => {
     throw refused(path, error);
   };
-  const { handle, keep, drop } = await openBeside(path).catch(orRefuse);
+  const { handle, keep, drop } = await openBeside(path, mode).catch(orRefuse);
   try {
     const result = await work((text) => handle.appendFile(text).catch(orRefuse));
     await handle.sync().catch(ignoreUnsyncable).catch(orRefuse);

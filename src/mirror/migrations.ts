@@ -38,15 +38,49 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
   const applying = db.transaction(async (tx) => {
     // Before anything is looked at: `create … if not exists` of two processes at once fails in one of them.
     await tx.getExecutor().adapter.acquireMigrationLock(tx, { lockTable: '', lockRowId: '' });
-    compare(files, await readApplied(tx));
-    const applied = await apply(tx, files);
-    for (const { name, checksum } of files.filter((file) => applied.includes(file.name))) {
-      await tx.updateTable('sync.migrations').set({ checksum }).where('name', '=', name).execute();
-    }
-    await grantMissingRights(tx);
-    return { applied };
+    return { applied: await migrateWithin(tx, files) };
   }, LIMITS);
   return await applying.catch(explain);
+}
+
+/** The same in a transaction that is under way, and holds the lock. */
+export async function migrateWithin(tx: Transaction, files = readMigrations(FOLDER)): Promise<string[]> {
+  compare(files, await readApplied(tx));
+  const applied = await apply(tx, files);
+  for (const { name, checksum } of files.filter((file) => applied.includes(file.name))) {
+    await tx.updateTable('sync.migrations').set({ checksum }).where('name', '=', name).execute();
+  }
+  await grantMissingRights(tx);
+  return applied;
+}
+
+/** The schema as it was when these were applied, in an empty database. @throws MusterdError for one that is not known */
+export async function makeSchemaOf(
+  tx: Transaction,
+  applied: ReadonlyMap<string, string | null>,
+): Promise<void> {
+  const files = readMigrations(FOLDER);
+  compare(files, applied);
+  await apply(
+    tx,
+    files.filter(({ name }) => applied.has(name)),
+  );
+}
+
+/** What makes the same schema without us, and the migrations in it with their checksums. */
+export function schemaText(applied: ReadonlyMap<string, string | null>): {
+  readonly names: readonly string[];
+  readonly schema: string;
+} {
+  const files = readMigrations(FOLDER);
+  compare(files, applied);
+  const made = files.filter(({ name }) => applied.has(name));
+  const texts = [MIGRATOR_TABLES, TABLES, ...made.map(({ text }) => text)];
+  return {
+    names: made.map(({ name, checksum }) => `${name} ${checksum}`),
+    // One may end in a comment, or without a semicolon.
+    schema: texts.map((text) => `${text.trim()}\n;`).join('\n'),
+  };
 }
 
 /** The names of the migrations that `migrate` would apply; writes nothing, and throws as it would. */
@@ -147,6 +181,13 @@ async function prepareTables(tx: Transaction, migrator: Migrator): Promise<void>
   await migrator.migrateTo(NO_MIGRATIONS);
   await tx.executeQuery(CompiledQuery.raw(TABLES));
 }
+
+/** As the Migrator makes them. */
+const MIGRATOR_TABLES = `
+create schema sync;
+create table sync.migrations (name varchar(255) not null primary key, timestamp varchar(255) not null);
+create table sync.migration_lock (id varchar(255) not null primary key, is_locked integer default 0 not null);
+`;
 
 const TABLES = `
 alter table sync.migrations add column checksum text;

@@ -13,6 +13,8 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   reject: ['abcdef'],
   resolve: ['41000001', 'phone', '--take', 'mirror', '--reason', 'it is right'],
   resync: ['--adopt-service'],
+  dump: ['-o', '/nowhere/musterd.sql.gz'],
+  restore: [fileURLToPath(import.meta.url)],
   sql: ['select 1'],
   undo: ['1'],
   why: ['41000001'],

@@ -63,6 +63,8 @@ describe('the shared pace', () => {
     ['migrate'],
     ['prune'],
     ['resolve', '1', 'email', '--take', 'mirror'],
+    ['dump', '-o', join(folder, 'dump.sql.gz')],
+    ['restore', join(folder, 'dump.sql.gz')],
     ['sql', 'select 1'],
     ['status'],
     ['undo', '1'],

@@ -1,0 +1,47 @@
+import { createReadStream } from 'node:fs';
+import { access, constants } from 'node:fs/promises';
+import { createGunzip } from 'node:zlib';
+import { MusterdError } from '../errors.ts';
+import { restoreDump } from '../mirror/restore-dump.ts';
+import { plural } from '../model/in-words.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { printJson, printLine } from './output.ts';
+import { createLateProgress } from './progress.ts';
+import { withMirrorOf } from './setup.ts';
+
+/** What is packed is unpacked; the bytes of a file that is not come as they are. */
+async function* open(file: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const bytes = createReadStream(file, { signal });
+  const gunzip = createGunzip();
+  bytes.on('error', (error) => gunzip.destroy(error));
+  yield* bytes.pipe(gunzip) as AsyncIterable<Buffer>;
+}
+
+/** Puts a dump into an empty database. */
+export async function restoreCommand(context: Context, file: string): Promise<ExitCode> {
+  await access(file, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
+    throw new MusterdError('usage', `${file} cannot be read (${error.code})`);
+  });
+  return withMirrorOf(context, async ({ mirror }) => {
+    const { signal } = context;
+    const progress = createLateProgress(context, 'rows restored');
+    try {
+      const restored = await restoreDump(mirror.db, {
+        open: () => open(file, signal),
+        onRows: progress.show,
+      });
+      if (context.json) printJson(context, { file, ...restored });
+      else
+        printLine(
+          context.out,
+          `${plural(restored.rows, 'row')} of ${plural(restored.tables, 'table')} restored from ${file}`,
+        );
+      return exitCode.ok;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      progress.close();
+    }
+  });
+}

@@ -1,0 +1,53 @@
+/** Reads a dump line by line, and the rows of a table as they come: only a piece of it is in memory. */
+
+export interface DumpReader {
+  /** Without its end; `null` after the last. */
+  line(): Promise<string | null>;
+  /** What stands before the line that ends the rows, in pieces of whole lines. */
+  rows(): AsyncGenerator<Buffer>;
+}
+
+const endOfRows = Buffer.from('\\.\n');
+const inTheMiddle = Buffer.from('\n\\.\n');
+
+/** A line of a dump outside of its rows; those of the schema are the longest. */
+const longestLine = 1_000_000;
+
+export function createDumpReader(chunks: AsyncIterator<Buffer>): DumpReader {
+  let rest: Buffer = Buffer.alloc(0);
+  const more = async () => {
+    const { value, done } = await chunks.next();
+    if (done !== true) rest = rest.length === 0 ? value : Buffer.concat([rest, value]);
+    return done !== true;
+  };
+  const take = (length: number) => {
+    const taken = rest.subarray(0, length);
+    rest = rest.subarray(length);
+    return taken;
+  };
+  return {
+    line: async () => {
+      let end = rest.indexOf(10);
+      while (end < 0) {
+        if (rest.length > longestLine || !(await more()))
+          return rest.length === 0 ? null : take(rest.length).toString();
+        end = rest.indexOf(10);
+      }
+      return take(end + 1).toString('utf8', 0, end);
+    },
+    rows: async function* () {
+      for (;;) {
+        const whole = rest.subarray(0, rest.lastIndexOf(10) + 1);
+        const isOver = whole.subarray(0, endOfRows.length).equals(endOfRows);
+        const end = isOver ? 0 : whole.indexOf(inTheMiddle) + 1;
+        if (isOver || end > 0) {
+          if (end > 0) yield take(end);
+          take(endOfRows.length);
+          return;
+        }
+        if (whole.length > 0) yield take(whole.length);
+        if (!(await more())) return;
+      }
+    },
+  };
+}
