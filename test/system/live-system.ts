@@ -1,5 +1,5 @@
 import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Ended, type Running, spawnMusterd, startMusterd } from './run-musterd.ts';
 
@@ -22,8 +22,8 @@ export interface LiveSystem {
   musterd(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>;
   /** Everybody on the service. */
   people(): Promise<readonly Person[]>;
-  /** Somebody edits a user in the web app. */
-  editPerson(id: number, edit: Partial<Person>): Promise<void>;
+  /** Somebody edits a user in the web app; `null`: removes. */
+  editPerson(id: number, edit: Partial<Person> | null): Promise<void>;
   /** What the service was sent, a row per user and update. */
   updates(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Nothing that the daemon could send is left. */
@@ -39,8 +39,11 @@ const inText = (value: unknown): string =>
       : `${value as string}`;
 
 /** Starts it, up to the end of the daemon's first run. It reads all users every two seconds besides. */
-export async function startLiveSystem(settings: Readonly<Record<string, string>> = {}): Promise<LiveSystem> {
-  const database = await createTestDatabase();
+export async function startLiveSystem(
+  settings: Readonly<Record<string, string>> = {},
+  mirror?: TestDatabase,
+): Promise<LiveSystem> {
+  const database = mirror ?? (await createTestDatabase());
   const args = ['--users', '200', '--tags', '20', '--fields', '5', '--rate', '0'];
   const emulator = startMusterd(['emulator', '--http', ...args]);
   await eventually('the service is there', () => /SECRET_KEY=.*\n/.test(emulator.output().stdout));
@@ -79,7 +82,10 @@ export async function startLiveSystem(settings: Readonly<Record<string, string>>
     sql,
     musterd: (given, env = {}) => spawnMusterd(given, { ...environment, ...env }),
     people: async () => (await control('teams/41/users')) as readonly Person[],
-    editPerson: async (id, edit) => void (await control(`teams/41/users/${id}`, 'PATCH', edit)),
+    editPerson: async (id, edit) => {
+      if (edit === null) await control(`teams/41/users/${id}`, 'DELETE');
+      else await control(`teams/41/users/${id}`, 'PATCH', edit);
+    },
     updates: async () => {
       const requests = (await control('requests?path=/v1/users/update')) as readonly {
         readonly body: { readonly users: readonly Readonly<Record<string, unknown>>[] };

@@ -1,16 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { exitCode } from '../../src/commands/context.ts';
 import { fileSchema } from '../../src/config/config.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
-import { migrate } from '../../src/mirror/migrations.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { ROOT, temporaryFolder } from '../support/checkout.ts';
+import { ROOT } from '../support/checkout.ts';
 import { runMusterd } from './run-musterd.ts';
 
 const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
@@ -164,40 +160,5 @@ describe('docs/operations.md', () => {
       return !anchorsOf(markdown).includes(anchor);
     });
     expect(broken.map(([link]) => link)).toEqual([]);
-  });
-});
-
-/** One after the other, as they stand there, by a superuser of a server of their own. */
-describe('the SQL of docs/operations.md', () => {
-  const folder = temporaryFolder();
-  let server: Embedded;
-  let db: Database;
-  beforeAll(async () => {
-    server = await openEmbedded({ dataDir: join(folder.path, 'mirror') });
-    db = createDatabase({ url: server.url, applicationName: 'musterd test' });
-    await migrate(db);
-    await runSqlText(db, 'create schema musterd_queue');
-  });
-  afterAll(async () => {
-    await db.close();
-    await server.close();
-    folder[Symbol.dispose]();
-  });
-
-  /** What the embedded server has already, and what it would take a session of its own. */
-  const isThere = /^create role musterd(?:_reader|_editor|_role_editor|_approver)? |^create database /;
-  const statements = blocks('sql').map((block) => block.replaceAll('…', 'x'));
-
-  it('can be run', async () => {
-    expect(statements.length).toBe(6);
-    for (const block of statements) {
-      const lines = block.split('\n').filter((line) => !isThere.test(line));
-      await runSqlText(db, lines.join('\n'));
-    }
-    const { rows } = await runSqlText(
-      db,
-      `select has_table_privilege('musterd_daemon', 'sync.changes', 'delete') as one, has_table_privilege('musterd_daemon', 'report.held', 'select') as two`,
-    );
-    expect(rows).toEqual([[true, true]]);
   });
 });

@@ -1,0 +1,354 @@
+import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
+import { COMPILED, plainEnvironment, ROOT, temporaryFolder } from '../support/checkout.ts';
+import { eventually } from '../support/eventually.ts';
+import { run } from '../support/run.ts';
+import { type LiveSystem, startLiveSystem } from './live-system.ts';
+
+interface Block {
+  readonly heading: string;
+  readonly language: string;
+  readonly text: string;
+}
+
+/** All fenced blocks of SQL and shell, with the heading above them. */
+function blocksOf(file: string): readonly Block[] {
+  const parts = readFileSync(join(ROOT, 'docs', file), 'utf8').split(/^#+ /m);
+  return parts.flatMap((part) =>
+    [...part.matchAll(/^( *)```(sql|sh)\n([\s\S]*?)^\1```$/gm)].map(
+      ([, indent = '', language = '', text = '']) => ({
+        heading: part.split('\n')[0] ?? '',
+        language,
+        text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+      }),
+    ),
+  );
+}
+
+/** As psql parts them: at each semicolon that ends a line. What begins with a backslash is a line of its own. */
+const statementsOf = (text: string) =>
+  text
+    .replaceAll(/^--.*$/gm, '')
+    .split(/(?<=;)[ \t]*\n|(?<=^\\.*)\n/m)
+    .map((statement) => statement.trim())
+    .filter(Boolean);
+
+/** The server has these already, or they are of others than the one who tries it. */
+const isThere = /^create role musterd(?:_reader|_editor|_role_editor|_approver)? |^create database /;
+
+/** Of other machines than this one: a stand-in notes that it is called. */
+const elsewhere = [
+  'docker',
+  'systemctl',
+  'journalctl',
+  'npm',
+  'git',
+  'curl',
+  'openssl',
+  'psql',
+  'pg_dump',
+  'pg_restore',
+  'jq',
+];
+
+describe('every block of SQL and shell, beside a daemon', () => {
+  const folder = temporaryFolder();
+  let live: LiveSystem;
+  let url: string;
+  beforeAll(async () => {
+    const server = await openEmbedded({ dataDir: join(folder.path, 'mirror') });
+    const db = createDatabase({ url: server.url, applicationName: 'musterd test' });
+    await migrate(db);
+    url = server.url;
+    const close = async () => {
+      await db.close();
+      await server.close();
+    };
+    live = await startLiveSystem({ MUSTERD__absence__confirmAfterMs: '1' }, { url, db, close });
+    people = (await live.people()).filter(
+      ({ id, first, last, email, phone }) =>
+        id > 41_000_050 && email !== null && phone !== null && /^\S+$/.test(first) && /^\S+$/.test(last),
+    );
+    mkdirSync(join(folder.path, 'bin'));
+    mkdirSync(join(folder.path, 'etc/systemd/system'), { recursive: true });
+    mkdirSync(join(folder.path, 'opt/musterd/node_modules/.bin'), { recursive: true });
+    for (const path of ['opt/musterd/node_modules/musterd/config', 'config'])
+      cpSync(join(ROOT, 'config'), join(folder.path, path), { recursive: true });
+    for (const name of elsewhere) program(name, `echo ${name} >> ${folder.path}/called`);
+    const main = `${process.execPath} ${join(ROOT, 'src/main.ts')}`;
+    // A daemon of a recipe is stopped where the text says so; a plan may say that something waits.
+    program(
+      'musterd',
+      `echo "musterd $1" >> ${folder.path}/called
+      if [ "$1" != daemon ]; then
+        ${main} "$@" || { code=$?; [ "$1 $code" = "plan 4" ] || exit $code; }
+        exit 0
+      fi
+      MUSTERD__log__level=info ${main} daemon 2> ${folder.path}/daemon.log & of=$!
+      until grep -q 'daemon started' ${folder.path}/daemon.log; do kill -0 $of || exit 1; sleep 0.1; done
+      kill $of; wait $of`,
+    );
+    cpSync(join(folder.path, 'bin/curl'), join(folder.path, 'opt/musterd/node_modules/.bin/musterd'));
+  });
+  afterAll(async () => {
+    await live.close();
+    folder[Symbol.dispose]();
+  });
+
+  const program = (name: string, text: string) => {
+    const path = join(folder.path, 'bin', name);
+    writeFileSync(path, `#!/usr/bin/env bash\n${text}\n`);
+    chmodSync(path, 0o755);
+  };
+  const called = () => new Set(readFileSync(join(folder.path, 'called'), 'utf8').trim().split('\n'));
+  const one = async (text: string) => (await live.sql(text))[0]?.[0] ?? '';
+
+  /** In a session of its own, as psql would. @returns the rows of each statement */
+  async function runSql(text: string): Promise<void> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      for (const statement of statementsOf(text)) {
+        const [, table, path = ''] = /^\\copy (\w+) from '(.+?)'/.exec(statement) ?? [];
+        const lines = statement.split('\n').filter((line) => !isThere.test(line));
+        if (table === undefined) await client.query(lines.join('\n').replaceAll('…', 'x'));
+        else
+          await pipeline(
+            Readable.from([readFileSync(join(folder.path, path))]),
+            client.query(copyFrom(`copy ${table} from stdin with (format csv, header true)`)),
+          );
+      }
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** What a person would look up first: which batch waits, which run has sent something last, what an import comes to. */
+  async function fillIn(text: string): Promise<string> {
+    const batch = await one(
+      `select batch from report.held where reason in ('limit', 'review') and batch is not null order by since desc limit 1`,
+    );
+    const sent = await one(
+      `select max(run_id) from report.changes where kind = 'push' and outcome = 'confirmed'`,
+    );
+    const { stdout } = text.includes('--expect')
+      ? await live.musterd(['plan', '--from', join(folder.path, 'roster.yaml'), '--json'])
+      : { stdout: '{}' };
+    const { hash = '' } = JSON.parse(stdout) as { readonly hash?: string };
+    return text
+      .replaceAll('9c1f0a2b3d4e', batch)
+      .replaceAll(/--expect \w+/g, `--expect ${hash}`)
+      .replaceAll(/(?<=run_id = |undo )\d+/g, sent)
+      .replaceAll(/(?<![\w.])\/(etc|opt|usr\/local\/sbin)\//g, `${folder.path}/$1/`)
+      .replaceAll('postgres://musterd:…@db.example.net/musterd', url);
+  }
+
+  async function runShell(text: string): Promise<void> {
+    const path = join(folder.path, 'step.sh');
+    writeFileSync(path, text);
+    const { status, stderr } = await run('bash', ['-e', '-o', 'pipefail', path], {
+      cwd: folder.path,
+      env: plainEnvironment({
+        ...live.environment,
+        PATH: `${join(folder.path, 'bin')}:${plainEnvironment()['PATH']}`,
+        NODE_COMPILE_CACHE: COMPILED,
+        MUSTERD__log__level: 'silent',
+        ADMIN_URL: url,
+      }),
+    });
+    if (status !== 0) throw new Error(`${status}: ${stderr}`);
+  }
+
+  type Person = Awaited<ReturnType<LiveSystem['people']>>[number];
+  /** People whom every recipe can be tried on, each a few times. */
+  let people: readonly Person[] = [];
+  const personAt = (at: number): Person => {
+    const found = people[at];
+    if (found === undefined) throw new Error('there are not so many');
+    return found;
+  };
+  const now = async ({ id }: Person) => (await live.people()).find((person) => person.id === id);
+  const onService = (person: Person, wanted: Partial<Person>) =>
+    eventually(`${JSON.stringify(wanted)} is on the service`, async () => {
+      const found = { ...(await now(person)) } as Readonly<Record<string, unknown>>;
+      return Object.entries(wanted).every(([key, value]) => found[key] === value);
+    });
+  const count = async (text: string) => Number(await one(`select count(*) from ${text}`));
+  const becomes = (wanted: number, text: string) =>
+    eventually(`${wanted} ${text}`, async () => (await count(text)) === wanted);
+
+  /** More than the guard lets pass: it waits in a batch. */
+  const editMany = async (tag: string) => {
+    const ids = people.slice(20, 100).map(({ id }) => id);
+    await live.sql(
+      `update mirror.users set email = '${tag}' || id || '@example.com' where id in (${ids.join(', ')})`,
+    );
+    await becomes(80, `report.held where reason = 'limit' and mirror_value #>> '{}' like '${tag}%'`);
+  };
+  /** Both sides change it while neither can know of the other. */
+  const makeConflict = async (person: Person, set: string, edit: Partial<Person>) => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query(`begin; update mirror.users set ${set} where id = ${person.id}`);
+    await live.editPerson(person.id, edit);
+    await client.query('commit');
+    await client.end();
+    await becomes(1, `report.held where reason = 'conflict' and user_id = ${person.id}`);
+  };
+  const edited = { first: 'Robin', last: 'of Locksley', email: 'robin@example.com', phone: '15550199' };
+  const editOne = async (person: Person) => {
+    await live.sql(`update mirror.users set first_name = 'Robin', last_name = 'of Locksley',
+      email = 'robin@example.com', phone = '15550199' where id = ${person.id}`);
+    await onService(person, edited);
+    await live.settled();
+  };
+  const isBack = (person: Person) =>
+    onService(person, { first: person.first, last: person.last, email: person.email, phone: person.phone });
+  let sent = 0;
+  let turn = 0;
+  const noteSent = async () => {
+    sent = (await live.updates()).length;
+  };
+  const nothingIsSent = async () => {
+    await live.settled();
+    expect((await live.updates()).length).toBe(sent);
+  };
+  const roster = () =>
+    writeFileSync(join(folder.path, 'roster.yaml'), `- id: ${personAt(9).id}\n  email: roster@example.com\n`);
+
+  /** What comes before the blocks below a heading and after them, or before and after each. */
+  type Story = readonly [() => unknown, () => Promise<unknown>, 'each block'?];
+
+  /** What is so before the recipes below a heading are tried, and what has to be so afterwards. */
+  const stories: Readonly<Record<string, Readonly<Record<string, Story>>>> = {
+    'sql-cookbook.md': {
+      'See before you commit': [noteSent, nothingIsSent],
+      'Take back what has not been sent': [
+        async () => {
+          await editMany('unsent');
+          // What is held for another reason is none of this recipe's business.
+          await makeConflict(personAt(20), `phone = '15550120'`, { phone: '15550121' });
+          await noteSent();
+        },
+        async () => {
+          await becomes(0, `report.held where reason = 'limit'`);
+          await nothingIsSent();
+          expect(await count(`report.held where reason = 'conflict' and field = 'phone'`)).toBe(1);
+          await live.musterd(['resolve', String(personAt(20).id), 'phone', '--take', 'service']);
+          expect(await count(`mirror.users where email like 'unsent%'`)).toBe(0);
+        },
+      ],
+      'Take back what a run has sent': [() => editOne(personAt(0)), () => isBack(personAt(0))],
+      'Agree with the service': [
+        async () => {
+          await makeConflict(personAt(1), `email = 'mine@example.com'`, { email: 'web@example.com' });
+          await makeConflict(personAt(2), `phone = '15550122'`, { phone: '15550123' });
+          await makeConflict(personAt(3), `first_name = 'My', last_name = 'Own'`, {
+            first: 'Web',
+            last: 'Name',
+          });
+        },
+        async () => {
+          await becomes(0, `report.held where reason = 'conflict'`);
+          await becomes(1, `mirror.users where id = ${personAt(1).id} and email = 'web@example.com'`);
+          await becomes(1, `mirror.users where id = ${personAt(2).id} and phone = '15550123'`);
+          await becomes(1, `mirror.users where id = ${personAt(3).id} and first_name = 'Web'`);
+        },
+      ],
+    },
+    'operations.md': {
+      'Personal data, and what grows': [
+        async () => {
+          await live.sql(`update mirror.users set phone = '15550124' where id = 41000020`);
+          await live.settled();
+          await live.editPerson(41_000_020, null);
+          await becomes(1, 'mirror.users where id = 41000020 and gone_at is not null');
+        },
+        async () => {
+          for (const place of [
+            'mirror.users',
+            'sync.user_base',
+            'sync.changes',
+            'sync.user_edits',
+            'sync.user_periods',
+          ])
+            expect([place, await count(`${place} x where x::text ~ '41000020'`)]).toEqual([place, 0]);
+        },
+      ],
+      Approve: [
+        () => editMany(`approved${++turn}x`),
+        () => onService(personAt(30), { email: `approved${turn}x${personAt(30).id}@example.com` }),
+        'each block',
+      ],
+      Reject: [
+        async () => {
+          await editMany('rejected');
+          await noteSent();
+        },
+        async () => {
+          await becomes(0, `report.held where reason = 'limit'`);
+          expect(await count(`mirror.users where email like 'rejected%'`)).toBe(0);
+          await nothingIsSent();
+        },
+      ],
+      'Apply the file of a plan': [
+        () => editMany('planned'),
+        async () => {
+          expect((await now(personAt(99)))?.email).toBe(`planned${personAt(99).id}@example.com`);
+          expect(await count(`report.held where reason = 'limit'`)).toBe(0);
+        },
+      ],
+      Undo: [() => editOne(personAt(5)), () => isBack(personAt(5))],
+      'A roster in git': [roster, () => onService(personAt(9), { email: 'roster@example.com' })],
+    },
+  };
+
+  const tryAll = async (file: string) => {
+    const named = stories[file] ?? {};
+    const headings = Map.groupBy(blocksOf(file), ({ heading }) => heading);
+    expect([...headings.keys()]).toEqual(expect.arrayContaining(Object.keys(named)));
+    for (const [heading, blocks] of headings) {
+      const [before, after, each] = named[heading] ?? [];
+      for (const [index, { language, text }] of blocks.entries()) {
+        if (each !== undefined || index === 0) await before?.();
+        const filled = await fillIn(text);
+        const failure = await (language === 'sql' ? runSql(filled) : runShell(filled)).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        expect([heading, filled, failure]).toEqual([heading, filled, undefined]);
+        if (each !== undefined || index === blocks.length - 1) await after?.();
+      }
+      await live.settled();
+    }
+    expect(live.daemon.process.exitCode).toBeNull();
+    expect(live.daemon.output().stderr).not.toMatch(/"level":"(error|fatal)"/);
+  };
+
+  it('of the cookbook does what it says', async () => {
+    const [one, two] = [personAt(10), personAt(11)];
+    writeFileSync(
+      join(folder.path, 'people.csv'),
+      `email,first_name,last_name,phone\n${one.email},Robin,Berg,+1 (555) 010-0166\n${two.email},Kim,Lind,\nx@example.com,X,Y,\n`,
+    );
+    await tryAll('sql-cookbook.md');
+    await onService(one, { first: 'Robin', last: 'Berg', phone: '15550100166' });
+  });
+
+  it('of operations does what it says', async () => {
+    await tryAll('operations.md');
+    expect([...called()].filter((name) => name === 'musterd daemon')).toHaveLength(1);
+    const [[one, two] = []] = await live.sql(
+      `select has_table_privilege('musterd_daemon', 'sync.changes', 'delete') as one, has_table_privilege('musterd_daemon', 'report.held', 'select') as two`,
+    );
+    expect([one, two]).toEqual(['true', 'true']);
+  });
+});
