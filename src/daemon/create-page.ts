@@ -8,6 +8,7 @@ import { layout } from '../page/layout.ts';
 import { sorryPage } from '../page/sorry.ts';
 import type { Csv, PageContext, View } from '../page/view.ts';
 import type { PageAnswer, PageQuestion, PageSource } from '../status/page-routes.ts';
+import { explainAsSeen } from '../runs/explain-as-seen.ts';
 import { decideOnPage, type DecideOptions, decisionPatterns } from './page-decisions.ts';
 import { pageViews } from './page-views.ts';
 
@@ -35,7 +36,7 @@ function contextOf(
 ): PageContext {
   const [{ status }] = configs() as readonly [Config, ...Config[]];
   const byTeam = new Map(configs().map((config) => [config.team, config]));
-  const { path, params, query, actor, token } = question;
+  const { path, params, query, isCsv, actor, token } = question;
   const isAsked = params['team'] !== undefined || query.get('team') !== null;
   const [only] = reader.teams;
   return {
@@ -46,6 +47,11 @@ function contextOf(
     team: (isAsked || seen.length === 1 ? only : null) ?? null,
     now,
     details: status.details,
+    isCsv,
+    explain: (team, { state, held }) => {
+      const config = byTeam.get(team);
+      return config === undefined ? null : explainAsSeen(state, held, config);
+    },
     decide: decide !== null && status.decide && actor !== null ? { actor, token } : null,
     waiting,
     version,
@@ -70,7 +76,8 @@ export function createPage(options: PageOptions): PageSource {
     const team = question.params['team'] ?? question.query.get('team');
     return await readPageFrame(db, team, async (frame) => {
       if (team !== null && frame.reader.teams.length === 0) return notFound;
-      const read = await one.read(frame.reader, question);
+      const { details } = (configs()[0] ?? first).status;
+      const read = await one.read(frame.reader, { ...question, details });
       if (read === null || (question.isCsv && one.csv === undefined)) return notFound;
       const context = contextOf(options, question, frame);
       if (question.isCsv && one.csv !== undefined) {

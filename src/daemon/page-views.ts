@@ -2,6 +2,17 @@
 import { readGlance } from '../mirror/page-glance.ts';
 import { readOneRun, readRuns } from '../mirror/page-runs.ts';
 import { readWaitingBatch, readWaitingView } from '../mirror/page-waiting-view.ts';
+import { readChanges } from '../mirror/page-changes.ts';
+import { readCounts } from '../mirror/page-counts.ts';
+import { readPeople } from '../mirror/page-people.ts';
+import { readPerson } from '../mirror/page-person.ts';
+import { readTags } from '../mirror/page-tags.ts';
+import { changesAsked } from '../page/changes-asked.ts';
+import { changes, changesCsv } from '../page/ledger-view.ts';
+import { counts, countsAsked, countsCsv } from '../page/counts.ts';
+import { people, peopleAsked, peopleCsv } from '../page/people.ts';
+import { onePerson } from '../page/person.ts';
+import { tags, tagsAsked, tagsCsv } from '../page/tags.ts';
 import { glance } from '../page/glance.ts';
 import { oneRun, runsCsv, runsPage } from '../page/runs-list.ts';
 import { waiting, waitingBatch, waitingCsv } from '../page/waiting-list.ts';
@@ -19,4 +30,38 @@ export const pageViews: readonly View[] = [
   }),
   view({ path: '/runs', tab: 'Runs', read: readRuns, render: runsPage, csv: runsCsv }),
   view({ path: '/runs/:id', tab: 'Runs', read: readOneRun, render: oneRun }),
+  view({
+    path: '/people',
+    tab: 'People',
+    read: (reader, asked) => readPeople(reader, peopleAsked(asked)),
+    render: people,
+    csv: peopleCsv,
+  }),
+  view({
+    path: '/people/:team/:id',
+    tab: 'People',
+    read: (reader, { params }) => readPerson(reader, params['id'] ?? ''),
+    render: onePerson,
+  }),
+  view({
+    path: '/counts',
+    tab: 'Counts',
+    read: (reader, asked) => readCounts(reader, countsAsked(asked)),
+    render: counts,
+    csv: countsCsv,
+  }),
+  view({
+    path: '/tags',
+    tab: 'Counts',
+    read: (reader, asked) => readTags(reader, tagsAsked(asked)),
+    render: tags,
+    csv: tagsCsv,
+  }),
+  view({
+    path: '/changes',
+    tab: 'Changes',
+    read: (reader, asked) => readChanges(reader, changesAsked(asked, reader.now)),
+    render: changes,
+    csv: changesCsv,
+  }),
 ];

@@ -18,3 +18,16 @@ export type ChangeKind = (typeof ledgerKinds)[number];
 /** Columns of `mirror.users` as the ledger names them. */
 export const changeFields = ['name', 'email', 'phone', 'role_id'] as const;
 export type ChangeField = (typeof changeFields)[number];
+
+/** In which direction something moved, as people filter by it. */
+export const directions = ['pushed', 'pulled', 'held', 'decided', 'other'] as const;
+export type Direction = (typeof directions)[number];
+
+/** What the ledger calls what went in a direction. */
+export const kindsOf = {
+  pushed: ['push'],
+  pulled: ['pull', 'adopt', 'return'],
+  held: ['hold'],
+  decided: ['approve', 'reject', 'resolve'],
+  other: ['settle', 'tombstone', 'forget'],
+} as const satisfies Readonly<Record<Direction, readonly ChangeKind[]>>;

@@ -1,4 +1,5 @@
 /** What a view of the page is: how it is read, how it is shown, and what it knows of the page around it. */
+import type { PersonRead } from '../mirror/page-person.ts';
 import type { PageReader, SeenTeam } from '../mirror/page-reader.ts';
 import type { Html } from './html.ts';
 
@@ -10,6 +11,10 @@ export interface PageAsked {
   /** Parts of the path, such as `id` of `/people/:team/:id`. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  /** Whether names, emails and phones show: `status.details`. What does not show is not searched either. */
+  readonly details: boolean;
+  /** All rows are wanted, and not a page of them. */
+  readonly isCsv: boolean;
 }
 
 /** What every view is told besides its own data. */
@@ -22,16 +27,22 @@ export interface PageContext extends PageAsked {
   readonly team: SeenTeam | null;
   /** By the database's clock. */
   readonly now: Date;
-  /** Whether names, emails and phones show: `status.details`. */
-  readonly details: boolean;
   /** Whether decisions can be made here: `status.decide`, and somebody who is known. */
   readonly decide: Decide | null;
   /** Fields and missing rows that wait for a person, in the teams asked for. */
   readonly waiting: number;
   /** Of musterd. */
   readonly version: string;
+  /** What the settings of a team make of somebody, as a run last saw them; `null`: it has none here. */
+  readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => PersonExplained | null;
   /** Requests that a team may send in a minute, where it is known. */
   readonly perMinute: (team: string) => number | null;
+}
+
+/** What becomes of somebody, in words. */
+export interface PersonExplained {
+  readonly next: string;
+  readonly fields: readonly { readonly field: string; readonly because: string | null }[];
 }
 
 export interface Decide {

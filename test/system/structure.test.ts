@@ -28,7 +28,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   service: ['model', 'errors.ts', 'clock.ts', 'secret.ts'],
   mirror: ['model', 'errors.ts'],
   // Values in, HTML out: of the mirror it knows nothing but what its rows look like.
-  page: ['mirror'],
+  page: ['mirror', 'model'],
   reconcile: ['model', 'errors.ts'],
   // An independent check: it shares no code with a run but the client, which it is handed.
   verify: ['model', 'errors.ts'],

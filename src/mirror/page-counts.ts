@@ -1,0 +1,231 @@
+/** Counts over time as the page shows them: in steps, so that a year is few rows. */
+import { sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import { idArray } from './by-key.ts';
+import type { Row } from './database.ts';
+import type { PageReader } from './page-reader.ts';
+
+/** The counts of one segment in a stretch of time; none where nothing was counted. */
+export interface CountedStep {
+  readonly segment: string;
+  /** When it begins. */
+  readonly from: Date;
+  /** The last count in it, and when that was. */
+  readonly last: number;
+  readonly countedAt: Date;
+}
+
+/** Of a week that begins on a Monday (UTC). */
+export interface CountedWeek {
+  readonly week: Date;
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+/** The last count of each segment. */
+export interface LastCount {
+  readonly segment: string;
+  readonly count: number;
+  readonly countedAt: Date;
+}
+
+/** One look at the index for each segment, however many counts there are. */
+const segmentsOf = (teamId: Id) => sql`
+  segments as (
+    (select segment from mirror.contact_counts where team_id = ${teamId} order by segment limit 1)
+    union all
+    select (
+      select c.segment from mirror.contact_counts c
+      where c.team_id = ${teamId} and c.segment > s.segment order by c.segment limit 1
+    ) from segments s where s.segment is not null
+  )`;
+
+/** The last count of each step: a look at the index for each step of each segment. */
+export async function readSteps(
+  { db }: PageReader,
+  teamId: Id,
+  { from, to, stepMs }: { readonly from: Date; readonly to: Date; readonly stepMs: number },
+): Promise<readonly CountedStep[]> {
+  const { rows } = await sql<CountedStep>`
+    with recursive ${segmentsOf(teamId)}
+    select s.segment, g.at as "from", l.count::float8 as last, l.counted_at as "countedAt"
+    from segments s
+    cross join generate_series(${from}::timestamptz, ${to}::timestamptz, make_interval(secs => ${stepMs / 1000})) g (at)
+    cross join lateral (
+      select c.count, c.counted_at from mirror.contact_counts c
+      where c.team_id = ${teamId} and c.segment = s.segment and c.counted_at >= g.at
+        and c.counted_at < g.at + make_interval(secs => ${stepMs / 1000})
+      order by c.counted_at desc limit 1
+    ) l
+    where s.segment is not null
+    order by s.segment, g.at`.execute(db);
+  return rows;
+}
+
+/** How far apart the newest counts of a segment are, as most of them have it. */
+export async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<number | null> {
+  const { rows } = await sql<{ ms: number | null }>`
+    select (extract(epoch from percentile_cont(0.5) within group (order by n.apart)) * 1000)::float8 as ms
+    from (
+      select c.counted_at - lag(c.counted_at) over (order by c.counted_at) as apart
+      from (
+        select counted_at from mirror.contact_counts
+        where team_id = ${teamId} and segment = ${segment} order by counted_at desc limit 50
+      ) c
+    ) n`.execute(db);
+  return rows[0]?.ms ?? null;
+}
+
+/** The newest week first. */
+export async function readWeeks(
+  { db }: PageReader,
+  teamId: Id,
+  segment: string,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<readonly CountedWeek[]> {
+  const { rows } = await sql<CountedWeek>`
+    select w.week, min(c.count)::float8 as lowest, max(c.count)::float8 as highest
+    from mirror.contact_counts c
+    cross join lateral (select date_bin('7 days', c.counted_at, '2001-01-01T00:00Z') as week) w
+    where c.team_id = ${teamId} and c.segment = ${segment}
+      and c.counted_at >= date_bin('7 days', ${from}::timestamptz, '2001-01-01T00:00Z') and c.counted_at <= ${to}
+    group by w.week order by w.week desc`.execute(db);
+  return rows;
+}
+
+/** How many tags or contact fields came and went in a month. */
+export interface MovedMonth {
+  readonly month: Date;
+  readonly added: number;
+  readonly gone: number;
+}
+
+export type GrowingList = 'tags' | 'contact_fields';
+
+export interface ListedRead {
+  readonly now: number;
+  readonly months: readonly MovedMonth[];
+}
+
+/** The last twelve months. What was there at the first look was not added then. */
+export async function readMonths(
+  { db, now }: PageReader,
+  teamIds: readonly Id[],
+  listed: GrowingList,
+): Promise<ListedRead> {
+  const table = sql.table(`mirror.${listed}`);
+  const { rows } = await sql<MovedMonth & { now: number }>`
+    with rows as materialized (
+      select t.team_id, t.first_seen_at, t.gone_at, min(t.first_seen_at) over (partition by t.team_id) as began
+      from ${table} t where t.team_id = any (${idArray(teamIds)})
+    ),
+    moves as (
+      select date_trunc('month', first_seen_at, 'UTC') as month, 1 as added, 0 as gone from rows where first_seen_at > began
+      union all
+      select date_trunc('month', c.changed_at, 'UTC'), (c.kind = 'back')::int, (c.kind = 'gone')::int
+      from sync.listing_changes c
+      where c.team_id = any (${idArray(teamIds)}) and c.resource = ${listed} and c.kind in ('gone', 'back')
+    )
+    select m.month, coalesce(sum(v.added), 0)::int as added, coalesce(sum(v.gone), 0)::int as gone,
+      (select count(*)::int from rows where gone_at is null) as now
+    from generate_series(date_trunc('month', ${now}::timestamptz, 'UTC') - interval '11 months',
+      date_trunc('month', ${now}::timestamptz, 'UTC'), interval '1 month') m (month)
+    left join moves v on v.month = m.month
+    group by m.month order by m.month`.execute(db);
+  return { now: rows[0]?.now ?? 0, months: rows.map(({ month, added, gone }) => ({ month, added, gone })) };
+}
+
+export type RoleCount = Row<'mirror.roles', 'team_id' | 'role_id' | 'name'> & { readonly members: number };
+
+export async function readRoleCounts(
+  { db }: PageReader,
+  teamIds: readonly Id[],
+): Promise<readonly RoleCount[]> {
+  const { rows } = await sql<RoleCount>`
+    select team_id, role_id, name, members::float8 as members from mirror.roles
+    where team_id = any (${idArray(teamIds)}) and gone_at is null order by members desc, role_id`.execute(db);
+  return rows;
+}
+
+/** All that the view of counts shows of one team. */
+export interface CountsRead {
+  readonly teamId: Id | null;
+  readonly days: number;
+  readonly segment: string | null;
+  readonly last: readonly LastCount[];
+  readonly steps: readonly CountedStep[];
+  readonly stepMs: number;
+  readonly paceMs: number | null;
+  readonly weeks: readonly CountedWeek[];
+  /** The last counts by 30 days ago. */
+  readonly monthAgo: readonly LastCount[];
+  readonly tags: ListedRead;
+  readonly contactFields: ListedRead;
+  readonly roles: readonly RoleCount[];
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Small enough for a line that shows how it went, and as long as it takes from one count to the next. */
+export function stepFor(days: number, paceMs: number | null): number {
+  const least = days <= 7 ? hourMs : days <= 30 ? 6 * hourMs : dayMs;
+  const steps = [hourMs, 6 * hourMs, dayMs, 7 * dayMs];
+  const wanted = Math.max(least, (paceMs ?? 0) * 1.5);
+  return steps.find((step) => step >= wanted) ?? 7 * dayMs;
+}
+
+/** The last count of each segment by then. */
+async function readCountsBy({ db }: PageReader, teamId: Id, by: Date): Promise<readonly LastCount[]> {
+  const { rows } = await sql<LastCount>`
+    with recursive ${segmentsOf(teamId)}
+    select s.segment, l.count::float8 as count, l.counted_at as "countedAt" from segments s
+    cross join lateral (
+      select c.count, c.counted_at from mirror.contact_counts c
+      where c.team_id = ${teamId} and c.segment = s.segment and c.counted_at <= ${by}
+      order by c.counted_at desc limit 1
+    ) l
+    order by s.segment`.execute(db);
+  return rows;
+}
+
+/** Of several teams the first: two teams' contacts have nothing to do with each other. */
+export async function readCounts(
+  reader: PageReader,
+  { days, segment: wanted }: { readonly days: number; readonly segment: string | null },
+): Promise<CountsRead> {
+  const { now, teamIds } = reader;
+  const [teamId] = teamIds;
+  const chosen = teamId === undefined ? [] : [teamId];
+  const listed = {
+    tags: await readMonths(reader, chosen, 'tags'),
+    contactFields: await readMonths(reader, chosen, 'contact_fields'),
+    roles: await readRoleCounts(reader, chosen),
+  };
+  const last = teamId === undefined ? [] : await readCountsBy(reader, teamId, now);
+  const named =
+    last.find(({ segment }) => segment === wanted) ??
+    last.find(({ segment }) => segment === 'all') ??
+    last[0];
+  if (teamId === undefined || named === undefined) {
+    const none = { last: [], steps: [], stepMs: dayMs, paceMs: null, weeks: [], monthAgo: [] };
+    return { teamId: teamId ?? null, days, segment: null, ...none, ...listed };
+  }
+  const { segment } = named;
+  const paceMs = await readPace(reader, teamId, segment);
+  const stepMs = stepFor(days, paceMs);
+  const to = new Date(Math.floor(now.getTime() / stepMs) * stepMs);
+  const from = new Date(to.getTime() - days * dayMs);
+  return {
+    teamId,
+    days,
+    segment,
+    last,
+    steps: await readSteps(reader, teamId, { from, to, stepMs }),
+    stepMs,
+    paceMs,
+    weeks: await readWeeks(reader, teamId, segment, { from, to: now }),
+    monthAgo: await readCountsBy(reader, teamId, new Date(now.getTime() - 30 * dayMs)),
+    ...listed,
+  };
+}

@@ -1,0 +1,123 @@
+/** A line of counts with its axes. Places along the time are percents of the width, so that its text never scales. */
+import { extent } from 'd3-array';
+import { scaleLinear, scaleUtc } from 'd3-scale';
+import { area, curveLinear, line } from 'd3-shape';
+import { type Gap, gapsOf, type Point, thin } from './series.ts';
+
+/** A word below the axis. */
+export interface TimeMark {
+  readonly at: Date;
+  /** Percent of the width. */
+  readonly x: number;
+}
+
+export interface ValueMark {
+  readonly value: number;
+  /** Pixels from the top. */
+  readonly y: number;
+}
+
+/** What was not counted, in percents of the width. */
+export interface ShownGap extends Gap {
+  readonly x: number;
+  readonly width: number;
+}
+
+export interface Chart {
+  /** Of the drawing, which is stretched to the width that there is; its height is in pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly line: string;
+  readonly tint: string;
+  readonly values: readonly ValueMark[];
+  readonly times: readonly TimeMark[];
+  readonly gaps: readonly ShownGap[];
+  /** Where the axis begins: a person is told where that is not 0. */
+  readonly axisFrom: number;
+}
+
+/** Columns of pixels that are told apart. */
+const width = 1_000;
+
+const percent = (x: number) => Math.round((x / width) * 10_000) / 100;
+
+/** The axis begins at 0 where the counts come near it, or else at a round number below them. */
+function axisOf(points: readonly Point[], height: number) {
+  const [lowest = 0, highest = 1] = extent(points, ({ value }) => value ?? undefined);
+  const from = lowest < (highest - lowest) * 2 ? 0 : lowest;
+  const to = highest === from ? from + 1 : highest;
+  return scaleLinear([from, to], [height, 0]).nice(4);
+}
+
+/** @param points in the order of time */
+export function drawChart(points: readonly Point[], height = 230): Chart {
+  const [firstMs = 0, lastMs = 0] = extent(points, ({ atMs }) => atMs);
+  const x = scaleUtc([firstMs, lastMs], [0, width]);
+  const y = axisOf(points, height);
+  const shown = thin(points, x);
+  const isCounted = ({ value }: Point) => value !== null;
+  const xOf = ({ atMs }: Point) => x(atMs);
+  const yOf = ({ value }: Point) => y(value ?? 0);
+  // Between two counts nobody knows; a straight line claims least.
+  const drawLine = line<Point>(xOf, yOf).defined(isCounted).curve(curveLinear).digits(1);
+  const drawTint = area<Point>(xOf, height, yOf).defined(isCounted).curve(curveLinear).digits(1);
+  return {
+    width,
+    height,
+    line: drawLine(shown) ?? '',
+    tint: drawTint(shown) ?? '',
+    values: y
+      .ticks(4)
+      .filter(Number.isInteger)
+      .map((value) => ({ value, y: Math.round(y(value)) })),
+    times: x.ticks(5).map((at) => ({ at, x: percent(x(at)) })),
+    gaps: gapsOf(points).map((gap) => ({
+      ...gap,
+      x: percent(x(gap.fromMs)),
+      width: percent(x(gap.toMs) - x(gap.fromMs)),
+    })),
+    axisFrom: y.domain()[0] ?? 0,
+  };
+}
+
+/** How many came and went in a stretch of time. */
+export interface Moves {
+  readonly added: number;
+  readonly gone: number;
+}
+
+/** Two bars, in pixels from the top. */
+export interface MoveBars {
+  readonly x: number;
+  readonly width: number;
+  readonly added: { readonly y: number; readonly height: number };
+  readonly gone: { readonly y: number; readonly height: number };
+}
+
+export interface MoveChart {
+  readonly bars: readonly MoveBars[];
+  /** Where the line between them is. */
+  readonly line: number;
+  readonly height: number;
+}
+
+/** What is there is seen: no bar of something is thinner. */
+const thinnest = 2;
+
+/** What was added above a line, what is gone below it, on one scale. */
+export function drawMoves(moves: readonly Moves[], height = 110, top = 16): MoveChart {
+  const most = Math.max(1, ...moves.map(({ added }) => added));
+  const lost = Math.max(0, ...moves.map(({ gone }) => gone));
+  const perOne = (height - top) / (most + lost);
+  const long = (value: number) => (value === 0 ? 0 : Math.max(thinnest, Math.round(value * perOne)));
+  const line = top + long(most);
+  const step = 100 / Math.max(1, moves.length);
+  const round = (x: number) => Math.round(x * 100) / 100;
+  const bars = moves.map(({ added, gone }, at) => ({
+    x: round(at * step + step * 0.15),
+    width: round(step * 0.7),
+    added: { y: line - long(added), height: long(added) },
+    gone: { y: line + 1, height: long(gone) },
+  }));
+  return { bars, line, height: line + 1 + long(lost) };
+}

@@ -1,0 +1,184 @@
+/** One person: three versions of each field, why and what is next, what can be decided, and what was. */
+import type { HeldRow } from '../mirror/held.ts';
+import type { PersonRead } from '../mirror/page-person.ts';
+import { printable } from '../model/in-words.ts';
+import { choice, heading, table } from './components.ts';
+import { type Html, html, none } from './html.ts';
+import { commandOf, to } from './links.ts';
+import { overTime, personHistory } from './person-history.ts';
+import { pill } from './pills.ts';
+import { headOfThree, isShown, textOf, three } from './three-values.ts';
+import type { PageContext, PageShown } from './view.ts';
+import { at, clockTime, day, named, time, visible } from './words.ts';
+
+type Column = 'name' | 'email' | 'phone' | 'role_id';
+const columns: readonly Column[] = ['name', 'email', 'phone', 'role_id'];
+const fieldWord = (field: string) => (field === 'role_id' ? 'role' : field);
+
+/** `undefined`: there is no such version of it. */
+function versionsOf({ state }: PersonRead, field: Column) {
+  const key = field === 'role_id' ? 'roleId' : field;
+  const { base, mirror, service } = state;
+  return { base: base?.[key], mirror: mirror?.[key], service: service?.[key] };
+}
+
+const holdWords: Readonly<Record<HeldRow['reason'], string>> = {
+  conflict: 'Conflict',
+  refused: 'Refused by the service',
+  ineffective: 'Taken without effect',
+  unsupported: 'Cannot be sent',
+  gone: 'From before they left',
+  limit: 'Waits for an approval',
+  review: 'Waits for an approval',
+  asked: 'Held',
+  rejected: 'Rejected',
+};
+
+const mustAct = ({ reason }: HeldRow) => reason !== 'asked' && reason !== 'rejected';
+
+function heldState(context: PageContext, hold: HeldRow): Html {
+  const { now } = context;
+  const since = html`<span class="note">held since ${at(hold.since, now)}</span>`;
+  if (hold.reason === 'asked')
+    return html`${pill('clock', 'quiet', hold.until === null ? 'Held' : html`Held until ${time(hold.until, clockTime(hold.until, now))}`)}${since}`;
+  if (hold.reason === 'rejected')
+    return html`${pill('pause', 'quiet', 'Rejected')}<span class="note">${hold.decided_by === null ? '' : `by ${hold.decided_by}`}</span>`;
+  return html`${pill('alarm', 'act', holdWords[hold.reason])}${since}`;
+}
+
+function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
+  const { row, state, held } = read;
+  const hold = held.find((one) => one.field === field);
+  if (row.gone_at !== null) return pill('cross', 'quiet', 'Left');
+  if (hold !== undefined) return heldState(context, hold);
+  if (!row.resolved || state.base === undefined) return pill('dashed', 'quiet', 'Unresolved');
+  const { base, mirror } = versionsOf(read, field);
+  if (textOf(base) !== textOf(mirror))
+    return state.hasOpenIntent
+      ? pill('clock', 'quiet', 'Sent, not confirmed yet')
+      : pill('clock', 'quiet', 'Goes with the next run');
+  const halves =
+    field === 'name' && row.last_name !== '' && isShown(context, 'name')
+      ? html`<span class="note">halves ${row.name_split}: ${visible(row.first_name)} | ${visible(row.last_name)}</span>`
+      : none;
+  return html`${pill('tick', 'ok', 'Equal')}${halves}`;
+}
+
+function versions(context: PageContext, read: PersonRead): Html {
+  const { state, row } = read;
+  const notKnown = html`<span class="none">not known</span>`;
+  const rows = columns.map((field) => {
+    const values = versionsOf(read, field);
+    const [base, mirror, service] = three(context, { field, ...values }, 'same');
+    return {
+      cells: [
+        fieldWord(field),
+        state.base === undefined ? notKnown : base,
+        mirror,
+        row.gone_at !== null
+          ? html`<span class="none">gone</span>`
+          : state.service === undefined
+            ? notKnown
+            : service,
+        stateOf(context, read, field),
+      ],
+      id: `c-${read.id}-${field}`,
+    };
+  });
+  const [base, mirror, service] = headOfThree;
+  return table(context, {
+    caption: 'The three versions of each field',
+    columns: [
+      { label: 'Field' },
+      { label: base, short: 'Last agreed' },
+      { label: mirror, short: 'Mirror' },
+      { label: service, short: 'Service' },
+      { label: 'State' },
+    ],
+    rows,
+  });
+}
+
+function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold: HeldRow): Html {
+  const { field, batch } = hold;
+  const word = fieldWord(field);
+  const command = (words: string) => commandOf(context, team, words);
+  const shown = (of: unknown) =>
+    isShown(context, field) ? html`<bdi class="value">${visible(textOf(of) ?? 'none')}</bdi>` : 'its value';
+  if (batch !== null && mustAct(hold)) {
+    const all = html`the ${word}; others wait in the <a href="${to(context, `/waiting/${batch}`)}">same batch</a>`;
+    return html`${choice('Meant so', html`the next run sends ${all}`, command(`approve ${batch} --only ${id} --reason '…'`))}${choice('Not meant so', 'it stays in the mirror and is held as rejected', command(`reject ${batch} --only ${id} --reason '…'`))}`;
+  }
+  if (hold.reason === 'asked')
+    return choice(
+      `End the hold of the ${word}`,
+      'the next run looks at it again',
+      command(`hold ${id} ${field} --end`),
+    );
+  const mirror = choice(
+    `Take the mirror’s ${word}`,
+    html`the next run sends ${shown(hold.mirror_value)}`,
+    command(`resolve ${id} ${field} --take mirror`),
+  );
+  const service = choice(
+    `Take the service’s ${word}`,
+    html`the mirror gets ${shown(hold.service_value)}`,
+    command(`resolve ${id} ${field} --take service`),
+  );
+  const leave = choice(
+    'Leave both alone',
+    'for three days, whatever changes',
+    command(`hold ${id} ${field} --until 3d --reason '…'`),
+  );
+  return html`${mirror}${service}${hold.reason === 'conflict' ? leave : none}`;
+}
+
+/** Why it stands so, and what happens next: as `musterd why` says it, of what a run last saw. */
+function why(context: PageContext, read: PersonRead, team: string): Html {
+  const { held, state, row } = read;
+  const explained = context.explain(team, read);
+  const reasons = held
+    .filter(({ detail }) => detail !== '')
+    .map(
+      ({ field, detail }) =>
+        html`<p>${fieldWord(field)}: ${context.details ? visible(detail) : 'held, for a reason that names values'}.</p>`,
+    );
+  const isEqual =
+    held.length === 0 &&
+    state.service !== undefined &&
+    columns.every((field) => textOf(versionsOf(read, field).base) === textOf(versionsOf(read, field).mirror));
+  const next =
+    explained === null
+      ? none
+      : html`<p>${row.gone_at === null && isEqual ? 'Nothing happens next: both sides agree.' : visible(explained.next)}</p>`;
+  const asked = html`<p class="note">As a run last saw the service. <code>${commandOf(context, team, `why ${read.id}`)}</code> asks it now.</p>`;
+  return html`<div class="why"><h2 class="h3">Why, and what happens next</h2>${reasons}${next}${asked}</div>`;
+}
+
+function lead(context: PageContext, { id, row, periods }: PersonRead): Html {
+  const { now, details } = context;
+  const role = [row.role_id, row.role].filter((part) => part !== null).join(' ');
+  const since = row.created_at ?? periods.at(-1)?.valid_from ?? null;
+  const parts = [
+    ...(details ? [html`<span class="mono">${id}</span>`] : []),
+    ...(role === '' ? [] : [visible(role)]),
+    ...(row.gone_at === null ? [] : [html`has left, seen on ${time(row.gone_at, day(row.gone_at, now))}`]),
+    ...(since === null ? [] : [html`in the team since ${time(since, day(since, now))}`]),
+    ...(row.edited_at === null
+      ? []
+      : [html`last edited here ${at(row.edited_at, now)} by ${named(row.edited_by ?? '')}`]),
+  ];
+  return html`${parts.map((part, i) => html`${i === 0 ? '' : ' · '}${part}`)}`;
+}
+
+export function onePerson(read: PersonRead, context: PageContext): PageShown {
+  const { id, row, held, teamId } = read;
+  const team = context.teams.find((one) => one.teamId === teamId)?.team ?? '';
+  const who = context.details && row.name !== '' ? named(row.name) : html`<span class="mono">${id}</span>`;
+  const before = html`<p class="note"><a href="${to(context, '/people')}">People</a></p>`;
+  const choices = row.gone_at === null ? held.map((hold) => choicesOf(context, read, team, hold)) : [];
+  const act = row.gone_at === null && held.some(mustAct) ? ' act-bar' : '';
+  const card = html`<div class="card flush person${act}">${versions(context, read)}${why(context, read, team)}${choices}</div>`;
+  const main = html`${heading(who, lead(context, read), before)}${card}${overTime(context, read)}${personHistory(context, read)}`;
+  return { title: context.details ? printable(row.name) || `${id}` : `${id}`, main };
+}

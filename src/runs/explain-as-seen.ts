@@ -1,0 +1,53 @@
+/** What would become of a user now, as far as it is known without asking the service: what a run last saw of it. */
+import { columnOf, showTime } from '../model/field-values.ts';
+import { seconds } from '../model/in-words.ts';
+import type { UserState } from '../model/user-state.ts';
+import type { Policy } from '../reconcile/merge/merge-field.ts';
+import { planUser } from '../reconcile/merge/plan-user.ts';
+import { adviceFor, explainFields } from './explain-fields.ts';
+
+/** What of the settings has a say in it. */
+export interface ExplainSettings {
+  readonly policy: Policy;
+  readonly absence: { readonly confirmAfterMs: number };
+}
+
+export interface SeenExplanation {
+  readonly fields: readonly { readonly field: string; readonly because: string | null }[];
+  /** What happens next, in a sentence. */
+  readonly next: string;
+}
+
+/** Under the name that the code has for it. */
+const fieldOf = (column: string) => (column === 'role_id' ? 'roleId' : column);
+
+/** @param held fields that a person asked to hold, and until when */
+export function explainAsSeen(
+  state: UserState,
+  held: readonly { readonly field: string; readonly until: Date | null }[],
+  { policy, absence }: ExplainSettings,
+): SeenExplanation {
+  const { id, mirror, hasOpenIntent } = state;
+  const isThere = mirror !== undefined && !mirror.gone;
+  const member = isThere
+    ? { id, name: mirror.joined, role: mirror.role, email: null, phone: null }
+    : undefined;
+  const plan = planUser(state, member, policy);
+  const fields = explainFields(state, plan, policy).map(({ field, because }) => ({
+    field: columnOf(field),
+    because,
+  }));
+  if (hasOpenIntent)
+    return { fields, next: 'The outcome of a push is not known: the next run reads the user back.' };
+  const next = adviceFor({
+    plan,
+    state,
+    open: null,
+    quietUntil: '',
+    heldUntil: Object.fromEntries(
+      held.flatMap(({ field, until }) => (until === null ? [] : [[fieldOf(field), showTime(until)]])),
+    ),
+    absence: seconds(absence.confirmAfterMs),
+  });
+  return { fields, next };
+}

@@ -1,0 +1,301 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readChanges } from '../../src/mirror/page-changes.ts';
+import { readCounts, stepFor } from '../../src/mirror/page-counts.ts';
+import { type PeopleAsked, readPeople } from '../../src/mirror/page-people.ts';
+import { readPerson } from '../../src/mirror/page-person.ts';
+import { readTags } from '../../src/mirror/page-tags.ts';
+import type { PageReader } from '../../src/mirror/page-reader.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { explainAsSeen } from '../../src/runs/explain-as-seen.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const now = new Date('2026-03-11T12:00:00Z');
+let database: TestDatabase;
+const readerOf = (...teamIds: bigint[]): PageReader => ({ db: database.db.kysely, teams: [], teamIds, now });
+
+/** Ten in team 41, of whom 1 to 7 stand in a way of their own; the same ids, all equal, in team 42. */
+const users = `
+  insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, role, resolved, gone_at, updated_at)
+  select t, n, 'Name ' || n, 'Name', n::text, 'user' || n || '@example.com', '4144010220' || n, 1 + n % 2,
+    case n % 2 when 0 then 'admin' else 'member' end, t = 42 or n <> 3, case when t = 41 and n = 6 then timestamptz '2026-03-01' end,
+    timestamptz '2026-03-01' + n * interval '1 hour'
+  from generate_series(1, 10) n, (values (41), (42)) t (t);
+  insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+  select team_id, id, name, first_name, last_name, email, phone, role_id from mirror.users where team_id = 42 or id <> 3;
+  insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, until, decided_by)
+  values (41, 1, 'phone', 'conflict', '"41440102201"', '"41440102998"', '"888"', '"888"', 'both sides changed it', null, null),
+    (41, 1, 'email', 'asked', null, null, null, null, '', '2100-01-01', null),
+    (41, 4, 'phone', 'rejected', '"41440102204"', '"4"', '"41440102204"', '"41440102204"', '', null, 'm.okoye'),
+    (41, 5, 'phone', 'asked', null, null, null, null, '', '2100-01-01', null),
+    (41, 6, 'phone', 'gone', null, null, null, null, '', null, null);`;
+
+const ledger = `
+  insert into sync.changes (team_id, user_id, kind, base, old, new, outcome, opened_at, closed_at, edited_by, decided_by)
+  values (41, 1, 'adopt', '{}', '{}', '{"name": {"first": "Name", "last": "1"}, "email": "a", "phone": "1"}', '{}', '2026-01-01', '2026-01-01', null, null),
+    (42, 1, 'pull', '{}', '{"phone": "1"}', '{"phone": "2"}', '{}', '2026-03-09', '2026-03-09', null, null),
+    (41, 2, 'push', '{}', '{"phone": "1", "email": "a"}', '{"phone": "2", "email": "b"}', '{"phone": "confirmed", "email": "refused"}', '2026-03-09', '2026-03-09', '{"phone": "a.novak", "email": "a.novak"}', null),
+    (41, 1, 'hold', '{"phone": "0"}', '{"phone": "1"}', '{"phone": "2"}', '{}', '2026-03-10', '2026-03-10', null, null),
+    (41, 7, 'resolve', '{}', '{"role_id": 1}', '{"role_id": 2}', '{}', '2026-03-11', '2026-03-11', null, 'm.okoye');`;
+
+/** Every hour for forty days, but for two days in the middle. */
+const listings = `
+  insert into mirror.contact_counts (team_id, segment, counted_at, count)
+  select 41, s, timestamptz '2026-03-11T11:30Z' - n * interval '1 hour', 1000 - n from generate_series(0, 960) n, (values ('all'), ('new')) s (s)
+  where n not between 240 and 290;
+  insert into mirror.tags (team_id, id, tag, first_seen_at, gone_at) values (41, 1, 'old', '2025-01-01', null), (41, 2, 'b%d', '2026-02-03', null),
+    (41, 3, 'gone', '2025-01-01', '2026-03-02');
+  insert into sync.listing_changes (team_id, resource, id, kind, changed_at) values (41, 'tags', 3, 'gone', '2026-03-02');
+  insert into mirror.roles (team_id, role_id, name, members) values (41, 1, 'member', 6), (41, 2, 'admin', 4);`;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await runSqlText(
+    database.db,
+    `begin; set local musterd.writing = 'on'; ${users} ${ledger} ${listings} commit`,
+  );
+  await runSqlText(
+    database.db,
+    `update mirror.users set phone = '41440102998' where team_id = 41 and id in (1, 2);
+     update mirror.users set phone = '41440102999' where team_id = 41 and id = 4`,
+  );
+});
+afterAll(() => database.close());
+
+describe('people', () => {
+  const usual: PeopleAsked = {
+    q: '',
+    details: true,
+    state: 'present',
+    roleId: null,
+    sort: 'state',
+    isDown: false,
+    after: null,
+    limit: 100,
+  };
+  const ask = async (asked: Partial<PeopleAsked>, ...teams: bigint[]) =>
+    await readPeople(readerOf(...(teams.length === 0 ? [41n] : teams)), { ...usual, ...asked });
+  const idsOf = async (asked: Partial<PeopleAsked>) => (await ask(asked)).rows.map(({ id }) => Number(id));
+
+  it('come with the worst first, each in one standing', async () => {
+    const { rows, counts, isMore } = await ask({});
+    expect(rows.map(({ id, standing }) => [Number(id), standing])).toEqual([
+      [1, 'waits'],
+      [2, 'moving'],
+      [3, 'unresolved'],
+      [4, 'rejected'],
+      [5, 'asked'],
+      [10, 'equal'],
+      [7, 'equal'],
+      [8, 'equal'],
+      [9, 'equal'],
+    ]);
+    expect(counts).toEqual({
+      present: 9,
+      waits: 1,
+      moving: 1,
+      unresolved: 1,
+      rejected: 1,
+      asked: 1,
+      equal: 4,
+      left: 1,
+    });
+    expect(isMore).toBe(false);
+    expect(rows[0]?.open.map(({ field, reason }) => [field, reason])).toEqual([
+      ['email', 'asked'],
+      ['phone', 'conflict'],
+    ]);
+  });
+
+  it.each(['state', 'name', 'role', 'email', 'phone', 'id', 'changed'] as const)(
+    'sorted by %s come page by page as in one, in both directions, in two teams',
+    async (sort) => {
+      for (const isDown of [false, true]) {
+        const whole = await ask({ sort, isDown }, 41n, 42n);
+        const paged: string[] = [];
+        let after: PeopleAsked['after'] = null;
+        for (let isMore = true; isMore; ) {
+          const page = await ask({ sort, isDown, after, limit: 4 }, 41n, 42n);
+          paged.push(...page.rows.map((row) => `${row.team_id} ${row.id}`));
+          const last = page.rows.at(-1);
+          if (last === undefined) break;
+          after = { teamId: last.team_id, id: last.id };
+          isMore = page.isMore;
+        }
+        expect(paged).toEqual(whole.rows.map((row) => `${row.team_id} ${row.id}`));
+        expect(new Set(paged).size).toBe(19);
+      }
+    },
+  );
+
+  it.each([
+    [{ state: 'waits' }, [1]],
+    [{ state: 'equal' }, [10, 7, 8, 9]],
+    [{ state: 'left' }, [6]],
+    [{ q: 'NAME 1' }, [1, 10]],
+    [{ q: 'user7@' }, [7]],
+    [{ q: '+41 44 010 22 08' }, [8]],
+    [{ q: '%' }, []],
+    [{ q: 'ñ' }, []],
+    [{ roleId: 2n }, [1, 3, 5, 7, 9]],
+    [{ q: '8', details: false }, [8]],
+    [{ q: 'name', details: false }, []],
+    [{ details: false, sort: 'name' }, [1, 2, 3, 4, 5, 7, 8, 9, 10]],
+  ] as const)('asked for as in case %#', async (asked, expected) => {
+    expect(await idsOf(asked)).toEqual(expected);
+    const { found } = await ask(asked);
+    expect(found ?? expected.length).toBe(expected.length);
+  });
+});
+
+describe('changes', () => {
+  const usual = {
+    q: '',
+    details: true,
+    field: null,
+    direction: null,
+    actor: null,
+    runId: null,
+    since: null,
+    before: null,
+    limit: 50,
+  } as const;
+  const ask = async (asked: object) => {
+    const { rows, ...rest } = await readChanges(readerOf(41n), { ...usual, ...asked });
+    return { ...rest, moved: rows.map(({ user_id: id, kind, field }) => `${id} ${kind} ${field}`) };
+  };
+
+  it('come with the newest first, a row for each field, and one for whoever was adopted', async () => {
+    const { moved, isMore, lookedTo, actors } = await ask({});
+    expect(moved).toEqual([
+      '7 resolve role_id',
+      '1 hold phone',
+      '2 push email',
+      '2 push phone',
+      '1 adopt null',
+    ]);
+    expect({ isMore, lookedTo, actors }).toEqual({
+      isMore: false,
+      lookedTo: null,
+      actors: ['a.novak', 'm.okoye'],
+    });
+  });
+
+  it.each([
+    [{ field: 'email' }, ['2 push email']],
+    [{ direction: 'held' }, ['1 hold phone']],
+    [{ direction: 'pulled' }, ['1 adopt null']],
+    [{ actor: 'a.novak' }, ['2 push email', '2 push phone']],
+    [{ actor: 'm.okoye' }, ['7 resolve role_id']],
+    [{ since: new Date('2026-03-10') }, ['7 resolve role_id', '1 hold phone']],
+    [{ q: 'name 7' }, ['7 resolve role_id']],
+    [{ q: '7' }, ['7 resolve role_id']],
+    [{ q: 'name 7', details: false }, []],
+    [{ runId: 99n }, []],
+  ] as const)('asked for as in case %#', async (asked, expected) => {
+    expect((await ask(asked)).moved).toEqual(expected);
+  });
+
+  it('come page by page, and no change is cut in two', async () => {
+    const { rows, isMore } = await readChanges(readerOf(41n), { ...usual, limit: 3 });
+    expect([rows.length, isMore]).toEqual([4, true]);
+    const older = await readChanges(readerOf(41n), {
+      ...usual,
+      limit: 3,
+      before: rows.at(-1)?.change_id ?? null,
+    });
+    expect(older.rows.map(({ kind }) => kind)).toEqual(['adopt']);
+  });
+
+  it('say of a hold that it stands, and what of it both sides agreed on', async () => {
+    const { rows } = await readChanges(readerOf(41n), { ...usual, direction: 'held' });
+    expect(rows).toMatchObject([{ held: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);
+  });
+});
+
+describe('counts and tags', () => {
+  it('come in steps, without those that were not counted, and by week', async () => {
+    const read = await readCounts(readerOf(41n), { days: 30, segment: null });
+    expect([read.segment, read.paceMs, read.stepMs]).toEqual(['all', 3_600_000, 6 * 3_600_000]);
+    expect(read.last.map(({ segment, count }) => [segment, count])).toEqual([
+      ['all', 1000],
+      ['new', 1000],
+    ]);
+    expect(read.steps.filter(({ segment }) => segment === 'all')).toHaveLength(121 - 9);
+    expect(read.weeks[0]).toEqual({ week: new Date('2026-03-09T00:00Z'), lowest: 941, highest: 1000 });
+    expect(read.monthAgo[0]?.count).toBe(280);
+    expect(read.roles.map(({ role_id: id, members }) => [Number(id), members])).toEqual([
+      [1, 6],
+      [2, 4],
+    ]);
+  });
+
+  it.each([
+    [7, 900_000, 3_600_000],
+    [7, 86_400_000, 7 * 86_400_000],
+    [365, 900_000, 86_400_000],
+    [30, null, 6 * 3_600_000],
+  ])('of %i days counted every %d ms have steps of %i ms', (days, paceMs, expected) => {
+    expect(stepFor(days, paceMs)).toBe(expected);
+  });
+
+  it('of a team without any are none', async () => {
+    const read = await readCounts(readerOf(42n), { days: 90, segment: null });
+    expect([read.segment, read.steps, read.tags.now]).toEqual([null, [], 0]);
+  });
+
+  it('has tags that came after the first look as added, and what is gone', async () => {
+    const usual = { q: '', hasGone: false, sort: 'tag', isDown: false, before: 0, limit: 10 } as const;
+    const { rows, months, ...rest } = await readTags(readerOf(41n), usual);
+    expect(rows.map(({ tag }) => tag)).toEqual(['b%d', 'old']);
+    expect(rest).toEqual({ found: 2, gone: 1, now: 2 });
+    expect(months.slice(-2).map(({ added, gone }) => [added, gone])).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+    expect(
+      (await readTags(readerOf(41n), { ...usual, q: '%', isDown: true })).rows.map(({ tag }) => tag),
+    ).toEqual(['b%d']);
+    expect((await readTags(readerOf(41n), { ...usual, hasGone: true })).found).toBe(1);
+  });
+});
+
+describe('one person', () => {
+  const settings = {
+    policy: { name: 'hold', email: 'hold', phone: 'hold', roleId: 'hold' },
+    absence: { confirmAfterMs: 60_000 },
+  } as const;
+  const read = async (id: string) => {
+    const found = await readPerson(readerOf(41n), id);
+    if (found === null) throw new Error(`nobody is ${id}`);
+    return { ...found, next: explainAsSeen(found.state, found.held, settings).next };
+  };
+
+  it('is shown with what a run last saw of the service', async () => {
+    const { state, next, changes, periods } = await read('1');
+    expect([state.base?.phone, state.mirror?.phone, state.service?.phone]).toEqual([
+      '41440102201',
+      '41440102998',
+      '888',
+    ]);
+    expect(next).toBe(
+      'Email stays held until 2100-01-01T00:00:00Z; phone stays held until one of the two values changes or somebody decides.',
+    );
+    expect(changes.map(({ kind }) => kind)).toEqual(['hold', 'adopt']);
+    expect(periods.map(({ side, phone }) => [side, phone])).toEqual([
+      ['mirror', '41440102998'],
+      ['service', '41440102201'],
+    ]);
+  });
+
+  it.each([
+    ['2', 'The next run pushes phone, unless a guard stops it.'],
+    ['7', 'Nothing: both sides agree.'],
+    ['6', 'The user has left the team: the row stays as it is unless they come back.'],
+  ])('%s: %s', async (id, expected) => {
+    expect((await read(id)).next).toBe(expected);
+  });
+
+  it.each(['0', 'x', '9'.repeat(30), '1; drop'])('%s is nobody', async (id) => {
+    expect(await readPerson(readerOf(41n), id)).toBe(null);
+  });
+});
