@@ -162,8 +162,9 @@ export async function readChanges(reader: PageReader, asked: ChangesAsked): Prom
     last === undefined
       ? await readLookedTo(reader, sql`${chosenBy(asked, teamIds, userIds)} and ${older}`, asked.since)
       : null;
+  const roles = await readRoleNames(reader);
   return {
-    rows: rows.filter(({ change_id }) => change_id !== last),
+    rows: rows.filter(({ change_id }) => change_id !== last).map((row) => withRoleNames(row, roles)),
     isMore: last !== undefined,
     lookedTo,
     actors: await readActors(reader),
@@ -181,6 +182,30 @@ async function readLookedTo(
     order by c.change_id desc offset ${mostLookedAt} - 1 limit 1`.execute(db);
   const [found] = rows;
   return found === undefined || (since !== null && found.at < since) ? null : found;
+}
+
+/** By team and id. */
+async function readRoleNames({ db, teamIds }: PageReader): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<Row<'mirror.roles', 'team_id' | 'role_id' | 'name'>>`
+    select team_id, role_id, name from mirror.roles where team_id = any (${idArray(teamIds)}) and name is not null`.execute(
+    db,
+  );
+  return new Map(rows.map((row) => [`${row.team_id} ${row.role_id}`, row.name ?? '']));
+}
+
+/** A role is a number to the service, and has a name for people. */
+function withRoleNames(row: ChangeRow, roles: ReadonlyMap<string, string>): ChangeRow {
+  if (row.field !== 'role_id') return row;
+  const named = (value: unknown) => {
+    const name = roles.get(`${row.team_id} ${String(value)}`);
+    return name === undefined ? value : `${String(value)} ${name}`;
+  };
+  return {
+    ...row,
+    base_value: named(row.base_value),
+    old_value: named(row.old_value),
+    new_value: named(row.new_value),
+  };
 }
 
 const mostOfOne = 200;

@@ -59,6 +59,8 @@ export interface PersonRead {
   readonly held: readonly HeldRow[];
   /** The newest first. */
   readonly periods: readonly PersonPeriod[];
+  /** The names of the roles of the team. */
+  readonly roleNames: ReadonlyMap<Id, string>;
   /** The ledger of the person, the newest first. */
   readonly changes: readonly ChangeRow[];
 }
@@ -166,6 +168,11 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
       p.phone, p.role_id, p.role, p.side, p.run_id, p.actor, p.changed_by
     from sync.user_periods p where p.team_id = ${teamId} and p.user_id = ${id}
     order by p.valid_from desc limit ${mostPeriods}`.execute(db);
+  const roles = await db
+    .selectFrom('mirror.roles')
+    .select(['role_id', 'name'])
+    .where('team_id', '=', teamId)
+    .execute();
   const known = { row, base: base ?? null, isOpen: open !== undefined };
   return {
     id,
@@ -174,6 +181,7 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
     state: stateOf(id, known, held, now),
     held,
     periods: periods.rows,
+    roleNames: new Map(roles.flatMap(({ role_id: role, name }) => (name === null ? [] : [[role, name]]))),
     changes: await readChangesOf(reader, id),
   };
 }

@@ -3,6 +3,7 @@ import type { OpenField, PeopleAsked, PeopleRead, RosterRow } from '../mirror/pa
 import { type PeopleState, peopleSorts, type UserStanding, standings } from '../model/standing.ts';
 import { printable } from '../model/in-words.ts';
 import { chips, type Column, csvChip, empty, heading, person, table } from './components.ts';
+import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { pill } from './pills.ts';
@@ -40,8 +41,6 @@ export function peopleAsked({ query, details, isCsv }: PageAsked): PeopleAsked {
   };
 }
 
-const fieldWord = (field: string) => (field === 'role_id' ? 'role' : field);
-
 /** A field that waits is decided in its batch, or by itself. */
 function linkTo(context: PageContext, { id }: RosterRow, { field, batch }: OpenField): string {
   return batch === null ? to(context, `/waiting#c-${id}-${field}`) : to(context, `/waiting/${batch}`);
@@ -52,7 +51,7 @@ function fieldsOf(open: readonly OpenField[], say: (one: OpenField) => string): 
   const by = Map.groupBy(open, say);
   const parts = [...by].map(
     ([words, of]) =>
-      `${of.length === 4 ? 'all fields' : listed(of.map(({ field }) => fieldWord(field)))}${words}`,
+      `${of.length === 4 ? 'all fields' : listed(of.map(({ field }) => fieldName(field)))}${words}`,
   );
   return html`<span class="note">${parts.join('; ')}</span>`;
 }

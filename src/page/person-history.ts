@@ -3,6 +3,7 @@ import type { ChangeRow } from '../mirror/page-changes.ts';
 import type { PersonPeriod, PersonRead } from '../mirror/page-person.ts';
 import { actorOf, fromAndTo } from './ledger-view.ts';
 import { section } from './components.ts';
+import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { drawLane, joinValues, type LaneValue } from './lanes.ts';
 import { to } from './links.ts';
@@ -104,7 +105,6 @@ function editsOf(periods: readonly PersonPeriod[]): readonly Edited[] {
   });
 }
 
-const fieldWord = (field: string) => (field === 'role_id' ? 'role' : field);
 const titles: Readonly<Record<ChangeRow['kind'], string>> = {
   adopt: 'Adopted from the service',
   return: 'Back in the team: adopted again',
@@ -158,7 +158,7 @@ function eventOf(context: PageContext, row: ChangeRow): HistoryEvent {
   const title =
     row.field === null
       ? html`${titles[row.kind]}`
-      : html`${fieldWord(row.field)} ${titles[row.kind]}: ${arrow(from, into)}`;
+      : html`${fieldName(row.field)} ${titles[row.kind]}: ${arrow(from, into)}`;
   return { at: row.closed_at ?? row.opened_at, sign: signOf(row.kind), title, note: noteOf(context, row) };
 }
 
@@ -175,7 +175,7 @@ function editEvents(context: PageContext, periods: readonly PersonPeriod[]): rea
       return {
         at,
         sign: signOf('edit'),
-        title: html`${fieldWord(one.field)} edited in the mirror: ${arrow(from, into)}`,
+        title: html`${fieldName(one.field)} edited in the mirror: ${arrow(from, into)}`,
         note: by === null ? html`Nobody knows by whom.` : html`By ${named(by)}.`,
       };
     }),

@@ -3,6 +3,8 @@ import type { HeldRow } from '../mirror/held.ts';
 import type { PersonRead } from '../mirror/page-person.ts';
 import { printable } from '../model/in-words.ts';
 import { choice, heading, table } from './components.ts';
+import { takeButton } from './decide.ts';
+import { fieldName, fieldTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { overTime, personHistory } from './person-history.ts';
@@ -13,13 +15,16 @@ import { at, clockTime, day, named, time, visible } from './words.ts';
 
 type Column = 'name' | 'email' | 'phone' | 'role_id';
 const columns: readonly Column[] = ['name', 'email', 'phone', 'role_id'];
-const fieldWord = (field: string) => (field === 'role_id' ? 'role' : field);
 
-/** `undefined`: there is no such version of it. */
-function versionsOf({ state }: PersonRead, field: Column) {
-  const key = field === 'role_id' ? 'roleId' : field;
+/** `undefined`: there is no such version of it. A role is shown with its name. */
+function versionsOf({ state, roleNames }: PersonRead, field: Column) {
   const { base, mirror, service } = state;
-  return { base: base?.[key], mirror: mirror?.[key], service: service?.[key] };
+  if (field !== 'role_id') return { base: base?.[field], mirror: mirror?.[field], service: service?.[field] };
+  const named = (id: unknown) => {
+    const name = typeof id === 'bigint' ? roleNames.get(id) : undefined;
+    return name === undefined ? id : `${id} ${name}`;
+  };
+  return { base: named(base?.roleId), mirror: named(mirror?.roleId), service: named(service?.roleId) };
 }
 
 const holdWords: Readonly<Record<HeldRow['reason'], string>> = {
@@ -72,7 +77,7 @@ function versions(context: PageContext, read: PersonRead): Html {
     const [base, mirror, service] = three(context, { field, ...values }, 'same');
     return {
       cells: [
-        fieldWord(field),
+        fieldName(field),
         state.base === undefined ? notKnown : base,
         mirror,
         row.gone_at !== null
@@ -101,8 +106,10 @@ function versions(context: PageContext, read: PersonRead): Html {
 
 function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold: HeldRow): Html {
   const { field, batch } = hold;
-  const word = fieldWord(field);
+  const word = fieldName(field);
   const command = (words: string) => commandOf(context, team, words);
+  const take = (side: 'mirror' | 'service') =>
+    takeButton(context, { team, id: id.toString(), field, take: side, words: `Take the ${side}’s` });
   const shown = (of: unknown) =>
     isShown(context, field) ? html`<bdi class="value">${visible(textOf(of) ?? 'none')}</bdi>` : 'its value';
   if (batch !== null && mustAct(hold)) {
@@ -119,11 +126,13 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
     `Take the mirror’s ${word}`,
     html`the next run sends ${shown(hold.mirror_value)}`,
     command(`resolve ${id} ${field} --take mirror`),
+    take('mirror'),
   );
   const service = choice(
     `Take the service’s ${word}`,
     html`the mirror gets ${shown(hold.service_value)}`,
     command(`resolve ${id} ${field} --take service`),
+    take('service'),
   );
   const leave = choice(
     'Leave both alone',
@@ -141,7 +150,7 @@ function why(context: PageContext, read: PersonRead, team: string): Html {
     .filter(({ detail }) => detail !== '')
     .map(
       ({ field, detail }) =>
-        html`<p>${fieldWord(field)}: ${context.details ? visible(detail) : 'held, for a reason that names values'}.</p>`,
+        html`<p>${fieldTitle(field)}: ${context.details ? visible(detail) : 'held, for a reason that names values'}.</p>`,
     );
   const isEqual =
     held.length === 0 &&

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import type { ChangeRow } from '../../src/mirror/page-changes.ts';
+import type { RosterRow } from '../../src/mirror/page-people.ts';
+import { changesAsked, inSql } from '../../src/page/changes-asked.ts';
+import { changes, changesCsv } from '../../src/page/ledger-view.ts';
+import { people, peopleAsked, peopleCsv } from '../../src/page/people.ts';
+import type { PageContext } from '../../src/page/view.ts';
+
+const now = new Date('2026-03-11T12:00:00Z');
+const evil = `<img src=x onerror=alert(1)>\u202e${'W'.repeat(4_096)}\u001b[31m"'`;
+
+const contextOf = (path: string, search = '', details = true): PageContext => {
+  const team = { team: 'harbour', teamId: 41n, name: 'Harbour' };
+  return {
+    path,
+    params: {},
+    query: new URLSearchParams(search),
+    isCsv: false,
+    details,
+    teams: [team],
+    team,
+    now,
+    decide: null,
+    waiting: 0,
+    version: '1',
+    explain: () => null,
+    perMinute: () => null,
+  };
+};
+
+const user: RosterRow = {
+  team_id: 41n,
+  id: 7n,
+  name: evil,
+  email: evil,
+  phone: evil,
+  role_id: 4n,
+  role: 'member',
+  gone_at: null,
+  changed_at: now,
+  standing: 'waits',
+  open: [{ field: 'phone', reason: 'conflict', batch: null, until: null, decidedBy: null }],
+};
+const counts = { present: 1, waits: 1, moving: 0, unresolved: 0, rejected: 0, asked: 0, equal: 0, left: 0 };
+const roster = { rows: [user], isMore: true, counts, found: null, roles: [] };
+
+const change: ChangeRow = {
+  change_id: 9n,
+  team_id: 41n,
+  run_id: 3n,
+  user_id: 7n,
+  name: evil,
+  kind: 'push',
+  field: 'name',
+  base_value: null,
+  old_value: { first: evil, last: '' },
+  new_value: { first: 'Robin', last: evil },
+  outcome: 'confirmed',
+  request_id: null,
+  opened_at: now,
+  closed_at: now,
+  decided_by: null,
+  decided_why: null,
+  edited_by: evil,
+  held: null,
+};
+const ledger = { rows: [change], isMore: true, lookedTo: null, actors: [evil] };
+
+const views = [
+  ['people', (context: PageContext) => people(roster, context)],
+  ['changes', (context: PageContext) => changes(ledger, context)],
+] as const;
+
+describe.each(views)('%s', (name, render) => {
+  it('shows what others wrote as text, with marks for what it hides', () => {
+    // What a form sends back is as it was: it is not shown.
+    const page = render(contextOf(`/${name}`))
+      .main.toString()
+      .replaceAll(/ value="[^"]*"/g, '');
+    expect(page.includes('&lt;img src=x onerror=alert(1)&gt;')).toBe(true);
+    expect(/<img|\p{Cf}|(?!\n)\p{Cc}|\sstyle=|\son\w+="/u.exec(page)).toBe(null);
+    expect(page.includes('U+202E')).toBe(true);
+  });
+
+  it('shows ids alone where details are off, in links too', () => {
+    const quiet = { ...user, name: 'Berg', email: 'berg@example.com', phone: '415550100' };
+    const moved = {
+      ...change,
+      name: 'Berg',
+      old_value: { first: 'Berg', last: '' },
+      new_value: { first: 'Bergson', last: '' },
+      edited_by: null,
+    };
+    const context = contextOf(`/${name}`, '', false);
+    const page =
+      name === 'people'
+        ? people({ ...roster, rows: [quiet] }, context).main.toString()
+        : changes({ ...ledger, rows: [moved], actors: [] }, context).main.toString();
+    expect(page).not.toMatch(/berg|415550100/i);
+    expect(page).toContain('/people/harbour/7');
+    const csv =
+      name === 'people'
+        ? peopleCsv({ ...roster, rows: [quiet] }, context)
+        : changesCsv({ ...ledger, rows: [moved] }, context);
+    expect(csv.rows.flat().map(String).join(' ')).not.toMatch(/berg|415550100/i);
+  });
+});
+
+describe('what a link asks for', () => {
+  const asked = (search: string, isCsv = false) => ({
+    query: new URLSearchParams(search),
+    params: {},
+    details: true,
+    isCsv,
+  });
+
+  it('of people: nothing that there is not', () => {
+    expect(peopleAsked(asked('state=nobody&sort=-secret&role=x&page=1'))).toMatchObject({
+      state: 'present',
+      sort: 'state',
+      isDown: true,
+      roleId: null,
+      after: null,
+    });
+    expect(peopleAsked(asked('page=41.7.50&sort=name'))).toMatchObject({
+      after: { teamId: 41n, id: 7n },
+      sort: 'name',
+    });
+    expect(peopleAsked(asked('page=41.7.50', true))).toMatchObject({ after: null });
+  });
+
+  it.each([
+    ['', '2026-03-04'],
+    ['q=7', undefined],
+    ['run=3', undefined],
+    ['since=', undefined],
+    ['since=2026-01-02', '2026-01-02'],
+    ['since=2026-13-99', undefined],
+  ])('of changes since when: %j', (search, expected) => {
+    expect(changesAsked(asked(search), now).since?.toISOString().slice(0, 10)).toBe(expected);
+  });
+
+  it('as SQL holds no text that could end', () => {
+    const sql = inSql(
+      changesAsked(asked("q=O'Neil&actor='; drop&direction=pushed&field=phone&since="), now),
+      { team: null },
+    );
+    expect(sql).toBe(
+      "select * from report.changes\nwhere name ilike '%O''Neil%'\n  and field = 'phone'\n  and kind in ('push')\n  and '''; drop' in (edited_by, decided_by)\norder by change_id desc",
+    );
+  });
+});
