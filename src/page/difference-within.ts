@@ -6,21 +6,6 @@ export interface Span {
   readonly text: string;
 }
 
-/** One side's value, beside what both sides last agreed on. */
-export type SideValue =
-  /** Not known: it was never read, or cannot be. */
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'none' }
-  /** As last agreed on. */
-  | { readonly kind: 'same' }
-  | { readonly kind: 'value'; readonly spans: readonly Span[] };
-
-export interface ThreeValues {
-  readonly base: SideValue;
-  readonly mirror: SideValue;
-  readonly service: SideValue;
-}
-
 /** Less than this share of a value in common is a coincidence: all of it is another. */
 const leastCommon = 1 / 3;
 /** Comparisons of words at most; a text of more is taken as one word between its two ends. */
@@ -139,26 +124,4 @@ export function differenceWithin(before: string, after: string): readonly Span[]
   if (common < whole * leastCommon) return all;
   if (!marked.isSame.includes(false)) markNeighbour(marked, countCommon(was, is));
   return joinSpans(marked);
-}
-
-function besideBase(base: string | null | undefined, value: string | null | undefined): SideValue {
-  if (value === undefined) return { kind: 'unknown' };
-  if (value === base) return { kind: 'same' };
-  if (value === null) return { kind: 'none' };
-  // Where nothing was agreed on, there is nothing to differ from.
-  if (base === undefined) return { kind: 'value', spans: [{ kind: 'same', text: value }] };
-  return { kind: 'value', spans: differenceWithin(base ?? '', value) };
-}
-
-/** The three versions of a field, as texts: `null` is empty, `undefined` not known. */
-export function compareThree(
-  base: string | null | undefined,
-  mirror: string | null | undefined,
-  service: string | null | undefined,
-): ThreeValues {
-  return {
-    base: besideBase(undefined, base),
-    mirror: besideBase(base, mirror),
-    service: besideBase(base, service),
-  };
 }

@@ -1,6 +1,7 @@
 /** What became of one person: values over time as lanes, and all that happened as a list. */
 import type { ChangeRow } from '../mirror/page-changes.ts';
 import type { PersonPeriod, PersonRead } from '../mirror/page-person.ts';
+import { printable } from '../model/in-words.ts';
 import { actorOf, fromAndTo } from './ledger-view.ts';
 import { section } from './components.ts';
 import { fieldName } from './hold-words.ts';
@@ -32,7 +33,8 @@ function valuesOf(
     (period, at): LaneValue => ({
       fromMs: period.valid_from.getTime(),
       toMs: (period.valid_to ?? now).getTime(),
-      text: period.present ? textIn(field, period) : '',
+      // Text of an SVG has no <bdi>: what reorders it is left out.
+      text: period.present ? printable(textIn(field, period)) : '',
       side: at === 0 || period.side === null ? 'adopted' : period.side,
     }),
   );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareThree, differenceWithin, type Span } from '../../src/page/difference-within.ts';
+import { differenceWithin, type Span } from '../../src/page/difference-within.ts';
 
 /** What is changed stands in brackets. */
 const show = (spans: readonly Span[]) =>
@@ -60,24 +60,5 @@ describe('the difference within a value', () => {
     const many = (word: string) => Array.from({ length: 20_000 }, (_, at) => `${word}${at}`).join(' ');
     const spans = differenceWithin(`same ${many('a')} end`, `same ${many('b')} end`);
     expect(spans).toEqual([{ kind: 'changed', text: `same ${many('b')} end` }]);
-  });
-});
-
-describe('three values', () => {
-  const value = (text: string) => ({ kind: 'value', spans: [{ kind: 'same', text }] });
-  it.each([
-    ['a', 'a', 'a', [value('a'), { kind: 'same' }, { kind: 'same' }]],
-    ['a', null, undefined, [value('a'), { kind: 'none' }, { kind: 'unknown' }]],
-    [null, null, null, [{ kind: 'none' }, { kind: 'same' }, { kind: 'same' }]],
-    [undefined, 'a', null, [{ kind: 'unknown' }, value('a'), { kind: 'none' }]],
-    [
-      null,
-      'b',
-      null,
-      [{ kind: 'none' }, { kind: 'value', spans: [{ kind: 'changed', text: 'b' }] }, { kind: 'same' }],
-    ],
-  ])('%j, %j, %j', (base, mirror, service, expected) => {
-    const three = compareThree(base, mirror, service);
-    expect([three.base, three.mirror, three.service]).toEqual(expected);
   });
 });

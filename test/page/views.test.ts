@@ -3,6 +3,7 @@ import type { ChangeRow } from '../../src/mirror/page-changes.ts';
 import type { RosterRow } from '../../src/mirror/page-people.ts';
 import { changesAsked, inSql } from '../../src/page/changes-asked.ts';
 import { changes, changesCsv } from '../../src/page/ledger-view.ts';
+import { onePerson } from '../../src/page/person.ts';
 import { people, peopleAsked, peopleCsv } from '../../src/page/people.ts';
 import type { PageContext } from '../../src/page/view.ts';
 
@@ -103,6 +104,136 @@ describe.each(views)('%s', (name, render) => {
         ? peopleCsv({ ...roster, rows: [quiet] }, context)
         : changesCsv({ ...ledger, rows: [moved] }, context);
     expect(csv.rows.flat().map(String).join(' ')).not.toMatch(/berg|415550100/i);
+  });
+});
+
+describe('one person', () => {
+  const period = {
+    valid_from: new Date('2026-01-01'),
+    present: true,
+    name: evil,
+    first_name: evil,
+    last_name: '',
+    email: evil,
+    phone: null,
+    role_id: 4n,
+    role: 'member',
+  };
+  const edited = {
+    ...period,
+    valid_from: new Date('2026-03-01'),
+    email: 'b@example.com',
+    valid_to: null,
+    side: 'mirror',
+    run_id: null,
+    actor: 'a.novak',
+    changed_by: 'x',
+  } as const;
+  const first = {
+    ...period,
+    valid_to: edited.valid_from,
+    side: 'service',
+    run_id: 1n,
+    actor: null,
+    changed_by: null,
+  } as const;
+  const row = {
+    name: evil,
+    first_name: evil,
+    last_name: '',
+    name_split: 'guessed',
+    email: 'b@example.com',
+    phone: null,
+    role_id: 4n,
+    role: 'member',
+    resolved: true,
+    gone_at: null,
+    created_at: null,
+    edited_at: null,
+    edited_by: null,
+  } as const;
+  const names = {
+    name: { first: evil, last: '' },
+    email: evil,
+    phone: '41440102217',
+    roleId: 4n,
+    joined: evil,
+  };
+  const held = [
+    {
+      user_id: 7n,
+      name: evil,
+      field: 'phone',
+      reason: 'conflict',
+      base_value: '41440102217',
+      mirror_value: null,
+      service_value: '41790102217',
+      mirror_value_then: null,
+      service_value_then: null,
+      detail: evil,
+      since: now,
+      until: null,
+      run_id: null,
+      batch: null,
+      decided_at: null,
+      decided_by: null,
+      decided_why: null,
+    },
+  ] as const;
+  const state = {
+    id: 7n,
+    base: names,
+    mirror: {
+      ...names,
+      email: 'b@example.com',
+      phone: null,
+      split: 'guessed',
+      role: 'member',
+      resolved: true,
+      gone: false,
+    },
+    service: { id: 7n, name: evil, email: evil, phone: '41790102217', roleId: 4n, raw: {} },
+    held: [],
+    hasOpenIntent: false,
+    missingForMs: undefined,
+    observedDiffers: false,
+  } as const;
+  const read = {
+    id: 7n,
+    teamId: 41n,
+    row,
+    state,
+    held,
+    periods: [edited, first],
+    changes: [change],
+    roleNames: new Map([[4n, 'member']]),
+  };
+  const show = (details: boolean) =>
+    onePerson(read, contextOf('/people/harbour/7', '', details)).main.toString();
+
+  it('is shown with what others wrote as text, lanes included', () => {
+    expect(/<img|\p{Cf}|(?!\n)\p{Cc}|\sstyle=|\son\w+="/u.exec(show(true))).toBe(null);
+  });
+
+  it('has the three versions with their differences, and the commands that decide', () => {
+    const page = show(true);
+    for (const part of [
+      '41<mark class="service">79</mark>0102217',
+      'resolve 7 phone --take mirror',
+      'resolve 7 phone --take service',
+      'Goes with the next run',
+      '4 member',
+      'email edited in the mirror',
+      'a.novak',
+    ])
+      expect(page.includes(part), part).toBe(true);
+  });
+
+  it('is an id where details are off', () => {
+    const quiet = { ...read, changes: [] };
+    const page = onePerson(quiet, contextOf('/people/harbour/7', '', false)).main.toString();
+    expect(/WWW|example\.com|0102217/.exec(page)).toBe(null);
+    expect(page.includes('>7<')).toBe(true);
   });
 });
 
