@@ -28,7 +28,7 @@ export function gapsOf(points: readonly Point[]): readonly Gap[] {
   let isMissing = false;
   for (const { atMs, value } of points) {
     if (value === null) {
-      isMissing = last !== undefined;
+      isMissing = true;
     } else {
       if (isMissing && last !== undefined) gaps.push({ fromMs: last, toMs: atMs });
       last = atMs;

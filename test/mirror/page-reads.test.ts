@@ -42,8 +42,8 @@ const listings = `
   insert into mirror.contact_counts (team_id, segment, counted_at, count)
   select 41, s, timestamptz '2026-03-11T11:30Z' - n * interval '1 hour', 1000 - n from generate_series(0, 960) n, (values ('all'), ('new')) s (s)
   where n not between 240 and 290;
-  insert into mirror.tags (team_id, id, tag, first_seen_at, gone_at) values (41, 1, 'old', '2025-01-01', null), (41, 2, 'b%d', '2026-02-03', null),
-    (41, 3, 'gone', '2025-01-01', '2026-03-02');
+  insert into mirror.tags (team_id, id, tag, first_seen_at, gone_at) values (41, 1, 'old', '2026-01-05', null), (41, 2, 'b%d', '2026-02-03', null),
+    (41, 3, 'gone', '2026-01-05', '2026-03-02');
   insert into sync.listing_changes (team_id, resource, id, kind, changed_at) values (41, 'tags', 3, 'gone', '2026-03-02');
   insert into mirror.roles (team_id, role_id, name, members) values (41, 1, 'member', 6), (41, 2, 'admin', 4);`;
 
@@ -248,7 +248,8 @@ describe('counts and tags', () => {
     const { rows, months, ...rest } = await readTags(readerOf(41n), usual);
     expect(rows.map(({ tag }) => tag)).toEqual(['b%d', 'old']);
     expect(rest).toEqual({ found: 2, gone: 1, now: 2 });
-    expect(months.slice(-2).map(({ added, gone }) => [added, gone])).toEqual([
+    expect(months.slice(-3).map(({ added, gone }) => [added, gone])).toEqual([
+      [0, 0],
       [1, 0],
       [0, 1],
     ]);

@@ -117,7 +117,7 @@ describe('one person', () => {
     email: evil,
     phone: null,
     role_id: 4n,
-    role: 'member',
+    role: 'mem\u202eber',
   };
   const edited = {
     ...period,
