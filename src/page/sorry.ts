@@ -12,6 +12,10 @@ const words: Readonly<Record<number, readonly [string, string]>> = {
   ],
   404: ['There is no such page', 'What you look for may have gone, or this role may not see its team.'],
   429: ['Too many attempts', 'Wait for a minute.'],
+  42501: [
+    'This role may not read that',
+    'The page reads with the rights of the role that musterd connects as. docs/operations.md says what this view needs.',
+  ],
   503: ['Nothing to show now', 'The database did not answer in time. Nothing is lost; try again.'],
 };
 

@@ -91,7 +91,9 @@ function admitOnly(scope: FastifyInstance, { page, onLoopback, monotonicMs, log 
     if (status === 429) reply.header('retry-after', Math.ceil(waitMs / 1_000));
     return await reply.code(status).type(htmlType).send(page.sorry(status));
   });
-  scope.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+  scope.setErrorHandler((error: Error & { statusCode?: number; code?: unknown }, request, reply) => {
+    // The role that reads lacks the right to: trying again would not help.
+    if (error.code === '42501') return reply.code(403).type(htmlType).send(page.sorry(42_501));
     const status = error.statusCode ?? 503;
     if (status >= 500) log?.warn({ err: error, route: request.routeOptions.url }, 'page not shown');
     return reply.code(status).type(htmlType).send(page.sorry(status));

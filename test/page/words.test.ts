@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { html } from '../../src/page/html.ts';
+import { commandOf, href, quoted, to } from '../../src/page/links.ts';
+import {
+  clockTime,
+  dayBand,
+  difference,
+  distance,
+  listed,
+  many,
+  named,
+  span,
+  took,
+  visible,
+} from '../../src/page/words.ts';
+
+const now = new Date('2026-03-11T14:32:07Z');
+const before = (ms: number) => new Date(now.getTime() - ms);
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
+
+describe('words', () => {
+  it('say how far away a moment is, in one unit', () => {
+    expect(
+      [1_000, 9_000, 2 * minute, 119 * minute, 47 * hour, 3 * day].map((ms) => distance(before(ms), now)),
+    ).toEqual(['just now', '9 s ago', '2 min ago', '1 hour ago', '47 hours ago', '3 days ago']);
+    expect(distance(before(-8 * minute), now)).toBe('in 8 min');
+    expect(span(27 * minute)).toBe('27 minutes');
+    expect([900, 1_400, 250_000].map(took)).toEqual(['900 ms', '1.4 s', '4 min 10 s']);
+  });
+
+  it('say the day where it is not today, and the year where it is another', () => {
+    expect(clockTime(before(hour), now)).toBe('13:32');
+    expect(clockTime(before(day), now, true)).toBe('10 Mar 14:32:07');
+    expect(clockTime(before(200 * day), now)).toBe('23 Aug 2025 14:32');
+    expect([0, day, 2 * day].map((ms) => dayBand(before(ms), now))).toEqual([
+      'Today, Wednesday 11 March',
+      'Yesterday, Tuesday 10 March',
+      'Monday 9 March',
+    ]);
+  });
+
+  it('count', () => {
+    expect([many(1, 'run'), many(4_821n, 'run')]).toEqual(['1 run', '4,821 runs']);
+    expect([difference(774), difference(-365), difference(0n)]).toEqual(['+774', '−365', '0']);
+    expect([listed([]), listed(['a']), listed(['a', 'b', 'c'])]).toEqual(['', 'a', 'a, b and c']);
+  });
+
+  it('mark what would hide or turn a text around, and leave what scripts are written with', () => {
+    expect(visible('a<b').toString()).toBe('a&lt;b');
+    expect(visible('\u001B[31m').toString()).toContain('>␛</span>[31m');
+    expect(visible('a\u202Eb').toString()).toContain('title="control character U+202E">U+202E</span>b');
+    expect(visible('क\u094D\u200Dष').toString()).toBe('क\u094D\u200Dष');
+    expect(visible('\uD800').toString()).toBe('\uFFFD');
+    expect(named('\u05E9').toString()).toBe('<bdi class="name">\u05E9</bdi>');
+  });
+});
+
+describe('html', () => {
+  it('escapes what is put in, once, and leaves out what is nothing', () => {
+    const inner = html`<b>${'"&<'}</b>`;
+    expect(html`${[inner, 'x']}${null}${undefined}${false}${0}`.toString()).toBe('<b>&quot;&amp;&lt;</b>x0');
+    expect(() => html`${Promise.resolve('x')}`).toThrow('a promise is no part of a page');
+  });
+});
+
+describe('links', () => {
+  const context = { path: '/runs', query: new URLSearchParams('team=north&page=3&sort=-when') };
+  it('keep the state, and begin at the first page', () => {
+    expect(href(context, { open: '7', sort: null })).toBe('/runs?team=north&open=7');
+    expect(to(context, '/waiting#c-1')).toBe('/waiting?team=north#c-1');
+  });
+
+  it('name a team in a command where there are several, as a shell takes it', () => {
+    const team = (name: string) => ({ team: name, teamId: 1n, name });
+    expect(commandOf({ teams: [team('a')] }, 'a', 'held')).toBe('musterd held');
+    expect(commandOf({ teams: [team('a'), team('b')] }, "o'x y", 'held')).toBe(
+      "musterd --team 'o'\\''x y' held",
+    );
+    expect(quoted('north-1')).toBe('north-1');
+  });
+});

@@ -1,0 +1,104 @@
+/** A real browser with fonts: without them nothing is drawn, and an accessibility checker has nothing to judge. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AxeBuilder } from '@axe-core/playwright';
+import chromium from '@sparticuz/chromium';
+import { type Browser, type BrowserContext, type Page, chromium as playwright } from 'playwright-core';
+
+const ttf = fileURLToPath(new URL('../../node_modules/dejavu-fonts-ttf/ttf', import.meta.url));
+const screenshots = fileURLToPath(new URL('../../coverage/screenshots', import.meta.url));
+
+/** What the documents show of it: with UPDATE_PICTURES the test writes them there. */
+const inDocuments: ReadonlySet<string> = new Set([
+  'glance-of-100000',
+  'glance-dark',
+  'waiting-light',
+  'runs-id-light',
+  'people-team-id-light',
+  'counts-of-100000',
+]);
+const pictures = fileURLToPath(new URL('../../docs/page', import.meta.url));
+
+export async function shoot(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+  if (process.env['UPDATE_PICTURES'] && inDocuments.has(name))
+    await page.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+export interface OwnBrowser {
+  readonly browser: Browser;
+  close(): Promise<void>;
+}
+
+const alias = (family: string, font: string) =>
+  `<alias binding="same"><family>${family}</family><prefer><family>${font}</family></prefer></alias>`;
+
+export async function launchBrowser(): Promise<OwnBrowser> {
+  const folder = mkdtempSync(join(tmpdir(), 'musterd-fonts-'));
+  const families = [alias('sans-serif', 'DejaVu Sans'), alias('system-ui', 'DejaVu Sans')];
+  const conf = [...families, alias('monospace', 'DejaVu Sans Mono')].join('');
+  writeFileSync(
+    join(folder, 'fonts.conf'),
+    `<?xml version="1.0"?><fontconfig><dir>${ttf}</dir><cachedir>${folder}/cache</cachedir>${conf}</fontconfig>`,
+  );
+  mkdirSync(screenshots, { recursive: true });
+  const browser = await playwright.launch({
+    executablePath: await chromium.executablePath(),
+    args: ['--no-sandbox'],
+    env: { ...process.env, FONTCONFIG_PATH: folder },
+  });
+  return {
+    browser,
+    close: async () => {
+      await browser.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export const looks = {
+  light: { colorScheme: 'light', viewport: { width: 1280, height: 900 } },
+  dark: { colorScheme: 'dark', viewport: { width: 1280, height: 900 } },
+  phone: { colorScheme: 'light', viewport: { width: 390, height: 844 }, isMobile: true },
+} as const;
+export type Look = keyof typeof looks;
+
+export interface Watched {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors of the console, and requests to elsewhere. */
+  readonly trouble: string[];
+}
+
+/** A page that notes what should not happen. */
+export async function openPage(
+  { browser }: Pick<OwnBrowser, 'browser'>,
+  origin: string,
+  look: Look,
+  more: Parameters<Browser['newContext']>[0] = {},
+): Promise<Watched> {
+  const context = await browser.newContext({ locale: 'en-US', ...looks[look], ...more });
+  const page = await context.newPage();
+  const trouble: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') trouble.push(message.text());
+  });
+  page.on('pageerror', (error) => trouble.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(origin)) trouble.push(`asked ${request.url()}`);
+  });
+  return { page, context, trouble };
+}
+
+/** What axe has to say against the page, in short: in the dark of the colours alone, on a phone of all but them. */
+export async function violationsOn(page: Page, look: Look): Promise<readonly string[]> {
+  const axe = new AxeBuilder({ page });
+  if (look === 'dark') axe.withRules(['color-contrast']);
+  if (look === 'phone') axe.disableRules(['color-contrast']);
+  const { violations } = await axe.analyze();
+  return violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+  );
+}

@@ -1,0 +1,322 @@
+/** The page as people see it: a real browser, a real daemon, Postgres and the emulator. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
+import { pageViews } from '../../src/daemon/page-views.ts';
+import { servePage } from '../../src/daemon/serve-page.ts';
+import type { Database } from '../../src/mirror/database.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import {
+  launchBrowser,
+  type Look,
+  looks,
+  openPage,
+  type OwnBrowser,
+  shoot,
+  violationsOn,
+} from '../support/browser.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { fillMirror, largeTeam } from '../support/large-mirror.ts';
+import { type Running, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+const token = 'a token of the page for tests';
+const httpCredentials = { username: 'm.okoye', password: token };
+const authorization = `Basic ${Buffer.from(`m.okoye:${token}`).toString('base64')}`;
+
+/** What others may call themselves. */
+const hostile = [
+  '<img src=x onerror="document.title=1">',
+  '</title><script>alert(1)</script>',
+  'Ana \u202Egnp.exe',
+  '\u001B[31mred\u001B[0m',
+  'x'.repeat(4_000),
+];
+
+const owned = async (db: Database, text: string) =>
+  await runSqlText(db, `begin; set local musterd.writing = 'on'; ${text}; commit`);
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** A view's address, with something that is there. */
+async function addressOf(db: Database, pattern: string): Promise<string> {
+  const one = async (text: string) => {
+    const cell = (await runSqlText(db, text)).rows[0]?.[0];
+    return typeof cell === 'string' || typeof cell === 'bigint' ? cell.toString() : '0';
+  };
+  const batch = await one(`select batch from report.held where batch is not null limit 1`);
+  const id = await one(
+    pattern.startsWith('/runs')
+      ? 'select max(run_id) from report.runs'
+      : 'select min(user_id) from report.roster',
+  );
+  return pattern.replace(':team', 'default').replace(':batch', batch).replace(':id', id);
+}
+
+/** The page alone, over a mirror that SQL made. */
+async function openMirrorPage(db: Database, status: Readonly<Record<string, unknown>> = {}) {
+  const config = configSchema.parse({ status });
+  const warnings: string[] = [];
+  const log = {
+    warn: (fields: object, text: string) => warnings.push(`${text} ${String(Reflect.get(fields, 'err'))}`),
+  };
+  const server = await servePage({
+    db,
+    configs: () => [config],
+    version: '0',
+    host: '127.0.0.1',
+    port: 0,
+    log,
+  });
+  const origin = `http://127.0.0.1:${server.port}`;
+  return { origin, warnings, close: () => server.close() };
+}
+
+let own: OwnBrowser;
+beforeAll(async () => {
+  own = await launchBrowser();
+});
+afterAll(() => own.close());
+
+describe('the page of a daemon', () => {
+  let stage: Stage;
+  let daemon: Running;
+  let origin: string;
+  beforeAll(async () => {
+    stage = await createStage({ emulator: { users: 60 } });
+    const ids = stage.emulator.team.users().map(({ id }) => id);
+    for (const [at, first] of hostile.entries()) stage.emulator.team.editUser(ids[at] ?? 0, { first });
+    const port = await freePort();
+    origin = `http://127.0.0.1:${port}`;
+    daemon = startMusterd(['daemon'], {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+      // Once a year: no run of the schedule comes between.
+      MUSTERD__schedule__users: '0 0 1 1 *',
+      MUSTERD__status__port: String(port),
+      MUSTERD__status__token: token,
+      MUSTERD__status__details: 'true',
+      MUSTERD__status__decide: 'true',
+    });
+    const counted = async (text: string) => Number((await stage.sql(text))[0]?.[0]);
+    await eventually('a complete run', async () => {
+      const fresh = await fetch(`${origin}/freshness`).catch(() => undefined);
+      const runs = await counted(`select count(*) from report.runs where outcome = 'complete'`);
+      return fresh?.status === 200 && runs > 0;
+    });
+    await stage.sql(
+      `update mirror.users set first_name = 'Robin' where id in (${ids.slice(10, 13).join(', ')})`,
+    );
+    const pushes = `select count(*) from report.changes where kind = 'push' and outcome = 'confirmed'`;
+    await eventually('three pushes', async () => (await counted(pushes)) === 3);
+    await stage.sql(`update mirror.users set phone = '4179' || id where resolved`);
+    await owned(
+      stage.db,
+      `insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, since)
+       select team_id, id, 'email', 'conflict', to_jsonb('old.' || email), to_jsonb(email), to_jsonb('new.' || email),
+         to_jsonb('new.' || email), now() - interval '42 min'
+       from mirror.users where email is not null order by id offset 6 limit 1`,
+    );
+    const batches = 'select count(distinct batch) from report.held where batch is not null';
+    await eventually('a batch', async () => (await counted(batches)) === 1);
+  });
+  afterAll(async () => {
+    daemon.process.kill();
+    await daemon.ended;
+    await stage.close();
+  });
+
+  it.each(Object.keys(looks) as Look[])('shows each view without a fault: %s', async (look) => {
+    const { page, context, trouble } = await openPage(own, origin, look, { httpCredentials });
+    for (const { path } of pageViews) {
+      const address = await addressOf(stage.db, path);
+      const answer = await page.goto(`${origin}${address}`);
+      expect([address, answer?.status()]).toEqual([address, 200]);
+      // With fonts: else the checker would find nothing because there is nothing.
+      const width = await page.evaluate<number>(
+        'const r = document.createRange(); r.selectNodeContents(document.querySelector("h1")); r.getBoundingClientRect().width',
+      );
+      expect([address, width > 0]).toEqual([address, true]);
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      expect([address, 'too wide by', Math.max(0, overflow)]).toEqual([address, 'too wide by', 0]);
+      expect([address, await violationsOn(page, look)]).toEqual([address, []]);
+      const name = path === '/' ? 'glance' : path.slice(1).replaceAll(/[/:]+/g, '-');
+      await shoot(page, `${name}-${look}`);
+    }
+    expect(trouble).toEqual([]);
+    await context.close();
+  });
+
+  it('lets nobody in without the token, and takes a form from nowhere else', async () => {
+    const status = async (path: string, init: RequestInit = {}) =>
+      (await fetch(`${origin}${path}`, init)).status;
+    expect(await status('/')).toBe(401);
+    expect(await status('/assets/style.css')).toBe(401);
+    expect(await status('/healthz')).toBe(200);
+    expect(await status('/', { headers: { authorization } })).toBe(200);
+    const post = { method: 'POST', headers: { authorization } };
+    const address = await addressOf(stage.db, '/waiting/:batch');
+    expect(await status(address, { ...post, body: 'team=default&verb=Approve&confirmed=yes&why=x' })).toBe(
+      403,
+    );
+    expect(
+      await status(address, { ...post, body: 'team=default&verb=Approve&confirmed=yes&why=x&token=abc' }),
+    ).toBe(403);
+    const html = await (await fetch(`${origin}${address}`, { headers: { authorization } })).text();
+    const [, given = ''] = /name="token" value="([^"]+)"/.exec(html) ?? [];
+    expect(given).not.toBe('');
+    const elsewhere = { authorization, 'sec-fetch-site': 'cross-site' };
+    const body = `team=default&verb=Approve&confirmed=yes&why=x&token=${given}`;
+    expect(await status(address, { method: 'POST', headers: elsewhere, body })).toBe(403);
+    const other = `Basic ${Buffer.from(`somebody:${token}`).toString('base64')}`;
+    expect(await status(address, { method: 'POST', headers: { authorization: other }, body })).toBe(403);
+    expect(await stage.sql(`select count(*) from report.decisions`)).toEqual([['0']]);
+  });
+
+  it('is gone through by the keyboard, and reads without a script', async () => {
+    const { page, context } = await openPage(own, origin, 'light', { httpCredentials });
+    await page.goto(origin);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    const seen = new Set<string>();
+    await page.goto(origin);
+    for (let i = 0; i < 80; i += 1) {
+      await page.keyboard.press('Tab');
+      const at = await page.evaluate<number>(
+        `[...document.querySelectorAll('a[href], button:not([hidden]), summary, [tabindex="0"]')].indexOf(document.activeElement)`,
+      );
+      seen.add(String(at));
+      if (at < 0) break;
+    }
+    const stops = await page
+      .locator('a[href]:visible, button:visible, summary:visible, [tabindex="0"]:visible')
+      .count();
+    expect(seen.size).toBeGreaterThanOrEqual(stops - 1);
+    await page.locator('.tabs a', { hasText: 'Waiting' }).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/waiting');
+    await context.close();
+
+    const without = await openPage(own, origin, 'light', { httpCredentials, javaScriptEnabled: false });
+    for (const path of ['/', '/waiting', '/runs']) {
+      await without.page.goto(`${origin}${path}`);
+      expect(await without.page.locator('h1').count()).toBe(1);
+      expect(await without.page.getByRole('link', { name: 'Load again' }).isVisible()).toBe(true);
+      expect(await without.page.locator('[data-copy]:visible').count()).toBe(0);
+    }
+    await without.context.close();
+  });
+
+  it('decides as the command does, asks once more, and other pages hear of it', async () => {
+    const watching = await openPage(own, origin, 'light', { httpCredentials });
+    await watching.page.goto(origin);
+    expect(await watching.page.locator('h1').textContent()).toBe('2 things to do');
+    const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
+    await page.goto(`${origin}${await addressOf(stage.db, '/waiting/:batch')}`);
+    const rows = await page.locator('input[name=only]').count();
+    expect(rows).toBeGreaterThan(25);
+    await page.locator('input[name=only]').first().uncheck();
+    await page.getByRole('button', { name: `Reject ${rows}…` }).click();
+    expect(await page.locator('h1').textContent()).toBe(`Reject ${rows - 1} of ${rows}, leave 1 waiting?`);
+    expect(await page.getByText('Recorded as m.okoye').count()).toBe(1);
+    await shoot(page, 'confirmation-light');
+    await page.getByLabel('Reason, kept with the decision').fill('wrong file');
+    await page.getByRole('button', { name: `Reject ${rows - 1}`, exact: true }).click();
+    await page.waitForURL('**/waiting');
+    expect(
+      await stage.sql(
+        `select decision, decided_by, decided_why, count(*) from report.decisions group by 1, 2, 3`,
+      ),
+    ).toEqual([['reject', expect.stringMatching(/m\.okoye$/) as string, 'wrong file', String(rows - 1)]]);
+
+    await page.getByRole('button', { name: 'Take the mirror’s…' }).click();
+    await page.getByLabel('Reason, kept with the decision').fill('the desk knows');
+    await page.getByRole('button', { name: 'Take the mirror’s', exact: true }).click();
+    await page.waitForURL('**/waiting');
+    expect(
+      await stage.sql(
+        `select count(*) from report.decisions where decision = 'resolve' and decided_why = 'the desk knows'`,
+      ),
+    ).toEqual([['1']]);
+    expect(trouble).toEqual([]);
+    await context.close();
+
+    await watching.page.locator('h1', { hasText: '1 thing to do' }).waitFor();
+    expect(watching.trouble).toEqual([]);
+    await watching.context.close();
+  });
+
+  it('shows ids alone where details are off, in the files as well', async () => {
+    const { origin: quiet, warnings, close } = await openMirrorPage(stage.db);
+    const [names, values] = await Promise.all([
+      stage.sql(`select name from mirror.users where length(name) > 6 and length(name) < 100`),
+      stage.sql(
+        `select email from mirror.users where email is not null union all select phone from mirror.users where length(phone) > 8`,
+      ),
+    ]);
+    const secrets = [...names, ...values].flat();
+    expect(secrets.length).toBeGreaterThan(100);
+    for (const { path, csv } of pageViews) {
+      const address = await addressOf(stage.db, path);
+      for (const file of [
+        address,
+        ...(csv === undefined ? [] : [`${address === '/' ? '/glance' : address}.csv`]),
+      ]) {
+        const answer = await fetch(`${quiet}${file}`);
+        const text = await answer.text();
+        expect([file, answer.status]).toEqual([file, 200]);
+        expect([file, secrets.filter((secret) => text.includes(secret))]).toEqual([file, []]);
+      }
+    }
+    expect(warnings).toEqual([]);
+    await close();
+  });
+});
+
+describe('the page alone', () => {
+  it.each([0, 1, 100_000])(
+    'shows each view of a mirror of %i users, and says what is not there',
+    async (users) => {
+      const database = await createTestDatabase();
+      const { db } = database;
+      const size = {
+        users,
+        changes: Math.min(users, 20_000),
+        tags: Math.min(users, 1_200),
+        days: users > 1 ? 90 : 1,
+      };
+      if (users > 0) await fillMirror(db, [{ ...largeTeam, ...size }]);
+    // The first of each thousand has left.
+    if (users === 1) await owned(db, 'update mirror.users set gone_at = null');
+      const { origin, warnings, close } = await openMirrorPage(db, { details: true });
+      const { page, context, trouble } = await openPage(own, origin, 'light');
+      const of = users === 0 ? pageViews.filter(({ path }) => !path.includes(':')) : pageViews;
+      for (const { path } of of) {
+        const address = await addressOf(db, path);
+        const answer = await page.goto(`${origin}${address}`);
+        expect([address, answer?.status(), warnings]).toEqual([address, 200, []]);
+        expect([address, await page.locator('h1').count()]).toEqual([address, 1]);
+        if (users === 0) expect([address, await violationsOn(page, 'light')]).toEqual([address, []]);
+        const name = path === '/' ? 'glance' : path.slice(1).replaceAll(/[/:]+/g, '-');
+        await shoot(page, `${name}-of-${users}`);
+      }
+      const missing = await page.request.get(`${origin}/runs/999999999`);
+      expect(missing.status()).toBe(404);
+      expect(trouble).toEqual([]);
+      await context.close();
+      await close();
+      await database.close();
+    },
+  );
+});
