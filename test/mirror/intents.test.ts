@@ -346,6 +346,23 @@ describe('what is confirmed', () => {
     ]);
   });
 
+  it('is to each user of one answer what the service shows of that one', async () => {
+    const [one, other] = [await opened(), await opened(2n)];
+    const others = { name: { first: 'Robin', last: 'E.' }, email: 'E@example.com', phone: '1', roleId: 12n };
+    const results = [resultOf(one), resultOf(other, { taken: others, joined: 'Robin E.', requestId: 'r2' })];
+    for (const id of [1, 2]) expect(await agreed(id)).toMatchObject(inBase);
+    expect(await apply(...results.toReversed())).toEqual([]);
+    const othersInSql = { ...others.name, email: 'E@example.com', phone: '1', role_id: 12n };
+    const { first, last, ...columns } = othersInSql;
+    const second = { first_name: first, last_name: last, ...columns, name: 'Robin E.' };
+    expect([await mirrored(1), await agreed(1)]).toMatchObject(Array(2).fill(takenInSql));
+    expect([await mirrored(2), await agreed(2)]).toMatchObject(Array(2).fill(second));
+    expect(await ledger()).toMatchObject([
+      { user_id: 1n, state: 'closed', request_id: 'request-1' },
+      { user_id: 2n, state: 'closed', request_id: 'r2' },
+    ]);
+  });
+
   const later: readonly (readonly [string, string, Partial<typeof inMirror>, readonly string[]])[] = [
     ['first name', `first_name = 'Robyn'`, { first_name: 'Robyn' }, ['first_name', 'last_name']],
     ['last name', `last_name = 'Dow'`, { last_name: 'Dow' }, ['first_name', 'last_name']],
