@@ -82,7 +82,7 @@ describe('an error under --json', () => {
     [['--json']],
     [['lookups', '--json']],
     [['lookups', 'add', '--json']],
-    [['approve', 'abcdef', '--json', '--only', 'anna']],
+    [['approve', 'abcdef', '--json', '--only', '']],
     [['reconcile', '--json', '--wait', 'long']],
     [['hold', '1', '--json', '--until', 'never', '--reason', 'why']],
   ])('is JSON on stdout for %j', async (args) => {

@@ -44,7 +44,7 @@ describe('help', () => {
       const program = silentProgram((command) => {
         command.action(() => void called.push(command.name()));
       });
-      const [, words = ''] = /^(?:source <\()?musterd (.*?)\)?(?: [<>|] .*)?$/.exec(line) ?? [];
+      const [, words = ''] = /^(?:[A-Z_]+=\S+ )*(?:source <\()?musterd (.*?)\)?(?: [<>|] .*)?$/.exec(line) ?? [];
       const args = [...words.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? '');
       await program.parseAsync(args, { from: 'user' });
       if (name === '') expect(called.length).toBe(1);
@@ -73,7 +73,7 @@ describe('completion', () => {
       offered(['lookups', '']),
       offered(['plan', '--']),
     ]);
-    expect(commands).toEqual(['reconcile', 'reject', 'resolve', 'resync']);
+    expect(commands).toEqual(['reconcile', 'reject', 'resolve', 'restore', 'resync']);
     expect(inner).toEqual(['add']);
     expect(options).toEqual(
       expect.arrayContaining(['--config', '--team', '--json', '--exit-code', '--help']),

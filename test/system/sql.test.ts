@@ -149,7 +149,7 @@ describe('musterd sql', () => {
 
   it(String.raw`lists with \d the views and the tables, and what their columns mean`, async () => {
     const { stdout } = await sql(String.raw`\d`);
-    expect(stdout).toMatch(/^report\.held +Fields that wait for a person/m);
+    expect(stdout).toMatch(/^report\.held +What waits for a person/m);
     expect(stdout.indexOf('mirror.users')).toBeGreaterThan(stdout.indexOf('report.runs'));
     for (const name of ['report.pending', 'pending', 'REPORT.Pending;']) {
       const shown = await sql(String.raw`\d ${name}`);
@@ -196,7 +196,7 @@ describe('the prompt', () => {
     await answered('select nope;\r', 'ERROR:  column "nope" does not exist');
     await answered('delete from mirror.users;\r', 'Give --write');
     await answered('\\d report.hel\t', 'report.held');
-    await answered('\r', 'report.held: Fields');
+    await answered('\r', 'report.held: What');
     await answered('\\nonsense\r', '\\nonsense is not known here');
     input.write("select pg_sleep(60), 'prompt';\r");
     await eventually('it sleeps', async () => {
