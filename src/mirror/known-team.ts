@@ -66,9 +66,7 @@ export const knownOf = (team: string): RawBuilder<KnownRow['known']> => sql`(
         select c.run_id from sync.changes c
         where c.team_id = r.team_id and c.kind <> 'adopt' and c.new ?| '{role_id,role}'::text[]
         order by c.run_id desc limit 1), 0)
-      or exists (
-        select from sync.runs n where n.team = r.team and n.run_id > r.run_id and n.command = 'resync'
-          and exists (select from sync.changes a where a.run_id = n.run_id and a.kind = 'adopt' offset 0))
+      or exists (select from sync.runs n where n.team = r.team and n.run_id > r.run_id and n.command = 'resync')
       from sync.runs r where r.team = k.team and 'users' = any (r.groups) order by r.run_id desc limit 1), true))
   from (select ${team}::text as team) k left join sync.teams t on t.team = k.team)`;
 

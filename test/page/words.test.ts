@@ -15,24 +15,24 @@ import {
 } from '../../src/page/words.ts';
 
 const now = new Date('2026-03-11T14:32:07Z');
-const before = (ms: number) => new Date(now.getTime() - ms);
+const earlier = (ms: number) => new Date(now.getTime() - ms);
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
 describe('words', () => {
   it('say how far away a moment is, in one unit', () => {
     expect(
-      [1_000, 9_000, 2 * minute, 119 * minute, 47 * hour, 3 * day].map((ms) => distance(before(ms), now)),
+      [1_000, 9_000, 2 * minute, 119 * minute, 47 * hour, 3 * day].map((ms) => distance(earlier(ms), now)),
     ).toEqual(['just now', '9 s ago', '2 min ago', '1 hour ago', '47 hours ago', '3 days ago']);
-    expect(distance(before(-8 * minute), now)).toBe('in 8 min');
+    expect(distance(earlier(-8 * minute), now)).toBe('in 8 min');
     expect(span(27 * minute)).toBe('27 minutes');
     expect([900, 1_400, 250_000].map(took)).toEqual(['900 ms', '1.4 s', '4 min 10 s']);
   });
 
   it('say the day where it is not today, and the year where it is another', () => {
-    expect(clockTime(before(hour), now)).toBe('13:32');
-    expect(clockTime(before(day), now, true)).toBe('10 Mar 14:32:07');
-    expect(clockTime(before(200 * day), now)).toBe('23 Aug 2025 14:32');
-    expect([0, day, 2 * day].map((ms) => dayBand(before(ms), now))).toEqual([
+    expect(clockTime(earlier(hour), now)).toBe('13:32');
+    expect(clockTime(earlier(day), now, true)).toBe('10 Mar 14:32:07');
+    expect(clockTime(earlier(200 * day), now)).toBe('23 Aug 2025 14:32');
+    expect([0, day, 2 * day].map((ms) => dayBand(earlier(ms), now))).toEqual([
       'Today, Wednesday 11 March',
       'Yesterday, Tuesday 10 March',
       'Monday 9 March',

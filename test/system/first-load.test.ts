@@ -12,7 +12,7 @@ import { type StatementWatch, watchStatements } from '../support/watched-stateme
 import { createStage, type Stage } from './stage.ts';
 
 /** Of users and of tags. What compares each with each looks at 6 million. */
-const rowsOfEach = 2_500;
+const rowsOfEach = 12000;
 
 /** A few looks at each row: the joins of one statement, the four fields of a user. */
 const rowsAtMost = rowsOfEach * 10;

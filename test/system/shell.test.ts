@@ -44,7 +44,8 @@ describe('help', () => {
       const program = silentProgram((command) => {
         command.action(() => void called.push(command.name()));
       });
-      const [, words = ''] = /^(?:[A-Z_]+=\S+ )*(?:source <\()?musterd (.*?)\)?(?: [<>|] .*)?$/.exec(line) ?? [];
+      const [, words = ''] =
+        /^(?:[A-Z_]+=\S+ )*(?:source <\()?musterd (.*?)\)?(?: [<>|] .*)?$/.exec(line) ?? [];
       const args = [...words.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? '');
       await program.parseAsync(args, { from: 'user' });
       if (name === '') expect(called.length).toBe(1);
