@@ -155,7 +155,7 @@ describe('what decisions need', () => {
         expect(await readGrounds(30)).toEqual(before);
         expect(await prune(database.db, 'main', ages)).toEqual(none);
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
     expect(removed).toBeGreaterThan(10);
   });

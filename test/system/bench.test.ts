@@ -21,7 +21,7 @@ describe('what the program takes, beside the least that any program takes', () =
   beforeAll(async () => {
     server = await startPostgres();
     bench = {
-      size: 10_000,
+      size: 6_000,
       repeats: 2,
       quick: true,
       musterd: join(ROOT, 'src', 'main.ts'),
