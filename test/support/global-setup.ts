@@ -4,6 +4,7 @@ import type { TestProject } from 'vitest/node';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
+import { buildMusterd } from './built.ts';
 import { installedBindir, type TestServer } from './servers.ts';
 
 type Close = () => Promise<void>;
@@ -14,6 +15,7 @@ export default async function setup(project: TestProject): Promise<Close> {
   const close = async () => {
     for (const closer of closers.splice(0).toReversed()) await closer();
   };
+  const built = buildMusterd();
   try {
     const found: TestServer[] = [];
     for (const bindir of [undefined, installedBindir()]) {
@@ -26,9 +28,11 @@ export default async function setup(project: TestProject): Promise<Close> {
     }
     const other = process.env['TEST_DATABASE_URL'];
     if (other) found.push(await prepare(other, 'TEST_DATABASE_URL', closers));
+    await built;
     project.provide('servers', found);
     return close;
   } catch (error) {
+    await Promise.allSettled([built]);
     await close();
     throw error;
   }

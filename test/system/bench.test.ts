@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Bench, Group } from '../../bench/bench.ts';
 import { decode } from '../../bench/decode.ts';
@@ -6,7 +5,7 @@ import { listing } from '../../bench/listing.ts';
 import { type BenchServer, startPostgres } from '../../bench/postgres.ts';
 import type { Measure } from '../../bench/results.ts';
 import { measureLives } from '../../bench/users.ts';
-import { ROOT } from '../support/checkout.ts';
+import { MUSTERD } from '../support/built.ts';
 import { measureSlowness } from '../support/slowness.ts';
 
 const slowness = measureSlowness();
@@ -24,7 +23,7 @@ describe('what the program takes, beside the least that any program takes', () =
       size: 6_000,
       repeats: 2,
       quick: true,
-      musterd: join(ROOT, 'src', 'main.ts'),
+      musterd: MUSTERD,
       server,
       isWanted: () => true,
       say: () => undefined,

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
+import { MUSTERD } from '../support/built.ts';
 import { COMPILED, plainEnvironment, ROOT, temporaryFolder } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';
 import { run } from '../support/run.ts';
@@ -83,7 +84,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
     for (const path of ['opt/musterd/node_modules/musterd/config', 'config'])
       cpSync(join(ROOT, 'config'), join(folder.path, path), { recursive: true });
     for (const name of elsewhere) program(name, `echo ${name} >> ${folder.path}/called`);
-    const main = `${process.execPath} ${join(ROOT, 'src/main.ts')}`;
+    const main = `${process.execPath} ${MUSTERD}`;
     // A daemon of a recipe is stopped where the text says so; a plan may say that something waits.
     program(
       'musterd',

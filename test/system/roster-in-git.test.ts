@@ -5,6 +5,7 @@ import { json as readJson } from 'node:stream/consumers';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { MUSTERD } from '../support/built.ts';
 import { COMPILED, plainEnvironment, ROOT, temporaryFolder } from '../support/checkout.ts';
 import { run } from '../support/run.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -155,7 +156,7 @@ describe('a roster in git', () => {
     write('musterd/package.json', { name: 'musterd', version: '0.1.0', type: 'module', bin });
     writeFileSync(
       join(folder.path, 'musterd/main.js'),
-      `#!/usr/bin/env node\nawait import(${JSON.stringify(join(ROOT, 'src/main.ts'))});\n`,
+      `#!/usr/bin/env node\nawait import(${JSON.stringify(MUSTERD)});\n`,
       { mode: 0o755 },
     );
   });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { runCommandLine } from '../../src/commands/command-line.ts';
+import { MUSTERD } from '../support/built.ts';
 import { COMPILED } from '../support/checkout.ts';
 
 export interface Ended {
@@ -20,11 +20,9 @@ export interface Running {
 
 type Environment = Readonly<Record<string, string>>;
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-
 /** The command line as a process of its own, with this environment and nothing else of ours. */
 export function startMusterd(args: readonly string[], env: Environment = {}, input = ''): Running {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [MUSTERD, ...args], {
     env: {
       PATH: process.env['PATH'] ?? '',
       HOME: process.env['HOME'] ?? '',

@@ -9,7 +9,8 @@ import { knownValues } from '../../src/commands/complete.ts';
 import { examples } from '../../src/commands/help.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { ROOT, temporaryFolder } from '../support/checkout.ts';
+import { MUSTERD } from '../support/built.ts';
+import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { run } from '../support/run.ts';
@@ -147,7 +148,7 @@ describe('completion', () => {
     expect(script).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('complete --') });
     if (shell !== 'bash') return;
     const program = join(folder.path, 'musterd');
-    writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'src', 'main.ts')}' "$@"\n`, {
+    writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${MUSTERD}' "$@"\n`, {
       mode: 0o755,
     });
     // Debian keeps this one function in a package of its own.
@@ -183,7 +184,7 @@ describe('what takes longer than a second', () => {
     const { port } = server.address() as AddressInfo;
     const env = { DATABASE_URL: `postgres://me:secret@127.0.0.1:${port}/x` };
     const onTerminal = (...args: readonly string[]) => {
-      const words = [process.execPath, join(ROOT, 'src', 'main.ts'), ...args];
+      const words = [process.execPath, MUSTERD, ...args];
       const play = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
       const child = spawn('python3', ['-c', play, ...words], { env: { ...process.env, ...env } });
       let shown = '';

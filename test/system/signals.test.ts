@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
+import { MUSTERD } from '../support/built.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -143,13 +143,12 @@ describe('a reader of the output that has gone away', () => {
 
 /** R13: a device that takes no byte, as a disk without room. */
 describe.skipIf(!existsSync('/dev/full'))('an output without room', () => {
-  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
   /** The exit status of a run whose outputs `full` go there. */
   const runWithout = async (full: readonly ('stdout' | 'stderr')[]) => {
     const device = openSync('/dev/full', 'w');
     const to = (output: 'stdout' | 'stderr') => (full.includes(output) ? device : 'ignore');
     try {
-      const child = spawn(process.execPath, [main, 'reconcile'], {
+      const child = spawn(process.execPath, [MUSTERD, 'reconcile'], {
         env: { PATH: process.env['PATH'] ?? '', ...environment() },
         stdio: ['ignore', to('stdout'), to('stderr')],
       });
