@@ -11,6 +11,9 @@ const folder = join(ROOT, '.cache');
 /** The entry of the built program: give it to Node. */
 export const MUSTERD = join(folder, 'main.js');
 
+/** The same from its sources, for what only these show. */
+export const SOURCES = join(ROOT, 'src', 'main.ts');
+
 /** Builds it, unless nothing changed since it was built. */
 export async function buildMusterd(): Promise<void> {
   const sources = ['bundle.ts', 'package.json', 'package-lock.json', ...filesOf('src')];

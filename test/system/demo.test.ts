@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { SOURCES } from '../support/built.ts';
 import { ROOT } from '../support/checkout.ts';
 import { spawnMusterd } from './run-musterd.ts';
 
@@ -41,7 +42,7 @@ const settled = (text: string) =>
     .replaceAll(/(?<=^all\t)\d{4}-\d\d-\d\d(?=\t)/gm, '<day>');
 
 it('prints docs/demo.txt, and the README shows its middle (UPDATE_README=1 writes both)', async () => {
-  const { code, stdout } = await spawnMusterd(['demo']);
+  const { code, stdout } = await spawnMusterd(['demo'], {}, '', SOURCES);
   expect(code).toBe(0);
   expect(stdout).toContain('  200 of 200 users are equal on both sides.\n');
   const transcript = withoutEmptyEnds(stdout.trim());

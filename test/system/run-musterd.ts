@@ -21,8 +21,13 @@ export interface Running {
 type Environment = Readonly<Record<string, string>>;
 
 /** The command line as a process of its own, with this environment and nothing else of ours. */
-export function startMusterd(args: readonly string[], env: Environment = {}, input = ''): Running {
-  const child = spawn(process.execPath, [MUSTERD, ...args], {
+export function startMusterd(
+  args: readonly string[],
+  env: Environment = {},
+  input = '',
+  program = MUSTERD,
+): Running {
+  const child = spawn(process.execPath, [program, ...args], {
     env: {
       PATH: process.env['PATH'] ?? '',
       HOME: process.env['HOME'] ?? '',
@@ -50,8 +55,8 @@ export function startMusterd(args: readonly string[], env: Environment = {}, inp
 }
 
 /** Starts it and waits for its end: for what only a process shows, such as its log or that it ends. */
-export function spawnMusterd(args: readonly string[], env: Environment = {}, input = ''): Promise<Ended> {
-  return startMusterd(args, env, input).ended;
+export function spawnMusterd(...given: Parameters<typeof startMusterd>): Promise<Ended> {
+  return startMusterd(...given).ended;
 }
 
 /** The same within this process, which spares a second; stdin is not its own. */

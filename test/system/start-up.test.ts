@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SOURCES } from '../support/built.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { spawnMusterd } from './run-musterd.ts';
 
@@ -29,7 +30,7 @@ const note = fileURLToPath(new URL('../support/note-modules.ts', import.meta.url
 async function modulesOf(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const noted = join(folder, 'modules');
   const options = { NODE_OPTIONS: `--import=${note}`, NOTED_MODULES: noted, ...env };
-  expect(await spawnMusterd(args, options)).toMatchObject({ code: 0 });
+  expect(await spawnMusterd(args, options, '', SOURCES)).toMatchObject({ code: 0 });
   const urls = readFileSync(noted, 'utf8').split('\n');
   const found = (pattern: RegExp) => new Set(urls.flatMap((url) => pattern.exec(url)?.[1] ?? []));
   return {
