@@ -296,7 +296,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
 
   /** How many rows of what grows were looked at since the last time. */
   const read = () => {
-    const growing = new Set(['changes', 'runs', 'contact_counts']);
+    const growing = new Set(['changes', 'runs', 'contact_counts', 'user_periods', 'listing_changes']);
     const steps = watch.take().flatMap((statement) => statement.steps);
     return steps
       .filter(({ relation }) => relation !== undefined && growing.has(relation))
@@ -323,12 +323,25 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
       ['decisions order by change_id desc limit 20', 2, 20],
       ['sync_health', 2, 7 * 96],
       ['freshness where fresh', 6, 0],
+      ['roster_changes order by changed_at desc limit 20', 20, 100],
+      ['role_changes order by changed_at desc limit 20', 0, 20],
+      ['roster_history where team_id = 41 and user_id = 77', 1, 4],
+      ['tag_history where team_id = 41 and tag_id = 1', 1, 10],
+      [`contact_counts where team_id = 41 and segment = 'all' order by counted_at desc limit 20`, 20, 20],
+      ['held', 2, 0],
       [`usage where day = current_date - 7`, 2, (large.days + small.days) * 96],
       ['contact_counts_daily where day > current_date - 7', 35, countsOfWeek * 1.2],
     ])('as one who sees all, %s', async (what, rows, atMost) => {
       const seen = await as(db, free, `select count(*)::int from (select * from report.${what} offset 0) v`);
       expect(seen).toEqual([[expect.toSatisfy((count: number) => count >= rows)]]);
       expect(read()).toBeLessThanOrEqual(atMost);
+    });
+
+    it('of the users who differ alone whether a push is open', async () => {
+      const plan = (await rowsOf(database.db, 'explain select * from report.pending')).flat().join('\n');
+      const [joined = '', ...asked] = plan.split(/SubPlan \d+\n/);
+      expect(joined).not.toContain('on changes');
+      expect(asked.join('')).toContain('on changes');
     });
 
     it('as one who sees the small team alone, its counts', async () => {
