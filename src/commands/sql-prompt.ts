@@ -83,7 +83,8 @@ const leaving: ReadonlySet<string> = new Set(['\\q', 'quit', 'exit', 'quit;', 'e
 /** Asks until somebody leaves. */
 export async function promptForSql(context: Context, options: PromptOptions): Promise<void> {
   const { session, db, isWriting, format, input, output } = options;
-  const { out, err, env, signal, showItself } = context;
+  const { out, err, env, showItself } = context;
+  const signal = AbortSignal.any([context.signal, session.lost]);
   const names = await readNamesToComplete(db);
   const history = openHistory(env);
   showItself?.();
@@ -143,5 +144,7 @@ export async function promptForSql(context: Context, options: PromptOptions): Pr
     ask();
   }
   reader.close();
+  if (session.lost.aborted) output.write('\n');
+  session.lost.throwIfAborted();
   if (session.isInTransaction()) printLine(err, 'The transaction was left open: nothing of it was kept.');
 }

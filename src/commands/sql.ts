@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { text as readStream } from 'node:stream/consumers';
 import { MusterdError } from '../errors.ts';
 import { type AnswerFormat, answerFormats } from '../files/write-answers.ts';
-import { openSqlSession, type SqlSession, transactionWords } from '../mirror/sql-session.ts';
+import { openSqlSession, promptName, type SqlSession, transactionWords } from '../mirror/sql-session.ts';
 import { plural, printableLines } from '../model/in-words.ts';
 import { splitSql, type SqlStatement } from '../model/sql-statements.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';
-import { withMirrorOf } from './setup.ts';
+import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 import { type Answers, createAnswers } from './show-answers.ts';
 import { isShortcut, runShortcut } from './sql-shortcuts.ts';
 
@@ -83,14 +83,15 @@ export async function sqlCommand(
   const { statements, rest } = splitSql(text ?? '');
   const all = rest === null ? statements : [...statements, rest];
   if (text !== null && all.length === 0) throw new MusterdError('usage', 'There is no statement to run');
-  return withMirrorOf(context, async ({ mirror }) => {
+  const isWriting = options.write === true;
+  const guest = text === null ? promptName : undefined;
+  const ask = async ({ mirror }: SetupOfTeams) => {
     if (text !== null && isShortcut(text)) {
       await runShortcut(context, mirror.db, text);
       return exitCode.ok;
     }
-    const isWriting = options.write === true;
     const onNotice = (words: string) => printLine(err, printableLines(words));
-    const session = await openSqlSession({ url: mirror.url, isWriting, onNotice });
+    const session = await openSqlSession({ url: mirror.url, isWriting, onNotice, applicationName: guest });
     const cancel = () => void session.cancel().catch(() => {});
     signal.addEventListener('abort', cancel);
     try {
@@ -115,5 +116,6 @@ export async function sqlCommand(
       signal.removeEventListener('abort', cancel);
       await session.close();
     }
-  });
+  };
+  return withMirrorOf(context, ask, { isReading: !isWriting, guest });
 }

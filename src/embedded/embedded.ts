@@ -21,6 +21,8 @@ export interface EmbeddedOptions {
   readonly port?: number | undefined;
   /** How long `close` waits for other musterd processes that use the server. */
   readonly closePatienceMs?: number | undefined;
+  /** Nobody waits for this process before a server that it found running is stopped, as nobody waits for psql. */
+  readonly isGuest?: boolean | undefined;
   /** Told of steps that take a while, such as "unpacking Postgres 18.4". */
   readonly onProgress?: ((step: string) => void) | undefined;
   /** Told of what is in order and yet to be known, such as another port. */
@@ -77,6 +79,7 @@ async function open(options: EmbeddedOptions): Promise<Embedded> {
     const cluster = await openCluster(folder, binaries, { account, ephemeral, onProgress });
     const { port, onWarning = () => {} } = options;
     const found = await startAndEnter({ folder, cluster, binaries, account, ephemeral, port, onWarning });
+    if (options.isGuest === true && !found.started) await found.presence.end();
     return describe(options, { folder, account }, cluster, found);
   } catch (error) {
     if (ephemeral) remove(folder, account);
@@ -152,6 +155,7 @@ function describe(
 ): Embedded {
   const { server, presence, started } = found;
   const close = async () => {
+    if (options.isGuest === true && !started) return;
     const alone = await presence.waitAlone(started ? (options.closePatienceMs ?? 30_000) : 0);
     // Stopped before it is left: in between, somebody could attach.
     if (started || alone) await server.stop();

@@ -259,9 +259,9 @@ export async function ping({ kysely }: Database): Promise<void> {
 
 /**
  * Refuses servers on which the mirror would go wrong: older than Postgres 15, another encoding than
- * UTF8, dates in a form that pg does not read, or one that takes no writes.
+ * UTF8, dates in a form that pg does not read, or, unless we only read, one that takes no writes.
  */
-export async function checkServer(db: Database): Promise<void> {
+export async function checkServer(db: Database, isReading = false): Promise<void> {
   const { rows } = await sql<{ version: number; encoding: string; style: string; standby: boolean }>`
     select current_setting('server_version_num')::int as version,
            current_setting('server_encoding') as encoding,
@@ -288,7 +288,7 @@ export async function checkServer(db: Database): Promise<void> {
       'Set DateStyle to ISO for this role or database: alter role … set datestyle = ISO.',
     );
   }
-  if (server.standby) {
+  if (server.standby && !isReading) {
     throw refused('This Postgres takes no writes.', 'Point DATABASE_URL at the primary, not at a standby.');
   }
 }

@@ -22,6 +22,8 @@ export interface SqlSession {
   run(statement: SqlStatement, sink: AnswerSink): Promise<string>;
   /** Ends the statement under way, if there is one. */
   cancel(): Promise<void>;
+  /** Aborted, with what happened as its reason, when the server ends the connection. */
+  readonly lost: AbortSignal;
   /** Whether a transaction that somebody began is still open. */
   isInTransaction(): boolean;
   /** What is not committed by then is undone. */
@@ -34,7 +36,12 @@ export interface SqlSessionOptions {
   readonly isWriting: boolean;
   /** Told of warnings and notices. */
   readonly onNotice: (words: string) => void;
+  /** What the connection calls itself. */
+  readonly applicationName?: string | undefined;
 }
+
+/** What the connections of a prompt call themselves: the embedded server is not kept up for them. */
+export const promptName = 'musterd sql prompt';
 
 const rowsOfPage = 1_000;
 
@@ -53,11 +60,11 @@ const terms = `set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set extra_flo
 const beginReading =
   'begin isolation level read committed read only; select pg_catalog.pg_backend_pid() as pid';
 
-async function connect({ url, onNotice }: SqlSessionOptions): Promise<pg.Client> {
+async function connect({ url, onNotice, applicationName }: SqlSessionOptions): Promise<pg.Client> {
   const connection = readConnectionUrl(url);
   const client = new pg.Client({
     ...connectionOptions(connection),
-    application_name: 'musterd sql',
+    application_name: applicationName ?? 'musterd sql',
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
     types: { getTypeParser: () => (text: string | Buffer) => text },
@@ -86,6 +93,8 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
   };
   let pid = await readPid('select pg_catalog.pg_backend_pid() as pid');
   let underWay = false;
+  const lost = new AbortController();
+  client.once('end', () => lost.abort(serverStopped()));
 
   const run = async (statement: SqlStatement, sink: AnswerSink) => {
     refuse(statement, isWriting);
@@ -122,10 +131,16 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
   return {
     run,
     cancel,
+    lost: lost.signal,
     isInTransaction: () => client.getTransactionStatus() !== 'I',
     close: () => client.end(),
   };
 }
+
+const serverStopped = () =>
+  new MusterdError('mirror', 'The server was stopped, or has ended this session', {
+    hint: 'Start "musterd sql" again: with the embedded Postgres it starts the server where nothing runs.',
+  });
 
 /** What would not work as it reads. */
 function refuse({ keyword }: SqlStatement, isWriting: boolean): void {

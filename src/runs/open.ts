@@ -36,6 +36,10 @@ export interface Setup {
 export interface MirrorOptions extends Pick<DatabaseOptions, 'onQuery'> {
   /** Told of what is in order and yet to be known. */
   readonly onWarning?: (words: string) => void;
+  /** Nothing is written: a server that takes no writes will do. */
+  readonly isReading?: boolean;
+  /** What the connections call themselves where the embedded server is not to be kept up for them. */
+  readonly guest?: string | undefined;
 }
 
 /** A run uses at most so many connections at once: a transaction, and a renewal or a place in the shared pace. */
@@ -47,7 +51,7 @@ const otherConnections = 4;
 export async function openMirror(
   { database, daemon }: Pick<Config, 'database' | 'daemon'>,
   onProgress: (step: string) => void,
-  { onQuery, onWarning }: MirrorOptions = {},
+  { onQuery, onWarning, isReading, guest }: MirrorOptions = {},
 ): Promise<Mirror> {
   const embedded =
     database.url === undefined
@@ -56,12 +60,13 @@ export async function openMirror(
           port: database.port,
           onProgress,
           onWarning,
+          isGuest: guest !== undefined,
         })
       : undefined;
   const url = embedded?.url ?? database.url ?? '';
   const db = createDatabase({
     url,
-    applicationName: 'musterd',
+    applicationName: guest ?? 'musterd',
     maxConnections: connectionsOfRun * daemon.concurrency + otherConnections,
     onQuery,
   });
@@ -70,7 +75,7 @@ export async function openMirror(
     await embedded?.close();
   };
   try {
-    await checkServer(db);
+    await checkServer(db, isReading);
   } catch (error) {
     await close();
     throw error;

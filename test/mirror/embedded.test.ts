@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
+import { promptName } from '../../src/mirror/sql-session.ts';
 import { checkServer, createDatabase, type Database } from '../../src/mirror/database.ts';
 import { type Embedded, type EmbeddedOptions, openEmbedded } from '../../src/embedded/embedded.ts';
 import { cacheFolder, dataFolder } from '../../src/embedded/account.ts';
@@ -231,6 +232,24 @@ describe('several at once', () => {
       await starter.close();
       expect(performance.now() - started).toBeGreaterThan(100);
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
+    });
+
+    test('the starter does not wait for a prompt at which somebody sits', async () => {
+      const starter = await open({ closePatienceMs: 30_000 });
+      const guest = await open({ isGuest: true });
+      const db = createDatabase({ url: guest.url, applicationName: promptName });
+      closers.push(async () => await db.close());
+      await sql`select 1`.execute(db.kysely);
+      const started = performance.now();
+      await starter.close();
+      expect(performance.now() - started).toBeLessThan(25_000);
+      expect(findPostmaster(dataOf(starter))).toBeUndefined();
+    });
+
+    test('a prompt that started the server stops it', async () => {
+      const guest = await open({ isGuest: true });
+      await guest.close();
+      expect(findPostmaster(dataOf(guest))).toBeUndefined();
     });
 
     test('nobody attaches to a server that is about to stop', async () => {

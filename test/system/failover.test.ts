@@ -100,6 +100,14 @@ describe('a mirror with a standby', () => {
     });
     expect(stderr).toContain('takes no writes');
     expect(code).toBe(1);
+    const sql = (...args: readonly string[]) => runMusterd(['sql', ...args], { DATABASE_URL: standby.url });
+    const asked = 'select name from report.runs join mirror.teams using (team_id) limit 1';
+    expect(await sql(asked)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^name\n./) as string });
+    expect(await sql(String.raw`\d held`)).toMatchObject({ code: 0 });
+    expect(await sql('delete from mirror.users', '--write')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('takes no writes') as string,
+    });
     await expect(reconcile(standby)).rejects.toThrow(/read-only/);
     expect(emulator.requests).toEqual([]);
   });

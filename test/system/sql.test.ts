@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/commands/command-line.ts';
+import type { Context, Stream } from '../../src/commands/context.ts';
 import { completionsOf, promptForSql } from '../../src/commands/sql-prompt.ts';
 import { openSqlSession } from '../../src/mirror/sql-session.ts';
 import { temporaryFolder } from '../support/checkout.ts';
@@ -160,30 +161,36 @@ describe('musterd sql', () => {
 });
 
 describe('the prompt', () => {
+  const contextOf = (stream: Stream): Context => ({
+    out: stream,
+    err: stream,
+    env: { XDG_STATE_HOME: folder.path },
+    signal: AbortSignal.timeout(60_000),
+    version: '0',
+    configFile: undefined,
+    team: undefined,
+    waitMs: undefined,
+    json: false,
+    explain: () => 1,
+    createLog: () => {
+      throw new Error('nothing is logged');
+    },
+  });
+
   it('takes statements over several lines, goes on after a mistake and after Ctrl-C, and keeps its lines', async () => {
     const input = new PassThrough();
     const shown: string[] = [];
     const stream = { write: (text: string) => shown.push(text) };
     const session = await openSqlSession({ url: database.url, isWriting: false, onNotice: () => {} });
     const output = new PassThrough().on('data', (chunk: Buffer) => shown.push(chunk.toString()));
-    const ended = promptForSql(
-      {
-        out: stream,
-        err: stream,
-        env: { XDG_STATE_HOME: folder.path },
-        signal: AbortSignal.timeout(60_000),
-        version: '0',
-        configFile: undefined,
-        team: undefined,
-        waitMs: undefined,
-        json: false,
-        explain: () => 1,
-        createLog: () => {
-          throw new Error('nothing is logged');
-        },
-      },
-      { session, db: database.db, isWriting: false, format: 'ndjson', input, output },
-    );
+    const ended = promptForSql(contextOf(stream), {
+      session,
+      db: database.db,
+      isWriting: false,
+      format: 'ndjson',
+      input,
+      output,
+    });
     const says = (words: string) => eventually(words, () => shown.join('').includes(words));
     const answered = async (line: string, words: string) => {
       input.write(line);
@@ -216,6 +223,37 @@ describe('the prompt', () => {
     const file = join(folder.path, 'musterd', 'sql-history');
     expect(readFileSync(file, 'utf8').split('\n').slice(0, 2)).toEqual(['\\q', "select 'still here' as d;"]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('says that the server has gone, to who sits at it, and how to go on', async () => {
+    const session = await openSqlSession({ url: database.url, isWriting: false, onNotice: () => {} });
+    const output = new PassThrough();
+    let shown = '';
+    output.on('data', (chunk: Buffer) => {
+      shown += chunk.toString();
+    });
+    const ended = promptForSql(contextOf({ write: () => true }), {
+      session,
+      db: database.db,
+      isWriting: false,
+      format: 'table',
+      input: new PassThrough(),
+      output,
+    });
+    await eventually('it asks', () => shown.includes('musterd=>'));
+    const refused = expect(ended).rejects.toMatchObject({
+      code: 'mirror',
+      message: 'The server was stopped, or has ended this session',
+      hint: expect.stringContaining('Start "musterd sql" again') as string,
+    });
+    const { stdout } = await sql(
+      "select pg_terminate_backend(pid) as gone from pg_stat_activity where application_name = 'musterd sql' and pid <> pg_backend_pid()",
+      '--format',
+      'csv',
+    );
+    expect(stdout).toContain('true');
+    await refused;
+    await session.close();
   });
 
   it('completes commands, views and columns', () => {
