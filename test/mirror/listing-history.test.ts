@@ -186,10 +186,13 @@ describe.each(servers())('what became of listings on $name', (server) => {
       await people(1, 5, 1, 'Agent');
       await people(6, 7, 2, 'Owner');
       await people(8, 8, 3, '');
-      // An edit that waits, one of whom the service shows another role, one who has left, and one whom no lookup resolves.
+      // An edit that waits, one of whom the service shows another role, one who has left, one whom no lookup resolves, and
+      // one of whom no role is known.
       await force(`update mirror.users set role_id = 9 where id = 1; update mirror.users set role = 'Owner' where id in (2, 3);
         update mirror.users set gone_at = now() where id = 6; update mirror.users set resolved = false where id = 8;
-        insert into sync.held_fields (team_id, user_id, field, reason) values (41, 7, 'role_id', 'conflict')`);
+        insert into sync.held_fields (team_id, user_id, field, reason) values (41, 7, 'role_id', 'conflict');
+        insert into mirror.users (team_id, id, role, resolved) values (41, 9, 'Agent', true);
+        insert into sync.user_base (team_id, id, name, first_name, last_name) values (41, 9, '', '', '')`);
       await learnRoles();
       expect(await roles()).toEqual([
         [1n, 'Agent', 5, true],
