@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
-import { arrangeBatches, countRequests, type PushLessons } from '../../src/reconcile/push/batches.ts';
+import {
+  arrangeBatches,
+  countRequests,
+  type PushLessons,
+  takeGroup,
+} from '../../src/reconcile/push/batches.ts';
 
 const push = (id: number, patch: object = { email: 'x@example.com' }) => ({ id: BigInt(id), patch });
 const named = { name: { first: 'A', last: 'B' } };
@@ -55,6 +60,26 @@ describe('who goes with whom', () => {
     ],
   ] as const)('%s', (_, pushes, size, lessons, expected) => {
     expect(shape(arrangeBatches(pushes, size, lessons))).toEqual(expected);
+  });
+});
+
+describe('what is read again at once', () => {
+  it.each([
+    ['as many as may', ['2', '2', '2'], 2, 2],
+    ['four at most', ['2', '2', '2', '2', '2'], 12, 4],
+    ['a hundred users at most', ['50', '50', '1'], 12, 2],
+    ['one batch, however many it has', ['150', '1'], 12, 1],
+    ['a probe alone', ['1!', '2'], 12, 1],
+    ['whoever was not answered for alone', ['1?', '1?'], 12, 1],
+    ['nobody else with them', ['2', '2', '1?'], 12, 2],
+    ['nobody where nobody is left', [], 12, 0],
+  ] as const)('%s', (_, batches, most, taken) => {
+    const all = batches.map((one) => ({
+      plans: ids(Number.parseInt(one, 10)),
+      isProbe: one.endsWith('!'),
+      isTroubled: one.endsWith('?'),
+    }));
+    expect(takeGroup(all, most)).toEqual(all.slice(0, taken));
   });
 });
 

@@ -17,7 +17,7 @@ import { pushEdits, settleIntents } from '../../src/reconcile/push/push.ts';
 import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 import { takePatch } from './apply-plan.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
-import { createServiceStandIn, type Patches } from './service-stand-in.ts';
+import { createServiceStandIn, type Patches, type ServiceStandIn } from './service-stand-in.ts';
 import { makeState, without } from './states.ts';
 
 const addressesOf = (id: Id) => [`user${id}@example.com`, String(15550100n + id)] as const;
@@ -229,6 +229,84 @@ describe('many edits', () => {
     expect(beside).toEqual([1, 1]);
     const lost = [...service.held.values()].filter(({ id, name }) => id !== 1n && name === '');
     expect(lost.length).toBeLessThanOrEqual(2);
+  });
+
+  /** Each update is taken as before, and its answer waits for this. */
+  const answerLate = (service: ServiceStandIn, wait: (ids: readonly Id[]) => Promise<void>) => {
+    const update = service.updateUsers;
+    service.updateUsers = async (patches, options) => {
+      const answer = await update(patches, options);
+      await wait([...patches.keys()]);
+      return answer;
+    };
+  };
+  const turns = async (count: number) => {
+    for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
+  };
+
+  it('end with the first who is turned away only once those on their way are written down', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 500 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    service.fault = (patches) => (patches.has(30n) ? { kind: 'status', status: 401 } : { kind: 'nothing' });
+    answerLate(service, ([first = 0n]) => turns(first > 125n ? 300 : 0));
+    const { error, notes } = await run();
+    expect(error).toMatchObject({ status: 401 });
+    expect(service.updates.length).toBeGreaterThan(1 + 4);
+    expect([[...mirror.intents.keys()], notes.counts]).toEqual([
+      [],
+      { pushed: 25 * (service.updates.length - 1) },
+    ]);
+  });
+
+  it('end with what ends the run, whatever else failed before', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 500 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    let throttled = 0;
+    service.fault = (patches) => {
+      if (!patches.has(30n)) return { kind: 'nothing' };
+      throttled += 1;
+      return { kind: 'status', status: 429 };
+    };
+    answerLate(service, async ([first = 0n]) => {
+      if (first <= 125n) return;
+      while (throttled < 3) await turns(1);
+      await turns(100);
+      throw new MusterdError('lease-lost', 'it stalled');
+    });
+    const { error } = await run();
+    expect([throttled, error]).toEqual([3, expect.objectContaining({ code: 'lease-lost' })]);
+  });
+
+  it('go one batch at a time after one that was put off', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 75 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    service.fault = (_, request) => (request > 1 ? { kind: 'nothing' } : { kind: 'status', status: 429 });
+    const { notes } = await run();
+    expect(notes).toMatchObject({ counts: { pushed: 75 }, reasons: [] });
+    expect(service.filters.map(({ emails }) => emails.length)).toEqual([25, 25, 25, 25]);
+  });
+
+  it('of users who were not answered for leave beside nobody', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 40, batchSize: 2 });
+    for (const id of [1n, 2n]) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    service.fault = () => ({ kind: 'lost', applied: false });
+    await run();
+    service.fault = () => ({ kind: 'nothing' });
+    mirror.age(600_000);
+    for (const id of ids.slice(2)) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    const onTheirWay = new Set<Id>();
+    const beside: (readonly Id[])[] = [];
+    service.beforeDispatch = () => turns(50);
+    const update = service.updateUsers;
+    service.updateUsers = async (patches, options) => {
+      for (const id of patches.keys()) onTheirWay.add(id);
+      if (onTheirWay.has(1n) || onTheirWay.has(2n)) beside.push([...onTheirWay]);
+      const answer = await update(patches, options);
+      for (const id of patches.keys()) onTheirWay.delete(id);
+      return answer;
+    };
+    expect((await run()).notes.counts).toEqual({ pushed: 40 });
+    expect(beside).toEqual([[1n], [2n]]);
   });
 
   it('of which one was put off are prepared again, that one alone', async () => {
@@ -1249,6 +1327,15 @@ describe('a user for whom nobody ever answers', () => {
     const { notes } = await run();
     expect(sentIds(service.updates)).toEqual([[1n], [2n], [3n]]);
     expect(notes.reasons).toContain('3 updates were not answered: pushing stopped');
+  });
+
+  it('stops nothing where those three were the last', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 3, batchSize: 1 });
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    service.fault = () => ({ kind: 'lost', applied: false });
+    const { notes } = await run();
+    expect(service.updates).toHaveLength(3);
+    expect(notes.reasons).not.toContain('3 updates were not answered: pushing stopped');
   });
 });
 
