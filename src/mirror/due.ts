@@ -111,7 +111,7 @@ export const noteEnd = <Waits>(
   ended: RawBuilder<unknown>,
   outcome: RunOutcome,
   waits: RawBuilder<Waits> = sql`select`,
-): RawBuilder<Waits> => {
+): RawBuilder<Waits & { readonly isNoted: boolean }> => {
   const isWhole = outcome === 'complete' || outcome === 'refused';
   const edits = isWhole
     ? sql`
@@ -122,7 +122,7 @@ export const noteEnd = <Waits>(
         select team, 'edits', clock_timestamp(), clock_timestamp(), 1 from ended where 'users' = any (groups)
         on conflict (team, run_group) do update set started_at = excluded.started_at,
           finished_at = excluded.finished_at, failures = d.failures + 1`;
-  return sql<Waits>`
+  return sql`
     with waits as (${waits}),
     ended as (${ended}),
     noted as (
@@ -132,7 +132,7 @@ export const noteEnd = <Waits>(
       from ended e where d.team = e.team and d.run_group = any (e.groups)
     ),
     edits as (${edits})
-    select * from waits`;
+    select waits.*, exists (select from ended) as "isNoted" from waits`;
 };
 
 /** The configured names of all teams, by what they are called in notifications of edits. */

@@ -76,12 +76,12 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 
 const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
 
-/** Nothing is noted of a run that another one has closed already. @returns what waits for a person */
+/** @returns what waits for a person; and whether it was noted: nothing is of a run that another one has closed already */
 export async function finishRun(
   tx: Transaction,
   runId: bigint,
   run: FinishedRun,
-): Promise<Pick<Waiting, 'held'> & { readonly waiting: number }> {
+): Promise<Pick<Waiting, 'held'> & { readonly waiting: number; readonly isNoted: boolean }> {
   const { outcome, reasons, counts, waiting, requests, endpoints, requestIds, errorCode = null } = run;
   const { departures, atLeast } = waiting ?? { departures: 0, atLeast: 0 };
   const closed = sql`
@@ -93,8 +93,8 @@ export async function finishRun(
     where run_id = ${runId} and outcome = 'running' returning team, groups`;
   const waits = waiting === null ? nothingAsked : waitingOf(waiting.teamId);
   const { rows } = await noteEnd(closed, outcome, waits).execute(tx);
-  const { held, inBatches } = rows[0] ?? { held: 0, inBatches: 0 };
-  return { held, waiting: Math.max(atLeast, held + inBatches + departures) };
+  const { held, inBatches, isNoted } = rows[0] ?? { held: 0, inBatches: 0, isNoted: false };
+  return { held, waiting: Math.max(atLeast, held + inBatches + departures), isNoted };
 }
 
 /** Records a step that a person took and that is over with its transaction, so that the ledger can name it. */

@@ -112,11 +112,10 @@ export async function withRun<Result>(
   const log = watch.log.child({ team: config.team });
   await requireService(config, log);
   const { waitMs = 0, signal, onWait } = watch;
-  const { ttlMs } = config.lease;
   const { lease, result: begun } = await takeLeaseFor(
     db,
     config.team,
-    { ttlMs, waitMs, signal, onWait },
+    { ttlMs: config.lease.ttlMs, waitMs, signal, onWait },
     (tx) => beginRun(tx, config.team, kind.command, kind.groups),
   ).catch((error: unknown) => {
     log.warn({ err: error }, 'run not started');
@@ -224,7 +223,7 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
     const requests = asked.requests();
     let waits = { held: 0, waiting: 0 };
     await lease.release(async (tx) => {
-      waits = await finishRun(tx, runId, {
+      const { isNoted, ...left } = await finishRun(tx, runId, {
         outcome,
         reasons,
         counts,
@@ -234,7 +233,9 @@ function createRecord({ config, begun: { lease, runId }, groups, log, notes, lea
         requestIds,
         errorCode,
       });
-      const news = learned();
+      waits = left;
+      // Another run has learned since what this one knew before it stalled.
+      const news = isNoted ? learned() : [];
       if (news.length > 0) await writeLearned(tx, config.team, news);
     });
     const durationMs = Math.round(systemClock.monotonicMs() - startedMs);

@@ -32,7 +32,8 @@ describe('the record of a run', () => {
       endpoints: {},
       requestIds: [],
     } as const;
-    await db.transaction((tx) => finishRun(tx, runId, result));
+    const finish = () => db.transaction((tx) => finishRun(tx, runId, result));
+    expect([(await finish()).isNoted, (await finish()).isNoted]).toEqual([true, false]);
     const runs = await sql`select run_id, outcome, requests from sync.runs`.execute(db.kysely);
     expect(runs.rows).toEqual([{ run_id: runId, outcome: 'complete', requests: 1 }]);
     const due = await sql`select outcome, failures from sync.due`.execute(db.kysely);

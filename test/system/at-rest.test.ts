@@ -199,12 +199,21 @@ describe('What was written while a run was under way', () => {
       await forget(stage);
       const keep = async () => void (await past(stage));
       const log = createLog({ level: 'silent' });
-      await runReconcile(stage.db, stage.config, 'daemon', {
-        log,
-        teamMemory: { recall: () => undefined, keep },
-      });
-      expect(await stage.sql(`select topic from sync.learned where topic = 'users at rest'`)).toEqual([]);
+      const runBeside = (meanwhile: () => Promise<void>) =>
+        runReconcile(stage.db, stage.config, 'daemon', {
+          log,
+          teamMemory: { recall: () => undefined, keep: meanwhile },
+        });
+      const learned = () => stage.sql(`select topic from sync.learned where topic = 'users at rest'`);
+      await runBeside(keep);
+      expect(await learned()).toEqual([]);
       await stage.run();
+      // Nor is it learned from a run that another one took for dead.
+      await forget(stage);
+      await runBeside(async () => {
+        await stage.sql(`update sync.runs set outcome = 'failed' where outcome = 'running'`);
+      });
+      expect(await learned()).toEqual([]);
       expect(await joined(stage)).toEqual(onServiceJoined(stage));
     } finally {
       await stage.close();
