@@ -43,6 +43,50 @@ describe.each(servers())('edits on $name', (server) => {
   const edits = () =>
     sql(`select team_id, user_id, field, old_value, new_value from sync.edits order by edit_id, field`);
 
+  it('can be taken back where there was no email and no role before, and nothing else can be emptied', async () => {
+    await sql(`
+      begin; set local musterd.writing = 'on';
+      update sync.user_base set email = null, role_id = null where team_id = 41 and id in (1, 2);
+      update sync.user_base set email = null where (team_id, id) in ((41, 3), (42, 4));
+      update sync.user_base set role_id = null where (team_id, id) in ((41, 4), (42, 3));
+      update mirror.users u set email = b.email, role_id = b.role_id from sync.user_base b where b.team_id = u.team_id and b.id = u.id;
+      delete from sync.user_base where team_id = 42 and id = 1;
+      commit;
+      update mirror.users set email = 'new@example.com', role_id = 5 where id < 5`);
+    await sql(`update mirror.users set email = null, role_id = null where team_id = 41 and id in (1, 2)`);
+    await sql(`update mirror.users set email = null where (team_id, id) in ((41, 3), (42, 4))`);
+    await sql(`update mirror.users set role_id = null where (team_id, id) in ((41, 4), (42, 3))`);
+    expect(
+      await sql(
+        `select team_id, id, email, role_id from mirror.users where id < 5 and (email is null or role_id is null) order by 1, 2`,
+      ),
+    ).toEqual([
+      [41n, 1n, null, null],
+      [41n, 2n, null, null],
+      [41n, 3n, null, 5n],
+      [41n, 4n, 'new@example.com', null],
+      [42n, 3n, 'new@example.com', null],
+      [42n, 4n, null, 5n],
+    ]);
+    const last = `select old_email, new_email, old_role_id, new_role_id from sync.user_edits where team_id = 41 and user_id = 1 order by edit_id`;
+    expect(await sql(last)).toEqual([
+      [null, 'new@example.com', null, 5n],
+      ['new@example.com', null, 5n, null],
+    ]);
+    for (const [set, which, why] of [
+      ['email = null', 'team_id = 41 and id = 4', 'The email of user 4 can not be emptied'],
+      ['email = null', 'team_id = 42 and id = 3', 'The email of user 3 can not be emptied'],
+      ['role_id = null', 'team_id = 41 and id = 3', 'The role of user 3 can not be emptied'],
+      ['role_id = null', 'team_id = 42 and id = 4', 'The role of user 4 can not be emptied'],
+      // Nobody knows what was agreed on.
+      ['email = null', 'team_id = 42 and id = 1', 'The email of user 1 can not be emptied'],
+      ['role_id = null', 'team_id = 42 and id = 1', 'The role of user 1 can not be emptied'],
+      [`email = ''`, 'team_id = 41 and id = 1', 'The email of user 1 can not be emptied'],
+      [`email = 'x'`, 'team_id = 41 and id = 1', 'is not an email address'],
+    ])
+      await expect(sql(`update mirror.users set ${set} where ${which}`)).rejects.toThrow(why);
+  });
+
   describe('are kept', () => {
     it('field by field, with what was there and what is there now', async () => {
       await sql(

@@ -433,8 +433,7 @@ const happenings = {
     await stage.sql(`update mirror.users set ${set} where id = ${id} and gone_at is null`);
   },
   withdraws: async (stage: Stage, id: number) => {
-    // An email where there was none stays: it can not be emptied.
-    await stage.sql(`update mirror.users u set (first_name, last_name, email, phone) = (select first_name, last_name, coalesce(email, u.email), phone
+    await stage.sql(`update mirror.users u set (first_name, last_name, email, phone) = (select first_name, last_name, email, phone
       from sync.user_base b where b.id = u.id) where id = ${id} and gone_at is null and exists (select from sync.user_base b where b.id = u.id)`);
   },
   leaves: ({ emulator: { team } }: Stage, id: number) =>
