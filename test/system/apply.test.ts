@@ -88,6 +88,10 @@ describe('the file of a plan', () => {
         where kind = 'approve' group by 1, 2, 3`),
     ).toEqual([['Anna', 'true', 'new domain', '26']]);
     expect(await stage.sql(`select count(*) from sync.held_fields`)).toEqual([['0']]);
+    // Nor do they count as pushes that nobody has agreed to.
+    expect(await stage.sql(`select distinct approved from sync.changes where kind = 'push'`)).toEqual([
+      ['true'],
+    ]);
 
     // The very same edit on the very same base is another one: this file was applied.
     const [one = 0] = meant;
@@ -138,6 +142,19 @@ describe('the file of a plan', () => {
     await edit(`email = 'else@example.com'`, ids[0] ?? 0);
     expect(await apply('--all-or-nothing')).toMatchObject({ code: 4, sent: 0 });
     await edit(`email = 'new@example.com'`, ids[0] ?? 0);
+    // Somebody else applies it while this run begins.
+    const { hash } = JSON.parse(text) as { hash: string };
+    await stage.sql(`create function public.apply_first() returns trigger language plpgsql as $$ begin
+        insert into sync.changes (team_id, user_id, run_id, kind, batch, decided_by, closed_at)
+        values (41, ${ids[0]}, new.run_id, 'approve', '${hash}', 'Kim', clock_timestamp());
+        return null; end $$;
+      create trigger apply_first after insert on sync.runs for each row execute function public.apply_first()`);
+    const why = expect.stringMatching(/applied already, .* by Kim/) as string;
+    expect(await apply()).toMatchObject({ code: 4, sent: 0, left: [], why });
+    expect(sent()).toEqual([]);
+    await stage.sql(
+      `drop function public.apply_first cascade; delete from sync.changes where decided_by = 'Kim'`,
+    );
     // Laid out in another way it says the same.
     writeFileSync(file, JSON.stringify(JSON.parse(text)));
     expect(await apply()).toMatchObject({ code: 0, sent: 1, left: [] });

@@ -70,13 +70,11 @@ export function arrangeBatches<P extends Pushable>(
 
 /** The batches that are read again next, and then leave; a probe goes alone, and so does whoever is troubled. */
 export function takeGroup<P>(batches: readonly Batch<P>[], most: number): readonly Batch<P>[] {
-  const [first] = batches;
-  if (first === undefined || first.isProbe || first.isTroubled) return batches.slice(0, 1);
   const next = batches.slice(0, Math.min(most, batchesAtOnce));
   let users = 0;
-  const end = next.findIndex(({ plans, isTroubled }) => {
+  const end = next.findIndex(({ plans, isProbe, isTroubled }) => {
     users += plans.length;
-    return isTroubled || users > usersAtOnce;
+    return isProbe || isTroubled || users > usersAtOnce;
   });
   return next.slice(0, end < 0 ? next.length : Math.max(1, end));
 }
