@@ -89,9 +89,10 @@ function editsOf(target: Target, cursor: string): Part {
  */
 function runsOf(target: Target, cursor: string): Part {
   const { team } = target;
-  // One look by the index for each run: the offset keeps Postgres from reading all of the table for each batch instead.
-  const refersTo = (table: string) =>
-    sql`exists (select from ${sql.table(table)} o where o.run_id = b.run_id offset 0)`;
+  // The next run that it refers to, if not this one. That is one look by the index, whatever the statistics say: asked
+  // whether it refers to this run, Postgres may read all of the table for each run.
+  const leavesAlone = (table: string) =>
+    sql`b.run_id is distinct from (select min(o.run_id) from ${sql.table(table)} o where o.run_id >= b.run_id)`;
   return {
     batch: sql`
       select b.run_id, b.run_id::text as cursor, row_number() over (order by b.run_id) as n,
@@ -101,7 +102,7 @@ function runsOf(target: Target, cursor: string): Part {
         and b.run_id is distinct from (
           select max(r.run_id) from sync.runs r where r.team = ${team} and r.outcome = 'complete' and 'users' = any (r.groups))
         and not (b.is_look and row_number() over (partition by b.is_look, (b.finished_at at time zone 'UTC')::date order by b.run_id) = 1)
-        and not ${refersTo('sync.user_periods')} and not ${refersTo('sync.changes')} and not ${refersTo('sync.held_fields')} and not ${refersTo('sync.rejected_rows')}
+        and ${leavesAlone('sync.user_periods')} and ${leavesAlone('sync.changes')} and ${leavesAlone('sync.held_fields')} and ${leavesAlone('sync.rejected_rows')}
         as is_over
       from (
         select *, outcome = 'complete' and 'listings' = any (groups) as is_look from sync.runs
