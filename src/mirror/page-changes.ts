@@ -2,9 +2,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { PushOutcome } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
-import { type ChangeField, changeFields, type Direction, kindsOf } from '../model/ledger-words.ts';
+import { type ChangeField, type Direction, kindsOf } from '../model/ledger-words.ts';
 import { idArray } from './by-key.ts';
 import type { Row } from './database.ts';
+import { contains } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
 
 /** What is left `null` selects everything. */
@@ -66,13 +67,11 @@ export interface ChangesRead {
 }
 
 /** Rows of the ledger that a page looks through at most: what is rare is found over several pages. */
-const mostLookedAt = 30_000;
+const mostLookedAt = 10_000;
 /** Of how many of the newest changes the actors are offered. */
 const actorsOf = 1_000;
 /** Users whose names are alike. */
 const mostNamed = 200;
-
-const pattern = (q: string) => `%${q.replaceAll(/[\\%_]/g, '\\$&')}%`;
 
 /** `null`: nobody was asked for. */
 async function findNamed(
@@ -84,102 +83,98 @@ async function findNamed(
   if (!details || byId.length > 0) return byId;
   const { rows } = await sql<{ id: Id }>`
     select distinct id from (
-      select id from mirror.users where team_id = any (${idArray(teamIds)}) and name ilike ${pattern(q)} limit ${mostNamed}
+      select id from mirror.users where team_id = any (${idArray(teamIds)}) and ${contains(sql`name`, q)} limit ${mostNamed}
     ) named`.execute(db);
   return rows.map(({ id }) => id);
 }
 
-/** What an index leads to; the newest rows of the teams otherwise. */
-function chosenBy(
-  { runId }: ChangesAsked,
-  teamIds: readonly Id[],
+/** What an index leads to, the newest first; all of the teams otherwise. */
+function lookedAt(
+  { teamIds }: PageReader,
+  { runId, before }: ChangesAsked,
   userIds: readonly Id[] | null,
 ): RawBuilder<unknown> {
-  return sql.join(
-    [
-      sql`c.team_id = any (${idArray(teamIds)})`,
-      ...(userIds === null ? [] : [sql`c.user_id = any (${idArray(userIds)})`]),
-      ...(runId === null ? [] : [sql`c.run_id = ${runId}`]),
-    ],
-    sql` and `,
-  );
+  const where = [
+    sql`c.team_id = any (${idArray(teamIds)})`,
+    ...(userIds === null ? [] : [sql`c.user_id = any (${idArray(userIds)})`]),
+    ...(runId === null ? [] : [sql`c.run_id = ${runId}`]),
+    ...(before === null ? [] : [sql`c.change_id < ${before}`]),
+  ];
+  return sql`report.changes c where ${sql.join(where, sql` and `)} order by c.change_id desc`;
 }
 
-/** What each of them is asked for. */
+/** What each row is asked for. Who was adopted is one row, and not one of a field. */
 function letThrough({ field, direction, actor, since }: ChangesAsked): RawBuilder<unknown> {
   const all = [
     sql`true`,
     ...(direction === null ? [] : [sql`c.kind = any (${kindsOf[direction]}::text[])`]),
-    ...(field === null
-      ? []
-      : [sql`(c.new ? ${field} or c.old ? ${field}) and c.kind not in ('adopt', 'return')`]),
-    ...(actor === null
-      ? []
-      : [
-          sql`(c.decided_by = ${actor} or c.edited_by is not null and ${actor} in (${sql.join(
-            changeFields.map((name) => sql`c.edited_by ->> ${sql.lit(name)}`),
-          )}))`,
-        ]),
+    ...(field === null ? [] : [sql`(c.field = ${field} and c.kind not in ('adopt', 'return'))`]),
+    ...(actor === null ? [] : [sql`${actor} in (c.decided_by, c.edited_by)`]),
     ...(since === null ? [] : [sql`c.opened_at >= ${since}`]),
   ];
   return sql.join(all, sql` and `);
 }
 
+/** First which changes, which stops as soon as there are enough; then these, with their values. */
 export async function readChanges(reader: PageReader, asked: ChangesAsked): Promise<ChangesRead> {
-  const { db, teamIds } = reader;
-  const userIds = await findNamed(reader, asked);
-  const older = asked.before === null ? sql`true` : sql`c.change_id < ${asked.before}`;
+  const { db } = reader;
+  const looked = lookedAt(reader, asked, await findNamed(reader, asked));
+  const { rows: chosen } = await sql<{ id: bigint }>`
+    select distinct c.change_id as id from (
+      select change_id, kind, field, decided_by, edited_by, opened_at from ${looked} fetch first (${mostLookedAt}) rows with ties
+    ) c
+    where ${letThrough(asked)} order by c.change_id desc limit ${asked.limit + 1}`.execute(db);
+  const ids = chosen.slice(0, asked.limit).map(({ id }) => id);
+  const isMore = chosen.length > asked.limit;
+  const lookedTo = isMore ? null : await readLookedTo(reader, looked, asked.since);
+  return { rows: await readRows(reader, asked, ids), isMore, lookedTo, actors: await readActors(reader) };
+}
+
+async function readRows(
+  reader: PageReader,
+  { field }: ChangesAsked,
+  ids: readonly bigint[],
+): Promise<readonly ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
-    with looked as (
-      select c.change_id, c.team_id, c.run_id, c.user_id, c.kind, c.state, c.base, c.old, c.new, c.outcome, c.request_id,
-        c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by
-      from sync.changes c where ${chosenBy(asked, teamIds, userIds)} and ${older}
-      order by c.change_id desc limit ${mostLookedAt}
-    ),
-    chosen as materialized (
-      select * from looked c where ${letThrough(asked)} order by c.change_id desc limit ${asked.limit + 1}
-    )
-    select c.change_id, c.team_id, c.run_id, c.user_id, u.name, c.kind, f.field, c.base -> f.field as base_value,
-      c.old -> f.field as old_value,
-      c.new -> f.field as new_value,
-      case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
-      c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by ->> f.field as edited_by,
-      case when c.kind = 'hold' then h.reason end as held
-    from chosen c
-    left join lateral (
-      select k.field from jsonb_object_keys(c.old || c.new) k (field)
-      where c.kind not in ('adopt', 'return') and (${asked.field}::text is null or k.field = ${asked.field})
-    ) f on true
-    left join lateral (select u.name from mirror.users u where u.team_id = c.team_id and u.id = c.user_id offset 0) u on true
+    select c.change_id, c.team_id, c.run_id, c.user_id, c.name, c.kind, c.field, c.base_value, c.old_value, c.new_value,
+      c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, h.reason as held
+    from (
+      select c.*, row_number() over (partition by change_id order by field) as nth from report.changes c
+      where c.team_id = any (${idArray(reader.teamIds)}) and c.change_id = any (${idArray(ids)})
+        and (${field}::text is null or c.field = ${field})
+    ) c
     left join lateral (
       select h.reason from report.held h
-      where c.kind = 'hold' and h.team_id = c.team_id and h.user_id = c.user_id and h.field = f.field offset 0
+      where c.kind = 'hold' and h.team_id = c.team_id and h.user_id = c.user_id and h.field = c.field offset 0
     ) h on true
-    order by c.change_id desc, f.field`.execute(db);
-  const ids = [...new Set(rows.map(({ change_id }) => change_id))];
-  const last = ids.length > asked.limit ? ids.at(-1) : undefined;
-  const lookedTo =
-    last === undefined
-      ? await readLookedTo(reader, sql`${chosenBy(asked, teamIds, userIds)} and ${older}`, asked.since)
-      : null;
+    where c.nth = 1 or c.kind not in ('adopt', 'return')
+    order by c.change_id desc, c.field`.execute(reader.db);
   const roles = await readRoleNames(reader);
-  return {
-    rows: rows.filter(({ change_id }) => change_id !== last).map((row) => withRoleNames(row, roles)),
-    isMore: last !== undefined,
-    lookedTo,
-    actors: await readActors(reader),
-  };
+  return rows.map((row) =>
+    row.kind === 'adopt' || row.kind === 'return'
+      ? {
+          ...row,
+          field: null,
+          base_value: null,
+          old_value: null,
+          new_value: null,
+          outcome: null,
+          edited_by: null,
+        }
+      : withRoleNames(row, roles),
+  );
 }
 
 /** Where a page stopped that is not full, if there is more before it. */
 async function readLookedTo(
   { db }: PageReader,
-  chosen: RawBuilder<unknown>,
+  looked: RawBuilder<unknown>,
   since: Date | null,
 ): Promise<LookedTo | null> {
   const { rows } = await sql<LookedTo>`
-    select change_id as "changeId", opened_at as at from sync.changes c where ${chosen}
-    order by c.change_id desc offset ${mostLookedAt} - 1 limit 1`.execute(db);
+    select change_id as "changeId", opened_at as at from ${looked} offset ${mostLookedAt} - 1 limit 1`.execute(
+    db,
+  );
   const [found] = rows;
   return found === undefined || (since !== null && found.at < since) ? null : found;
 }
@@ -220,11 +215,11 @@ export async function readChangesOf(reader: PageReader, userId: Id): Promise<rea
 async function readActors({ db, teamIds }: PageReader): Promise<readonly string[]> {
   const { rows } = await sql<{ actor: string }>`
     with newest as materialized (
-      select c.edited_by, c.decided_by from sync.changes c
+      select c.edited_by, c.decided_by from report.changes c
       where c.team_id = any (${idArray(teamIds)}) order by c.change_id desc limit ${actorsOf}
     )
-    select e.value as actor from newest n cross join lateral jsonb_each_text(n.edited_by) e
-    union select n.decided_by from newest n where n.decided_by is not null
+    select edited_by as actor from newest where edited_by is not null
+    union select decided_by from newest where decided_by is not null
     order by actor limit 50`.execute(db);
   return rows.map(({ actor }) => actor);
 }

@@ -4,6 +4,7 @@ import type { Id } from '../model/id.ts';
 import type { ScheduledGroup } from '../model/run-group.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
 import { type PageRun, readRecentRuns } from './page-runs.ts';
+import { readNotAtRest } from './page-standings.ts';
 import {
   countSingleFields,
   readSingleFields,
@@ -77,23 +78,30 @@ const readGroups = (teamIds: readonly Id[]) => sql<GlanceGroup>`
     stale_since as "staleSince", failures, last_success as "completeAt"
   from report.freshness where team_id = any (${teamIds}::bigint[])`;
 
-const readTotals = (teamIds: readonly Id[]) => sql<GlanceTotals>`
-  select t.id as "teamId", u.users, u.unresolved, u.gone,
+type MovedTotals = Pick<GlanceTotals, 'teamId' | 'tags' | 'contactFields' | 'pushed' | 'refused'>;
+
+const readMoved = (teamIds: readonly Id[]) => sql<MovedTotals>`
+  select t.id as "teamId",
     (select count(*)::int from report.tags g where g.team_id = t.id and g.present) as tags,
     (select count(*)::int from report.contact_fields f where f.team_id = t.id and f.present) as "contactFields",
     p.pushed, p.refused
   from unnest(${teamIds}::bigint[]) t (id)
   cross join lateral (
-    select count(*) filter (where gone_at is null)::int as users,
-      count(*) filter (where gone_at is null and not resolved)::int as unresolved,
-      count(*) filter (where gone_at is not null)::int as gone
-    from mirror.users where team_id = t.id
-  ) u
-  cross join lateral (
     select count(*)::int as pushed, count(*) filter (where outcome = 'refused')::int as refused
     from report.changes c
     where c.team_id = t.id and c.kind = 'push' and c.opened_at > now() - interval '24 hours'
-  ) p`;
+  ) p
+  order by t.id`;
+
+async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> {
+  const moved = new Map(
+    (await readMoved(reader.teamIds).execute(reader.db)).rows.map((one) => [one.teamId, one]),
+  );
+  return (await readNotAtRest(reader)).flatMap(({ teamId, present, left, unresolved }) => {
+    const one = moved.get(teamId);
+    return one === undefined ? [] : [{ ...one, users: present, unresolved: unresolved.length, gone: left }];
+  });
+}
 
 /** The first segment of each team, its last count of each of so many days. */
 const readCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
@@ -133,7 +141,7 @@ export async function readGlance(reader: PageReader): Promise<Glance> {
     singleCount: Object.values(singles).reduce((sum, count) => sum + count, 0),
     singles: await readSingleFields(reader, 200),
     groups: (await readGroups(teamIds).execute(db)).rows,
-    totals: (await readTotals(teamIds).execute(db)).rows,
+    totals: await readTotals(reader),
     counts: (await readCounts(teamIds, daysShown).execute(db)).rows,
     runs: await readRecentRuns(reader, 24),
     moves: (await readMoves(teamIds, movesShown).execute(db)).rows,

@@ -10,26 +10,21 @@ import { type ChangeRow, readChangesOf } from './page-changes.ts';
 import type { PageReader } from './page-reader.ts';
 import { fieldOfSql, toHold, valueFromJson } from './users-read.ts';
 
-/** What the roster showed of the person, and from when to when. */
-export interface PersonPeriod
-  extends Row<
-    'sync.user_periods',
-    | 'valid_from'
-    | 'present'
-    | 'name'
-    | 'first_name'
-    | 'last_name'
-    | 'email'
-    | 'phone'
-    | 'role_id'
-    | 'role'
-    | 'side'
-    | 'run_id'
-    | 'actor'
-    | 'changed_by'
-  > {
+/** What the roster showed of the person, and from when to when: none of the time in which they were not there. */
+export interface PersonPeriod {
+  readonly valid_from: Date;
   /** `null`: it is so now. */
   readonly valid_to: Date | null;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly role_id: Id | null;
+  readonly role: string | null;
+  readonly resolved: boolean;
+  /** From which side it came; `null`: the person came with it. */
+  readonly side: 'mirror' | 'service' | null;
+  readonly edited_by: string | null;
 }
 
 type PersonRow = Row<
@@ -48,7 +43,7 @@ type PersonRow = Row<
   | 'edited_at'
   | 'edited_by'
 >;
-type BaseColumns = Row<'sync.user_base', 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id'>;
+type BaseColumns = Pick<PersonRow, 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id'>;
 
 export interface PersonRead {
   readonly id: Id;
@@ -139,6 +134,50 @@ function stateOf(
   };
 }
 
+/** What both sides last agreed on: as the mirror has it, but for what was edited since. */
+async function readBase(
+  { db }: PageReader,
+  row: BaseColumns,
+  { teamId, id }: { readonly teamId: Id; readonly id: Id },
+): Promise<BaseColumns> {
+  const { rows } = await sql<{ field: string; base: unknown }>`
+    select field, base_value as base from report.pending where team_id = ${teamId} and user_id = ${id}`.execute(
+    db,
+  );
+  const { first_name, last_name, email, phone, role_id } = row;
+  const edited = rows.map(({ field, base }) => {
+    if (field !== 'name')
+      return { [field]: base === null || field !== 'role_id' ? base : valueFromJson('roleId', base) };
+    const { first, last } = base as { readonly first: string; readonly last: string };
+    return { first_name: first, last_name: last };
+  });
+  return Object.assign({ first_name, last_name, email, phone, role_id }, ...edited) as BaseColumns;
+}
+
+/** A push of which nobody knows yet what became of it. */
+async function hasOpenPush({ db }: PageReader, teamId: Id, id: Id): Promise<boolean> {
+  const { rows } = await sql`
+    select change_id from report.changes
+    where team_id = ${teamId} and user_id = ${id} and kind = 'push' and closed_at is null limit 1`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
+async function readPeriods({ db }: PageReader, teamId: Id, id: Id): Promise<readonly PersonPeriod[]> {
+  const { rows } = await sql<PersonPeriod>`
+    select h.valid_from, nullif(h.valid_to, 'infinity') as valid_to, h.first_name, h.last_name, h.email, h.phone,
+      h.role_id, h.role, h.resolved, c.side, c.edited_by
+    from report.roster_history h
+    left join (
+      select distinct on (changed_at) changed_at, side, edited_by from report.roster_changes
+      where team_id = ${teamId} and user_id = ${id} order by changed_at, field
+    ) c on c.changed_at = h.valid_from
+    where h.team_id = ${teamId} and h.user_id = ${id}
+    order by h.valid_from desc limit ${mostPeriods}`.execute(db);
+  return rows;
+}
+
 /** @returns `null`: the mirror has nobody with this id */
 export async function readPerson(reader: PageReader, wanted: string): Promise<PersonRead | null> {
   const { db, now, teamIds } = reader;
@@ -152,35 +191,26 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
     .where((eb) => eb.and({ team_id: teamId, id }))
     .executeTakeFirst();
   if (row === undefined) return null;
-  const base = await db
-    .selectFrom('sync.user_base')
-    .select(['first_name', 'last_name', 'email', 'phone', 'role_id'])
-    .where((eb) => eb.and({ team_id: teamId, id }))
-    .executeTakeFirst();
-  const open = await db
-    .selectFrom('sync.changes')
-    .select('opened_at')
-    .where((eb) => eb.and({ team_id: teamId, user_id: id, state: 'open' }))
-    .executeTakeFirst();
   const held = await readHeldFields(db, teamId, id);
-  const periods = await sql<PersonPeriod>`
-    select p.valid_from, nullif(p.valid_to, 'infinity') as valid_to, p.present, p.name, p.first_name, p.last_name, p.email,
-      p.phone, p.role_id, p.role, p.side, p.run_id, p.actor, p.changed_by
-    from sync.user_periods p where p.team_id = ${teamId} and p.user_id = ${id}
-    order by p.valid_from desc limit ${mostPeriods}`.execute(db);
+  const periods = await readPeriods(reader, teamId, id);
+  const isKnown = row.resolved || periods.some(({ resolved }) => resolved);
   const roles = await db
     .selectFrom('mirror.roles')
     .select(['role_id', 'name'])
     .where('team_id', '=', teamId)
     .execute();
-  const known = { row, base: base ?? null, isOpen: open !== undefined };
+  const known = {
+    row,
+    base: isKnown ? await readBase(reader, row, { teamId, id }) : null,
+    isOpen: await hasOpenPush(reader, teamId, id),
+  };
   return {
     id,
     teamId,
     row,
     state: stateOf(id, known, held, now),
     held,
-    periods: periods.rows,
+    periods,
     roleNames: new Map(roles.flatMap(({ role_id: role, name }) => (name === null ? [] : [[role, name]]))),
     changes: await readChangesOf(reader, id),
   };

@@ -34,7 +34,7 @@ function valuesOf(
       fromMs: period.valid_from.getTime(),
       toMs: (period.valid_to ?? now).getTime(),
       // Text of an SVG has no <bdi>: what reorders it is left out.
-      text: period.present ? printable(textIn(field, period)) : '',
+      text: printable(textIn(field, period)),
       side: at === 0 || period.side === null ? 'adopted' : period.side,
     }),
   );
@@ -101,9 +101,7 @@ function editsOf(periods: readonly PersonPeriod[]): readonly Edited[] {
       { field: 'role_id', old: before.role_id, new: period.role_id },
     ] as const;
     const moved = all.filter((one) => textOf(one.old) !== textOf(one.new));
-    return moved.length === 0
-      ? []
-      : [{ at: period.valid_from, fields: moved, by: period.actor ?? period.changed_by }];
+    return moved.length === 0 ? [] : [{ at: period.valid_from, fields: moved, by: period.edited_by }];
   });
 }
 

@@ -110,8 +110,7 @@ describe.each(views)('%s', (name, render) => {
 describe('one person', () => {
   const period = {
     valid_from: new Date('2026-01-01'),
-    present: true,
-    name: evil,
+    resolved: true,
     first_name: evil,
     last_name: '',
     email: evil,
@@ -125,17 +124,13 @@ describe('one person', () => {
     email: 'b@example.com',
     valid_to: null,
     side: 'mirror',
-    run_id: null,
-    actor: 'a.novak',
-    changed_by: 'x',
+    edited_by: 'a.novak',
   } as const;
   const first = {
     ...period,
     valid_to: edited.valid_from,
     side: 'service',
-    run_id: 1n,
-    actor: null,
-    changed_by: null,
+    edited_by: null,
   } as const;
   const row = {
     name: evil,

@@ -53,7 +53,7 @@ const users = ({ team, teamId, users: count, tags }: LargeTeam) => `
   values (${teamId}, 'tags', 1, 'changed', '{"tag": "Old"}', '{"tag": "Tag 1"}', now()), (${teamId}, 'roles', 1, 'gone', '{}', '{}', now());
   insert into mirror.contact_fields (team_id, id, title) select ${teamId}, n, 'Field ' || n from generate_series(1, 60) n;`;
 
-/** Each user is adopted first; what follows is pushes and pulls by half each, of one field or two. */
+/** The contacts grow slowly, and by the week. Each user is adopted first; what follows is pushes and pulls by half each, of one field or two. */
 const history = ({ team, teamId, users: count, changes, days, endedDaysAgo = 0 }: LargeTeam) => `
   create temp table run_of on commit drop as
   with made as (
@@ -83,8 +83,10 @@ const history = ({ team, teamId, users: count, changes, days, endedDaysAgo = 0 }
   select ${teamId}, n, 'approve', '{"phone": "1"}', '{"phone": "1"}', '{"phone": "2"}', now(), 'kim', current_user, 'checked', 'b' || n
   from generate_series(4, ${count}, 1000) n;
   insert into mirror.contact_counts (team_id, segment, counted_at, count)
-  select ${teamId}, s, now() - interval '${endedDaysAgo} days' - n * interval '15 min', 300000 + n % 977
-  from generate_series(1, ${days * 96}) n, unnest(array['active', 'all', 'blocked', 'new', 'silent']) s;`;
+  select ${teamId}, s.segment, now() - interval '${endedDaysAgo} days' - n * interval '15 min', (s.most * w.share)::bigint
+  from generate_series(1, ${days * 96}) n
+  cross join lateral (select 1 - n * 4e-6 + 0.002 * sin(n / 107.0) + 0.0006 * sin(n / 1301.0)) w (share)
+  cross join (values ('active', 214900), ('all', 312456), ('blocked', 9214), ('new', 1386), ('silent', 97556)) s (segment, most);`;
 
 /** The teams come one after the other: the ledger of the last one is the newest. Nothing is analysed. */
 export async function fillMirror(db: Database, teams: readonly LargeTeam[]): Promise<void> {

@@ -44,15 +44,14 @@ const tags = ({ teamId, tags: count, days }: YearTeam) => `
   select team_id, 'tags', id, 'changed', jsonb_build_object('tag', 'Former ' || id), jsonb_build_object('tag', tag), now() - interval '1 day' * (id % ${days})
   from mirror.tags where team_id = ${teamId} and id % 10 = 1;`;
 
-/** Some runs were partial, failed or refused; nothing was counted on three days, and the segments grew. */
+/** Some runs were partial, failed or refused; and nothing was counted on three days. */
 const runs = ({ teamId, days }: YearTeam) => `
   update sync.runs set outcome = case run_id % 300 when 0 then 'failed' when 1 then 'refused' else 'partial' end, reasons = array['a page did not arrive'],
     finished_at = started_at + interval '30 s'
   where team_id = ${teamId} and run_id % 100 < 2;
   update sync.runs set counts = jsonb_build_object('users_read', 100, 'pulled', run_id % 5) where team_id = ${teamId} and run_id % 100 >= 2;
   delete from mirror.contact_counts where team_id = ${teamId}
-    and counted_at between now() - interval '1 day' * ${days} * 0.3 and now() - interval '1 day' * (${days} * 0.3 - 3);
-  update mirror.contact_counts set count = count - 200 * floor(extract(epoch from now() - counted_at) / 86400) where team_id = ${teamId};`;
+    and counted_at between now() - interval '1 day' * ${days} * 0.3 and now() - interval '1 day' * (${days} * 0.3 - 3);`;
 
 /** Fifty-five phones wait in a batch, edited by somebody; the next fifty-five users were decided about. */
 const waiting = ({ teamId, users }: YearTeam) => `

@@ -1,0 +1,111 @@
+/** How everybody of the mirror stands: who is not equal, by team and id; the others are. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../model/id.ts';
+import { type PeopleState, type UserStanding, standingOf, standings } from '../model/standing.ts';
+import { idArray } from './by-key.ts';
+import type { PageReader } from './page-reader.ts';
+
+/** A field that is not as on the service. */
+export interface OpenField {
+  readonly field: string;
+  /** Why it is held; `null`: it is not, and goes by itself. */
+  readonly reason: string | null;
+  readonly batch: string | null;
+  readonly until: Date | null;
+  readonly decidedBy: string | null;
+}
+
+/** Whoever was edited here, is unresolved or has left: the others are counted, and not looked at. */
+export interface NotAtRest {
+  readonly teamId: Id;
+  readonly present: number;
+  readonly left: number;
+  readonly edited: readonly Id[];
+  readonly unresolved: readonly Id[];
+}
+
+/** Who was never edited here, is resolved and has nothing held is equal, as `musterd status` has it. */
+export async function readNotAtRest({
+  db,
+  teamIds,
+}: Pick<PageReader, 'db' | 'teamIds'>): Promise<readonly NotAtRest[]> {
+  const { rows } = await sql<NotAtRest>`
+    select t.id as "teamId", (select count(*)::int from mirror.users where team_id = t.id) - n."left" as present, n.*
+    from unnest(${idArray(teamIds)}) t (id)
+    cross join lateral (
+      select count(*) filter (where gone_at is not null)::int as "left",
+        coalesce(array_agg(id) filter (where edited_at is not null and gone_at is null), '{}') as edited,
+        coalesce(array_agg(id) filter (where not resolved and gone_at is null), '{}') as unresolved
+      from mirror.users
+      where team_id = t.id and (edited_at is not null or not resolved or gone_at is not null)
+    ) n
+    order by t.id`.execute(db);
+  return rows;
+}
+
+type OpenRow = OpenField & { readonly id: Id };
+
+async function readOpen({ db }: PageReader, { teamId, edited }: NotAtRest): Promise<readonly OpenRow[]> {
+  const { rows } = await sql<OpenRow>`
+    select h.user_id as id, h.field, h.reason, h.batch, h.until, h.decided_by as "decidedBy"
+    from report.held h
+    join mirror.users u on u.team_id = h.team_id and u.id = h.user_id and u.gone_at is null
+    where h.team_id = ${teamId}
+    union all
+    select p.user_id, p.field, null, null, null, null
+    from report.pending p
+    where p.team_id = ${teamId} and p.state in ('waiting', 'sent') and p.user_id = any (${idArray(edited)})
+    order by id, field`.execute(db);
+  return rows;
+}
+
+/** Who is not equal. */
+export interface TeamStandings {
+  readonly noted: NotAtRest;
+  readonly open: ReadonlyMap<Id, readonly OpenField[]>;
+  readonly ids: Readonly<Partial<Record<UserStanding, readonly Id[]>>>;
+}
+
+export async function readTeamStandings(reader: PageReader): Promise<readonly TeamStandings[]> {
+  const teams: TeamStandings[] = [];
+  for (const noted of await readNotAtRest(reader)) {
+    const open = Map.groupBy(await readOpen(reader, noted), ({ id }) => id);
+    const unresolved = new Set(noted.unresolved);
+    const all = new Set([...open.keys(), ...noted.unresolved]);
+    const ids = Object.groupBy(all, (id) =>
+      standingOf(
+        (open.get(id) ?? []).map(({ reason }) => reason),
+        !unresolved.has(id),
+      ),
+    );
+    teams.push({ noted, open, ids });
+  }
+  return teams;
+}
+
+/** Who is in this standing; those who are equal are the others. */
+export function inState(state: PeopleState, teams: readonly TeamStandings[]): RawBuilder<unknown> {
+  if (state === 'left') return sql`u.gone_at is not null`;
+  if (state === 'present') return sql`u.gone_at is null`;
+  const chosen = state === 'equal' ? standings.filter((one) => one !== 'equal') : [state];
+  const some = teams.flatMap(({ noted, ids }) => {
+    const all = chosen.flatMap((standing) => ids[standing] ?? []);
+    return all.length === 0 ? [] : [sql`(u.team_id = ${noted.teamId} and u.id = any (${idArray(all)}))`];
+  });
+  const any = some.length === 0 ? sql`false` : sql`(${sql.join(some, sql` or `)})`;
+  return state === 'equal' ? sql`u.gone_at is null and not ${any}` : sql`u.gone_at is null and ${any}`;
+}
+
+/** Of each state how many there are. */
+export function countStandings(teams: readonly TeamStandings[]): Readonly<Record<PeopleState, number>> {
+  const sum = (of: (team: TeamStandings) => number) => teams.reduce((all, team) => all + of(team), 0);
+  const present = sum(({ noted }) => noted.present);
+  const by = Object.fromEntries(standings.map((one) => [one, sum(({ ids }) => ids[one]?.length ?? 0)]));
+  const others = Object.values(by).reduce((all, one) => all + one, 0);
+  return {
+    ...(by as Record<UserStanding, number>),
+    present,
+    equal: present - others,
+    left: sum(({ noted }) => noted.left),
+  };
+}
