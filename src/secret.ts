@@ -22,19 +22,17 @@ export function createSecret(value: string): Secret {
 const shortestPart = 8;
 
 /** One case, with every character at its place. */
-const folded = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const folded = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 /** Hides what of a text also stands in a secret, in either case, from 8 characters on. */
 export function blotOut(text: string, secrets: readonly string[]): string {
-  const parts = new Set<string>();
-  for (const secret of secrets.map(folded))
-    for (let at = 0; at + shortestPart <= secret.length; at += 1)
-      parts.add(secret.slice(at, at + shortestPart));
+  const hidden = secrets.map(folded);
   const searched = folded(text);
   let shown = '';
   let hiddenTo = 0;
   for (let at = 0; at + shortestPart <= text.length; at += 1) {
-    if (!parts.has(searched.slice(at, at + shortestPart))) continue;
+    const part = searched.slice(at, at + shortestPart);
+    if (!hidden.some((secret) => secret.includes(part))) continue;
     if (at > hiddenTo || hiddenTo === 0) shown += `${text.slice(hiddenTo, at)}[secret]`;
     hiddenTo = at + shortestPart;
   }

@@ -186,11 +186,11 @@ function transfer(
     let head: Head | undefined;
     let body: Body | undefined;
     let maxBytes = 0;
-    const deadline = AbortSignal.timeout(settings.totalDeadlineMs);
+    const deadline = setTimeout(onDeadline, settings.totalDeadlineMs).unref();
     const end = (outcome: Outcome | Promise<Outcome>) => {
       if (over) return;
       over = true;
-      deadline.removeEventListener('abort', onDeadline);
+      clearTimeout(deadline);
       resolve(outcome);
     };
     const stop = (outcome: Outcome) => {
@@ -204,7 +204,6 @@ function transfer(
     function onDeadline() {
       stop(fail('timeout', `not finished within ${settings.totalDeadlineMs} ms`));
     }
-    deadline.addEventListener('abort', onDeadline);
     pool.dispatch(options, {
       onRequestStart: (started) => {
         // The deadline passed while there was no connection: the request is given up already.
