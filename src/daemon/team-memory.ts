@@ -1,18 +1,18 @@
 /** Who is in each team, kept from one run to the next, so that an edit costs no request for it. */
 import type { Config } from '../config/config.ts';
-import { type Team, wholeTeam } from '../model/team.ts';
-import type { TeamMemory } from '../runs/with-run.ts';
+import { wholeTeam } from '../model/team.ts';
+import type { Recalled, TeamMemory } from '../runs/with-run.ts';
 
 /** How long it is believed, where only edits are carried to the service. */
 const recalledMs = 60_000;
 
 /** By configuration: other credentials may be another team's. */
 export function createTeamMemories(monotonicMs: () => number): (config: Config) => TeamMemory {
-  const teams = new WeakMap<Config, { readonly team: Team; readonly keptAtMs: number }>();
+  const teams = new WeakMap<Config, Recalled & { readonly keptAtMs: number }>();
   return (config) => ({
     recall: () => {
       const kept = teams.get(config);
-      if (kept !== undefined && monotonicMs() - kept.keptAtMs < recalledMs) return kept.team;
+      if (kept !== undefined && monotonicMs() - kept.keptAtMs < recalledMs) return kept;
       teams.delete(config);
       return undefined;
     },
@@ -21,6 +21,10 @@ export function createTeamMemories(monotonicMs: () => number): (config: Config) 
       const isSame = kept?.digest !== undefined && kept.digest === team.digest;
       const whole = isSame ? kept : { ...(await wholeTeam(team)), raw: {} };
       teams.set(config, { team: whole, keptAtMs: readAtMs });
+    },
+    keepPopulation: (population) => {
+      const kept = teams.get(config);
+      if (kept !== undefined) teams.set(config, { ...kept, population });
     },
   });
 }

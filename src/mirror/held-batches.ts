@@ -20,16 +20,9 @@ const pushedToday = (teamId: Id) => sql`
   where team_id = ${teamId} and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
     and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`;
 
-/**
- * All that waits in batches, of users who have not left, and what is said of fields that many users lack; and how many
- * users are there.
- */
-export async function readGuardHistory(
-  db: Queryable,
-  teamId: Id,
-): Promise<GuardHistory & { readonly population: number }> {
+/** All that waits in batches, of users who have not left, and what is said of fields that many users lack. */
+export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {
   const { rows: all } = await sql<{
-    population: number;
     pushed: readonly Id[];
     held: readonly (HoldRow & {
       user_id: Id | number | null;
@@ -46,14 +39,12 @@ export async function readGuardHistory(
       where h.team_id = ${teamId} and u.gone_at is null and (h.user_id is null or ${isInBatch})
     )
     select array(${pushedToday(teamId)}) as pushed,
-      (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is null) as population,
       (select coalesce(jsonb_agg(to_jsonb(held) order by since, user_id, field), '[]') from held) as held`.execute(
     db,
   );
-  const { population = 0, pushed = [], held: rows = [] } = all[0] ?? {};
+  const { pushed = [], held: rows = [] } = all[0] ?? {};
   const ofAll = rows.filter(({ user_id }) => user_id === null);
   return {
-    population,
     pushedToday: new Set(pushed),
     waiting: rows.flatMap((row) =>
       row.user_id === null ? [] : [{ userId: BigInt(row.user_id), name: row.name, hold: toHold(row) }],

@@ -31,6 +31,8 @@ export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
   /** Told of the team once it was compared with the mirror; it may be one that is as it was when that was done. */
   readonly keepTeam?: (team: Team) => Promise<void>;
+  /** Told of how many users are present in it. */
+  readonly keepPopulation?: (users: number) => void;
 }
 
 /** Rows written per transaction: small enough to leave editors in peace, large enough for one statement. */

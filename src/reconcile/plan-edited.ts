@@ -96,7 +96,7 @@ function noteLookup(
 
 /** @param exact what is planned in place of all that was edited */
 export async function planEdited(
-  { service, mirror, notes, monotonicMs }: RunContext,
+  { service, mirror, notes, monotonicMs, recalled }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
   { exact }: Look & { readonly exact?: Exactly } = {},
@@ -119,7 +119,8 @@ export async function planEdited(
       const plan = planUser(state, members.get(state.id), settings.policy);
       return exact?.only(plan) ?? plan;
     });
-    const { population, ...history } = await one.readGuardHistory();
+    const population = recalled?.population ?? (await one.countPresentUsers());
+    const history = await one.readGuardHistory();
     return {
       states: differing,
       plans: planned,
@@ -167,5 +168,6 @@ export async function planEdited(
     lessons,
     readAtMs,
     states,
+    population: known.population,
   };
 }

@@ -25,8 +25,8 @@ export interface RunContext {
   readonly mirror: MirrorPort;
   readonly notes: RunNotes;
   readonly monotonicMs: () => number;
-  /** Who is in the team was read, and compared with the mirror, by a run of the last minute. */
-  readonly isTeamRecalled?: boolean;
+  /** Who is in the team was read, and compared with the mirror, by a run of the last minute; users may be counted since. */
+  readonly recalled?: { readonly population?: number } | undefined;
 }
 
 /** What one run makes of the users. */
@@ -50,6 +50,8 @@ export interface UsersPlan {
   readonly versions?: string;
   /** When those who are to be pushed were asked for, at the earliest; left out where that is to be done again. */
   readonly readAtMs?: number;
+  /** How many users are present, where nobody comes or goes by this plan. */
+  readonly population?: number;
   /** Those who were planned, where some were asked for by name. */
   readonly states?: readonly UserState[];
 }

@@ -59,8 +59,7 @@ export interface MirrorPort {
   /** Those who are not gone and concerned, with the values last agreed on; some who are not concerned may be among them. */
   readPresentUsers(concern: Concern): Promise<readonly PresentUser[]>;
   readIntents(): Promise<readonly Intent[]>;
-  /** With how many users are there. */
-  readGuardHistory(): Promise<GuardHistory & { readonly population: number }>;
+  readGuardHistory(): Promise<GuardHistory>;
   /** Of these users, field by field. */
   readLastEdits(ids: readonly Id[]): Promise<readonly EditedField[]>;
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;

@@ -152,13 +152,14 @@ async function reconcileUsers(
     notes.count('users_at_rest', look.atRest);
     await mirror.applyTeam(given);
     await places.keepTeam?.(given);
+    places.keepPopulation?.(look.atRest);
     await mirror.learnRoles();
     return { stopped: false };
   }
   const team = await wholeTeam(given);
   const pushSettings = { ...settings.push, policy: settings.policy };
   const push = createPushContext(places, team);
-  const isRecalled = places.isTeamRecalled === true;
+  const isRecalled = places.recalled !== undefined;
   if (!isRecalled && (await stopReplaced(places, team, settings.scope))) return { stopped: true };
   await settleIntents(push, pushSettings);
   const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings, look);
@@ -183,6 +184,7 @@ async function reconcileUsers(
     await mirror.applyTeam(team);
     await places.keepTeam?.(team);
   }
+  if (users.population !== undefined) places.keepPopulation?.(users.population);
   if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
   if (users.movedAlone > 0) await mirror.noteMovedAlone(users.movedAlone, users.roster.users.size);

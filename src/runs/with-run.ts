@@ -47,11 +47,19 @@ export interface Watch {
 }
 
 /** Who was in the team, as an earlier run read it and compared it with the mirror. */
+export interface Recalled {
+  readonly team: Team;
+  /** How many users were present after that; `undefined`: nobody has counted them since. */
+  readonly population?: number;
+}
+
 export interface TeamMemory {
   /** `undefined` where that is too long ago. */
-  recall(): Team | undefined;
+  recall(): Recalled | undefined;
   /** @param readAtMs of the clock that never jumps: when the service was asked for it */
   keep(team: Team, readAtMs: number): Promise<void>;
+  /** It is believed for as long as the team is. */
+  keepPopulation(users: number): void;
 }
 
 /** What a run came to. */
@@ -164,7 +172,7 @@ async function runUnderLease<Result>(
     log.info({ groups }, 'run started');
     const recalled = groups.every((group) => group === 'edits') ? watch.teamMemory?.recall() : undefined;
     const readAtMs = systemClock.monotonicMs();
-    const team = recalled ?? (await service.team(toTeamBefore(known)));
+    const team = recalled?.team ?? (await service.team(toTeamBefore(known)));
     if (known.teamId !== team.id) {
       await pinTeam(db, config.team, team.id);
       await noteTeam(db, runId, team.id);
@@ -178,8 +186,8 @@ async function runUnderLease<Result>(
         log.warn({ err: error }, 'team not kept');
       });
     };
-    const isTeamRecalled = recalled !== undefined;
-    const places = { runId, service, mirror, notes, monotonicMs, isTeamRecalled, keepTeam };
+    const keepPopulation = (users: number) => watch.teamMemory?.keepPopulation(users);
+    const places = { runId, service, mirror, notes, monotonicMs, recalled, keepTeam, keepPopulation };
     const result = await work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
     return { report: await record.end(team), result };
   } catch (error) {

@@ -36,6 +36,14 @@ const people: readonly (readonly [
   ],
 ];
 const gone = 8n;
+/** Of users beyond those, in base and mirror: what is asked for by its canonical form is found whatever is around it. */
+const oddEmails = [
+  ' Odd_one%@Example.com\t',
+  '\u2003ODD\\two@example.com\ufeff',
+  '\u00c9mile@Example.com',
+  'x',
+];
+const oddPhones = ['+1 (555) 0190', '1-5-5-5-0-1-9-1', 'ext. 15550192', '0'];
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -68,13 +76,39 @@ const read = async (concern: { emails?: string[]; phones?: string[]; roleIds?: b
 it('are read where they have an address or a role of those that are asked for, by what was last agreed on', async () => {
   const ids = async (concern: Parameters<typeof read>[0]) =>
     (await read(concern)).map(({ id }) => Number(id));
-  // The last two may have it: their letters are for the canonical form to judge.
-  expect(await ids({ emails: [canonicalEmail(' ANNE@example.com ')] })).toEqual([1, 2, 5, 6]);
+  const anne = canonicalEmail(' ANNE@example.com ');
+  expect(await ids({ emails: [anne] })).toEqual([1, 2, 5]);
+  // Among many, the last two may have it: their letters are for the canonical form to judge.
+  expect(await ids({ emails: [anne, 'f@example.com', 'g@example.com', 'h@example.com'] })).toEqual([
+    1, 2, 5, 6,
+  ]);
   expect(await ids({ phones: [canonicalPhone('+1 555 0100')] })).toEqual([1, 2]);
   expect(await ids({ roleIds: [1n] })).toEqual([1, 2]);
   expect(await ids({ phones: ['15550103'], roleIds: [1n] })).toEqual([1, 2, 7]);
-  expect(await ids({ emails: ['nobody@example.com'], phones: ['1'] })).toEqual([5, 6]);
+  expect(await ids({ emails: ['nobody@example.com'], phones: ['1'] })).toEqual([]);
   expect(await ids({})).toEqual([]);
+});
+
+it('are found by the canonical form of what they have, whether few or many addresses are asked for', async () => {
+  const write = (table: string, columns: string) =>
+    runSqlText(
+      database.db,
+      `set local musterd.writing = 'on';
+       insert into ${table} (team_id, id, name, first_name, last_name, email, phone${columns === '' ? '' : ', resolved'})
+       select 41, 100 + n, 'Odd', 'Odd', '', e.email, e.phone${columns}
+       from json_to_recordset('${JSON.stringify(oddEmails.map((email, n) => ({ n, email, phone: oddPhones[n] })))}') e (n int, email text, phone text)`,
+    );
+  await write('mirror.users', ', true');
+  await write('sync.user_base', '');
+  const nobody = (count: number) => Array.from({ length: count }, (_, at) => `${at}5559`);
+  for (const [at, email] of oddEmails.entries())
+    for (const others of [0, 2, 5]) {
+      const asked = { emails: [canonicalEmail(email), ...nobody(others)] };
+      expect((await read(asked)).map(({ id }) => id)).toContain(BigInt(100 + at));
+      const phone = canonicalPhone(oddPhones[at] ?? '');
+      const found = await read({ phones: [phone, ...nobody(others)] });
+      expect(found.map(({ id }) => id)).toEqual([BigInt(100 + at)]);
+    }
 });
 
 it('are read with the values last agreed on, and where there are none with those of the mirror', async () => {

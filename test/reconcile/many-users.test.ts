@@ -10,7 +10,7 @@ import { type RunContext, planUsers } from '../../src/reconcile/plan-users.ts';
 import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { findSharedAddresses } from '../../src/verify/compare-users.ts';
 import { countVisits } from '../support/count-visits.ts';
-import { createMirrorStandIn, historyOf } from './mirror-stand-in.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 import { makeState } from './states.ts';
 
@@ -54,7 +54,6 @@ function placesOf(count: number, edited: number, phone: (id: Id) => string) {
     (await mirror.readAddresses(ids.slice(0, edited))).map((user) => ({ ...user, resolved: true }));
   mirror.readPresentUsers = () => Promise.resolve(ids.map((id) => ({ id, ...agreed(id) })));
   mirror.countPresentUsers = () => Promise.resolve(count);
-  mirror.readGuardHistory = () => Promise.resolve(historyOf(count));
   mirror.readUnseenUsers = (seen) => {
     const shown = new Set(seen);
     return Promise.resolve(states.filter(({ id }) => !shown.has(id)));

@@ -20,16 +20,6 @@ import type { MirrorPort, MirrorWriter } from '../../src/reconcile/ports.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { applyPlan, applyResult } from './apply-plan.ts';
 
-/** Of so many users, of whom nothing waits. */
-export const historyOf = (population: number) => ({
-  population,
-  pushedToday: new Set<Id>(),
-  waiting: [],
-  isOld: false,
-  lacking: [],
-  accepted: [],
-});
-
 export interface MirrorStandIn extends MirrorPort, MirrorWriter {
   readonly states: Map<Id, UserState>;
   readonly intents: Map<Id, Intent>;
@@ -220,7 +210,8 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     gatherContactFields: createGathered,
     readNameSafety: () => Promise.resolve(mirror.nameSafety),
     inSnapshot: (work) => work(mirror),
-    readGuardHistory: () => Promise.resolve(historyOf(0)),
+    readGuardHistory: () =>
+      Promise.resolve({ pushedToday: new Set(), waiting: [], isOld: false, lacking: [], accepted: [] }),
     readLastEdits: () => Promise.resolve([]),
     readPresentUsers: () => Promise.resolve([]),
     readEditedUsers: async () =>

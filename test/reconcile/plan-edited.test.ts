@@ -11,7 +11,7 @@ import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
 import { concernOf } from '../../src/reconcile/plan-users.ts';
 import { createUserLookup } from '../../src/reconcile/read/lookup.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import { createMirrorStandIn, historyOf } from './mirror-stand-in.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 import { makeState, member } from './states.ts';
 
@@ -111,22 +111,37 @@ describe('a look at a few users', () => {
     const service = createServiceStandIn([shownAs(3n)]);
     service.refusesAddress = (address) => address === '15550999';
     const mirror = Object.assign(createMirrorStandIn([state]), {
-      readGuardHistory: () => Promise.resolve(historyOf(1)),
+      countPresentUsers: () => Promise.resolve(1),
     });
     const notes = createRunNotes();
     const team = teamOf([{ ...member, id: 3n }]);
     const places = { service, mirror, notes, monotonicMs: () => 0 };
-    const { plans } = await planEdited(places, team, { policy: holdAll, guard });
+    const { plans, population } = await planEdited(places, team, { policy: holdAll, guard });
     expect(plans.map(pushOf)).toEqual([{ phone: '15550999' }]);
+    expect(population).toBe(1);
     expect(notes.warnings).toEqual(['the service does not take 1 of the addresses to look users up by']);
   });
+});
+
+it('does not count the users again where that was done with the team', async () => {
+  const mirror = Object.assign(createMirrorStandIn([stateOf(3n, { phone: '15550999' })]), {
+    countPresentUsers: () => Promise.reject(new Error('asked')),
+  });
+  const places = { service: createServiceStandIn([shownAs(3n)]), mirror, notes: createRunNotes() };
+  const recalled = { population: 7 };
+  const team = teamOf([{ ...member, id: 3n }]);
+  const planned = await planEdited({ ...places, monotonicMs: () => 0, recalled }, team, {
+    policy: holdAll,
+    guard,
+  });
+  expect(planned.population).toBe(7);
 });
 
 describe('edits that a person sees first', () => {
   it('are in a batch for each transaction when they alone are looked at', async () => {
     const names = [3n, 4n].map((id) => stateOf(id, { name: { first: 'Bea', last: `Berg${id}` } }));
     const mirror = Object.assign(createMirrorStandIn(names), {
-      readGuardHistory: () => Promise.resolve(historyOf(5)),
+      countPresentUsers: () => Promise.resolve(5),
       readLastEdits: (of: readonly Id[]) =>
         Promise.resolve(
           of.map((userId) => ({
@@ -167,7 +182,7 @@ describe('a plan of one edit in a large team', () => {
   };
   const plan = async (team: Team, id: Id, edit: Partial<MirrorUser>) => {
     const mirror = Object.assign(createMirrorStandIn([stateOf(id, edit)]), {
-      readGuardHistory: () => Promise.resolve(historyOf(size)),
+      countPresentUsers: () => Promise.resolve(size),
     });
     const places = { service: createServiceStandIn([shownAs(id)]), mirror, notes: createRunNotes() };
     const { verdict, plans } = await planEdited({ ...places, monotonicMs: () => 0 }, team, {

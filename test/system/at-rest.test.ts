@@ -202,7 +202,7 @@ describe('What was written while a run was under way', () => {
       const runBeside = (meanwhile: () => Promise<void>) =>
         runReconcile(stage.db, stage.config, 'daemon', {
           log,
-          teamMemory: { recall: () => undefined, keep: meanwhile },
+          teamMemory: { recall: () => undefined, keep: meanwhile, keepPopulation: () => undefined },
         });
       const learned = () => stage.sql(`select topic from sync.learned where topic = 'users at rest'`);
       await runBeside(keep);
@@ -259,15 +259,16 @@ describe('A team that a daemon remembers', () => {
     const memory = newMemory();
     const report = await run(memory);
     expect(report).toMatchObject({ outcome: 'complete', counts: { pushed: 1, users_at_rest: 29 } });
-    expect(memory.recall()?.members).toHaveLength(30);
+    expect(memory.recall()?.team.members).toHaveLength(30);
     await settle(stage);
     const another = newMemory();
     expect((await run(another)).counts.users_at_rest).toBe(30);
-    expect(another.recall()?.members).toHaveLength(30);
+    expect(another.recall()?.team.members).toHaveLength(30);
   });
 
   it('does not make a run fail that cannot keep it', async () => {
-    const full = { recall: () => undefined, keep: () => Promise.reject(new Error('no room')) };
+    const keep = () => Promise.reject(new Error('no room'));
+    const full = { recall: () => undefined, keep, keepPopulation: () => undefined };
     expect((await run(full)).outcome).toBe('complete');
   });
 
@@ -285,7 +286,24 @@ describe('A team that a daemon remembers', () => {
     expect(memory.recall()).toBeUndefined();
     undo();
     await run(memory, ['edits']);
-    expect(memory.recall()?.members).toHaveLength(30);
+    expect(memory.recall()?.team.members).toHaveLength(30);
+  });
+
+  it('has as many users as were there: counted with its edits, or at rest, and again after every other run', async () => {
+    const memory = newMemory();
+    const present = async () =>
+      Number((await stage.sql(`select count(*) from mirror.users where gone_at is null`))[0]?.[0]);
+    await run(memory, ['edits']);
+    expect(memory.recall()?.population).toBe(await present());
+    await stage.sql(`update mirror.users set first_name = 'Anew' where id = ${someId()}`);
+    await run(memory);
+    expect(memory.recall()).toMatchObject({ team: { id: 41n } });
+    expect(memory.recall()?.population).toBeUndefined();
+    await run(memory, ['edits']);
+    expect(memory.recall()?.population).toBe(await present());
+    await settle(stage);
+    await run(memory);
+    expect(memory.recall()?.population).toBe(await present());
   });
 });
 
