@@ -4,7 +4,8 @@ import { createLog } from '../src/log.ts';
 import type { Database } from '../src/mirror/database.ts';
 import { type RunGroup, scheduledGroups } from '../src/model/run-group.ts';
 import { runReconcile } from '../src/runs/reconcile-team.ts';
-import type { RunReport, Watch } from '../src/runs/with-run.ts';
+import type { RunReport } from '../src/runs/run-record.ts';
+import type { Watch } from '../src/runs/with-run.ts';
 import type { Environment } from './measure-process.ts';
 
 const silent = createLog({ level: 'silent' });

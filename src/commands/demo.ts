@@ -1,5 +1,5 @@
 /** `musterd demo`: the whole story, on a service and a mirror that exist for as long as it runs. */
-import type { RunReport } from '../runs/with-run.ts';
+import type { RunReport } from '../runs/run-record.ts';
 import { type PlanReport, runPlan, runReconcile } from '../runs/reconcile-team.ts';
 import { type Config, configSchema } from '../config/config.ts';
 import { createEmulator, type Emulator } from '../emulator/create-emulator.ts';

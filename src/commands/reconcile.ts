@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { plural, printable, seconds } from '../model/in-words.ts';
 import { prepareSchema } from '../runs/open.ts';
 import { runReconcile } from '../runs/reconcile-team.ts';
-import type { RunReport } from '../runs/with-run.ts';
+import type { RunReport } from '../runs/run-record.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { eachTeam } from './each-team.ts';
 import { tellOfWait } from './lease-wait.ts';

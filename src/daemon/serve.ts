@@ -1,5 +1,5 @@
 /** What `musterd daemon` is made of: the loop, its store and queue, and the ear for edits. */
-import type { RunReport } from '../runs/with-run.ts';
+import type { RunReport } from '../runs/run-record.ts';
 import { isFinal, runReconcile } from '../runs/reconcile-team.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';

@@ -17,7 +17,8 @@ import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 import { type PlanFile, requireOurs } from './plan-file.ts';
 import { reconcileSettings } from './reconcile-team.ts';
-import { type LeasedContext, type RunReport, type Watch, withRun } from './with-run.ts';
+import type { RunReport } from './run-record.ts';
+import { type LeasedContext, type Watch, withRun } from './with-run.ts';
 
 export interface ApplyRequest {
   readonly file: PlanFile;

@@ -15,7 +15,8 @@ import {
 } from '../reconcile/reconcile.ts';
 import { usualLimits } from '../reconcile/guard/limits.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
-import { type RunReport, type Watch, withReading, withRun } from './with-run.ts';
+import type { RunReport } from './run-record.ts';
+import { type Watch, withReading, withRun } from './with-run.ts';
 
 /** Ms for an update to leave after it was prepared, besides what the pace makes it wait for its turn. */
 const sendDeadlineMs = 5_000;

@@ -16,7 +16,8 @@ import { type RunNotes, tell } from '../reconcile/run-notes.ts';
 import { readUnreadNotes } from '../reconcile/unread.ts';
 import { requireSchema } from './open.ts';
 import { reconcileSettings } from './reconcile-team.ts';
-import { type RunReport, type Watch, withReading, withRun } from './with-run.ts';
+import type { RunReport } from './run-record.ts';
+import { type Watch, withReading, withRun } from './with-run.ts';
 
 /** What is taken. */
 export interface ResyncPlan {

@@ -1,31 +1,29 @@
 /** What every run begins and ends with: lease, service, record, notes. What it does is handed in. */
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { learnedOfCredentials } from '../mirror/credentials.ts';
 import type { Database, Transaction } from '../mirror/database.ts';
-import { type KnownTeam, newsOf, readKnownTeam } from '../mirror/known-team.ts';
-import { type Learned, writeLearned } from '../mirror/learned.ts';
-import { fenced, type Lease, takeLeaseFor } from '../mirror/lease.ts';
+import { newsOf, readKnownTeam } from '../mirror/known-team.ts';
+import type { Learned } from '../mirror/learned.ts';
+import { fenced, takeLeaseFor } from '../mirror/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam, pinTeam } from '../mirror/pinned-teams.ts';
 import { learnedOfRate } from '../mirror/rate-limits.ts';
 import { toTeamBefore } from '../mirror/read-rest.ts';
-import { beginRun, type FinishedRun, finishRun, noteTeam } from '../mirror/runs.ts';
-import type { Id } from '../model/id.ts';
-import type { RunGroup, RunOutcome } from '../model/run-group.ts';
+import { beginRun, noteTeam } from '../mirror/runs.ts';
+import type { RunGroup } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import type { WritingContext } from '../reconcile/apply-users.ts';
 import type { RunContext } from '../reconcile/plan-users.ts';
 import { createRunNotes, type RunEvent, type RunNotes } from '../reconcile/run-notes.ts';
 import type { Client } from '../service/client.ts';
 import type { ServiceEvent } from '../service/event.ts';
-import { createEndpointCounts } from './endpoint-counts.ts';
 import { logRunEvent } from './log-events.ts';
 import { keepFourEyes } from './four-eyes.ts';
 import { requireSchema } from './open.ts';
 import { createService, credentialUses, requireService, sharePace } from './open-service.ts';
+import { type BegunRun, createRecord, type RunReport } from './run-record.ts';
 
 /** Who looks on while a run goes. */
 export interface Watch {
@@ -60,25 +58,6 @@ export interface TeamMemory {
   keep(team: Team, readAtMs: number): Promise<void>;
   /** It is believed for as long as the team is. */
   keepPopulation(users: number): void;
-}
-
-/** What a run came to. */
-export interface RunReport {
-  readonly team: { readonly id: Id; readonly name: string | null };
-  readonly runId: bigint;
-  readonly groups: readonly RunGroup[];
-  readonly outcome: RunOutcome;
-  readonly reasons: readonly string[];
-  readonly warnings: readonly string[];
-  /** What the guard refused; pushes wait for an approval. */
-  readonly refusal: RunNotes['refusal'];
-  readonly counts: RunNotes['counts'];
-  /** Held fields that wait for a person. */
-  readonly held: number;
-  /** The same, and the users who wait in batches; at least 1 where anything was refused. */
-  readonly waiting: number;
-  readonly requests: number;
-  readonly durationMs: number;
 }
 
 /** Which run of which team. */
@@ -135,12 +114,6 @@ export async function withRun<Result>(
     // Given back with the record, usually. Otherwise it expires, and a dead holder on this host is seen at once.
     await lease.release().catch((error: unknown) => log.warn({ err: error }, 'lease not given back'));
   }
-}
-
-interface BegunRun {
-  readonly lease: Lease;
-  readonly runId: bigint;
-  readonly known: KnownTeam;
 }
 
 async function runUnderLease<Result>(
@@ -202,82 +175,6 @@ async function runUnderLease<Result>(
 function learnedOf(config: Config, service: Client | undefined): readonly Learned[] {
   if (service === undefined) return [];
   return [learnedOfRate(service.rateLesson()), ...learnedOfCredentials(credentialUses(config, service))];
-}
-
-interface Recorded {
-  readonly config: Config;
-  readonly begun: BegunRun;
-  readonly groups: readonly RunGroup[];
-  readonly log: Log;
-  readonly notes: RunNotes;
-  readonly learned: () => readonly Learned[];
-}
-
-/** The record of one run, and how it is closed: in one transaction, which gives the lease back. */
-function createRecord({ config, begun: { lease, runId }, groups, log, notes, learned }: Recorded) {
-  const startedMs = systemClock.monotonicMs();
-  const asked = createEndpointCounts();
-  const finish = async (
-    outcome: RunOutcome,
-    reasons: readonly string[],
-    waiting: FinishedRun['waiting'],
-    errorCode?: string,
-  ) => {
-    const { requestIds, longestPushMs } = notes;
-    const counts = {
-      ...notes.counts,
-      ...(longestPushMs === null ? {} : { push_window_ms: longestPushMs }),
-    };
-    const requests = asked.requests();
-    let waits = { held: 0, waiting: 0 };
-    await lease.release(async (tx) => {
-      const { isNoted, ...left } = await finishRun(tx, runId, {
-        outcome,
-        reasons,
-        counts,
-        waiting,
-        requests,
-        endpoints: asked.byEndpoint(),
-        requestIds,
-        errorCode,
-      });
-      waits = left;
-      // Another run has learned since what this one knew before it stalled.
-      const news = isNoted ? learned() : [];
-      if (news.length > 0) await writeLearned(tx, config.team, news);
-    });
-    const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
-    log.info({ outcome, counts, waiting: waits.waiting, requests, durationMs }, 'run finished');
-    return { outcome, reasons, ...waits, counts, requests, durationMs };
-  };
-  return {
-    onServiceEvent: asked.onServiceEvent,
-    end: async ({ id, name }: Team): Promise<RunReport> => {
-      const { refusal, warnings } = notes;
-      const outcome = outcomeOf(notes);
-      const departures = refusal?.what === 'departures' ? refusal.users : 0;
-      const ended = await finish(outcome, [...notes.reasons, ...(refusal?.reasons ?? [])], {
-        teamId: id,
-        departures,
-        atLeast: refusal === null ? 0 : 1,
-      });
-      return { team: { id, name }, runId, groups, warnings, refusal, ...ended };
-    },
-    endEarly: async (error: unknown) => {
-      log.error({ err: error }, 'run failed');
-      const code = error instanceof MusterdError ? error.code : 'unexpected';
-      const reason = error instanceof Error ? error.message : String(error);
-      const reasons = [...notes.reasons, reason];
-      await finish(code === 'stopped' ? 'partial' : 'failed', reasons, null, code).catch((lost: unknown) => {
-        log.error({ err: lost }, 'run not recorded');
-      });
-    },
-  };
-}
-
-function outcomeOf({ refusal, reasons }: RunNotes): RunOutcome {
-  if (refusal?.stopped === true) return 'refused';
-  return reasons.length === 0 ? 'complete' : 'partial';
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { RunReport } from '../../src/runs/with-run.ts';
+import type { RunReport } from '../../src/runs/run-record.ts';
 import { type PlanReport, runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { type Config, configSchema } from '../../src/config/config.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';

@@ -1,0 +1,115 @@
+/** The record of one run: what it came to, in the transaction that gives the lease back. */
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import { MusterdError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { KnownTeam } from '../mirror/known-team.ts';
+import { type Learned, writeLearned } from '../mirror/learned.ts';
+import type { Lease } from '../mirror/lease.ts';
+import { type FinishedRun, finishRun } from '../mirror/runs.ts';
+import type { Id } from '../model/id.ts';
+import type { RunGroup, RunOutcome } from '../model/run-group.ts';
+import type { Team } from '../model/team.ts';
+import type { RunNotes } from '../reconcile/run-notes.ts';
+import { createEndpointCounts } from './endpoint-counts.ts';
+
+/** What a run came to. */
+export interface RunReport {
+  readonly team: { readonly id: Id; readonly name: string | null };
+  readonly runId: bigint;
+  readonly groups: readonly RunGroup[];
+  readonly outcome: RunOutcome;
+  readonly reasons: readonly string[];
+  readonly warnings: readonly string[];
+  /** What the guard refused; pushes wait for an approval. */
+  readonly refusal: RunNotes['refusal'];
+  readonly counts: RunNotes['counts'];
+  /** Held fields that wait for a person. */
+  readonly held: number;
+  /** The same, and the users who wait in batches; at least 1 where anything was refused. */
+  readonly waiting: number;
+  readonly requests: number;
+  readonly durationMs: number;
+}
+
+export interface BegunRun {
+  readonly lease: Lease;
+  readonly runId: bigint;
+  readonly known: KnownTeam;
+}
+
+interface Recorded {
+  readonly config: Config;
+  readonly begun: BegunRun;
+  readonly groups: readonly RunGroup[];
+  readonly log: Log;
+  readonly notes: RunNotes;
+  readonly learned: () => readonly Learned[];
+}
+
+/** The record of one run, and how it is closed: in one transaction, which gives the lease back. */
+export function createRecord({ config, begun: { lease, runId }, groups, log, notes, learned }: Recorded) {
+  const startedMs = systemClock.monotonicMs();
+  const asked = createEndpointCounts();
+  const finish = async (
+    outcome: RunOutcome,
+    reasons: readonly string[],
+    waiting: FinishedRun['waiting'],
+    errorCode?: string,
+  ) => {
+    const { requestIds, longestPushMs } = notes;
+    const counts = {
+      ...notes.counts,
+      ...(longestPushMs === null ? {} : { push_window_ms: longestPushMs }),
+    };
+    const requests = asked.requests();
+    let waits = { held: 0, waiting: 0 };
+    await lease.release(async (tx) => {
+      const { isNoted, ...left } = await finishRun(tx, runId, {
+        outcome,
+        reasons,
+        counts,
+        waiting,
+        requests,
+        endpoints: asked.byEndpoint(),
+        requestIds,
+        errorCode,
+      });
+      waits = left;
+      // Another run has learned since what this one knew before it stalled.
+      const news = isNoted ? learned() : [];
+      if (news.length > 0) await writeLearned(tx, config.team, news);
+    });
+    const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
+    log.info({ outcome, counts, waiting: waits.waiting, requests, durationMs }, 'run finished');
+    return { outcome, reasons, ...waits, counts, requests, durationMs };
+  };
+  return {
+    onServiceEvent: asked.onServiceEvent,
+    end: async ({ id, name }: Team): Promise<RunReport> => {
+      const { refusal, warnings } = notes;
+      const outcome = outcomeOf(notes);
+      const departures = refusal?.what === 'departures' ? refusal.users : 0;
+      const ended = await finish(outcome, [...notes.reasons, ...(refusal?.reasons ?? [])], {
+        teamId: id,
+        departures,
+        atLeast: refusal === null ? 0 : 1,
+      });
+      return { team: { id, name }, runId, groups, warnings, refusal, ...ended };
+    },
+    endEarly: async (error: unknown) => {
+      log.error({ err: error }, 'run failed');
+      const code = error instanceof MusterdError ? error.code : 'unexpected';
+      const reason = error instanceof Error ? error.message : String(error);
+      const reasons = [...notes.reasons, reason];
+      await finish(code === 'stopped' ? 'partial' : 'failed', reasons, null, code).catch((lost: unknown) => {
+        log.error({ err: lost }, 'run not recorded');
+      });
+    },
+  };
+}
+
+function outcomeOf({ refusal, reasons }: RunNotes): RunOutcome {
+  if (refusal?.stopped === true) return 'refused';
+  return reasons.length === 0 ? 'complete' : 'partial';
+}
