@@ -1,5 +1,6 @@
 -- An email or a role where both sides last agreed on none is an edit that has not reached the service: whoever made it may
--- take it back. As in 0016 otherwise.
+-- take it back. Asked only where a value was emptied: a query in a condition is paid for by each row that is edited. As in
+-- 0016 otherwise.
 create or replace function mirror.check_user_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -56,11 +57,13 @@ begin
     end if;
   end if;
 
-  if new.email is distinct from old.email and not (new.email is null and exists (
-    select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.email is null)) then
+  if new.email is distinct from old.email then
     if btrim(coalesce(new.email, '')) = '' then
-      raise exception 'The email of user % can not be emptied', new.id
-        using errcode = 'check_violation', hint = 'The service gives no way to remove an email address; set another one.';
+      if new.email is not null or not exists (
+        select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.email is null) then
+        raise exception 'The email of user % can not be emptied', new.id
+          using errcode = 'check_violation', hint = 'The service gives no way to remove an email address; set another one.';
+      end if;
     end if;
     if length(new.email) > longest then
       raise exception 'The email of user % is longer than % characters', new.id, longest
@@ -79,10 +82,12 @@ begin
       using errcode = 'check_violation', hint = 'Write the country code and the number as digits alone, such as 15550100.';
   end if;
 
-  if new.role_id is null and old.role_id is not null and not exists (
-    select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.role_id is null) then
-    raise exception 'The role of user % can not be emptied', new.id
-      using errcode = 'check_violation', hint = 'Set another role_id.';
+  if new.role_id is null and old.role_id is not null then
+    if not exists (
+      select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.role_id is null) then
+      raise exception 'The role of user % can not be emptied', new.id
+        using errcode = 'check_violation', hint = 'Set another role_id.';
+    end if;
   end if;
 
   if (new.first_name, new.last_name, new.name_split, new.email, new.phone, new.role_id)
