@@ -10,6 +10,9 @@ export interface NamePair {
 /** `known`: somebody set the halves as halves. `guessed`: {@link splitName} cut a joined name in two. */
 export type NameSplit = 'known' | 'guessed';
 
+/** Words of letters below U+0300, with one space in between: such a name is NFC, and nothing of it is white space. */
+const plain = /^(?:[!-~\u00a1-\u02ff]+(?: [!-~\u00a1-\u02ff]+)*)?$/;
+
 /** The words of a name: NFC, cut at any run of white space. */
 function words(name: string): readonly string[] {
   return name.normalize('NFC').split(/\s+/u).filter(Boolean);
@@ -28,12 +31,12 @@ export function hasLostWords(left: string, whole: string): boolean {
 
 /** The form in which two names are compared: Unicode NFC, white space collapsed, ends trimmed. */
 export function canonicalName(name: string): string {
-  return words(name).join(' ');
+  return plain.test(name) ? name : words(name).join(' ');
 }
 
 /** The name that a pair reads as. */
 export function joinName(pair: NamePair): string {
-  return canonicalName(`${pair.first} ${pair.last}`);
+  return canonicalName(pair.last === '' ? pair.first : `${pair.first} ${pair.last}`);
 }
 
 /**
@@ -41,9 +44,9 @@ export function joinName(pair: NamePair): string {
  * One word alone is a first name with an empty last name. `joinName(splitName(n))` is `canonicalName(n)`.
  */
 export function splitName(name: string): NamePair {
-  const all = words(name);
-  if (all.length < 2) return { first: all[0] ?? '', last: '' };
-  return { first: all.slice(0, -1).join(' '), last: all.at(-1) ?? '' };
+  const whole = canonicalName(name);
+  const cut = whole.lastIndexOf(' ');
+  return cut < 0 ? { first: whole, last: '' } : { first: whole.slice(0, cut), last: whole.slice(cut + 1) };
 }
 
 /** Byte for byte, half by half. */

@@ -57,6 +57,35 @@ describe('splitName', () => {
 });
 
 describe('canonicalName', () => {
+  it('is the words of the name in NFC with one space in between', () => {
+    const near = fc.string({
+      unit: fc.constantFrom(
+        ' ',
+        'A',
+        '~',
+        '\u00a0',
+        '¡',
+        'ė',
+        '\u02ff',
+        '\u0301',
+        '\u0000',
+        '\u007f',
+        '\u0085',
+      ),
+    });
+    fc.assert(
+      fc.property(fc.oneof(anyText, oddName, near), (name) => {
+        const words = name.normalize('NFC').split(/\s+/u).filter(Boolean);
+        expect(canonicalName(name)).toBe(words.join(' '));
+        expect(splitName(name)).toEqual({
+          first: (words.length < 2 ? words : words.slice(0, -1)).join(' '),
+          last: words.slice(1).at(-1) ?? '',
+        });
+      }),
+      runs,
+    );
+  });
+
   it('is idempotent', () => {
     fc.assert(
       fc.property(anyText, (name) => {
