@@ -25,7 +25,7 @@ export type Shown<T> = T | Unreadable | null;
 /**
  * A user as the service gave it in `memberships` (interface.md, User). A property that the service left
  * out is absent here, which is neither `null` nor unreadable: {@link saidOf} tells the three apart. Of a long answer
- * all but the ids is read in its bytes when it is asked for: take properties by their names, and spread none of these.
+ * `raw` is read from its text each time that it is asked for: take properties by their names, and spread none of these.
  */
 export interface ServiceUser {
   readonly id: Id;
@@ -69,8 +69,8 @@ export function isUnreadable(value: unknown): value is Unreadable {
 }
 
 /** Whether any of the four values is unreadable. */
-export const hasUnreadable = (user: ServiceUser): boolean =>
-  fields.some((field) => isUnreadable(user[field]));
+export const hasUnreadable = ({ name, email, phone, roleId }: ServiceUser): boolean =>
+  isUnreadable(name) || isUnreadable(email) || isUnreadable(phone) || isUnreadable(roleId);
 
 /** What can be read of it: `undefined` both where it is unreadable and where it was left out. */
 export function readable<T>(shown: Shown<T> | undefined): T | null | undefined {

@@ -123,24 +123,3 @@ export function* cutRows(bytes: Buffer, at: number, parse: Parse): Generator<Par
     from = skipSpace(bytes, piece.to + 1);
   }
 }
-
-/**
- * Where this row stands in a piece of so many objects, without parsing it.
- * @returns `null` where it cannot be told: other braces than theirs are in it
- */
-export function placeOfRow(
-  bytes: Buffer,
-  { from, to }: Pick<Piece, 'from' | 'to'>,
-  objects: number,
-  row: number,
-): { readonly from: number; readonly to: number } | null {
-  let start = 0;
-  let end = to;
-  let braces = 0;
-  for (let at = bytes.indexOf(openBrace, from); at >= 0 && at < to; at = bytes.indexOf(openBrace, at + 1)) {
-    if (braces === row) start = at;
-    if (braces === row + 1) end = bytes.lastIndexOf(comma, at);
-    braces += 1;
-  }
-  return braces === objects ? { from: start, to: end } : null;
-}

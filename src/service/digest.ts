@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
  * Which users and members are made of the same bytes. It goes up with every change of how they are read: what was
  * known of an answer under another number says nothing.
  */
-export const decoderVersion = 3;
+export const decoderVersion = 4;
 
 /** Bytes that are hashed before others have their turn: some milliseconds' worth. */
 const bytesPerTurn = 4_194_304;

@@ -3,12 +3,12 @@ import { fromJson } from '../model/json.ts';
 import type { Body } from './body.ts';
 import { digestOf } from './digest.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
+import { decodeLongList, type DecodeRows } from './decoded-rows.ts';
 import { isObject } from './json-object.ts';
-import { packRows } from './packed-rows.ts';
 import { isSuspicious } from './row-flaws.ts';
 
 export interface ParsedJson {
-  /** Integers past 2^53 are `bigint`, all other numbers `number`. A long list that was asked for is `PackedRows`. */
+  /** Integers past 2^53 are `bigint`, all other numbers `number`. A long list that was asked for is `DecodedRows`. */
   readonly value: unknown;
   /** How a value that is neither a list nor an object was spelled; of those the text is let go. */
   readonly spelling: string | null;
@@ -24,8 +24,8 @@ export interface ParsedJson {
 
 /** An answer with a list in it. */
 export interface ListAsked {
-  /** The property that is the list, perhaps a long one; left out: the answer itself is. */
-  readonly property?: string;
+  /** The property that is the list, perhaps a long one, and how its rows are read; left out: the answer itself is. */
+  readonly long?: { readonly property: string; readonly decode: DecodeRows<unknown> };
   /** An answer with this digest was read before, and is not read again before that is asked for. */
   readonly known?: string | undefined;
 }
@@ -127,16 +127,17 @@ function markBroken(text: string): string {
 const pieceBytes = 65_536;
 const mostBrokenBytes = 8_388_608;
 
-/** The same, with the long list of this property packed; `null` where it has none that can be. */
-async function readPacked(bytes: Buffer, property: string | undefined): Promise<ParsedJson | null> {
-  if (property === undefined || bytes.length <= harmlessBytes) return null;
-  const packed = await packRows(bytes, property);
-  if (packed === null) return null;
-  const parsed = parseJson(packed.text);
+/** The same, with the rows of its long list decoded; `null` where it has none that can be. */
+async function readLong(bytes: Buffer, long: ListAsked['long']): Promise<ParsedJson | null> {
+  if (long === undefined || bytes.length <= harmlessBytes) return null;
+  const { property, decode } = long;
+  const decoded = await decodeLongList(bytes, property, decode);
+  if (decoded === null) return null;
+  const parsed = parseJson(decoded.text);
   const { value } = parsed;
   // Where the property is given twice, the last one counts.
-  if (!isObject(value) || value[property] !== packed.mark) return null;
-  return { ...parsed, value: { ...value, [property]: packed.rows } };
+  if (!isObject(value) || value[property] !== decoded.mark) return null;
+  return { ...parsed, value: { ...value, [property]: decoded.rows } };
 }
 
 /**
@@ -146,13 +147,13 @@ async function readPacked(bytes: Buffer, property: string | undefined): Promise<
 export async function readList(
   body: Pick<Body, 'take'>,
   maxBytes: number,
-  { property, known }: ListAsked,
+  { long, known }: ListAsked,
 ): Promise<ReturnType<typeof readJson>> {
   const bytes = body.take();
   const about = { digest: await digestOf(bytes), bytes: bytes.length };
   const read = async () => {
     try {
-      const parsed = (await readPacked(bytes, property)) ?? readJson({ take: () => bytes }, maxBytes);
+      const parsed = (await readLong(bytes, long)) ?? readJson({ take: () => bytes }, maxBytes);
       return parsed === null || 'excess' in parsed ? parsed : { ...parsed, ...about };
     } catch {
       return null;

@@ -10,8 +10,8 @@ import { operations } from './operation.ts';
 import { withSmallNursery } from './small-nursery.ts';
 import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';
 import { decodePage } from './wire-lists.ts';
-import { decodeTeam } from './wire-team.ts';
-import { decodeMemberships, encodeUserFilter, encodeUserPatch } from './wire-user.ts';
+import { decodeMembers, decodeTeam } from './wire-team.ts';
+import { decodeMemberships, decodeUsers, encodeUserFilter, encodeUserPatch } from './wire-user.ts';
 
 export interface InboxesAnswer {
   readonly inboxes: readonly Inbox[];
@@ -72,7 +72,7 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
   return {
     team: (known) =>
       withSmallNursery(async () => {
-        const list = { property: 'members', known: known?.digest };
+        const list = { long: { property: 'members', decode: decodeMembers }, known: known?.digest };
         return takeTeam(await call({ operation: operations.team, list }), known);
       }),
     users: async ({ emails, phones }, known) => {
@@ -81,7 +81,7 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
       // Phones without a digit find nobody; an empty filter would ask for everybody.
       if (asksForAll && phones.length > 0) return nobody;
       const body = encodeUserFilter(filter);
-      const list = { property: 'memberships', known };
+      const list = { long: { property: 'memberships', decode: decodeUsers }, known };
       return await withSmallNursery(async () =>
         takeUsers(await call({ operation: operations.users, body, list })),
       );

@@ -40,7 +40,7 @@ export type DecodeRow<Row> = (row: JsonObject, id: Id) => Row;
 /** @throws ServiceError for anything but a list */
 export function decodePage<Row>(reply: Reply, resource: string, decode: DecodeRow<Row>): Page<Row> {
   const rows = requireList(reply, reply.body.value, `a list of ${resource}`);
-  return decodeRows(resource, rows, reply.body.suspicious, decode);
+  return decodeRows({ resource, decode }, rows, reply.body);
 }
 
 /** One resource by its id. @throws ServiceError for anything that cannot be taken, or has another id */
@@ -52,7 +52,7 @@ export function decodeOne<Row extends { readonly id: Id }>(
 ): Row {
   const { value, suspicious } = reply.body;
   if (!isObject(value)) throw unexpected(reply, `a ${resource}`);
-  const page = decodeRows(resource, [value], suspicious, decode);
+  const page = decodeRows({ resource, decode }, [value], { suspicious });
   const [row] = page.rows;
   if (row === undefined) throw unexpected(reply, `a usable ${resource}: ${page.rejected[0]?.reason ?? ''}`);
   if (row.id !== asked) throw unexpected(reply, `the ${resource} that was asked for`);

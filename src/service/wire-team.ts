@@ -2,9 +2,20 @@ import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import type { Team, TeamMember } from '../model/team.ts';
 import type { Reply } from './call.ts';
+import type { DecodeRows } from './decoded-rows.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 import { findFlaw, takeId, takeInteger } from './row-flaws.ts';
-import { decodeList, rejectRow, requireRows, type Shape, takeFields, takeText, unexpected } from './wire.ts';
+import {
+  countKeys,
+  decodeRows,
+  isPlainText,
+  rejectRow,
+  type Shape,
+  takeFields,
+  takeRows,
+  takeText,
+  unexpected,
+} from './wire.ts';
 
 const teamShape: Shape<Pick<Team, 'name' | 'listSize'>> = {
   name: ['name', takeText],
@@ -29,12 +40,25 @@ function dropFlawed(row: JsonObject, suspicious: boolean): { sound: JsonObject; 
   return { sound: Object.fromEntries(sound), rejected };
 }
 
-const packedNames = Object.keys(memberShape) as (keyof typeof memberShape)[];
-
 function decodeMember(row: JsonObject, id: Id): TeamMember {
   const { raw: _extras, ...fields } = takeFields(row, memberShape);
   return { id, ...fields };
 }
+
+function decodePlainMember(row: JsonObject): TeamMember | null {
+  const { id, name, role, email, phone } = row;
+  if (!Number.isSafeInteger(id) || (id as number) <= 0 || !isPlainText(name) || !isPlainText(role))
+    return null;
+  // Extras that most deployments do not send.
+  const keys = email === undefined && phone === undefined ? 3 : 5;
+  const [mail = null, number = null] = keys === 3 ? [] : [email, phone];
+  if (!isPlainText(mail) || !isPlainText(number) || countKeys(row) !== keys) return null;
+  return { id: BigInt(id as number), name, role, email: mail, phone: number };
+}
+
+/** Of the list of `members`. */
+export const decodeMembers: DecodeRows<TeamMember> = (rows, look) =>
+  decodeRows({ resource: 'team members', decode: decodeMember, decodePlain: decodePlainMember }, rows, look);
 
 /**
  * interface.md, Team: who is in it. `id` and `members` are needed, for without them nobody could be told
@@ -47,8 +71,7 @@ export function decodeTeam(reply: Reply): Team {
   const id = isObject(value) ? takeId(value['id']) : null;
   if (!isObject(value) || id === null) throw unexpected(reply, 'a team with an id');
   const { members: memberRows, ...rest } = value;
-  const list = requireRows(reply, memberRows, "a list of the team's `members`");
-  const members = decodeList('team members', list, suspicious, decodeMember, packedNames);
+  const members = takeRows(reply, memberRows, "a list of the team's `members`", decodeMembers);
   const { sound, rejected } = dropFlawed(rest, suspicious);
   const { digest } = reply.body;
   return {

@@ -1,17 +1,21 @@
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
+import { fromJson, toJson } from '../model/json.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import { type Field, fields, type ServiceUser, type Unreadable, type UserPatch } from '../model/user.ts';
 import type { Reply } from './call.ts';
+import type { DecodeRows } from './decoded-rows.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 import { takeId, takeInteger } from './row-flaws.ts';
 import {
-  decodeList,
+  countKeys,
+  decodeRows,
   excerpt,
+  isPlainText,
   nothing,
   type Nullable,
-  requireRows,
   type Shape,
+  takeRows,
   takeSentFields,
   takeText,
   unexpected,
@@ -37,10 +41,6 @@ const shape: Shape<Required<Sent> & Pick<ServiceUser, 'id'>> = {
 
 const excerptLength = 60;
 
-const packedNames = [...(Object.keys(shape) as (keyof typeof shape)[]), 'raw' as const].filter(
-  (name) => name !== 'id' && name !== 'teamId',
-);
-
 /** interface.md, User. A field that can be written is unreadable, and not left out, where no value can be made of it. */
 export function decodeUser(row: JsonObject): ServiceUser {
   const user = takeSentFields(row, shape) as ServiceUser;
@@ -54,6 +54,58 @@ function unreadableOf(raw: JsonObject): Partial<Record<Field, Unreadable>> {
   );
 }
 
+/** Of a user who has all of the documented fields, each as documented, and nothing else: as nearly all are. */
+function decodePlainUser(row: JsonObject): ServiceUser | null {
+  const { id, name, email, phone, role_id: role, team_id: team } = row;
+  const { created_at: createdAt, updated_at: updatedAt } = row;
+  const { user_created_at: userCreatedAt, user_updated_at: userUpdatedAt } = row;
+  if (!Number.isSafeInteger(id) || (id as number) <= 0) return null;
+  if (!Number.isSafeInteger(role) || !Number.isSafeInteger(team)) return null;
+  if (!isPlainText(name) || !isPlainText(email) || !isPlainText(phone)) return null;
+  if (!isPlainText(createdAt) || !isPlainText(updatedAt)) return null;
+  if (!isPlainText(userCreatedAt) || !isPlainText(userUpdatedAt) || countKeys(row) !== documented)
+    return null;
+  return {
+    id: BigInt(id as number),
+    name,
+    email,
+    phone,
+    roleId: BigInt(role as number),
+    teamId: BigInt(team as number),
+    createdAt,
+    updatedAt,
+    userCreatedAt,
+    userUpdatedAt,
+    raw: nothing,
+  };
+}
+
+const documented = Object.keys(shape).length;
+
+const withPackedRaw = Object.create(Object.prototype, {
+  raw: {
+    get(this: { readonly packed: string }) {
+      return fromJson(this.packed);
+    },
+  },
+}) as object;
+
+/** What is seldom asked for, as text: of a long list the values would take many times the room. */
+function packRaw({ raw, ...fields }: ServiceUser): ServiceUser {
+  return Object.assign(Object.create(withPackedRaw) as ServiceUser, fields, { packed: toJson(raw) });
+}
+
+const decodePacked = (row: JsonObject): ServiceUser => {
+  const user = decodeUser(row);
+  return user.raw === nothing ? user : packRaw(user);
+};
+
+/** Of the list of `memberships`. */
+export const decodeUsers: DecodeRows<ServiceUser> = (rows, look) => {
+  const decode = look.piece === undefined ? decodeUser : decodePacked;
+  return decodeRows({ resource: 'users', decode, decodePlain: decodePlainUser }, rows, look);
+};
+
 /**
  * `{memberships: User[]}`: the answer of `GET /v1/users/get` and `POST /v1/users/update` (interface.md,
  * Endpoints).
@@ -65,10 +117,10 @@ export function decodeMemberships(reply: Reply): {
   readonly rejected: readonly RejectedRow[];
   readonly requestId: string | null;
 } {
-  const { value, suspicious } = reply.body;
+  const { value } = reply.body;
   if (!isObject(value)) throw unexpected(reply, '`memberships`');
-  const rows = requireRows(reply, value['memberships'], 'a list of `memberships`');
-  const { rows: users, rejected } = decodeList('users', rows, suspicious, decodeUser, packedNames);
+  const list = value['memberships'];
+  const { rows: users, rejected } = takeRows(reply, list, 'a list of `memberships`', decodeUsers);
   return { users, rejected, requestId: reply.requestId };
 }
 

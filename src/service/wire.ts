@@ -7,9 +7,10 @@ import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { RejectedRow } from '../model/listing.ts';
+import { longestText } from '../model/longest-text.ts';
 import type { Reply } from './call.ts';
+import { type DecodeRows, isDecoded, maxRows, type RowsLook } from './decoded-rows.ts';
 import { isObject, type JsonObject } from './json-object.ts';
-import { isPacked, maxRows, type PackedRows } from './packed-rows.ts';
 import type { Page } from './page.ts';
 import { escapeUnprintable } from './printable.ts';
 import { judgeRow, type TakeAs, takeExact, takeId } from './row-flaws.ts';
@@ -64,7 +65,7 @@ interface Reader {
 
 const readers = new WeakMap<object, Reader>();
 
-function readerOf<T>(shape: Shape<T>, absent: null | undefined): Reader {
+function readerOf<T>(shape: Shape<T>): Reader {
   const known = readers.get(shape);
   if (known !== undefined) return known;
   const entries = Object.entries(shape) as [string, readonly [string, TakeAs<unknown>]][];
@@ -72,7 +73,7 @@ function readerOf<T>(shape: Shape<T>, absent: null | undefined): Reader {
   const reader = {
     fields,
     byWireName: new Map(fields.map((field) => [field.wireName, field])),
-    blank: Object.fromEntries([...entries.map(([name]) => [name, absent]), ['raw', nothing]]) as JsonObject,
+    blank: Object.fromEntries([...entries.map(([name]) => [name, null]), ['raw', nothing]]) as JsonObject,
   };
   readers.set(shape, reader);
   return reader;
@@ -110,7 +111,7 @@ export function takeFields<T>(
   shape: Shape<T>,
   hasId = true,
 ): Nullable<T> & { readonly raw: JsonObject } {
-  const reader = readerOf(shape, null);
+  const reader = readerOf(shape);
   const fields: Record<string, unknown> = { ...reader.blank };
   fillIn(fields, row, reader, hasId);
   return fields as Nullable<T> & { readonly raw: JsonObject };
@@ -124,10 +125,8 @@ export function takeSentFields<T>(
   row: JsonObject,
   shape: Shape<T>,
 ): Partial<Nullable<T>> & { readonly raw: JsonObject } {
-  const reader = readerOf(shape, undefined);
-  const fields: Record<string, unknown> = { ...reader.blank };
-  fillIn(fields, row, reader, false);
-  for (const { name } of reader.fields) if (fields[name] === undefined) delete fields[name];
+  const fields: Record<string, unknown> = { raw: nothing };
+  fillIn(fields, row, readerOf(shape), false);
   return fields as Partial<Nullable<T>> & { readonly raw: JsonObject };
 }
 
@@ -144,19 +143,35 @@ export function rejectRow(resource: string, row: unknown, reason: string): Rejec
   return { resource, id: isObject(row) ? takeId(row['id']) : null, reason, excerpt: excerpt(row) };
 }
 
+/** How the rows of one resource are read. */
+export interface RowReader<Row> {
+  readonly resource: string;
+  /** Of a row that can be taken. */
+  readonly decode: (row: JsonObject, id: Id) => Row;
+  /**
+   * Of a row that has its documented fields, each as documented, and nothing else: that can be told without a look at
+   * everything in it. `null` of any other. Strings were looked at before.
+   */
+  readonly decodePlain?: (row: JsonObject) => Row | null;
+}
+
 /** Takes what rows can be taken. One bad row costs no other. */
 export function decodeRows<Row>(
-  resource: string,
+  { resource, decode, decodePlain }: RowReader<Row>,
   rows: readonly unknown[],
-  suspicious: boolean,
-  decode: (row: JsonObject, id: Id) => Row,
+  { suspicious, piece }: RowsLook,
 ): Page<Row> {
   const taken: Row[] = [];
   const rejected: RejectedRow[] = [];
   for (const row of rows) {
-    const { id, flaw } = judgeRow(row, suspicious);
+    const plain = suspicious || decodePlain === undefined || !isObject(row) ? null : decodePlain(row);
+    if (plain !== null) {
+      taken.push(plain);
+      continue;
+    }
+    const { id, flaw } = judgeRow(row, suspicious, piece?.isExact);
     if (flaw !== null || id === null || !isObject(row)) {
-      rejected.push(reject(resource, row, flaw, rejected.length));
+      rejected.push(reject(resource, row, flaw, rejected.length + (piece?.rejected ?? 0)));
     } else taken.push(decode(row, id));
   }
   return { rows: taken, rejected };
@@ -165,61 +180,6 @@ export function decodeRows<Row>(
 function reject(resource: string, row: unknown, flaw: string | null, before: number): RejectedRow {
   const shown = before < mostExcerpts ? row : isObject(row) ? { id: row['id'] } : null;
   return rejectRow(resource, shown, flaw ?? 'it is not an object');
-}
-
-/** A row of which all but this is read in the bytes of its answer when it is asked for. */
-interface PackedRow<Row> {
-  readonly id: Id;
-  readonly teamId: Id | null;
-  readonly at: number;
-  readonly decoded: (at: number) => Row;
-}
-
-/**
- * The same for a list that may be packed: then nothing is decoded before it is asked for.
- * @param names of all that a row can have besides its id and its team's
- */
-export function decodeList<Row extends object>(
-  resource: string,
-  rows: readonly unknown[] | PackedRows,
-  suspicious: boolean,
-  decode: (row: JsonObject, id: Id) => Row,
-  names: readonly (keyof Row)[],
-): Page<Row> {
-  if (!isPacked(rows)) return decodeRows(resource, rows, suspicious, decode);
-  const { ids, teamIds, flaws } = rows;
-  const rejected = [...flaws].map(([row, flaw], before) => reject(resource, rows.read(row), flaw, before));
-  const decoded = rememberLast((at) => decode(rows.read(at) as JsonObject, ids[at] as Id));
-  const getters = Object.fromEntries(names.map((name) => [name, { get: readDecoded<Row>(name) }]));
-  const prototype = Object.create(null, getters) as object;
-  const taken: Row[] = [];
-  for (let at = 0; at < ids.length; at += 1) {
-    const id = ids[at];
-    if (id === null || id === undefined || flaws.has(at)) continue;
-    const row = Object.create(prototype) as Writable<PackedRow<Row>>;
-    row.id = id;
-    row.teamId = teamIds[at] ?? null;
-    row.at = at;
-    row.decoded = decoded;
-    taken.push(row as unknown as Row);
-  }
-  return { rows: taken, rejected };
-}
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-
-function readDecoded<Row>(name: keyof Row) {
-  return function (this: PackedRow<Row>) {
-    return this.decoded(this.at)[name];
-  };
-}
-
-function rememberLast<Value>(make: (at: number) => Value): (at: number) => Value {
-  let last: { readonly at: number; readonly value: Value } | undefined;
-  return (at) => {
-    if (last?.at !== at) last = { at, value: make(at) };
-    return last.value;
-  };
 }
 
 /**
@@ -243,7 +203,25 @@ export function requireList(reply: Reply, value: unknown, expected: string): rea
   return value;
 }
 
-/** The same, for a list that may be packed. */
-export function requireRows(reply: Reply, value: unknown, expected: string): readonly unknown[] | PackedRows {
-  return isPacked(value) ? value : requireList(reply, value, expected);
+/** The rows of a list that may be a long one, which was decoded while it was parsed. */
+export function takeRows<Row>(
+  reply: Reply,
+  value: unknown,
+  expected: string,
+  decode: DecodeRows<Row>,
+): Page<Row> {
+  // It was asked for with the same way to decode it.
+  if (isDecoded(value)) return value.page as Page<Row>;
+  return decode(requireList(reply, value, expected), reply.body);
+}
+
+/** Whether nothing speaks against a text, or none, as it is: see `findFlaw`. */
+export const isPlainText = (value: unknown): value is string | null =>
+  value === null || (typeof value === 'string' && value.length <= longestText);
+
+/** How many keys a row has; it is parsed JSON, which inherits none. */
+export function countKeys(row: JsonObject): number {
+  let keys = 0;
+  for (const _key in row) keys += 1;
+  return keys;
 }

@@ -7,7 +7,7 @@ import { decoderVersion } from '../../src/service/digest.ts';
 const files = [
   'model/canonical.ts',
   'service/cut-rows.ts',
-  'service/packed-rows.ts',
+  'service/decoded-rows.ts',
   'service/parse-json.ts',
   'service/row-flaws.ts',
   'service/wire-lists.ts',
@@ -28,7 +28,7 @@ it('The version of how users are read goes up with every change of it', () => {
     { decoderVersion, hash },
     'raise decoderVersion in src/service/digest.ts, and write both here',
   ).toEqual({
-    decoderVersion: 3,
-    hash: 'f1fa57ce8012c60f',
+    decoderVersion: 4,
+    hash: '37c998467a8bc2c3',
   });
 });
