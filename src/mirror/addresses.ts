@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Addresses } from '../model/user.ts';
+import { idArray } from './by-key.ts';
 import type { Database, Queryable, Row } from './database.ts';
 
 /**
@@ -31,7 +32,7 @@ export async function readAddresses(
   teamId: Id,
   ids: readonly Id[],
 ): Promise<readonly Addresses[]> {
-  const wanted = sql`select id from unnest(${ids}::bigint[]) as w (id)`;
+  const wanted = sql`select id from unnest(${idArray(ids)}) as w (id)`;
   return (await addressesOf(teamId, wanted).execute(db)).rows;
 }
 

@@ -119,7 +119,10 @@ async function readRows(
   teamId: Id,
   { users, roles, listed }: Omit<ShownUsers, 'listed'> & { readonly listed: ShownUsers['listed'] | null },
 ): Promise<readonly ComparedRow[]> {
-  const only = [...(listed ?? [])].filter((id) => !users.has(id));
+  const only: Id[] = [];
+  await inTurns(listed ?? [], (id) => {
+    if (!users.has(id)) only.push(id);
+  });
   const isUnseen = sql`((u.gone_at is null or u.id = any (${idArray(only)})) and coalesce(u.id, b.id) is not null)`;
   return await withSpool(shapeWith(roles), users.values(), (spool) =>
     withStaged(db, spool, async (on, staged) => {

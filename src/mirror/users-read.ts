@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Hold, HoldReason } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
+import { inTurns } from '../model/in-turns.ts';
 import type { NamePair } from '../model/name.ts';
 import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { absenceByKey, byKey, idArray } from './by-key.ts';
@@ -160,8 +161,16 @@ export async function readUnseenUsers(
   seen: readonly Id[],
   listed: readonly Id[],
 ): Promise<readonly UserState[]> {
-  const isSeen = new Set(seen);
-  const only = listed.filter((id) => !isSeen.has(id));
+  const isSeen = new Set<Id>();
+  const seenTexts: string[] = [];
+  await inTurns(seen, (id) => {
+    isSeen.add(id);
+    seenTexts.push(String(id));
+  });
+  const only: Id[] = [];
+  await inTurns(listed, (id) => {
+    if (!isSeen.has(id)) only.push(id);
+  });
   const { rows } = await sql<UserRow>`
     select i.id, ${userColumns}, false as observed_differs, false as stale
     from (
@@ -169,7 +178,7 @@ export async function readUnseenUsers(
         select id from mirror.users where team_id = ${teamId} and (gone_at is null or id = any (${idArray(only)}))
         union all (select id from sync.user_base where team_id = ${teamId} except select id from mirror.users where team_id = ${teamId})
       )
-      except select unnest(${idArray(seen)})
+      except select unnest(${`{${seenTexts.join(',')}}`}::bigint[])
     ) i
     left join lateral ${byKey('mirror.users', teamId, sql`i.id`)} u on true
     left join lateral ${byKey('sync.user_base', teamId, sql`i.id`)} b on true

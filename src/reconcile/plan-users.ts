@@ -61,7 +61,8 @@ export function noteRoster({ users, members, rejected, unresolved }: Roster, not
   notes.count('users_read', users.size);
   notes.count('users_unresolved', unresolved.length);
   if (rejected.length > 0) notes.partial(`users: ${rejected.length} rows could not be taken`);
-  const unlisted = [...users.keys()].filter((id) => !members.has(id)).length;
+  let unlisted = 0;
+  for (const id of users.keys()) if (!members.has(id)) unlisted += 1;
   if (members.size === 0 && unlisted > 0)
     notes.partial(`users: the team lists nobody, and ${unlisted} users answer`);
   else if (unlisted > 0) notes.warn(`${unlisted} users answer whom the team does not list`);

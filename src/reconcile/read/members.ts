@@ -8,9 +8,12 @@ export type Members = ReadonlyMap<Id, TeamMember>;
 const byAnswer = new WeakMap<Team['members'], Members>();
 
 export function membersOf({ members }: Pick<Team, 'members'>): Members {
-  const known = byAnswer.get(members) ?? new Map(members.map((member) => [member.id, member]));
-  byAnswer.set(members, known);
-  return known;
+  const known = byAnswer.get(members);
+  if (known !== undefined) return known;
+  const byId = new Map<Id, TeamMember>();
+  for (const member of members) byId.set(member.id, member);
+  byAnswer.set(members, byId);
+  return byId;
 }
 
 /** The names of their roles, each read when it is asked for. */

@@ -7,6 +7,7 @@ import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import { ServiceError } from '../../errors.ts';
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
+import { inTurns } from '../../model/in-turns.ts';
 import type { RejectedRow } from '../../model/listing.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
 import { type Addresses, readable, type ServiceUser } from '../../model/user.ts';
@@ -217,6 +218,12 @@ async function findLeftOut(
   }
 }
 
+/** A long answer, so that others have their turn meanwhile. */
+async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => void): Promise<void> {
+  take({ ...answer, users: [] });
+  await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
+}
+
 export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
@@ -233,10 +240,16 @@ export async function readRoster(
   let asked: readonly Addresses[] = [];
   const tried: Asked[] = [];
   const everybody = first ?? (await askForAll(service));
-  take(everybody);
+  await takeInTurns(everybody, take);
 
   const known = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
-  const wanted = new Set([...known.map(({ id }) => id), ...members.keys()].filter((id) => !users.has(id)));
+  const wanted = new Set(known.map(({ id }) => id).filter((id) => !users.has(id)));
+  const leftOut: Id[] = [];
+  await inTurns(members.keys(), (id) => {
+    if (users.has(id)) return;
+    wanted.add(id);
+    leftOut.push(id);
+  });
   const someWanted = someMissing([...wanted], users);
   if (someWanted()) {
     asked = await mirror.readAddresses([...wanted]);
@@ -246,7 +259,7 @@ export async function readRoster(
     tried.push({ emails, phones });
     await lookUp(service, someWanted, { emails, phones }, take, onRefused);
   }
-  const someMembersWanted = someMissing([...members.keys()], users);
+  const someMembersWanted = someMissing(leftOut, users);
   if (someMembersWanted()) {
     const found = new Set(users.values().map(({ email }) => canonicalEmail(readable(email) ?? null)));
     const { emails, phones } = await mirror.readLookups();
@@ -264,7 +277,7 @@ export async function readRoster(
     rejected,
     refusedLookups: refused.length,
     unproven: new Set(unproven),
-    unresolved: [...members.keys()].filter((id) => !users.has(id)),
+    unresolved: leftOut.filter((id) => !users.has(id)),
   };
 }
 
