@@ -31,7 +31,7 @@ function openUnnamed(folder: string): number {
   return file;
 }
 
-export function createBlocks({ folder = tmpdir(), inMemory = 32 * 1024 * 1024 }: BlocksOptions = {}): Blocks {
+export function createBlocks({ folder = tmpdir(), inMemory = 8 * 1024 * 1024 }: BlocksOptions = {}): Blocks {
   const kept: Kept[] = [];
   let pending: string[] = [];
   let characters = 0;
