@@ -8,6 +8,7 @@ import { createLog } from '../../src/log.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { restoreDump } from '../../src/mirror/restore-dump.ts';
 import { writeDump } from '../../src/mirror/write-dump.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -94,7 +95,80 @@ describe('musterd dump', () => {
   });
 });
 
+describe('what is dumped', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    databases.push(database);
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into mirror.contact_fields (team_id, id, title) values (41, 1, 'step 0');
+       insert into mirror.tags (team_id, id, tag) values (41, 1, 'step 0');
+       insert into sync.listing_changes (team_id, resource, id, kind, old, new, changed_at)
+       select 41, 'tags', n, 'changed', jsonb_build_object('tag', repeat('x', 200)), '{}', now() from generate_series(1, 3000) n;
+       commit`,
+    );
+  });
+
+  const dump = async (onChunk: () => Promise<unknown>) => {
+    const parts: Buffer[] = [];
+    for await (const chunk of writeDump({ url: database.url, version: '0', onRows: () => {} })) {
+      parts.push(chunk);
+      await onChunk();
+    }
+    return Buffer.concat(parts).toString();
+  };
+
+  it('is as of one moment, whatever is written meanwhile', async () => {
+    let step = 0;
+    const write = async () => {
+      step += 1;
+      await runSqlText(
+        database.db,
+        `begin; set local musterd.writing = 'on'; update mirror.contact_fields set title = 'step ${step}';
+         update mirror.tags set tag = 'step ${step}'; commit`,
+      );
+    };
+    const dumped = await dump(write);
+    expect(step).toBeGreaterThan(20);
+    // Of the two tables: the history of both is in it as well.
+    const both = /^41\t1\tstep \d+/gm;
+    expect(dumped.match(both)).toEqual(['41\t1\tstep 0', '41\t1\tstep 0']);
+    const later = `41\t1\tstep ${step}`;
+    expect((await dump(async () => {})).match(both)).toEqual([later, later]);
+  });
+
+  it('is told as it comes, and only a piece of it is in memory', async () => {
+    const told: number[] = [];
+    let largest = 0;
+    for await (const chunk of writeDump({
+      url: database.url,
+      version: '0',
+      onRows: (rows) => told.push(rows),
+    }))
+      largest = Math.max(largest, chunk.length);
+    expect(told.length).toBeGreaterThan(10);
+    expect(told.toSorted((a, b) => a - b)).toEqual(told);
+    expect(told.at(-1)).toBeGreaterThan(3_000);
+    // The schema is one piece; the rows are more than that.
+    expect(largest).toBeLessThan(600_000);
+  });
+});
+
 describe('musterd restore', () => {
+  it('leaves nothing behind where it is stopped in the middle', async () => {
+    const database = await createEmpty();
+    const half = Buffer.from(text.slice(0, text.lastIndexOf('\ncopy ')));
+    const open = async function* () {
+      yield half;
+      await Promise.resolve();
+      throw new Error('stopped');
+    };
+    await expect(restoreDump(database.db, { open, onRows: () => {} })).rejects.toThrow('stopped');
+    expect(await isEmpty(database)).toBe(true);
+  });
+
   it('gives every row and every number back, and the next run finds nothing to do', async () => {
     const database = await createEmpty();
     const { code, stderr } = await musterd(database.url, 'restore', file);
