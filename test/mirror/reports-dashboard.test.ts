@@ -34,6 +34,8 @@ describe('the dashboard of reports', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     await fillYear(database.db, { ...yearTeam, users: 200, changes: 800, tags: 100, days: 20 });
+    const south = { ...yearTeam, team: 'south', teamId: 43, users: 20, changes: 40, tags: 10, days: 5 };
+    await fillYear(database.db, south);
     await runSqlText(
       database.db,
       `begin; set local musterd.writing = 'on'; update mirror.users set role_id = 4 where id = 23; commit`,
@@ -54,10 +56,28 @@ describe('the dashboard of reports', () => {
     expect(others.rows).toEqual([]);
   });
 
+  it.each(asked.filter(({ title, format }) => format === 'time_series' || title === 'Users by role'))(
+    'tells the series of several teams apart, or adds them up: $title',
+    async ({ format, rawSql }) => {
+      const { rows } = await runSqlText(database.db, expand(rawSql, '41,43'));
+      const points = rows.map(([first, second]) =>
+        String(format === 'time_series' ? [first, second] : [first]),
+      );
+      expect(new Set(points).size).toBe(points.length);
+    },
+  );
+
   it('offers the teams by name', async () => {
     const [team] = board.templating.list;
     const { head, rows } = await runSqlText(database.db, team?.query ?? '');
-    expect([team?.name, head, rows]).toEqual(['team', ['__text', '__value'], [['default', '41']]]);
+    expect([team?.name, head, rows]).toEqual([
+      'team',
+      ['__text', '__value'],
+      [
+        ['default', '41'],
+        ['south', '43'],
+      ],
+    ]);
   });
 
   it('has panels that say what they show, and that do not lie on each other', () => {
