@@ -16,6 +16,7 @@ import { startPostgres } from './postgres.ts';
 import { rowInWords } from './print.ts';
 import { rate } from './rate.ts';
 import type { RowResult } from './results.ts';
+import { reportViews } from './report-views.ts';
 import { reports } from './reports.ts';
 import { startUp } from './start-up.ts';
 import { rows } from './table.ts';
@@ -32,6 +33,7 @@ const groups: readonly Group[] = [
   drain,
   rate,
   reports,
+  reportViews,
   startUp,
   manyTeams,
 ];

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ROOT } from '../test/support/checkout.ts';
 import { drawPlot, type Plot } from './plot.ts';
-import { cellsOf } from './print.ts';
+import { cellsOf, inSpread } from './print.ts';
 import type { RowResult, Series } from './results.ts';
-import { rows } from './table.ts';
+import { rows, viewsRow } from './table.ts';
 
 /** What a bench leaves behind; rows that were not measured stay as they were. */
 export interface Figures {
@@ -29,7 +29,8 @@ function readFigures(): Figures | undefined {
 
 function tableOf(results: readonly RowResult[]): string {
   const head = ['#', 'What', 'Limit', 'Product', 'Ratio', 'To reach', 'Before'];
-  const lines = rows.flatMap(({ row, what, before }) => {
+  const own = rows.filter(({ row }) => row !== viewsRow);
+  const lines = own.flatMap(({ row, what, before }) => {
     const result = results.find((candidate) => candidate.row === row);
     if (result === undefined) return [[String(row), what, '', 'not measured', '', '', before]];
     return result.measures.map((measure, index) => {
@@ -47,6 +48,21 @@ function tableOf(results: readonly RowResult[]): string {
       ];
     });
   });
+  return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** Bold: above what is to be reached. */
+function viewsOf(results: readonly RowResult[]): string {
+  const { measures = [], size = 'not measured' } = results.find(({ row }) => row === viewsRow) ?? {};
+  const ways = Object.keys(measures[0]?.peers ?? {});
+  const head = [`View (${size})`, 'as a reader of one team', ...ways];
+  const lines = measures.map(({ what, product, peers = {}, unit, goal }) => [
+    `\`report.${what}\``,
+    ...[product, ...ways.map((way) => peers[way] ?? product)].map((spread) => {
+      const words = inSpread(spread, unit);
+      return spread.median > goal ? `**${words}**` : words;
+    }),
+  ]);
   return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
@@ -89,7 +105,8 @@ export function writeDocs({ machine, results }: Figures): void {
   const parts: Readonly<Record<string, string>> = {
     machine,
     table: tableOf(sorted),
-    peers: peersOf(sorted),
+    views: viewsOf(sorted),
+    peers: peersOf(sorted.filter(({ row }) => row !== viewsRow)),
   };
   const text = readFileSync(template, 'utf8').replaceAll(
     /\{\{(\w+)\}\}/g,
