@@ -110,7 +110,7 @@ function showBatch(
     printLine(
       context.out,
       revert
-        ? 'The mirror has the values again that both sides last agreed on.'
+        ? 'The mirror is set back to the values that both sides last agreed on.'
         : 'They stay in the mirror, and are not sent before somebody edits them again.',
     );
   if (code === exitCode.waiting)

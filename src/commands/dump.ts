@@ -18,7 +18,9 @@ export async function dumpCommand(
   { output: file }: { readonly output?: string },
 ): Promise<ExitCode> {
   if (file === undefined)
-    throw new MusterdError('usage', 'Where to?', { hint: 'Give a file: musterd dump -o musterd.sql.gz' });
+    throw new MusterdError('usage', 'No file to write to', {
+      hint: 'Give one: musterd dump -o musterd.sql.gz',
+    });
   return withMirrorOf(context, async ({ mirror }) => {
     await requireSchema(mirror.db);
     const { signal, version } = context;

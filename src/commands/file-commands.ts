@@ -9,11 +9,11 @@ type Collect = (value: string, all?: readonly string[]) => readonly string[];
 /** How a file of people is read. */
 export const withFileOptions = <C extends WithOptions<C>>(command: C, collect: Collect): C =>
   command
-    .option('--format <format>', 'csv, json, ndjson or yaml; else by the name of the file, else csv')
-    .option('--map <column=field>', 'what a column means, such as "Work email=email"; repeatable', collect)
-    .option('--only <field,…>', 'change these fields alone; the others only find the user')
-    .option('--empty <clear>', 'clear: an empty cell clears a phone; else it leaves it alone')
-    .option('--skip-errors', 'leave out the rows that cannot be used');
+    .option('--format <format>', 'csv, json, ndjson or yaml; by default from the file name, or csv')
+    .option('--map <column=field>', 'meaning of a column, such as "Work email=email"; repeatable', collect)
+    .option('--only <field,…>', 'change only these fields; others are only used to find the user')
+    .option('--empty <clear>', 'clear: an empty cell clears a phone; by default it changes nothing')
+    .option('--skip-errors', 'skip the rows that cannot be used');
 
 interface PlanOptions extends FileOptions {
   readonly exitCode?: boolean;
@@ -46,30 +46,32 @@ export function addFileCommands<C extends WithOptions<C>>(
   group('Look');
   add(
     'export [what]',
-    'users (the default), tags, contact-fields, contact-counts or changes, as a file',
+    'write users (the default), tags, contact-fields, contact-counts or changes to a file',
     async (context, options, [what = 'users']) =>
       (await import('./export.ts')).exportCommand(context, options, what),
   )
-    .option('--format <format>', 'csv, json, ndjson or yaml; else by the name of the file, else csv')
-    .option('-o, --output <file>', 'write it there, whole or not at all; without it: stdout')
+    .option('--format <format>', 'csv, json, ndjson or yaml; by default from the file name, or csv')
+    .option('-o, --output <file>', 'write to this file, whole or not at all; default: stdout')
     .option('--as-of <time>', 'users or contact-counts as they were then');
   json(
-    add('sql [query]', 'SQL on the mirror; a prompt where there is none', async (context, options, [query]) =>
-      (await import('./sql.ts')).sqlCommand(context, options, query),
+    add(
+      'sql [query]',
+      'run SQL on the mirror; without a query, open a prompt',
+      async (context, options, [query]) => (await import('./sql.ts')).sqlCommand(context, options, query),
     ),
   )
-    .option('-f, --file <file>', 'the SQL is in this file; - for stdin')
+    .option('-f, --file <file>', 'read the SQL from this file; - for stdin')
     .option('--format <format>', 'table (the default), csv, json or ndjson')
-    .option('--write', 'let it write; without it nothing is');
+    .option('--write', 'allow writing; the default is read-only');
   group('Run');
   json(
-    add('dump', 'the whole mirror as a file that psql can load, too', async (context, options) =>
+    add('dump', 'write the whole mirror to a file, which psql can load too', async (context, options) =>
       (await import('./dump.ts')).dumpCommand(context, options),
     ),
-  ).option('-o, --output <file>', 'write it there, whole or not at all');
+  ).option('-o, --output <file>', 'write to this file, whole or not at all');
   group('Go back');
   json(
-    add('restore <file>', 'put a dump into an empty database', async (context, _, [file = '']) =>
+    add('restore <file>', 'load a dump into an empty database', async (context, _, [file = '']) =>
       (await import('./restore.ts')).restoreCommand(context, file),
     ),
   );
@@ -81,10 +83,10 @@ export function addFileCommands<C extends WithOptions<C>>(
       (await import('./import.ts')).importCommand(context, options, file),
   );
   withFileOptions(json(importing), collect)
-    .option('--dry-run', 'show it, and write nothing')
-    .option('--yes', 'do it without asking')
-    .option('--expect <hash>', 'do it only if it is the import that was shown under this hash')
-    .option('--reason <text>', 'why; with it these rows pass the limits once')
+    .option('--dry-run', 'show the changes and write nothing')
+    .option('--yes', 'apply without asking')
+    .option('--expect <hash>', 'apply only if the import still has this hash, as shown before')
+    .option('--reason <text>', 'reason for the record; lets these rows pass the limits once')
     .option('--as <person>', 'for whom (or MUSTERD_ACTOR)')
     .option(...waitOption);
 }

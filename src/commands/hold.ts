@@ -63,7 +63,7 @@ export async function holdCommand(
       const ended = await underLease(mirror.db, wait, (tx) => endAskedHolds(tx, teamId, id, wanted));
       if (context.json) printJson(context, { user_id: id, ended });
       else if (ended.length === 0) printLine(context.err, `Nothing of ${name} was held on request.`);
-      else printLine(context.out, `No longer held of ${name}: ${ended.join(', ')}`);
+      else printLine(context.out, `${name}: no longer held: ${ended.join(', ')}`);
     } else {
       const asked = await underLease(mirror.db, wait, (tx) =>
         askHolds(tx, teamId, id, { fields: wanted, ...wish }),
@@ -76,7 +76,7 @@ export async function holdCommand(
 }
 
 function printAsked(context: Context, name: string, { held, left, until }: AskedHolds): void {
-  if (held.length > 0) printLine(context.out, `Held of ${name} until ${showTime(until)}: ${held.join(', ')}`);
+  if (held.length > 0) printLine(context.out, `${name}: held until ${showTime(until)}: ${held.join(', ')}`);
   for (const { field, reason } of left)
     printLine(context.err, `${field} is held already (${reason}) and left as it is; see "musterd resolve"`);
 }

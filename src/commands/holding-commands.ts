@@ -8,25 +8,28 @@ const collect = (value: string, all: readonly string[] = []) => [...all, ...valu
 /** Each of them says who decides. */
 function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Adding<C>, 'add' | 'json'>): void {
   json(
-    add('approve <batch>', 'let pass what the guard stopped', async (context, options, [hash = '']) =>
-      (await import('./approve.ts')).approveCommand(context, options, hash),
+    add(
+      'approve <batch>',
+      'let a batch that the guard stopped pass, once',
+      async (context, options, [hash = '']) =>
+        (await import('./approve.ts')).approveCommand(context, options, hash),
     ),
   )
-    .option('--only <user,…>', 'these users only; the others wait on; repeatable', collect)
-    .option('--reason <text>', 'why it may pass, for the record')
+    .option('--only <user,…>', 'only these users; the others keep waiting; repeatable', collect)
+    .option('--reason <text>', 'reason, for the record')
     .option(...asOption)
     .option(...waitOption);
   json(
     add(
       'reject <batch>',
-      'decide that what the guard stopped is not sent',
+      'keep a batch that the guard stopped from being sent',
       async (context, options, [hash = '']) =>
         (await import('./approve.ts')).rejectCommand(context, options, hash),
     ),
   )
-    .option('--only <user,…>', 'these users only; the others wait on; repeatable', collect)
-    .option('--revert', 'give the mirror the values back that both sides last agreed on')
-    .option('--reason <text>', 'why, for the record')
+    .option('--only <user,…>', 'only these users; the others keep waiting; repeatable', collect)
+    .option('--revert', 'set the mirror back to what both sides last agreed on')
+    .option('--reason <text>', 'reason, for the record')
     .option(...asOption)
     .option(...waitOption);
   json(
@@ -37,20 +40,20 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
         (await import('./resolve.ts')).resolveCommand(context, options, who, field),
     ),
   )
-    .option('--take <value>', 'mirror, service, or another value; of a name "First|Last"')
-    .option('--reason <text>', 'why, for the record')
+    .option('--take <value>', 'mirror, service, or another value; a name as "First|Last"')
+    .option('--reason <text>', 'reason, for the record')
     .option(...asOption)
     .option(...waitOption);
   json(
     add(
       'apply <file>',
-      'send exactly what the file of a plan says ("musterd plan --out"), once',
+      'send exactly what a plan file ("musterd plan --out") says, once',
       async (context, options, [file = '']) =>
         (await import('./apply.ts')).applyCommand(context, options, file),
     ),
   )
-    .option('--all-or-nothing', 'send nothing, if some of it has moved since')
-    .option('--reason <text>', 'why it may pass, for the record')
+    .option('--all-or-nothing', 'send nothing if any of it has changed since')
+    .option('--reason <text>', 'reason, for the record')
     .option(...asOption)
     .option(...waitOption);
 }
@@ -61,14 +64,14 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group 
   json(
     add(
       'held [user]',
-      'the fields that wait for a person, with all three values',
+      'list the fields that wait for a person, with all three values',
       async (context, _, [who]) => (await import('./held.ts')).heldCommand(context, who),
     ),
   );
   json(
     add(
       'hold <user> [field]',
-      'leave a field, or all four, alone on both sides until a moment',
+      'leave a field, or all four, alone on both sides until a given time',
       async (context, options, [who = '', field]) =>
         (await import('./hold.ts')).holdCommand(context, options, who, field),
     ),
@@ -85,21 +88,23 @@ export function addReturningCommands<C extends WithOptions<C>>({ add, json, grou
   json(
     add(
       'undo <run>',
-      'turn around what a run moved, where it still stands',
+      'reverse what a run moved, where nothing has changed since',
       async (context, options, [run = '']) => (await import('./undo.ts')).undoCommand(context, options, run),
     ),
   )
     .option('--apply', 'write it into the mirror; the next run sends it')
-    .option('--exit-code', 'exit 2 if there is something to turn around')
-    .option('--reason <text>', 'why; with it these fields pass the limits once')
+    .option('--exit-code', 'exit 2 if there is something to undo')
+    .option('--reason <text>', 'reason for the record; lets these fields pass the limits once')
     .option('--as <person>', 'for whom (or MUSTERD_ACTOR)')
     .option(...waitOption);
   json(
-    add('resync', 'take every user from the service, as after a restored backup', async (context, options) =>
-      (await import('./resync.ts')).resyncCommand(context, options),
+    add(
+      'resync',
+      'take every user from the service, for example after restoring a backup',
+      async (context, options) => (await import('./resync.ts')).resyncCommand(context, options),
     ),
   )
-    .option('--adopt-service', 'the service is believed; edits that are not there yet are held')
-    .option('--apply', 'do it, and not only show it')
+    .option('--adopt-service', 'trust the service; hold edits that are not there yet')
+    .option('--apply', 'do it; without this it is only shown')
     .option(...waitOption);
 }

@@ -69,7 +69,7 @@ function whyNot(
   { skipErrors, expect }: ImportOptions,
 ): Stay | undefined {
   if (problems.length > 0 && skipErrors !== true) {
-    const why = `${plural(problems.length, 'row')} cannot be used, so nothing is applied: mend them, or leave them out with --skip-errors`;
+    const why = `${plural(problems.length, 'row')} cannot be used, so nothing is applied: correct them, or leave them out with --skip-errors`;
     return { code: exitCode.usage, why };
   }
   if (expect !== undefined && expect !== hash) {
@@ -149,7 +149,7 @@ async function carryOn(
     if (!canAsk(context, file))
       return stay({
         code: exitCode.usage,
-        why: 'nothing is applied: say --yes, or --dry-run to look only',
+        why: 'nothing is applied: add --yes to apply it, or --dry-run to look only',
       });
     if (!(await isConfirmed(context, preview))) return stay({ code: exitCode.ok, why: 'nothing is applied' });
   }

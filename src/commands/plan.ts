@@ -153,7 +153,7 @@ function printRefusal(context: Pick<Context, 'out' | 'env'>, report: PlanReport)
   for (const reason of refusedBy(report)) printLine(context.out, `refused: ${printable(reason)}`);
   for (const reason of report.users.verdict.reviewed) printLine(context.out, `held: ${printable(reason)}`);
   for (const hash of batchesOf(report))
-    printLine(context.out, `A run keeps this as ${hash}; then: musterd approve ${hash} --reason …`);
+    printLine(context.out, `A run holds this as batch ${hash}; then: musterd approve ${hash} --reason …`);
 }
 
 /** The plan as Markdown, a section per user, for a ticket or a chat. */

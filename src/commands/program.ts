@@ -21,23 +21,23 @@ function addEmulatorOptions(command: Command): Command {
     .option('--secret <id:key>', 'an API Secret; at most two', collect)
     .option('--api-key <key>', 'the legacy team API key')
     .option('--port <n>', 'port; 0: any free one', '0')
-    .option('--host <address>', 'where it listens; anything but loopback is for HTTPS alone', '127.0.0.1')
-    .option('--name <name>', 'by what name clients call it: in the certificate, and in what is printed')
+    .option('--host <address>', 'address to listen on; anything but loopback requires HTTPS', '127.0.0.1')
+    .option('--name <name>', 'host name that clients use: for the certificate and the printed address')
     .option('--http', 'plain HTTP, on loopback only')
-    .option('--seed <n>', 'what the content follows from', '1')
+    .option('--seed <n>', 'seed of the random content', '1')
     .option('--rate <n>', 'requests a minute; 0: no limit', '500')
-    .option('--state <file>', 'read the teams from this file if it is there, and keep them in it')
+    .option('--state <file>', 'keep the teams in this file, and load them from it if it exists')
     .option('--authority <file>', 'write the certificate authority to this file')
     .option(
       '--control-token <token>',
-      'what the control endpoint asks for; without it, it answers loopback alone',
+      'token that the control endpoint requires; without one it answers loopback only',
     )
     .option(
       '--variant <name=value>',
-      'how a deployment differs where the interface is silent; repeatable',
+      'how this deployment behaves where the interface is silent; repeatable',
       collect,
     )
-    .option('--fault <kind,name=value,…>', 'what goes wrong, and when; repeatable', collect)
+    .option('--fault <kind,name=value,…>', 'what should go wrong, and when; repeatable', collect)
     .option('--list', 'list the variants and faults, and which requests a fault can be played on');
 }
 
@@ -56,7 +56,7 @@ async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module
 function addRehearsal({ add, group }: Adding<Command>): void {
   group('Rehearse');
   addEmulatorOptions(
-    add('emulator', 'the service, played on this machine, to rehearse on', async (context, options) =>
+    add('emulator', 'emulate the service on this machine, for rehearsals', async (context, options) =>
       // Its --team is the id of a team; the option of that name for all commands takes it away.
       (await loadEmulated(() => import('./emulator.ts'))).emulatorCommand(context, {
         ...options,
@@ -64,7 +64,7 @@ function addRehearsal({ add, group }: Adding<Command>): void {
       }),
     ),
   );
-  add('demo', 'the whole story on a service and a mirror of its own', async (context, options) =>
+  add('demo', 'run the whole story on an emulated service and an empty mirror', async (context, options) =>
     (await loadEmulated(() => import('./demo.ts'))).demoCommand(context, options),
   ).option('--serve', 'keep everything running at the end');
 }
@@ -73,7 +73,7 @@ function addRehearsal({ add, group }: Adding<Command>): void {
 function addPlan({ add, json }: Adding<Command>): void {
   const plan = add(
     'plan',
-    'what a run, or an import, would do; writes nothing on either side',
+    'show what a run, or an import, would do; writes nothing on either side',
     async (context, options) => {
       const { from, ...others } = readPlanOptions(options);
       return from === undefined
@@ -83,9 +83,9 @@ function addPlan({ add, json }: Adding<Command>): void {
   );
   json(plan)
     .option('--exit-code', 'exit 2 if there are changes')
-    .option('--markdown', 'as Markdown, a section per user')
-    .option('--out <file>', 'also write it there, for "musterd apply"')
-    .option('--from <file>', 'what an import of this file would do, not a run; - for stdin');
+    .option('--markdown', 'print Markdown, one section per user')
+    .option('--out <file>', 'also write the plan to this file, for "musterd apply"')
+    .option('--from <file>', 'show what an import of this file would do, not a run; - for stdin');
   withFileOptions<Command>(plan, collect);
 }
 
@@ -94,7 +94,7 @@ function addServiceCommands({ add, json, group }: Adding<Command>): void {
   group('Look');
   const api = add(
     'api <method> <path>',
-    'one call of any endpoint, authenticated and within the rate; JSON out',
+    'call any endpoint, with authentication and rate limit; prints JSON',
     async (context, options, args) => (await import('./api.ts')).apiCommand(context, options, args),
   );
   api
@@ -104,12 +104,12 @@ function addServiceCommands({ add, json, group }: Adding<Command>): void {
       collect,
     )
     .option('--input <file>', 'the JSON body; - for stdin')
-    .option('--paginate', 'all pages of a listing, as one list')
-    .option('-i, --include', 'status and headers first');
+    .option('--paginate', 'fetch all pages of a listing, as one list')
+    .option('-i, --include', 'print status and headers first');
   const check = json(
     add(
       'check',
-      'the doctor: settings, database, credentials, clock, and what the interface leaves open',
+      'check settings, database, credentials, clock, and how this service behaves',
       async (context, options) => (await import('./check.ts')).checkCommand(context, options),
     ),
   );
@@ -143,7 +143,7 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     .addHelpText('after', () => helpBelow())
     .exitOverride();
   const group = (name: HelpGroup) => void program.commandsGroup(`${name}:`);
-  const json = (command: Command) => command.option('--json', 'JSON instead of words');
+  const json = (command: Command) => command.option('--json', 'print JSON instead of text');
   const add = (name: string, description: string, action: Action) => {
     const command = program.command(name).description(description);
     command.addHelpText('after', () => helpBelow(command.name()));
@@ -152,19 +152,19 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   };
   group('Run');
   json(
-    add('reconcile', 'one complete run, both ways', async (context) =>
+    add('reconcile', 'do one complete run, both ways', async (context) =>
       (await import('./reconcile.ts')).reconcileCommand(context),
     ),
   ).option(...waitOption);
   group('Look');
   addPlan({ add, json, group });
   group('Run');
-  add('daemon', 'reconcile now and on a schedule', async (context) =>
+  add('daemon', 'reconcile now, on a schedule, and after each edit', async (context) =>
     (await import('./daemon.ts')).daemonCommand(context),
   );
   group('Look');
   json(
-    add('status', 'how the mirror stands', async (context) =>
+    add('status', 'show the state of the mirror', async (context) =>
       (await import('./status.ts')).statusCommand(context),
     ),
   );
@@ -174,7 +174,7 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
       (await import('./migrate.ts')).migrateCommand(context),
     ),
   );
-  const lookups = program.command('lookups').description('addresses to look users up by');
+  const lookups = program.command('lookups').description('manage addresses to look users up by');
   const addLookups = json(
     lookups.command('add <file>').description('add them from a file, one per line; - for stdin'),
   );
@@ -190,9 +190,9 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   addReturningCommands<Command>(adding);
   group('Look');
   program.helpCommand(true);
-  add('completion', 'prints what lets a shell complete commands at TAB', async (_, __, [shell]) =>
+  add('completion', 'print a completion script for your shell', async (_, __, [shell]) =>
     (await import('./complete.ts')).completionCommand(shell),
-  ).addArgument(new Argument('<shell>', 'what you type into').choices(shells));
+  ).addArgument(new Argument('<shell>', 'your shell').choices(shells));
   addRehearsal(adding);
   return program;
 }

@@ -8,12 +8,12 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
   json(
     add(
       'why <user>',
-      'why a user (id, email, phone or name) stands as it does, and what happens next',
+      'explain the state of a user (id, email, phone or name), and what happens next',
       async (context, _, [who = '']) => (await import('./why.ts')).whyCommand(context, who),
     ),
   );
   json(
-    add('changes', 'the ledger: what moved, in which direction, newest last', async (context, options) =>
+    add('changes', 'show the ledger: what moved, in which direction, newest last', async (context, options) =>
       (await import('./changes.ts')).changesCommand(context, options as ChangesOptions),
     ),
   )
@@ -28,22 +28,20 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
       '--outcome <outcome>',
       'confirmed, ineffective, changed, missing, refused, unsent, unanswered or unknown',
     )
-    .option('--since <time>', 'since then: 2026-03-01T09:00Z, 2h, 3d')
-    .option('--limit <n>', 'rows at most (100)');
-  add('page', 'serve the page to look at: teams, runs, people, what waits', async (context, options) =>
+    .option('--since <time>', 'only since then: 2026-03-01T09:00Z, 2h, 3d')
+    .option('--limit <n>', 'maximum number of rows (100)');
+  add('page', 'serve a web page of the mirror: teams, runs, people, what waits', async (context, options) =>
     (await import('./show-page.ts')).pageCommand(context, options),
   ).option('--port <n>', 'port (9465); 0: any free one');
   json(
-    add('verify', 'compares service and mirror, independently of the runs; reads only', async (context) =>
+    add('verify', 'compare service and mirror, independently of the runs; reads only', async (context) =>
       (await import('./verify.ts')).verifyCommand(context),
     ),
   );
   group('Run');
   json(
-    add(
-      'prune',
-      'remove what is older than the settings keep it, as the daemon does each day',
-      async (context, options) => (await import('./prune.ts')).pruneCommand(context, options),
+    add('prune', 'delete rows past their retention, as the daemon does each day', async (context, options) =>
+      (await import('./prune.ts')).pruneCommand(context, options),
     ),
-  ).option('--dry-run', 'only say how much that is');
+  ).option('--dry-run', 'only count the rows');
 }

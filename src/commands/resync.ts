@@ -19,7 +19,7 @@ export async function resyncCommand(
 ): Promise<ExitCode> {
   if (options.adoptService !== true) {
     throw new MusterdError('usage', 'resync needs to know which side to believe', {
-      hint: '"musterd resync --adopt-service" shows what it would be to take every user from the service and to hold all edits of the mirror that are not there yet; with --apply it is done. Nothing is ever sent.',
+      hint: '"musterd resync --adopt-service" shows what would change if every user were taken from the service; edits of the mirror that are not there yet are held. --apply does it. Nothing is ever sent.',
     });
   }
   return withMirror(

@@ -200,8 +200,11 @@ async function retry<T>(once: () => Promise<T>): Promise<T> {
       if (retries === undefined || error instanceof MusterdError) throw error;
       if (tries > retries) {
         const words = error instanceof Error ? error.message : String(error);
-        throw new MusterdError('mirror', `A transaction was broken off ${tries} times: ${words}`, {
-          hint: 'Somebody else holds locks on the same tables for long; see pg_stat_activity and pg_locks.',
+        throw new MusterdError('mirror', `Postgres broke off a transaction ${tries} times: ${words}`, {
+          hint:
+            state === '57014'
+              ? 'A statement took longer than it may: the server is busy, or its statistics are old ("analyze" renews them).'
+              : 'Another session holds locks on the same tables for a long time; see pg_stat_activity and pg_locks.',
           cause: error,
         });
       }

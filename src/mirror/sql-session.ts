@@ -227,8 +227,8 @@ function describeSqlError(
   if (!(error instanceof pg.DatabaseError) || error.severity !== 'ERROR') return undefined;
   const { code, message, detail, hint, position } = error;
   if (code === '25006' && !isWriting)
-    return new MusterdError('mirror', `Refused: ${message}. Nothing is written without --write`, {
-      hint: 'Give --write to let it through.',
+    return new MusterdError('mirror', `Refused: ${message}`, {
+      hint: 'Add --write to allow it.',
       cause: error,
     });
   const place = position === undefined ? [] : showPlace(statement, Number(position));

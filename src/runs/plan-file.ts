@@ -96,7 +96,7 @@ export function encodePlan(
 }
 
 const unfit = (why: string) =>
-  new MusterdError('usage', `This is no plan that can be applied: ${why}`, {
+  new MusterdError('usage', `This plan file cannot be applied: ${why}`, {
     hint: 'Make a new one: musterd plan --out plan.json',
   });
 
@@ -115,7 +115,7 @@ export function decodePlan(text: string, key: string): PlanFile {
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
-    throw new MusterdError('usage', 'This is no plan: it is not JSON', { cause });
+    throw new MusterdError('usage', 'This is not a plan file: it is not JSON', { cause });
   }
   if (typeof parsed !== 'object' || parsed === null || !('musterd_plan' in parsed))
     throw unfit('it was not written by "musterd plan --out"');

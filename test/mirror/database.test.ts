@@ -259,11 +259,13 @@ describe.each(servers())('on $name', (server) => {
       expect(sqlState(error)).toBe('55P03');
     });
 
-    test('ends a statement that takes too long', async () => {
+    test('ends a statement that takes too long, and blames no lock for it', async () => {
       const outcome = db.transaction(async (tx) => await sql`select pg_sleep(30)`.execute(tx), {
         statementTimeoutMs: 20,
       });
-      expect(sqlState(await failure(outcome))).toBe('57014');
+      const error = await failure(outcome);
+      expect(sqlState(error)).toBe('57014');
+      expect(error.hint).toMatch(/took longer/);
     });
 
     test('is ended by the server when it stands still', async () => {

@@ -75,7 +75,7 @@ describe('musterd sql', () => {
     expect(made).toMatchObject({ code: 0, stdout: '', stderr: 'CREATE\nINSERT 1\n' });
     const refused = await sql('delete from public.t');
     expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/Refused: cannot execute DELETE.*\n {2}Give --write/);
+    expect(refused.stderr).toMatch(/Refused: cannot execute DELETE.*\n {2}Add --write/);
     const torn = await sql('delete from public.t; select nope', '--write');
     expect(torn.code).toBe(1);
     expect(torn.stderr).toContain('None of the 2 statements was kept.');
@@ -201,7 +201,7 @@ describe('the prompt', () => {
     await answered("'x' as b; select 2 as c;\r", '{"c":2}');
     expect(shown.join('')).toContain('{"a":1,"b":"x"}');
     await answered('select nope;\r', 'ERROR:  column "nope" does not exist');
-    await answered('delete from mirror.users;\r', 'Give --write');
+    await answered('delete from mirror.users;\r', 'Add --write');
     await answered('\\d report.hel\t', 'report.held');
     await answered('\r', 'report.held: What');
     await answered('\\nonsense\r', '\\nonsense is not known here');
