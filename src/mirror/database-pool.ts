@@ -108,8 +108,11 @@ export function withOwnTransactions(pool: PostgresPool): PostgresPool {
     connect: async () => {
       const client = await pool.connect();
       const query = async (text: string, values: readonly unknown[]) => {
+        const begin = `begin isolation level read committed; set local search_path = ${safePath}`;
         try {
-          await client.query(`begin isolation level read committed; set local search_path = ${safePath}`, []);
+          // Without values all of it is one text, and one round trip.
+          if (values.length === 0) return await client.query(`${begin};\n${text};\ncommit`, []);
+          await client.query(begin, []);
           const result = await client.query(text, values);
           await client.query('commit', []);
           return result;
@@ -210,9 +213,11 @@ export function cut(client: pg.Client | pg.PoolClient): void {
   if (connection.stream instanceof Socket) connection.stream.destroy();
 }
 
-/** A text of several statements (a migration) has several results, of which Kysely wants the last. */
+/** A text of several statements (a migration) has several results, of which Kysely wants the last, but for its commit. */
 function onlyResult(answer: pg.QueryResult<Record<string, unknown>>): PostgresQueryResult<unknown> {
-  const result = Array.isArray(answer) ? (answer.at(-1) as typeof answer) : answer;
+  const result = Array.isArray(answer)
+    ? (answer.findLast(({ command }) => command !== 'COMMIT') as typeof answer)
+    : answer;
   const command = result.command as PostgresQueryResult<unknown>['command'];
   return { command, rowCount: result.rowCount ?? 0, rows: result.rows };
 }

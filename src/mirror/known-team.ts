@@ -1,5 +1,5 @@
 /** What the database knows of a team before anything is read from the service: asked in one statement. */
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { EditedUser } from '../model/plan.ts';
@@ -49,27 +49,6 @@ export interface KnownRow {
   };
 }
 
-/** The column of `KnownRow`. */
-export const knownOf = (team: string): RawBuilder<KnownRow['known']> => sql`(
-  select jsonb_build_object('team_id', t.team_id, 'four_eyes', coalesce(t.four_eyes, false),
-    'team', (select jsonb_build_object('name', m.name, 'list_size', m.list_size) from mirror.teams m where m.team_id = t.team_id),
-    'learned', (
-      select jsonb_object_agg(l.topic, jsonb_build_object('value', l.value,
-        'ageMs', extract(epoch from clock_timestamp() - l.learned_at) * 1000))
-      from sync.learned l where l.team = k.team),
-    'missing', array(select r from unnest('{users,tags,contact_fields}'::text[]) r
-      where exists (select from sync.absences a where a.team_id = t.team_id and a.resource = r)),
-    'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
-    'has_stale', exists (select from sync.stale_rows s where s.team_id = t.team_id),
-    'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
-    'may_lack_roles', coalesce((select r.outcome <> 'complete' or r.run_id <= coalesce((
-        select c.run_id from sync.changes c
-        where c.team_id = r.team_id and c.kind <> 'adopt' and c.new ?| '{role_id,role}'::text[]
-        order by c.run_id desc limit 1), 0)
-      or exists (select from sync.runs n where n.team = r.team and n.run_id > r.run_id and n.command = 'resync')
-      from sync.runs r where r.team = k.team and 'users' = any (r.groups) order by r.run_id desc limit 1), true))
-  from (select ${team}::text as team) k left join sync.teams t on t.team = k.team)`;
-
 export function toKnown({ known }: KnownRow): KnownTeam {
   const {
     team_id: teamId,
@@ -97,7 +76,7 @@ export function toKnown({ known }: KnownRow): KnownTeam {
 }
 
 export async function readKnownTeam(db: Queryable, team: string): Promise<KnownTeam> {
-  const { rows } = await sql<KnownRow>`select ${knownOf(team)} as known`.execute(db);
+  const { rows } = await sql<KnownRow>`select sync.known_team(${team}) as known`.execute(db);
   const [row] = rows;
   if (row === undefined) throw new Error('select of one row returned none');
   return toKnown(row);

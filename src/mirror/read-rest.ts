@@ -1,5 +1,5 @@
 /** Whether anything in mirror or base is other than a run left it that found nothing to do. */
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { ListedResource, MirroredResource } from '../model/absence.ts';
 import type { ListingRest, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
@@ -12,23 +12,14 @@ const topicOf = (resource: MirroredResource) => `${resource} at rest`;
 /** Then everybody is read again, whatever is known. */
 const longestMs = 86_400_000;
 
-/**
- * Stands for the database: numbers of transactions are another one's once it was restored elsewhere. The text is only
- * run, and the right to call what is in it only needed, where a role has that right; everybody has it, unless it was revoked.
- */
-const place = sql`hashtextextended(concat_ws(' ', (select oid from pg_database where datname = current_database()),
-  case when has_function_privilege('pg_catalog.pg_control_system()', 'execute')
-    then query_to_xml('select system_identifier from pg_catalog.pg_control_system()', false, false, '') end::text), 0)`;
-
-const versionsOf = (table: RawBuilder<unknown>, teamId: Id) =>
-  sql`coalesce((select bit_xor(hash_record_extended(row(id, xmin), 0)) from ${table} where team_id = ${teamId}), 0)::text`;
-
-const allVersionsOf = (teamId: Id) =>
-  sql`concat_ws(' ', ${place}, ${versionsOf(sql`mirror.users`, teamId)}, ${versionsOf(sql`sync.user_base`, teamId)})`;
+/** Without a parameter: what is asked outside of a transaction then takes one round trip. */
+const literal = (teamId: Id) => sql.raw<Id>(String(teamId));
 
 /** `versions` of {@link Rest}. */
 export async function readVersions(db: Queryable, teamId: Id): Promise<string> {
-  const { rows } = await sql<Pick<Rest, 'versions'>>`select ${allVersionsOf(teamId)} as versions`.execute(db);
+  const { rows } = await sql<
+    Pick<Rest, 'versions'>
+  >`select sync.versions(${literal(teamId)}) as versions`.execute(db);
   return onlyRow(rows).versions;
 }
 
@@ -37,13 +28,7 @@ type Noted = Pick<Rest, 'versions' | 'schema'> & { readonly noted: readonly Id[]
 /** A row that was written, by whomever, has another `xmin` than before; and who is noted as not at rest. */
 async function readNoted(db: Queryable, teamId: Id): Promise<Noted> {
   const { rows } = await sql<Noted>`
-    select ${allVersionsOf(teamId)} as versions,
-      (select name from sync.migrations order by name desc limit 1) as schema,
-      array(
-        select id from sync.absences where team_id = ${teamId} and resource = 'users'
-        union select user_id from sync.changes where team_id = ${teamId} and state = 'open'
-        union select user_id from sync.held_fields where team_id = ${teamId}
-        union select id from sync.stale_rows where team_id = ${teamId}) as noted`.execute(db);
+    select versions, schema, noted from sync.rest(${literal(teamId)})`.execute(db);
   return onlyRow(rows);
 }
 
@@ -78,21 +63,13 @@ export async function readRest(db: Queryable, teamId: Id, known: RestingUsers | 
   return { ...now, print, differing, restless: [...new Set([...differing, ...noted])] };
 }
 
-const listingRestOf = (teamId: Id, resource: ListedResource) => sql`
-  select ${resource} as resource, (select name from sync.migrations order by name desc limit 1) as schema,
-    concat_ws(' ', (select here from place), (
-      select coalesce(bit_xor(hash_record_extended(row(id, xmin), 0)), 0)
-      from ${sql.table(`mirror.${resource}`)} where team_id = ${teamId})) as print,
-    exists (select from sync.absences a where a.team_id = ${teamId} and a.resource = ${resource}) as "isLacking"`;
-
 /** Of all listings at once. A row that was written, by whomever, has another `xmin` than before. */
 export async function readListingRests(
   db: Queryable,
   teamId: Id,
 ): Promise<Readonly<Record<ListedResource, ListingRest>>> {
   const { rows } = await sql<ListingRest & { readonly resource: ListedResource }>`
-    with place as materialized (select ${place} as here)
-    ${listingRestOf(teamId, 'tags')} union all ${listingRestOf(teamId, 'contact_fields')}`.execute(db);
+    select resource, schema, print, "isLacking" from sync.listing_rests(${literal(teamId)})`.execute(db);
   const of = (resource: ListedResource) => onlyRow(rows.filter((row) => row.resource === resource));
   return { tags: of('tags'), contact_fields: of('contact_fields') };
 }

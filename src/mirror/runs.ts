@@ -6,7 +6,7 @@ import { type Database, databaseTime, type Queryable, type Row, type Transaction
 import { noteBegin, noteEnd } from './due.ts';
 import { readEditedUsers } from './fresh-edits.ts';
 import { type Waiting, waitingOf } from './holds.ts';
-import { type KnownRow, knownOf, type KnownTeam, toKnown } from './known-team.ts';
+import { type KnownRow, type KnownTeam, toKnown } from './known-team.ts';
 
 /** Of one endpoint: how it is kept in `sync.runs.endpoints`. */
 export interface EndpointCount {
@@ -57,7 +57,7 @@ export async function beginRun(
       returning run_id
     ),
     due as (${noteBegin(team, groups)})
-    select run_id, ${knownOf(team)} as known from begun`.execute(tx);
+    select run_id, sync.known_team(${team}) as known from begun`.execute(tx);
   const [row] = rows;
   if (row === undefined) throw new Error('insert of one row returned none');
   const known = toKnown(row);

@@ -110,7 +110,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.field_text(jsonb) mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.last_edits(bigint,bigint[]) sync.named_editor(text,text) sync.own_edits(bigint,bigint[])',
+    'mirror.field_text(jsonb) mirror.is_musterd() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.known_team(text) sync.last_edits(bigint,bigint[]) sync.listing_rests(bigint) sync.named_editor(text,text) sync.own_edits(bigint,bigint[]) sync.place() sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) sync.versions(bigint)',
   approver: 'sync.approve(text,bigint[],text,bigint) sync.reject(text,bigint[],text,boolean,bigint)',
   owner:
     'mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint) sync.keep_runs() sync.require_approver() sync.session_sees(bigint)',
