@@ -2,20 +2,14 @@
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { BaseUser, MirrorRow } from '../model/user.ts';
-import type { Queryable, Row } from './database.ts';
-import type { BaseRow, UserColumn } from './users-read.ts';
-
-interface TeamRow
-  extends Row<'mirror.users', UserColumn | 'id' | 'name_split' | 'role' | 'resolved'>,
-    BaseRow {
-  readonly has_base: boolean;
-}
+import type { Queryable } from './database.ts';
+import { type MirrorAndBaseRow, toBase, toMirror } from './users-read.ts';
 
 export async function readTeamUsers(
   db: Queryable,
   teamId: Id,
 ): Promise<readonly { readonly id: Id; readonly mirror: MirrorRow; readonly base: BaseUser | undefined }[]> {
-  const { rows } = await sql<TeamRow>`
+  const { rows } = await sql<MirrorAndBaseRow>`
     select u.id, u.name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id, u.role, u.resolved,
       b.id is not null as has_base, b.name as base_name, b.first_name as base_first_name,
       b.last_name as base_last_name, b.email as base_email, b.phone as base_phone, b.role_id as base_role_id
@@ -23,29 +17,7 @@ export async function readTeamUsers(
     left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
     where u.team_id = ${teamId} and u.gone_at is null
     order by u.id`.execute(db);
-  return rows.map((row) => ({
-    id: row.id,
-    mirror: {
-      name: { first: row.first_name, last: row.last_name },
-      split: row.name_split,
-      email: row.email,
-      phone: row.phone,
-      roleId: row.role_id,
-      joined: row.name,
-      role: row.role,
-      resolved: row.resolved,
-      gone: false,
-    },
-    base: row.has_base
-      ? {
-          name: { first: row.base_first_name, last: row.base_last_name },
-          joined: row.base_name,
-          email: row.base_email,
-          phone: row.base_phone,
-          roleId: row.base_role_id,
-        }
-      : undefined,
-  }));
+  return rows.map((row) => ({ id: row.id, mirror: toMirror(row, false), base: toBase(row) }));
 }
 
 /**

@@ -5,7 +5,7 @@ import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import { inTurns } from '../model/in-turns.ts';
 import type { NamePair } from '../model/name.ts';
-import type { Field, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
+import type { BaseUser, Field, MirrorRow, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { absenceByKey, byKey, idArray } from './by-key.ts';
 import type { Queryable, Row } from './database.ts';
 import { isUnrecorded } from './periods.ts';
@@ -34,11 +34,15 @@ type BaseValues = Row<'sync.user_base', UserColumn>;
 export type BaseRow = { readonly [Column in UserColumn as `base_${Column}`]: BaseValues[Column] };
 
 /** Columns that both queries below select. */
-export interface UserRow
+/** A user of the mirror beside the base. */
+export interface MirrorAndBaseRow
   extends Row<'mirror.users', UserColumn | 'id' | 'name_split' | 'role' | 'resolved'>,
     BaseRow {
-  readonly has_mirror: boolean;
   readonly has_base: boolean;
+}
+
+export interface UserRow extends MirrorAndBaseRow {
+  readonly has_mirror: boolean;
   readonly gone: boolean;
   readonly has_open_intent: boolean;
   readonly missing_for_ms: number | null;
@@ -88,30 +92,36 @@ export function toHold(row: HoldRow): Hold {
   };
 }
 
+export const toMirror = (row: MirrorAndBaseRow, gone: boolean): MirrorRow => ({
+  name: { first: row.first_name, last: row.last_name },
+  split: row.name_split,
+  email: row.email,
+  phone: row.phone,
+  roleId: row.role_id,
+  joined: row.name,
+  role: row.role,
+  resolved: row.resolved,
+  gone,
+});
+
+/** Nothing where nothing was agreed on yet. */
+export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
+  row.has_base
+    ? {
+        name: { first: row.base_first_name, last: row.base_last_name },
+        joined: row.base_name,
+        email: row.base_email,
+        phone: row.base_phone,
+        roleId: row.base_role_id,
+      }
+    : undefined;
+
 export function toState(row: UserRow, service: ServiceUser | undefined): UserState {
-  const mirror = {
-    name: { first: row.first_name, last: row.last_name },
-    split: row.name_split,
-    email: row.email,
-    phone: row.phone,
-    roleId: row.role_id,
-    joined: row.name,
-    role: row.role,
-    resolved: row.resolved,
-    gone: row.gone,
-  };
-  const base = {
-    name: { first: row.base_first_name, last: row.base_last_name },
-    joined: row.base_name,
-    email: row.base_email,
-    phone: row.base_phone,
-    roleId: row.base_role_id,
-  };
   return {
     id: row.id,
     service,
-    mirror: row.has_mirror ? mirror : undefined,
-    base: row.has_base ? base : undefined,
+    mirror: row.has_mirror ? toMirror(row, row.gone) : undefined,
+    base: toBase(row),
     held: (row.held ?? []).map(toHold),
     hasOpenIntent: row.has_open_intent,
     missingForMs: row.missing_for_ms ?? undefined,
