@@ -85,8 +85,8 @@ const history = ({ team, teamId, users: count, changes, days, endedDaysAgo = 0 }
   insert into mirror.contact_counts (team_id, segment, counted_at, count)
   select ${teamId}, s.segment, now() - interval '${endedDaysAgo} days' - n * interval '15 min', (s.most * w.share)::bigint
   from generate_series(1, ${days * 96}) n
-  cross join lateral (select 1 - n * 4e-6 + 0.002 * sin(n / 107.0) + 0.0006 * sin(n / 1301.0)) w (share)
-  cross join (values ('active', 214900), ('all', 312456), ('blocked', 9214), ('new', 1386), ('silent', 97556)) s (segment, most);`;
+  cross join (values ('active', 214900, 5e-6), ('all', 312456, 4e-6), ('blocked', 9214, 1e-6), ('new', 1386, 1.2e-5), ('silent', 97556, -3e-6)) s (segment, most, pace)
+  cross join lateral (select 1 - n * s.pace + 0.0007 * sin(n / 107.0) + 0.003 * sin(n / 1301.0 + s.most) + 0.0011 * sin(n / 397.0)) w (share);`;
 
 /** The teams come one after the other: the ledger of the last one is the newest. Nothing is analysed. */
 export async function fillMirror(db: Database, teams: readonly LargeTeam[]): Promise<void> {
