@@ -1,38 +1,13 @@
-import { MusterdError } from '../errors.ts';
 import { columnOf, showValue } from '../model/field-values.ts';
-import { maxId } from '../model/id.ts';
-import { type NamePair, samePair, splitName } from '../model/name.ts';
-import type { Field } from '../model/user.ts';
+import { type NamePair, samePair } from '../model/name.ts';
 import { readField } from '../runs/named-user.ts';
-import { type Resolved, resolve, type Take } from '../runs/resolve-field.ts';
+import { readTake } from '../runs/read-take.ts';
+import { type Resolved, resolve } from '../runs/resolve-field.ts';
 import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
-
-/** @throws MusterdError `usage` for what cannot be a value of the field; the rest the trigger on the mirror judges */
-export function readTake(field: Field, text: string | undefined): Take {
-  if (text === undefined) throw new MusterdError('usage', '--take is missing: mirror, service, or a value');
-  if (text === 'mirror' || text === 'service') return text;
-  switch (field) {
-    case 'name': {
-      const [first = '', last, ...more] = text.split('|').map((half) => half.trim());
-      if (more.length > 0) throw new MusterdError('usage', `"${text}" has more than one bar`);
-      return { value: last === undefined ? splitName(text) : { first, last } };
-    }
-    case 'roleId': {
-      const value = /^\d+$/.test(text) ? BigInt(text) : maxId + 1n;
-      if (value > maxId) throw new MusterdError('usage', `"${text}" is not a role id`);
-      return { value };
-    }
-    case 'email':
-    case 'phone':
-      return { value: text.trim() === '' ? null : text.trim() };
-    default:
-      return field satisfies never;
-  }
-}
 
 /** Decides a held field; the next run carries out what follows from it. */
 export async function resolveCommand(

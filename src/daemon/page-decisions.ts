@@ -5,9 +5,11 @@ import type { Log } from '../log.ts';
 import type { PageFrame } from '../mirror/page-reader.ts';
 import { readWaitingBatch } from '../mirror/page-waiting-view.ts';
 import { batchQuestion, confirmation, refusedPage, takeQuestion } from '../page/decide.ts';
+import { fieldName } from '../page/hold-words.ts';
 import type { PageContext, PageShown } from '../page/view.ts';
 import { approve, reject } from '../runs/approve-batch.ts';
 import { readField } from '../runs/named-user.ts';
+import { readValue } from '../runs/read-take.ts';
 import type { Mirror } from '../runs/open.ts';
 import { resolve } from '../runs/resolve-field.ts';
 import type { PageQuestion } from '../status/page-routes.ts';
@@ -62,9 +64,11 @@ async function decideField(options: DecideOptions, posted: Posted, actor: string
   const { setup, leased } = setupOf(options, posted);
   const { id = '', field = '' } = question.params;
   const take = form.get('take');
-  if (take !== 'mirror' && take !== 'service') throw new MusterdError('usage', 'Which value is to be taken?');
-  const why = form.get('why') ?? '';
-  await resolve(setup, leased, id, { field: readField(field), take, why, actor });
+  const isSide = take === 'mirror' || take === 'service';
+  if (!isSide && take !== 'value') throw new MusterdError('usage', 'Which value is to be taken?');
+  const named = readField(field);
+  const chosen = isSide ? take : { value: readValue(named, form.get('value') ?? '') };
+  await resolve(setup, leased, id, { field: named, take: chosen, why: form.get('why') ?? '', actor });
 }
 
 async function askAboutBatch(posted: Posted, frame: PageFrame, context: PageContext): Promise<PageShown> {
@@ -88,15 +92,21 @@ async function askAboutBatch(posted: Posted, frame: PageFrame, context: PageCont
   return confirmation(context, {
     ...batchQuestion(verb, { path: question.path, all, chosen, unit }),
     values: [['verb', verb], ...kept],
+    asksFor: null,
   });
 }
 
 function askAboutField({ form, question }: Posted, context: PageContext): PageShown {
   const { id = '', field = '' } = question.params;
-  const take = form.get('take') === 'mirror' ? 'mirror' : 'service';
+  const asked = form.get('take');
+  const take = asked === 'mirror' || asked === 'value' ? asked : 'service';
   return confirmation(context, {
     ...takeQuestion(question.path, { id, field, take }),
     values: [['take', take]],
+    asksFor:
+      take === 'value'
+        ? `The ${fieldName(field)} that is to stand${field === 'name' ? ', as first | last' : ''}`
+        : null,
   });
 }
 

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { idArray } from './by-key.ts';
 import type { Row } from './database.ts';
+import { daysShown, type GlanceCount, readDailyCounts } from './page-glance.ts';
 import type { PageReader } from './page-reader.ts';
 
 /** The counts of one segment in a stretch of time; none where nothing was counted. */
@@ -171,6 +172,8 @@ export interface CountsRead {
   readonly tags: ListedRead;
   readonly contactFields: ListedRead;
   readonly roles: readonly RoleCount[];
+  /** Of several teams each one's first segment, day by day. */
+  readonly counts: readonly GlanceCount[];
 }
 
 const hourMs = 3_600_000;
@@ -198,7 +201,7 @@ async function readCountsBy({ db }: PageReader, teamId: Id, by: Date): Promise<r
   return rows;
 }
 
-/** Of several teams the first: two teams' contacts have nothing to do with each other. */
+/** Of several teams the first in full: two teams' contacts have nothing to do with each other. */
 export async function readCounts(
   reader: PageReader,
   { days, segment: wanted }: { readonly days: number; readonly segment: string | null },
@@ -210,6 +213,7 @@ export async function readCounts(
     tags: await readMonths(reader, chosen, 'tags'),
     contactFields: await readMonths(reader, chosen, 'contact_fields'),
     roles: await readRoleCounts(reader, chosen),
+    counts: teamIds.length > 1 ? (await readDailyCounts(teamIds, daysShown).execute(reader.db)).rows : [],
   };
   const last = teamId === undefined ? [] : await readCountsBy(reader, teamId, now);
   const named =

@@ -103,12 +103,15 @@ async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> 
   });
 }
 
-/** The first segment of each team, its last count of each of so many days. */
-const readCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
+/** The segment "all" of each team, or else its first, its last count of each of so many days. */
+export const readDailyCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
   select t.id as "teamId", s.segment, d.day::text as day, c.count
   from unnest(${teamIds}::bigint[]) t (id)
   cross join lateral (
-    select segment from mirror.contact_counts where team_id = t.id order by segment limit 1
+    select coalesce(
+      (select segment from mirror.contact_counts where team_id = t.id and segment = 'all' limit 1),
+      (select segment from mirror.contact_counts where team_id = t.id order by segment limit 1)
+    ) as segment
   ) s
   cross join lateral generate_series(current_date - ${days}::int, current_date, interval '1 day') g (at)
   cross join lateral (select (g.at)::date as day) d
@@ -127,7 +130,7 @@ const readMoves = (teamIds: readonly Id[], most: number) => sql<GlanceMove>`
   where team_id = any (${teamIds}::bigint[]) and kind in ('push', 'pull') and field is not null
   order by change_id desc limit ${most}`;
 
-const daysShown = 90;
+export const daysShown = 90;
 const movesShown = 5;
 
 export async function readGlance(reader: PageReader): Promise<Glance> {
@@ -142,7 +145,7 @@ export async function readGlance(reader: PageReader): Promise<Glance> {
     singles: await readSingleFields(reader, 200),
     groups: (await readGroups(teamIds).execute(db)).rows,
     totals: await readTotals(reader),
-    counts: (await readCounts(teamIds, daysShown).execute(db)).rows,
+    counts: (await readDailyCounts(teamIds, daysShown).execute(db)).rows,
     runs: await readRecentRuns(reader, 24),
     moves: (await readMoves(teamIds, movesShown).execute(db)).rows,
   };

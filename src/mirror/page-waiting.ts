@@ -18,6 +18,8 @@ export interface PageField {
   readonly since: Date;
   readonly runId: bigint | null;
   readonly batch: string | null;
+  /** Of the push that the service refused. */
+  readonly requestId: string | null;
   /** Who edited the user last, and when. */
   readonly editedBy: string | null;
   readonly editedAt: Date | null;
@@ -34,6 +36,8 @@ export interface PageBatch {
   readonly since: Date;
   readonly runId: bigint | null;
   readonly editors: readonly string[];
+  /** Whose fields they are, the most frequent first. */
+  readonly roles: readonly { readonly role: string | null; readonly users: number }[];
   readonly editedAt: Date | null;
 }
 
@@ -60,7 +64,13 @@ export async function readWaitingBatches({ db, teamIds }: PageReader): Promise<W
     select h.team_id as "teamId", h.batch as hash, count(*)::int as rows, count(distinct h.user_id)::int as users,
       array_agg(distinct h.field) as fields, array_agg(distinct h.detail) as reasons, min(h.since) as since,
       min(h.run_id) as "runId", array_remove(array_agg(distinct u.edited_by), null) as editors,
-      max(u.edited_at) as "editedAt"
+      max(u.edited_at) as "editedAt", (
+        select coalesce(jsonb_agg(jsonb_build_object('role', r.role, 'users', r.users) order by r.users desc, r.role), '[]') from (
+          select one."user" ->> 1 as role, count(*)::int as users
+          from unnest(array_agg(distinct jsonb_build_array(u.id, u.role)) filter (where u.id is not null)) one ("user")
+          group by one."user" ->> 1
+        ) r
+      ) as roles
     from report.held h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson} and ${inBatch}
@@ -84,9 +94,17 @@ export async function readSingleFields(
   most: number,
 ): Promise<readonly PageField[]> {
   const { rows } = await sql<PageField>`
-    select ${fieldColumns} from ${heldFields}
-    where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson} and not ${inBatch}
-    order by h.since, h.user_id, h.field limit ${most}`.execute(db);
+    select f.*, case when f.reason = 'refused' then (
+      select c.request_id from report.changes c
+      where c.team_id = f."teamId" and c.user_id = f."userId" and c.field = f.field and c.outcome = 'refused'
+      order by c.change_id desc limit 1
+    ) end as "requestId"
+    from (
+      select ${fieldColumns} from ${heldFields}
+      where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson} and not ${inBatch}
+      order by h.since, h.user_id, h.field limit ${most}
+    ) f
+    order by f.since, f."userId", f.field`.execute(db);
   return rows;
 }
 
@@ -97,7 +115,7 @@ export async function readBatchRows(
   most: number,
 ): Promise<readonly PageField[]> {
   const { rows } = await sql<PageField>`
-    select f.* from unnest(${hashes}::text[]) b (batch)
+    select f.*, null as "requestId" from unnest(${hashes}::text[]) b (batch)
     cross join lateral (
       select ${fieldColumns} from ${heldFields}
       where h.batch = b.batch and h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson} and ${inBatch}

@@ -1,12 +1,13 @@
 /** Counts: contacts over time with their table, segments side by side, tags, contact fields and roles. */
-import type { CountedStep, CountsRead, ListedRead } from '../mirror/page-counts.ts';
-import { drawChart, drawMoves } from './chart.ts';
+import type { CountedStep, CountsRead } from '../mirror/page-counts.ts';
+import { drawChart } from './chart.ts';
 import { chips, csvChip, empty, heading, section, table } from './components.ts';
 import { type Html, html, none } from './html.ts';
-import { csvOf, href, to } from './links.ts';
+import { csvOf, href } from './links.ts';
 import { type Gap, gapsOf, markMissing, type Point } from './series.ts';
-import { gapWords, lineChart, moveChart, shareBar, sparkline } from './show-chart.ts';
-import type { Csv, PageAsked, PageContext, PageShown } from './view.ts';
+import { gapWords, lineChart, sparkline } from './show-chart.ts';
+import { listings, teamsSideBySide } from './growth.ts';
+import type { PageAsked, PageContext, PageShown } from './view.ts';
 import { clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
 
 const ranges = [
@@ -140,44 +141,6 @@ function multiples(context: PageContext, read: CountsRead): Html {
   });
 }
 
-const monthWord = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
-
-/** By month: added above the line, gone below it. The same stands in a table. */
-export function monthsChart({ months }: ListedRead, what: string): Html {
-  const moves = months.map(({ month, added, gone }) => ({ label: monthWord.format(month), added, gone }));
-  const sum = (of: 'added' | 'gone') => moves.reduce((all, one) => all + one[of], 0);
-  const sentence = `${what} in twelve months: ${count(sum('added'))} added, ${count(sum('gone'))} gone.`;
-  if (sum('added') + sum('gone') === 0)
-    return html`<div class="card"><p class="quiet">None came or went in twelve months.</p></div>`;
-  return html`<div class="card">${moveChart(drawMoves(moves), moves, sentence)}<details class="after"><summary class="note">As a table</summary><table class="plain"><caption class="away">${what} by month</caption><thead><tr><th scope="col">Month</th><th scope="col" class="number">Added</th><th scope="col" class="number">Gone</th></tr></thead><tbody>${moves.map(({ label, added, gone }) => html`<tr><th scope="row">${label}</th><td class="number">${count(added)}</td><td class="number">${count(gone)}</td></tr>`)}</tbody></table></details></div>`;
-}
-
-function listings(context: PageContext, { tags, contactFields, roles }: CountsRead): Html {
-  const note = (now: number) => html`${count(now)} now; added above, gone below the line`;
-  const most = Math.max(1, ...roles.map(({ members }) => members));
-  const users = roles.reduce((all, { members }) => all + members, 0);
-  const rows = roles.map(({ role_id: id, name, members }) => ({
-    cells: [
-      html`<span class="quiet">${id}</span> ${name === null ? none : named(name)}`,
-      shareBar(members / most),
-      count(members),
-    ],
-  }));
-  const columns = [
-    { label: 'Role' },
-    { label: html`<span class="away">Share</span>` },
-    { label: 'Users', isNumber: true },
-  ];
-  const ofRoles =
-    roles.length === 0
-      ? empty('dashed', 'No roles yet', 'Roles are known once a run has read who has them.')
-      : table(context, { caption: 'Roles', columns, rows });
-  return html`<div class="columns"><div>${section('Tags', monthsChart(tags, 'Tags'), {
-    note: note(tags.now),
-    more: html`<a href="${to(context, '/tags')}">All tags</a>`,
-  })}${section('Contact fields', monthsChart(contactFields, 'Contact fields'), { note: note(contactFields.now) })}</div>${section('Roles', html`<div class="roles">${ofRoles}</div>`, { note: html`${many(users, 'user')}` })}</div>`;
-}
-
 function ofContacts(context: PageContext, read: CountsRead): Html {
   const { last, steps, segment, days, paceMs } = read;
   const own = steps.filter((step) => step.segment === segment);
@@ -229,16 +192,8 @@ export function counts(read: CountsRead, context: PageContext): PageShown {
   const team = context.teams.find(({ teamId }) => teamId === read.teamId);
   const which =
     context.team === null && team !== undefined
-      ? html`<p class="note">Shown is ${named(team.name ?? team.team)}; choose another team above.</p>`
+      ? html`<p class="note">In full is shown ${named(team.name ?? team.team)}; choose another team below.</p>`
       : none;
-  const main = html`${heading('Counts and tags', lead(context, read), which)}${ofContacts(context, read)}${listings(context, read)}`;
+  const main = html`${heading('Counts and tags', lead(context, read), which)}${teamsSideBySide(context, read)}${ofContacts(context, read)}${listings(context, read)}`;
   return { title: 'Counts', main };
-}
-
-/** A row for each step of each segment; what was not counted is no row. */
-export function countsCsv({ steps }: CountsRead): Csv {
-  return {
-    head: ['segment', 'from', 'count', 'counted_at'],
-    rows: steps.map(({ segment, from, last, countedAt }) => [segment, from, last, countedAt]),
-  };
 }

@@ -40,7 +40,7 @@ export interface TakeButton {
   readonly team: string;
   readonly id: string;
   readonly field: string;
-  readonly take: 'mirror' | 'service';
+  readonly take: 'mirror' | 'service' | 'value';
   readonly words: string;
 }
 
@@ -60,6 +60,8 @@ export interface Question {
   readonly deed: string;
   /** What the form sends again. */
   readonly values: readonly (readonly [string, string])[];
+  /** The label of a value that is to be typed; `null`: none is. */
+  readonly asksFor: string | null;
 }
 
 export const batchQuestion = (
@@ -87,25 +89,37 @@ export const batchQuestion = (
 export const takeQuestion = (
   path: string,
   { id, field, take }: { readonly id: string; readonly field: string; readonly take: string },
-): Pick<Question, 'path' | 'title' | 'text' | 'deed'> => ({
-  path,
-  title: `Take the ${take}’s ${fieldName(field)} of ${id}?`,
-  text:
-    take === 'mirror'
-      ? 'One field. The next run sends the mirror’s value to the service, as long as neither side has changed.'
-      : 'One field. The mirror gets the service’s value; nothing is sent.',
-  deed: `Take the ${take}’s`,
-});
+): Pick<Question, 'path' | 'title' | 'text' | 'deed'> =>
+  take === 'value'
+    ? {
+        path,
+        title: `Another ${fieldName(field)} for ${id}?`,
+        text: 'One field. The mirror gets this value, and the next run sends it to the service, as long as neither side has changed.',
+        deed: 'Send this value',
+      }
+    : {
+        path,
+        title: `Take the ${take}’s ${fieldName(field)} of ${id}?`,
+        text:
+          take === 'mirror'
+            ? 'One field. The next run sends the mirror’s value to the service, as long as neither side has changed.'
+            : 'One field. The mirror gets the service’s value; nothing is sent.',
+        deed: `Take the ${take}’s`,
+      };
 
 /** A page of its own: how many, what follows, why, and who. */
 export function confirmation(context: PageContext, question: Question): PageShown {
-  const { path, title, text, deed, values } = question;
+  const { path, title, text, deed, values, asksFor } = question;
   const { decide } = context;
   if (decide === null) return { title, main: none };
   const inside = values.map(([name, value]) => hidden(name, value));
+  const typed =
+    asksFor === null
+      ? none
+      : html`<label><span class="label">${asksFor}</span><input name="value" maxlength="1000" autocomplete="off"></label>`;
   return {
     title,
-    main: html`<div data-still>${heading(title, text)}<form class="card confirm" method="post" action="${path}">${hidden('token', decide.token(path))}${inside}${hidden('confirmed', 'yes')}<label><span class="label">Reason, kept with the decision</span><input name="why" required maxlength="1000" autocomplete="off"></label><div class="buttons"><button class="button main">${deed}</button><a class="button" href="${to(context, '/waiting')}">Back</a><span class="note">Recorded as ${decide.actor}</span></div></form></div>`,
+    main: html`<div data-still>${heading(title, text)}<form class="card confirm" method="post" action="${path}">${hidden('token', decide.token(path))}${inside}${hidden('confirmed', 'yes')}${typed}<label><span class="label">Reason, kept with the decision</span><input name="why" required maxlength="1000" autocomplete="off"></label><div class="buttons"><button class="button main">${deed}</button><a class="button" href="${to(context, '/waiting')}">Back</a><span class="note">Recorded as ${decide.actor}</span></div></form></div>`,
   };
 }
 

@@ -57,7 +57,8 @@ interface Contacts {
   readonly gap: string;
 }
 
-function contactsOf(read: Glance, { teamId }: SeenTeam, now: Date): Contacts | null {
+/** How the contacts of a team grew. */
+export function contactsOf(read: Pick<Glance, 'counts'>, { teamId }: SeenTeam, now: Date): Contacts | null {
   const counts = read.counts.filter((one) => one.teamId === teamId);
   const last = counts.at(-1);
   if (last === undefined) return null;
@@ -113,7 +114,7 @@ function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
 ${fact('Mirror', stale === null ? html`Fresh` : html`<span class="act">Stale</span>`, complete)}
 ${fact('Waits for a person', html`${count(waiting)} <small>${waiting === 1 ? 'field' : 'fields'}</small>`, waiting === 0 ? html`nothing waits` : html`<a href="${to(context, '/waiting')}">look, and decide</a>`)}
 ${fact('Refused by the service', html`${count(totals.refused)} <small>in 24 hours</small>`, html`${many(totals.pushed, 'field')} pushed`)}
-${fact('Requests, busiest minute of a day', html`${count(busiest)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, meter(busiest, limit))}
+${fact('Requests, busiest minute of a day', html`${count(busiest)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, html`${meter(busiest, limit)}by the minute in which a run began`)}
 </section>`;
 }
 

@@ -2,7 +2,7 @@
 import type { TagsAsked, TagsRead } from '../mirror/page-tags.ts';
 import { printable } from '../model/in-words.ts';
 import { chips, csvChip, empty, heading, section, table } from './components.ts';
-import { monthsChart } from './counts.ts';
+import { monthsChart } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import type { Csv, PageAsked, PageContext, PageShown } from './view.ts';

@@ -53,6 +53,21 @@ function rowsTable(read: PageWaiting, batch: PageBatch, context: PageContext, fo
   return table(context, { caption: `What waits in ${batch.hash}`, columns, rows: rows.map(rowOf), foot });
 }
 
+const mostRoles = 3;
+
+/** What all rows have in common: the field, and the roles of those whose it is. */
+function inCommon({ fields, roles }: PageBatch): readonly Html[] {
+  const named = fields.map(fieldName);
+  const shown = roles
+    .slice(0, mostRoles)
+    .map(({ role, users }) => html`${visible(role ?? 'none')} (${count(users)})`);
+  const rest = roles.slice(mostRoles).reduce((sum, { users }) => sum + users, 0);
+  if (roles.length === 0) return [];
+  return [
+    html`<span>In common <b>${listed(named)}</b>; roles ${shown.map((one, i) => html`${i === 0 ? '' : ', '}${one}`)}${rest === 0 ? none : html`, ${count(rest)} others`}</span>`,
+  ];
+}
+
 /** Ticks count only where all rows are shown. */
 function batchCard(read: PageWaiting, batch: PageBatch, context: PageContext, isWhole: boolean): Html {
   const team = teamOf(read, batch.teamId);
@@ -65,6 +80,7 @@ function batchCard(read: PageWaiting, batch: PageBatch, context: PageContext, is
       : [
           html`<span>Edited by <b>${batch.editors.length === 0 ? 'somebody' : named(listed(batch.editors))}</b>, last at ${at(batch.editedAt, context.now, true)}</span>`,
         ]),
+    ...inCommon(batch),
     html`<span>Batch <code>${hash}</code>${batch.runId === null ? none : html`, <a href="${to(context, `/runs/${batch.runId}`)}">run ${count(batch.runId)}</a>`}</span>`,
   ];
   const approve = commandOf(context, team.team, `approve ${hash} --reason '…'`);
@@ -94,7 +110,7 @@ function singleCard(read: PageWaiting, row: PageField, context: PageContext): Ht
   if (userId === null) return none;
   const id = userId.toString();
   const resolve = (take: string) => commandOf(context, team.team, `resolve ${id} ${field} --take ${take}`);
-  const take = (side: 'mirror' | 'service', words: string) =>
+  const take = (side: 'mirror' | 'service' | 'value', words: string) =>
     takeButton(context, { team: team.team, id, field, take: side, words });
   const edited =
     row.editedAt === null
@@ -102,11 +118,11 @@ function singleCard(read: PageWaiting, row: PageField, context: PageContext): Ht
       : html`edited ${at(row.editedAt, context.now)}${row.editedBy === null ? none : html` by ${named(row.editedBy)}`}`;
   const isRefused = row.reason === 'refused';
   const choices = isRefused
-    ? html`${choice('Give it up', 'the mirror gets the service’s value', resolve('service'), take('service', 'Take the service’s'))}${choice('Send another value', 'put it in the place of the dots', resolve("'…'"))}`
+    ? html`${choice('Give it up', 'the mirror gets the service’s value', resolve('service'), take('service', 'Take the service’s'))}${choice('Send another value', 'put it in the place of the dots', resolve("'…'"), take('value', 'Another value'))}`
     : html`${choice('Take the mirror’s', 'the next run sends it', resolve('mirror'), take('mirror', 'Take the mirror’s'))}${choice('Take the service’s', 'the mirror gets it', resolve('service'), take('service', 'Take the service’s'))}`;
   const seen = textOf(row.service) === textOf(row.base) ? none : html`by whom, the service does not say`;
   return html`<section class="card flush act-bar batch" id="${`c-${id}-${field}`}">
-<div class="head"><div><h2 class="h3">${fieldTitle(field)} of ${person(context, team.team, { id: userId, name: row.name })}: ${why[row.reason]}${inTeam(context, team)}</h2><p>${row.detail === '' ? none : html`${visible(row.detail)}. `}${meaning[row.reason]}</p></div>${since(context, row.since)}</div>
+<div class="head"><div><h2 class="h3">${fieldTitle(field)} of ${person(context, team.team, { id: userId, name: row.name })}: ${why[row.reason]}${inTeam(context, team)}</h2><p>${row.detail === '' ? none : html`${visible(row.detail)}. `}${meaning[row.reason]}${row.requestId === null ? none : html` X-Request-Id <code>${row.requestId}</code>`}</p></div>${since(context, row.since)}</div>
 <div class="inset">${threeValues(context, row, [none, edited, seen])}</div>
 ${choices}
 </section>`;

@@ -3,6 +3,8 @@ import { readChanges } from '../../src/mirror/page-changes.ts';
 import { readCounts, stepFor } from '../../src/mirror/page-counts.ts';
 import { type PeopleAsked, readPeople } from '../../src/mirror/page-people.ts';
 import { readPerson } from '../../src/mirror/page-person.ts';
+import { readWaitingView } from '../../src/mirror/page-waiting-view.ts';
+import { countsCsv } from '../../src/page/growth.ts';
 import { readTags } from '../../src/mirror/page-tags.ts';
 import type { PageReader } from '../../src/mirror/page-reader.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
@@ -238,6 +240,47 @@ describe('counts and tags', () => {
     expect(stepFor(days, paceMs)).toBe(expected);
   });
 
+  it('has a file of each chart', async () => {
+    const read = await readCounts(readerOf(41n), { days: 30, segment: null });
+    const file = (of: string) =>
+      countsCsv(read, { query: new URLSearchParams(of === '' ? '' : { of }), teams: [] });
+    expect(file('roles')).toEqual({
+      head: ['role_id', 'role', 'users'],
+      rows: [
+        [1n, 'member', 6],
+        [2n, 'admin', 4],
+      ],
+    });
+    expect(file('tags').rows.slice(-2)).toEqual([
+      ['2026-02', 1, 0],
+      ['2026-03', 0, 1],
+    ]);
+    expect(file('contact_fields').rows.at(-1)).toEqual(['2026-03', 0, 0]);
+    expect(file('').rows).toHaveLength(read.steps.length);
+  });
+
+  it('of several teams are a line each, by the segment of all contacts', async () => {
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into mirror.contact_counts (team_id, segment, counted_at, count)
+       select t, s, now(), t from (values (43, 'all'), (43, 'active'), (44, 'new'), (44, 'old')) v (t, s); commit`,
+    );
+    const { counts } = await readCounts(readerOf(44n, 43n, 42n), { days: 30, segment: null });
+    expect(counts.map(({ teamId, segment, count }) => [teamId, segment, count])).toEqual([
+      [43n, 'all', 43n],
+      [44n, 'new', 44n],
+    ]);
+    const read = await readCounts(readerOf(43n), { days: 30, segment: null });
+    expect(read.counts).toEqual([]);
+    const teams = [{ team: 'harbour', teamId: 43n, name: null }];
+    const file = countsCsv({ ...read, counts }, { query: new URLSearchParams('of=teams'), teams });
+    expect(file.rows.map(([team, segment, , count]) => [team, segment, count])).toEqual([
+      ['harbour', 'all', 43n],
+      [null, 'new', 44n],
+    ]);
+  });
+
   it('of a team without any are none', async () => {
     const read = await readCounts(readerOf(42n), { days: 90, segment: null });
     expect([read.segment, read.steps, read.tags.now]).toEqual([null, [], 0]);
@@ -298,5 +341,33 @@ describe('one person', () => {
 
   it.each(['0', 'x', '9'.repeat(30), '1; drop'])('%s is nobody', async (id) => {
     expect(await readPerson(readerOf(41n), id)).toBe(null);
+  });
+});
+
+describe('what waits', () => {
+  it('is told with the request that was refused, and with what a batch has in common', async () => {
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into sync.changes (team_id, user_id, kind, new, outcome, request_id, opened_at, closed_at)
+       select 42, 2, 'push', '{"email": "x"}', jsonb_build_object('email', o), r, now(), now()
+       from (values ('refused', 'first'), ('refused', 'second'), ('confirmed', 'third')) v (o, r);
+       insert into sync.held_fields (team_id, user_id, field, reason, batch) values (42, 2, 'email', 'refused', null), (42, 3, 'phone', 'limit', 'abc'),
+         (42, 3, 'email', 'limit', 'abc'), (42, 5, 'phone', 'limit', 'abc'), (42, 4, 'phone', 'limit', 'abc');
+       commit`,
+    );
+    const { singles, batches, rows } = await readWaitingView(readerOf(42n));
+    expect(singles.map(({ userId, requestId }) => [userId, requestId])).toEqual([[2n, 'second']]);
+    expect(batches.map(({ hash, rows: all, roles }) => [hash, all, roles])).toEqual([
+      [
+        'abc',
+        4,
+        [
+          { role: 'member', users: 2 },
+          { role: 'admin', users: 1 },
+        ],
+      ],
+    ]);
+    expect(rows.map(({ requestId }) => requestId)).toEqual([null, null, null, null]);
   });
 });

@@ -125,7 +125,13 @@ describe('the page of a daemon', () => {
       `insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, since)
        select team_id, id, 'email', 'conflict', to_jsonb('old.' || email), to_jsonb(email), to_jsonb('new.' || email),
          to_jsonb('new.' || email), now() - interval '42 min'
-       from mirror.users where email is not null order by id offset 6 limit 1`,
+       from mirror.users where email is not null order by id offset 6 limit 1;
+       insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, since)
+       select team_id, id, 'email', 'refused', to_jsonb(email), to_jsonb('taken.' || email), to_jsonb(email), to_jsonb(email),
+         'The service answered 400, "email has already been taken"', now() - interval '22 hours'
+       from mirror.users where email is not null order by id offset 8 limit 1;
+       update mirror.users set email = 'taken.' || email, edited_at = now(), edited_by = current_user
+       where id = (select user_id from sync.held_fields where reason = 'refused')`,
     );
     const batches = 'select count(distinct batch) from report.held where batch is not null';
     await eventually('a batch', async () => (await counted(batches)) === 1);
@@ -251,6 +257,19 @@ describe('the page of a daemon', () => {
         `select count(*) from report.decisions where decision = 'resolve' and decided_why = 'the desk knows'`,
       ),
     ).toEqual([['1']]);
+
+    await page.getByRole('button', { name: 'Another value…' }).click();
+    expect(await page.locator('h1').textContent()).toMatch(/^Another email for \d+\?$/);
+    await page.getByLabel('The email that is to stand').fill('a.new.one@example.com');
+    await page.getByLabel('Reason, kept with the decision').fill('they said so');
+    await page.getByRole('button', { name: 'Send this value' }).click();
+    await page.waitForURL('**/waiting');
+    expect(
+      await stage.sql(
+        `select count(*), min(u.email) from report.decisions d join mirror.users u on u.id = d.user_id
+         where d.decided_why = 'they said so' and d.decided_by like '%m.okoye'`,
+      ),
+    ).toEqual([['1', 'a.new.one@example.com']]);
     expect(trouble).toEqual([]);
     await context.close();
 

@@ -1,0 +1,34 @@
+/** A value as somebody types it, for one field; or the side whose value is to stand. */
+import { MusterdError } from '../errors.ts';
+import { maxId } from '../model/id.ts';
+import { splitName } from '../model/name.ts';
+import type { Field } from '../model/user.ts';
+import type { FieldValue } from '../model/user-plan.ts';
+import type { Take } from './resolve-field.ts';
+
+/** @throws MusterdError `usage` for what cannot be a value of the field; the rest the trigger on the mirror judges */
+export function readValue(field: Field, text: string): FieldValue {
+  switch (field) {
+    case 'name': {
+      const [first = '', last, ...more] = text.split('|').map((half) => half.trim());
+      if (more.length > 0) throw new MusterdError('usage', `"${text}" has more than one bar`);
+      return last === undefined ? splitName(text) : { first, last };
+    }
+    case 'roleId': {
+      const value = /^\d+$/.test(text) ? BigInt(text) : maxId + 1n;
+      if (value > maxId) throw new MusterdError('usage', `"${text}" is not a role id`);
+      return value;
+    }
+    case 'email':
+    case 'phone':
+      return text.trim() === '' ? null : text.trim();
+    default:
+      return field satisfies never;
+  }
+}
+
+/** @throws MusterdError `usage`, as `readValue` */
+export function readTake(field: Field, text: string | undefined): Take {
+  if (text === undefined) throw new MusterdError('usage', '--take is missing: mirror, service, or a value');
+  return text === 'mirror' || text === 'service' ? text : { value: readValue(field, text) };
+}
