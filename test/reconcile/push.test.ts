@@ -286,6 +286,14 @@ describe('many edits', () => {
     expect(service.filters.map(({ emails }) => emails.length)).toEqual([25, 25, 25, 25]);
   });
 
+  it('go on side by side after those of whom nobody was sent', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 425 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    service.hidden = new Set(ids.filter((id) => id > 25n && id <= 325n));
+    expect((await run()).notes.counts).toMatchObject({ pushed: 125 });
+    expect(service.filters.at(-1)?.emails).toEqual(ids.slice(325).map((id) => `user${id}@example.com`));
+  });
+
   it('of users who were not answered for leave beside nobody', async () => {
     const { service, mirror, run, ids } = createStage({ users: 40, batchSize: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });

@@ -218,7 +218,7 @@ export async function pushEdits(
   let halted = false;
   const failures: unknown[] = [];
   const underWay = new Set<Promise<void>>();
-  /** Of a probe nobody knows yet what it teaches, so that nothing leaves beside it. */
+  /** Of a probe nobody knows yet what it teaches, so that nothing leaves beside it. It comes first, so it leaves beside nobody. */
   let isProbing = false;
   const isOver = () => halted || breaker.open || breaker.unanswered >= maxUnanswered || failures.length > 0;
 
@@ -239,7 +239,7 @@ export async function pushEdits(
     const isWell = wasTaken && breaker.unanswered === 0;
     const group = takeGroup(batches, isWell ? settings.updatesAtOnce : 1);
     // While the updates of one group are in flight, the next are read again.
-    const goesAlone = isProbing || group[0]?.isProbe === true || group[0]?.isTroubled === true;
+    const goesAlone = isProbing || group[0]?.isTroubled === true;
     const most = isWell && !goesAlone ? settings.updatesAtOnce / batchesAtOnce : 1;
     if (underWay.size > 0 && (underWay.size >= most || group.length === 0 || isOver())) {
       await Promise.race(underWay);
@@ -261,7 +261,7 @@ export async function pushEdits(
   // What ends the run counts for more than what makes it partial.
   const ends = (error: unknown) => !(error instanceof ServiceError) || error.code === 'credentials';
   if (failures.length > 0) throw failures.find(ends) ?? failures[0];
-  if (breaker.unanswered >= maxUnanswered && !breaker.open && batches.length > 0)
+  if (breaker.unanswered >= maxUnanswered && batches.length > 0)
     notes.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
 }
 
