@@ -233,7 +233,7 @@ describe('many edits', () => {
 
   /** Each update is taken as before, and its answer waits for this. */
   const answerLate = (service: ServiceStandIn, wait: (ids: readonly Id[]) => Promise<void>) => {
-    const update = service.updateUsers;
+    const update = service.updateUsers.bind(service);
     service.updateUsers = async (patches, options) => {
       const answer = await update(patches, options);
       await wait([...patches.keys()]);
@@ -305,7 +305,7 @@ describe('many edits', () => {
     const onTheirWay = new Set<Id>();
     const beside: (readonly Id[])[] = [];
     service.beforeDispatch = () => turns(50);
-    const update = service.updateUsers;
+    const update = service.updateUsers.bind(service);
     service.updateUsers = async (patches, options) => {
       for (const id of patches.keys()) onTheirWay.add(id);
       if (onTheirWay.has(1n) || onTheirWay.has(2n)) beside.push([...onTheirWay]);
