@@ -115,6 +115,13 @@ describe.each(servers())('what became of listings on $name', (server) => {
     ]);
     const whenGone = `select count(*) from sync.listing_changes c join mirror.contact_fields f on f.gone_at = c.changed_at where kind = 'gone'`;
     expect(await query(whenGone)).toEqual([[1n]]);
+    // What it was called at first, however often it was renamed.
+    await show(tag(1, 'Third'));
+    const added = `select new_value, name from report.listing_history where kind = 'added' and id = 1`;
+    expect(await query(`${added} order by resource`)).toEqual([
+      ['Size', 'Shoe size'],
+      ['VIP', 'Third'],
+    ]);
   });
 
   it('is the name of the team, and not how many contacts it has', async () => {
@@ -220,6 +227,8 @@ describe.each(servers())('what became of listings on $name', (server) => {
         ['roles', 2n, 'gone', {}, {}],
         ['roles', 2n, 'back', { name: null }, { name: 'Owner' }],
       ]);
+      const added = `select new_value, name from report.listing_history where kind = 'added' and resource = 'roles' and id = 1`;
+      expect(await query(added)).toEqual([['Agent', 'Agent 2']]);
     });
 
     it('may be behind where a role was moved since the last run of the users, or by its pushes', async () => {
