@@ -33,7 +33,6 @@ type BaseValues = Row<'sync.user_base', UserColumn>;
 /** The base's values, selected beside those of the mirror. */
 export type BaseRow = { readonly [Column in UserColumn as `base_${Column}`]: BaseValues[Column] };
 
-/** Columns that both queries below select. */
 /** A user of the mirror beside the base. */
 export interface MirrorAndBaseRow
   extends Row<'mirror.users', UserColumn | 'id' | 'name_split' | 'role' | 'resolved'>,
@@ -41,6 +40,7 @@ export interface MirrorAndBaseRow
   readonly has_base: boolean;
 }
 
+/** Columns that both queries below select. */
 export interface UserRow extends MirrorAndBaseRow {
   readonly has_mirror: boolean;
   readonly gone: boolean;
