@@ -16,13 +16,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { MusterdError } from '../../src/errors.ts';
-import { promptName } from '../../src/mirror/sql-session.ts';
-import { checkServer, createDatabase, type Database } from '../../src/mirror/database.ts';
-import { type Embedded, type EmbeddedOptions, openEmbedded } from '../../src/embedded/embedded.ts';
 import { cacheFolder, dataFolder } from '../../src/embedded/account.ts';
 import { findBinaries } from '../../src/embedded/binaries.ts';
+import { type Embedded, type EmbeddedOptions, openEmbedded } from '../../src/embedded/embedded.ts';
 import { findPostmaster } from '../../src/embedded/postmaster.ts';
+import { MusterdError } from '../../src/errors.ts';
+import { checkServer, createDatabase, type Database } from '../../src/mirror/database.ts';
+import { openSqlSession, promptName } from '../../src/mirror/sql-session.ts';
 import { type Elsewhere, type ElsewhereOptions, openElsewhere } from '../support/embedded-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { installedBindir } from '../support/servers.ts';
@@ -237,12 +237,13 @@ describe('several at once', () => {
     test('the starter does not wait for a prompt at which somebody sits', async () => {
       const starter = await open({ closePatienceMs: 30_000 });
       const guest = await open({ isGuest: true });
-      const db = createDatabase({ url: guest.url, applicationName: promptName });
-      closers.push(async () => await db.close());
-      await sql`select 1`.execute(db.kysely);
+      const { url } = guest;
+      const prompt = { url, isWriting: false, onNotice: () => {}, applicationName: promptName };
+      const session = await openSqlSession(prompt);
       const started = performance.now();
       await starter.close();
       expect(performance.now() - started).toBeLessThan(25_000);
+      await session.close();
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
 
