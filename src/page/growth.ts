@@ -85,7 +85,7 @@ export function countsCsv(
     head: ['month', 'added', 'gone'],
     rows: all.map(({ month, added, gone }) => [month.toISOString().slice(0, 7), added, gone]),
   });
-  switch (query.get('of')) {
+  switch (query.get('of') ?? '') {
     case 'roles':
       return {
         head: ['role_id', 'role', 'users'],

@@ -32,7 +32,10 @@ const page: PageSource = {
 };
 
 let server: StatusServer;
-const ask = async (path: string, init: RequestInit = {}) =>
+interface Sent extends Omit<RequestInit, 'headers'> {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+const ask = async (path: string, init: Sent = {}) =>
   await fetch(`http://127.0.0.1:${server.port}${path}`, {
     ...init,
     headers: { authorization, ...init.headers },
