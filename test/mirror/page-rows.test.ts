@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pageViews } from '../../src/daemon/page-views.ts';
 import { mostFound } from '../../src/model/standing.ts';
+import { readPeople } from '../../src/mirror/page-people.ts';
 import { readPageFrame } from '../../src/mirror/page-reader.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -65,6 +66,18 @@ describe.each(['without statistics', 'with statistics'])('%s', (which) => {
     ['q=robin', 1 + (mostFound + 1) / users],
   ])('/people?%s looks at everybody %d times', async (search, times) => {
     expect(await rowsRead('mirror.users', '/people', search)).toBeLessThan(counted + users * (times + 0.1));
+  });
+
+  it('of more people than are counted the first are still the first of all', async () => {
+    const idsOf = async (q: string) => {
+      const asked = { q, details: true, state: 'present', roleId: null, sort: 'id', isDown: true } as const;
+      return await readPageFrame(database.db, null, async ({ reader }) => {
+        const { found, rows } = await readPeople(reader, { ...asked, after: null, limit: 3 });
+        return { found, ids: rows.map(({ id }) => id) };
+      });
+    };
+    const [all, some] = [await idsOf(''), await idsOf('robin')];
+    expect(some).toEqual({ found: mostFound + 1, ids: all.ids });
   });
 
   it('one person is looked for by id', async () => {

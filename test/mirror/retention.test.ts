@@ -157,7 +157,7 @@ describe('what decisions need', () => {
       }),
       { numRuns: 15 },
     );
-    expect(removed).toBeGreaterThan(10);
+    expect(removed).toBeGreaterThan(0);
   });
 });
 

@@ -57,7 +57,7 @@ describe('taking everything from the service', () => {
     const { code, stdout, stderr } = await runMusterd(['resync', '--apply'], environment());
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr).toContain('--adopt-service');
-    expect(stderr).toContain('hold');
+    expect(stderr).toContain('held');
   });
 
   it('shows its plan first, and writes nothing of it', async () => {
