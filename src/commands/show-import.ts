@@ -25,7 +25,7 @@ const plannedOf = ({ line, userId, name, field, from, to, base, isGuess }: Impor
 
 /** What the guard will say of it, a line each. @param why `undefined`: no reason is given, or not yet */
 export function sayGuard(
-  { refused, limited }: ImportPreview,
+  { refused, limited }: Pick<ImportPreview, 'refused' | 'limited'>,
   { push }: Pick<Config, 'push'>,
   { why }: Pick<Confirmation, 'why'>,
 ): readonly string[] {

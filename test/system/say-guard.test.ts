@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { sayGuard } from '../../src/commands/show-import.ts';
+import { configSchema } from '../../src/config/config.ts';
+
+const held = 'the guard will hold it: 30 users';
+
+it.each([
+  { push: {}, refused: [], why: undefined, says: [] },
+  {
+    push: {},
+    refused: ['30 users'],
+    why: undefined,
+    says: [`${held}; with --reason it is approved as it is`],
+  },
+  { push: {}, refused: ['30 users'], why: 'moved', says: ['approved beyond the limit: 30 users'] },
+  {
+    push: { fourEyes: true },
+    refused: ['30 users'],
+    why: 'moved',
+    says: [`${held}; then somebody else has to approve it (push.fourEyes)`],
+  },
+  { push: { fourEyes: true }, refused: [], why: undefined, says: [] },
+  { push: { approve: 'always' }, refused: [], why: undefined, says: [] },
+  {
+    push: { approve: 'always', fourEyes: true },
+    refused: [],
+    why: 'moved',
+    says: ['it waits for somebody else to approve it (push.approve, push.fourEyes)'],
+  },
+  {
+    push: { approve: 'always', fourEyes: true },
+    refused: ['30 users'],
+    why: undefined,
+    says: [`${held}; then somebody else has to approve it (push.fourEyes)`],
+  },
+] as const)('says of an import with $push, refused for $refused, what the guard will do', (row) => {
+  const config = configSchema.parse({ push: row.push });
+  const preview = { refused: row.refused, limited: ['the last administrator'] };
+  expect(sayGuard(preview, config, { why: row.why })).toEqual([
+    ...row.says.slice(0, row.refused.length),
+    'will be held on its own: the last administrator',
+    ...row.says.slice(row.refused.length),
+  ]);
+});
