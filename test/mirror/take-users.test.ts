@@ -91,6 +91,7 @@ it('a run that the ledger refers to is not deleted', async () => {
 
 it('users who are taken at once end as those who are decided about one by one', async () => {
   let teamId = 100n;
+  let written = 0;
   await fc.assert(
     fc.asyncProperty(
       users,
@@ -117,10 +118,12 @@ it('users who are taken at once end as those who are decided about one by one', 
         );
         expect(late).toEqual(new Set(deferred));
         expect(late.size).toBe(new Set(known).size);
-        expect(await rowsOf(taken)).toEqual(await rowsOf(decided));
+        const rows = await rowsOf(taken);
+        expect(rows).toEqual(await rowsOf(decided));
+        written += rows.ledger.length;
       },
     ),
     { numRuns: 12 },
   );
-  expect((await rowsOf(101n)).ledger.length).toBeGreaterThan(0);
+  expect(written).toBeGreaterThan(0);
 });
