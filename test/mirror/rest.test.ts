@@ -50,7 +50,7 @@ it('Whoever is missing, open, held or shown with older values is noted as not at
       insert into sync.changes (team_id, user_id, kind, state, base, new) values (8, 2, 'push', 'open', '{}', '{}');
       insert into sync.held_fields (team_id, user_id, field, reason) values (8, 3, 'email', 'conflict'), (9, 9, 'email', 'conflict');
       insert into sync.stale_rows (team_id, id) values (8, 4), (9, 9)`).execute(tx);
-    expect((await readRest(tx, 8n, null)).restless.toSorted()).toEqual([1n, 2n, 3n, 4n]);
+    expect(new Set((await readRest(tx, 8n, null)).restless)).toEqual(new Set([1n, 2n, 3n, 4n]));
   });
 });
 
