@@ -45,11 +45,13 @@ it('What stands for one listing is not moved by another', async () => {
 
 it('Whoever is missing, open, held or shown with older values is noted as not at rest', async () => {
   await databases[0]?.db.transaction(async (tx) => {
-    await sql.raw(`
+    await sql
+      .raw(`
       insert into sync.absences (team_id, resource, id, missing_since) values (8, 'users', 1, now()), (8, 'tags', 9, now()), (9, 'users', 9, now());
       insert into sync.changes (team_id, user_id, kind, state, base, new) values (8, 2, 'push', 'open', '{}', '{}');
       insert into sync.held_fields (team_id, user_id, field, reason) values (8, 3, 'email', 'conflict'), (9, 9, 'email', 'conflict');
-      insert into sync.stale_rows (team_id, id) values (8, 4), (9, 9)`).execute(tx);
+      insert into sync.stale_rows (team_id, id) values (8, 4), (9, 9)`)
+      .execute(tx);
     expect(new Set((await readRest(tx, 8n, null)).restless)).toEqual(new Set([1n, 2n, 3n, 4n]));
   });
 });
