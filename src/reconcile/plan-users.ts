@@ -2,12 +2,14 @@
 import type { AbsentRow } from '../model/absence.ts';
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
+import { inTurns } from '../model/in-turns.ts';
 import type { Concern } from '../model/plan.ts';
 import type { Look } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import { type Field, fields, type ServiceUser, sameBytes } from '../model/user.ts';
 import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { RoleNames, UserState } from '../model/user-state.ts';
+import { indexAddresses } from './guard/field-limits.ts';
 import { type GuardVerdict, type GuardView, guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
@@ -57,12 +59,17 @@ export interface UsersPlan {
 }
 
 /** What the roster as a whole says of this pass. */
-export function noteRoster({ users, members, rejected, unresolved }: Roster, notes: RunNotes): void {
+export async function noteRoster(
+  { users, members, rejected, unresolved }: Roster,
+  notes: RunNotes,
+): Promise<void> {
   notes.count('users_read', users.size);
   notes.count('users_unresolved', unresolved.length);
   if (rejected.length > 0) notes.partial(`users: ${rejected.length} rows could not be taken`);
   let unlisted = 0;
-  for (const id of users.keys()) if (!members.has(id)) unlisted += 1;
+  await inTurns(users.keys(), (id) => {
+    if (!members.has(id)) unlisted += 1;
+  });
   if (members.size === 0 && unlisted > 0)
     notes.partial(`users: the team lists nobody, and ${unlisted} users answer`);
   else if (unlisted > 0) notes.warn(`${unlisted} users answer whom the team does not list`);
@@ -82,7 +89,7 @@ export async function planUsers(
   notes.event({ kind: 'step', step: 'users' });
   const roster = await readRoster(service, mirror, team, notes, first);
   const { members } = roster;
-  noteRoster(roster, notes);
+  await noteRoster(roster, notes);
   const roles = rolesOf(members);
   const planned = await mirror.inSnapshot((one) => planRoster(one, { roster, roles, only }, settings));
   const { unread, said, ...plan } = planned;
@@ -115,8 +122,9 @@ async function planRoster(
   const strangers = unresolved.filter((id) => !unseenIds.has(id)).map((id) => unknownUser(id));
   const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const movedAlone = countMovedAlone(states);
-  const planned = judgedBy(states, movedAlone, users.size).map((state) =>
-    planUser(state, members.get(state.id), settings.policy),
+  const planned: UserPlan[] = [];
+  await inTurns(judgedBy(states, movedAlone, users.size), (state) =>
+    planned.push(planUser(state, members.get(state.id), settings.policy)),
   );
   const { maxDrift } = settings.guard;
   const unread = await readUnreadNotes(mirror, differing, { population: users.size, maxDrift });
@@ -170,6 +178,7 @@ export async function reviewPlans(
   settings: GuardSettings,
 ): Promise<GuardVerdict> {
   const history = await mirror.readGuardHistory();
+  if (view.plans.some(concernsOthers)) await indexAddresses(view.members);
   return guard({ ...view, history, ...(await readKnown(mirror, view.plans, settings)) }, settings);
 }
 

@@ -36,6 +36,7 @@ import { planUnknown, planUsers, type RunContext, type UsersPlan } from './plan-
 import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import { pushEdits, settleIntents } from './push/push.ts';
 import { createPushContext } from './push/record.ts';
+import { indexMembers } from './read/members.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
 import type { HowRead, RunNotes } from './run-notes.ts';
 
@@ -158,6 +159,7 @@ async function reconcileUsers(
   }
   const team = await wholeTeam(given);
   const pushSettings = { ...settings.push, policy: settings.policy };
+  await indexMembers(team);
   const push = createPushContext(places, team);
   const isRecalled = places.recalled !== undefined;
   if (!isRecalled && (await stopReplaced(places, team, settings.scope))) return { stopped: true };

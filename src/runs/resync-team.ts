@@ -52,7 +52,7 @@ async function planTeam(
   notes.event({ kind: 'step', step: 'users' });
   const roster = await readRoster(service, mirror, team, notes);
   const { users, members } = roster;
-  noteRoster(roster, notes);
+  await noteRoster(roster, notes);
   const roles = rolesOf(members);
   const compared = await mirror.compareShownUsers({ users, roles, listed: members.keys() });
   const { differing, unseen, unknown } = compared;

@@ -3,6 +3,7 @@
  * since the service may give fewer rows than asked for ("Maximum page size (limit): not shown",
  * interface.md, Limits).
  */
+import { setImmediate } from 'node:timers/promises';
 import type { Id } from '../model/id.ts';
 import type { ListingSink } from '../model/listing.ts';
 import { type Collector, createCollector } from './collector.ts';
@@ -203,6 +204,8 @@ export async function walkPages<Row extends { readonly id: Id }>(
     for await (const fetched of pages) {
       if (doubt(fetched)) return false;
       taker.take(fetched);
+      // Pages that came together are one long piece of work.
+      await setImmediate();
     }
     return true;
   };

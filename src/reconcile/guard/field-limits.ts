@@ -14,6 +14,7 @@
  */
 
 import type { Id } from '../../model/id.ts';
+import { inTurns } from '../../model/in-turns.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { PresentUser } from '../../model/plan.ts';
 import type { TeamMember } from '../../model/team.ts';
@@ -77,16 +78,31 @@ const addressed = new WeakMap<Population['members'], Readonly<Record<'email' | '
 function addressesOf(members: Population['members']): Readonly<Record<'email' | 'phone', Addressed>> {
   const known = addressed.get(members);
   if (known !== undefined) return known;
+  const { found, take } = createAddressed();
+  for (const member of members.values()) take(member);
+  addressed.set(members, found);
+  return found;
+}
+
+/** The same ahead of need: others have their turn meanwhile. */
+export async function indexAddresses(members: Population['members']): Promise<void> {
+  if (addressed.has(members)) return;
+  const { found, take } = createAddressed();
+  await inTurns(members.values(), take);
+  addressed.set(members, found);
+}
+
+function createAddressed() {
   const found = { email: new Map<string, Id[]>(), phone: new Map<string, Id[]>() };
-  for (const member of members.values())
+  const take = (member: TeamMember) => {
     for (const field of ['email', 'phone'] as const) {
       const address = canonicalShown(field, member[field]);
       const ids = found[field].get(address);
       if (ids !== undefined) ids.push(member.id);
       else if (address !== '') found[field].set(address, [member.id]);
     }
-  addressed.set(members, found);
-  return found;
+  };
+  return { found, take };
 }
 
 type Owners = ReadonlyMap<string, ReadonlySet<Id>>;

@@ -1,5 +1,6 @@
 /** Who is in the team, as an index of the service's answer that is made once: a run of one edit looks at no more. */
 import type { Id } from '../../model/id.ts';
+import { inTurns } from '../../model/in-turns.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
 import type { RoleNames } from '../../model/user-state.ts';
 
@@ -14,6 +15,14 @@ export function membersOf({ members }: Pick<Team, 'members'>): Members {
   for (const member of members) byId.set(member.id, member);
   byAnswer.set(members, byId);
   return byId;
+}
+
+/** Makes that index of a long answer ahead of need, and lets others have their turn meanwhile. */
+export async function indexMembers({ members }: Pick<Team, 'members'>): Promise<void> {
+  if (byAnswer.has(members)) return;
+  const byId = new Map<Id, TeamMember>();
+  await inTurns(members, (member) => byId.set(member.id, member));
+  byAnswer.set(members, byId);
 }
 
 /** The names of their roles, each read when it is asked for. */

@@ -13,7 +13,7 @@ import type { Team, TeamMember } from '../../model/team.ts';
 import { type Addresses, readable, type ServiceUser } from '../../model/user.ts';
 import { askForFewer } from './ask-fewer.ts';
 import { chunks } from '../chunks.ts';
-import { membersOf } from './members.ts';
+import { indexMembers, membersOf } from './members.ts';
 import type { RunNotes } from '../run-notes.ts';
 import type { MirrorPort, ServicePort } from '../ports.ts';
 
@@ -232,6 +232,7 @@ export async function readRoster(
   first?: UsersAnswer,
 ): Promise<Roster> {
   const { users, rejected, take } = createTaking(team.id, team.rejected);
+  await indexMembers(team);
   const members = membersOf(team);
   const refused: UserFilter[] = [];
   const onRefused = (address: UserFilter) => {
