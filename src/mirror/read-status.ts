@@ -43,13 +43,13 @@ interface Counted {
 }
 
 /**
- * Counts all, and finds in the same pass of whom the mirror may differ from the base: who was ever edited, and who cannot
- * be read from the service, has a field held or a push open. Missing are those whom somebody edited with the triggers off.
+ * Counts all, and finds by an index of whom the mirror may differ from the base: who was ever edited, and who cannot be
+ * read from the service, has a field held or a push open. Missing are those whom somebody edited with the triggers off.
  */
 async function readRows(db: Queryable, teamId: Id, most: number): Promise<Counted> {
   const { rows } = await sql<TeamStatus['rows'] & { open_pushes: number; suspects: readonly Id[] | null }>`
-    select u.users, u.unresolved, u.gone,
-      case when u.users + u.gone > ${most} then array(
+    select n.users - u.gone as users, u.unresolved, u.gone,
+      case when n.users > ${most} then array(
         select unnest(u.suspects)
         union select user_id from sync.held_fields where team_id = ${teamId} and user_id is not null
         union select user_id from sync.changes where team_id = ${teamId} and state = 'open'
@@ -57,13 +57,13 @@ async function readRows(db: Queryable, teamId: Id, most: number): Promise<Counte
       (select count(*)::int from mirror.tags where team_id = ${teamId} and gone_at is null) as tags,
       (select count(*)::int from mirror.contact_fields where team_id = ${teamId} and gone_at is null) as contact_fields,
       (select count(*)::int from sync.changes where team_id = ${teamId} and state = 'open') as open_pushes
-    from (
-      select count(*) filter (where gone_at is null)::int as users,
-        count(*) filter (where gone_at is null and not resolved)::int as unresolved,
-        count(*) filter (where gone_at is not null)::int as gone,
-        array_agg(id) filter (where edited_at is not null or not resolved or gone_at is not null) as suspects
-      from mirror.users where team_id = ${teamId}
-    ) u`.execute(db);
+    from (select count(*)::int as users from mirror.users where team_id = ${teamId}) n,
+      (select count(*) filter (where gone_at is null and not resolved)::int as unresolved,
+        count(*) filter (where gone_at is not null)::int as gone, array_agg(id) as suspects
+      from mirror.users
+      where team_id = ${teamId} and (edited_at is not null or not resolved or gone_at is not null)) u`.execute(
+    db,
+  );
   const [row] = rows;
   if (row === undefined) throw new Error('an aggregate without a group returned no row');
   const { open_pushes: openPushes, suspects, ...counts } = row;
