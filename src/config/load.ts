@@ -187,7 +187,8 @@ function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Set
   );
   const { settings: merged, warnings } = withoutGone(all, origins);
   const secrets = readSecretFiles(merged, origins, { folder, env });
-  const parsed = configSchema.safeParse(secrets.settings, { error: wordsFor });
+  // Compiling the schema takes longer than reading one configuration does without.
+  const parsed = configSchema.safeParse(secrets.settings, { error: wordsFor, jitless: true });
   const issues = (parsed.error?.issues ?? []).flatMap((issue) =>
     complaintsOf({ ...issue, path: [...settingOf(issue.path, merged)] }, origins, settingPaths),
   );

@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import { checkServer, createDatabase, type Database, type DatabaseOptions } from '../mirror/database.ts';
 import { reachOf } from '../mirror/database-url.ts';
 import { migrate, pendingMigrations } from '../mirror/migrations.ts';
+import { plural } from '../model/in-words.ts';
 import { createSecret, type Secret } from '../secret.ts';
 
 /** How others get at the mirror. */
@@ -98,7 +99,9 @@ export async function prepareSchema(db: Database, config: Config): Promise<reado
 export async function requireSchema(db: Database): Promise<void> {
   const pending = await pendingMigrations(db);
   if (pending.length === 0) return;
-  throw new MusterdError('mirror', `The database lacks ${pending.length} migrations: ${pending.join(', ')}`, {
+  const [first = '', ...others] = pending;
+  const names = others.length === 0 ? first : `${first} to ${others.at(-1)}`;
+  throw new MusterdError('mirror', `The database lacks ${plural(pending.length, 'migration')}: ${names}`, {
     hint: 'Run "musterd migrate" first.',
   });
 }
