@@ -159,7 +159,7 @@ export async function countEdit(bench: Bench): Promise<RowResult> {
 export const edits: Group = {
   rows: [10, 11, 12, 13],
   measure: async (bench) => {
-    const [many, few] = bench.quick ? [12, 4] : [100, 30];
+    const [many, few] = bench.quick ? [8, 3] : [100, 30];
     const results: RowResult[] = [];
     if (bench.isWanted(10))
       results.push(latencies(10, 500, await measureEdits(bench, 500, many), [150, 600]));
