@@ -6,7 +6,7 @@ const turnMs = 10;
 const perLook = 32;
 
 /** Does this for all of them, one after another, and lets others have their turn meanwhile. */
-export async function inTurns<T>(items: Iterable<T>, work: (item: T) => unknown): Promise<void> {
+export async function inTurns<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let sinceMs = performance.now();
   let done = 0;
   for (const item of items) {
