@@ -25,7 +25,7 @@ async function ask({ db, sql }: BenchDatabase, turns: number) {
   };
   for (let turn = 0; turn < turns; turn += 1) {
     for (const [what, , text] of questions) await timed(what, () => sql(asReader(text)));
-    await timed('status', () => readStatus(db.kysely, largeTeam.team));
+    await timed('status', () => readStatus(db, largeTeam.team));
   }
   return took;
 }

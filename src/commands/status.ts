@@ -11,7 +11,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
   return withMirrorOf(context, async ({ configuration: { teams }, mirror }) => {
     await requireSchema(mirror.db);
     const all: TeamStatus[] = [];
-    for (const { team } of teams) all.push(await readStatus(mirror.db.kysely, team));
+    for (const { team } of teams) all.push(await readStatus(mirror.db, team));
     if (context.json) {
       const { url, psql } = mirror.reach;
       const [first, ...others] = all.map((status) => ({ ...statusInJson(status), database: { url, psql } }));

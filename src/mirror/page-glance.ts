@@ -4,7 +4,7 @@ import type { Id } from '../model/id.ts';
 import type { ScheduledGroup } from '../model/run-group.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
 import { type PageRun, readRecentRuns } from './page-runs.ts';
-import { readNotAtRest } from './page-standings.ts';
+import { readNotAtRest } from './not-at-rest.ts';
 import {
   countSingleFields,
   readSingleFields,
@@ -97,7 +97,7 @@ async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> 
   const moved = new Map(
     (await readMoved(reader.teamIds).execute(reader.db)).rows.map((one) => [one.teamId, one]),
   );
-  return (await readNotAtRest(reader)).flatMap(({ teamId, present, left, unresolved }) => {
+  return (await readNotAtRest(reader.db, reader.teamIds)).flatMap(({ teamId, present, left, unresolved }) => {
     const one = moved.get(teamId);
     return one === undefined ? [] : [{ ...one, users: present, unresolved: unresolved.length, gone: left }];
   });

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { type PeopleState, type UserStanding, standingOf, standings } from '../model/standing.ts';
 import { idArray } from './by-key.ts';
+import { type NotAtRest, pendingOf, readNotAtRest } from './not-at-rest.ts';
 import type { PageReader } from './page-reader.ts';
 
 /** A field that is not as on the service. */
@@ -15,34 +16,6 @@ export interface OpenField {
   readonly decidedBy: string | null;
 }
 
-/** Whoever was edited here, is unresolved or has left: the others are counted, and not looked at. */
-export interface NotAtRest {
-  readonly teamId: Id;
-  readonly present: number;
-  readonly left: number;
-  readonly edited: readonly Id[];
-  readonly unresolved: readonly Id[];
-}
-
-/** Who was never edited here, is resolved and has nothing held is equal, as `musterd status` has it. */
-export async function readNotAtRest({
-  db,
-  teamIds,
-}: Pick<PageReader, 'db' | 'teamIds'>): Promise<readonly NotAtRest[]> {
-  const { rows } = await sql<NotAtRest>`
-    select t.id as "teamId", (select count(*)::int from mirror.users where team_id = t.id) - n."left" as present, n.*
-    from unnest(${idArray(teamIds)}) t (id)
-    cross join lateral (
-      select count(*) filter (where gone_at is not null)::int as "left",
-        coalesce(array_agg(id) filter (where edited_at is not null and gone_at is null), '{}') as edited,
-        coalesce(array_agg(id) filter (where not resolved and gone_at is null), '{}') as unresolved
-      from mirror.users
-      where team_id = t.id and (edited_at is not null or not resolved or gone_at is not null)
-    ) n
-    order by t.id`.execute(db);
-  return rows;
-}
-
 type OpenRow = OpenField & { readonly id: Id };
 
 async function readOpen({ db }: PageReader, { teamId, edited }: NotAtRest): Promise<readonly OpenRow[]> {
@@ -53,13 +26,13 @@ async function readOpen({ db }: PageReader, { teamId, edited }: NotAtRest): Prom
     where h.team_id = ${teamId}
     union all
     select p.user_id, p.field, null, null, null, null
-    from report.pending p
-    where p.team_id = ${teamId} and p.state in ('waiting', 'sent') and p.user_id = any (${idArray(edited)})
+    from ${pendingOf(teamId, sql`select unnest(${idArray(edited)})`)}
+    where p.state in ('waiting', 'sent')
     order by id, field`.execute(db);
   return rows;
 }
 
-/** Who is not equal. */
+/** Who is not equal: who was never edited here, is resolved and has nothing held is equal, as `musterd status` has it. */
 export interface TeamStandings {
   readonly noted: NotAtRest;
   readonly open: ReadonlyMap<Id, readonly OpenField[]>;
@@ -68,7 +41,7 @@ export interface TeamStandings {
 
 export async function readTeamStandings(reader: PageReader): Promise<readonly TeamStandings[]> {
   const teams: TeamStandings[] = [];
-  for (const noted of await readNotAtRest(reader)) {
+  for (const noted of await readNotAtRest(reader.db, reader.teamIds)) {
     const open = Map.groupBy(await readOpen(reader, noted), ({ id }) => id);
     const unresolved = new Set(noted.unresolved);
     const all = new Set([...open.keys(), ...noted.unresolved]);

@@ -4,7 +4,8 @@ import type { Id } from '../model/id.ts';
 import { readWaitingAbsences, type WaitingAbsence } from './absences.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { readBatches } from './held-batches.ts';
-import { databaseTime, type Queryable, type Row } from './database.ts';
+import { type Database, databaseTime, type Queryable, type Row } from './database.ts';
+import { idsOfSuspects, pendingOf, readNotAtRest } from './not-at-rest.ts';
 import { readTeamId } from './pinned-teams.ts';
 import { isLetPass, isInBatch } from './holds.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
@@ -35,39 +36,17 @@ export interface TeamStatus {
 /** To compare everybody takes longer than somebody who only looks should wait, where there are more users than this. */
 const mostCompared = 20_000;
 
-interface Counted {
-  readonly rows: TeamStatus['rows'];
-  readonly openPushes: number;
-  /** Users who may have an edit that is not on the service. `null`: all may, to compare them takes no time. */
-  readonly suspects: readonly Id[] | null;
-}
-
-/**
- * Counts all, and finds by an index of whom the mirror may differ from the base: who was ever edited, and who cannot be
- * read from the service, has a field held or a push open. Missing are those whom somebody edited with the triggers off.
- */
-async function readRows(db: Queryable, teamId: Id, most: number): Promise<Counted> {
-  const { rows } = await sql<TeamStatus['rows'] & { open_pushes: number; suspects: readonly Id[] | null }>`
-    select n.users - u.gone as users, u.unresolved, u.gone,
-      case when n.users > ${most} then array(
-        select unnest(u.suspects)
-        union select user_id from sync.held_fields where team_id = ${teamId} and user_id is not null
-        union select user_id from sync.changes where team_id = ${teamId} and state = 'open'
-      ) end as suspects,
+async function readListed(db: Queryable, teamId: Id) {
+  const { rows } = await sql<Pick<TeamStatus['rows'], 'tags' | 'contact_fields'> & { openPushes: number }>`
+    select
       (select count(*)::int from mirror.tags where team_id = ${teamId} and gone_at is null) as tags,
       (select count(*)::int from mirror.contact_fields where team_id = ${teamId} and gone_at is null) as contact_fields,
-      (select count(*)::int from sync.changes where team_id = ${teamId} and state = 'open') as open_pushes
-    from (select count(*)::int as users from mirror.users where team_id = ${teamId}) n,
-      (select count(*) filter (where gone_at is null and not resolved)::int as unresolved,
-        count(*) filter (where gone_at is not null)::int as gone, array_agg(id) as suspects
-      from mirror.users
-      where team_id = ${teamId} and (edited_at is not null or not resolved or gone_at is not null)) u`.execute(
+      (select count(*)::int from sync.changes where team_id = ${teamId} and state = 'open') as "openPushes"`.execute(
     db,
   );
   const [row] = rows;
-  if (row === undefined) throw new Error('an aggregate without a group returned no row');
-  const { open_pushes: openPushes, suspects, ...counts } = row;
-  return { rows: counts, openPushes, suspects };
+  if (row === undefined) throw new Error('a select without a table returned no row');
+  return row;
 }
 
 async function readTally(db: Queryable, query: ReturnType<typeof sql<{ word: string; count: number }>>) {
@@ -95,11 +74,16 @@ async function readLastCounts(db: Queryable, teamId: Id): Promise<TeamStatus['co
   return rows;
 }
 
+/** All of it is of one moment. */
 export async function readStatus(
-  db: Queryable,
+  db: Database,
   team: string,
   most: number = mostCompared,
 ): Promise<TeamStatus> {
+  return await db.transaction((tx) => readStatusIn(tx, team, most), { isolationLevel: 'repeatable read' });
+}
+
+async function readStatusIn(db: Queryable, team: string, most: number): Promise<TeamStatus> {
   const teamId = await readTeamId(db, team);
   const { attempt, success } = await readLastRuns(db, team);
   const lease = await db
@@ -109,13 +93,16 @@ export async function readStatus(
     .where('expires_at', '>', databaseTime)
     .executeTakeFirst();
   const id = teamId ?? 0n;
-  const { rows, openPushes, suspects } = await readRows(db, id, most);
+  const [counted] = await readNotAtRest(db, [id]);
+  const { present = 0, left = 0, edited = [], unresolved = [] } = counted ?? {};
+  const { openPushes, ...listed } = await readListed(db, id);
   const mirrored = await db
     .selectFrom('mirror.teams')
     .select('name')
     .where('team_id', '=', id)
     .executeTakeFirst();
-  const counts = await readLastCounts(db, id);
+  const suspects = edited.length + unresolved.length + left;
+  const isNotedOnly = present + left > most && suspects <= mostCompared;
   return {
     team,
     teamId,
@@ -123,15 +110,15 @@ export async function readStatus(
     lastAttempt: attempt,
     lastSuccess: success,
     running: lease ?? null,
-    rows,
+    rows: { users: present, unresolved: unresolved.length, gone: left, ...listed },
     pending: await readTally(
       db,
       sql`
-        select state as word, count(*)::int as count from report.pending
-        where team_id = ${id} and ${suspects === null ? sql`true` : sql`user_id = any (${suspects}::bigint[])`}
+        select state as word, count(*)::int as count
+        from ${isNotedOnly ? pendingOf(id, idsOfSuspects(id)) : sql`report.pending p where p.team_id = ${id}`}
         group by state`,
     ),
-    isNotedOnly: suspects !== null,
+    isNotedOnly,
     held: await readTally(
       db,
       sql`
@@ -141,6 +128,6 @@ export async function readStatus(
     openPushes,
     batches: await readBatches(db, id),
     withheld: await readWaitingAbsences(db, id),
-    counts,
+    counts: await readLastCounts(db, id),
   };
 }

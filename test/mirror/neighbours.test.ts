@@ -167,8 +167,8 @@ it('pins a team to one name, and a name to one team', async () => {
 it('tells by the lease which team has a run under way', async () => {
   const { db } = database;
   const running = async (team: string, teamId: bigint) => [
-    (await readStatus(db.kysely, team)).name,
-    (await readStatus(db.kysely, team)).running?.pid,
+    (await readStatus(db, team)).name,
+    (await readStatus(db, team)).running?.pid,
     (await readSnapshot(db, team, teamId)).team?.name,
     (await readSnapshot(db, team, teamId)).isRunning,
   ];

@@ -351,7 +351,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
     });
 
     it('of musterd itself, how it stands and what moved last', async () => {
-      const { rows, pending, counts } = await readStatus(db.kysely, 'default');
+      const { rows, pending, counts } = await readStatus(db, 'default');
       expect([rows.users, rows.gone, pending, counts.length]).toEqual([1_998, 2, { waiting: 2 }, 5]);
       const all = { userId: null, runId: null, field: null, kind: null, outcome: null, since: null };
       expect(await readLedger(db.kysely, 7n, { ...all, limit: 20 })).toHaveLength(20);
@@ -360,7 +360,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
   });
 
   it('how it stands looks at each user twice at most: to count them, and to compare them', async () => {
-    await readStatus(db.kysely, 'default');
+    await readStatus(db, 'default');
     const steps = watch.take().flatMap((statement) => statement.steps);
     const users = steps.filter(
       ({ relation, node }) => relation === 'users' && !node.startsWith('Bitmap Index'),
@@ -371,7 +371,7 @@ describe.each(servers())('questions to a mirror with much history on $name', (se
   });
 
   it('how a team of many users stands looks at each of them once', async () => {
-    const many = await readStatus(db.kysely, 'default', 100);
+    const many = await readStatus(db, 'default', 100);
     const steps = watch.take().flatMap((statement) => statement.steps);
     expect([many.pending, many.isNotedOnly]).toEqual([{ waiting: 2 }, true]);
     const rowsOfUsers = steps

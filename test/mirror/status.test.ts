@@ -1,16 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pendingLines } from '../../src/commands/status.ts';
+import { createDatabase } from '../../src/mirror/database.ts';
 import { readStatus } from '../../src/mirror/read-status.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { countStatements } from '../support/sent-statements.ts';
 
 describe('edits that wait, in status', () => {
   let database: TestDatabase;
   const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
   /** Of what the triggers noted, and of all. */
   const pending = async () => {
-    const noted = await readStatus(database.db.kysely, 'north', 0);
-    const all = await readStatus(database.db.kysely, 'north');
+    const noted = await readStatus(database.db, 'north', 0);
+    const all = await readStatus(database.db, 'north');
     expect([noted.isNotedOnly, all.isNotedOnly]).toEqual([true, false]);
     return { noted: noted.pending, all: all.pending };
   };
@@ -48,6 +50,19 @@ describe('edits that wait, in status', () => {
     expect(noted).toEqual(all);
   });
 
+  it('are of one moment, as all that it says', async () => {
+    const sent = await countStatements(database.url);
+    const db = createDatabase({ url: sent.url, applicationName: 'musterd test' });
+    try {
+      await readStatus(db, 'north');
+      const begun = sent.take().filter((text) => text.startsWith('begin'));
+      expect(begun).toEqual([expect.stringContaining('isolation level repeatable read')]);
+    } finally {
+      await db.close();
+      await sent.close();
+    }
+  });
+
   it('are not called none where triggers were off: what is said is what is known, and since when', async () => {
     await sql(`
       begin; set local session_replication_role = 'replica';
@@ -67,5 +82,19 @@ describe('edits that wait, in status', () => {
       'noted: 2 waiting, 1 held',
       'without the edits made with triggers off: report.pending compares every user; no run has yet',
     ]);
+  });
+
+  it('are looked for among all where very many may have one', async () => {
+    await sql(`
+      insert into sync.teams (team, team_id) values ('east', 43);
+      begin; set local musterd.writing = 'on';
+      insert into mirror.users (team_id, id, name, resolved, edited_at, edited_by) select 43, n, 'Ana', true, now(), 'kim' from generate_series(1, 20001) n;
+      commit`);
+    expect(await readStatus(database.db, 'east')).toMatchObject({ isNotedOnly: false });
+    await sql(`
+      begin; set local musterd.writing = 'on';
+      update mirror.users set edited_at = null, edited_by = null where team_id = 43 and id = 1;
+      commit`);
+    expect(await readStatus(database.db, 'east')).toMatchObject({ isNotedOnly: true });
   });
 });

@@ -4,6 +4,7 @@ import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import { readAddresses } from '../../src/mirror/addresses.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { readTeamStandings } from '../../src/mirror/page-standings.ts';
 import { readStatus } from '../../src/mirror/read-status.ts';
 import { readUnseenUsers } from '../../src/mirror/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/verify-read.ts';
@@ -91,8 +92,24 @@ describe.each(servers())('on tables that nobody has analysed, on $name,', (serve
     expect(await readAddresses(db.kysely, teamId, ids)).toHaveLength(ids.length);
     expect(await readUnseenUsers(db.kysely, teamId, [], ids)).toHaveLength(rowsOfEach);
     await readSnapshot(db, stage.config.team, teamId);
-    await readStatus(db.kysely, stage.config.team);
+    await readStatus(db, stage.config.team);
     expect(slow()).toEqual([]);
+  });
+
+  it('what says how all of them stand reads the base of those alone who may not be equal', async () => {
+    await stage.sql(`
+      update mirror.users set phone = '1777' || id where id in (select id from mirror.users order by id limit 60)`);
+    const teamId = BigInt(stage.emulator.team.id);
+    watch.take();
+    expect(await readStatus(db, stage.config.team, 100)).toMatchObject({ pending: { waiting: 60 } });
+    const reader = { db: db.kysely, teams: [], teamIds: [teamId], now: new Date() };
+    const [standing] = await readTeamStandings(reader);
+    expect(standing?.ids.moving).toHaveLength(60);
+    const steps = watch.take().flatMap((statement) => statement.steps);
+    const ofBase = steps.filter(({ relation }) => relation === 'user_base');
+    expect(ofBase).not.toEqual([]);
+    expect(ofBase.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThanOrEqual(rowsOfEach / 3);
+    await run('edits');
   });
 
   it('what writes down a hundred edits and closes them looks at these users alone', async () => {

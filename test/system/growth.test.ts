@@ -103,7 +103,7 @@ describe.each(servers())('on a mirror with a year behind it, on $name,', (server
       const id = BigInt(user?.id ?? 0);
       await readKnownAddresses(kysely, teamId);
       expect((await readSnapshot(db, team, teamId)).users).toHaveLength(20);
-      const { counts, lastSuccess } = await readStatus(kysely, team);
+      const { counts, lastSuccess } = await readStatus(db, team);
       expect(counts.map(({ segment }) => segment)).toEqual(['active', 'all', 'blocked']);
       expect(lastSuccess).not.toBeNull();
       await readHeldFields(kysely, teamId, null);
