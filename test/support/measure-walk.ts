@@ -26,13 +26,13 @@ export function describeWalks(walks: readonly Walk[], files: readonly SourceFile
       return `${at + 1}. \`${path}:${file === undefined ? 0 : lineOf(file, name)}\` \`${name}\`: ${does}`;
     });
     const { stops, files: count, returns } = measureWalk(walk);
-    const measured = `${stops} stops in ${count} files; ${returns} times back to a file that was left before.`;
+    const measured = `${stops} stops in ${count} files; ${returns} returns to a file that was left before.`;
     return `## ${walk.title}\n\n${walk.story}\n\n${lines.join('\n')}\n\n${measured}\n`;
   });
   const head = `# Two walks through the code
 
-Each stop is a function that the user comes through, with its line in \`src\`. \`UPDATE_WALKS=1 npx vitest run
-test/system/walks.test.ts\` writes this page again after a change; the stops are in \`test/support/walks.ts\`.
+Each stop is a function that handles the user, with its line in \`src\`. This page is generated from
+\`test/support/walks.ts\`; after a change run \`UPDATE_WALKS=1 npx vitest run test/system/walks.test.ts\`.
 `;
   return `${head}\n${sections.join('\n')}`;
 }
