@@ -238,22 +238,6 @@ export const settingPaths: readonly string[] = Object.entries(configSchema.shape
   },
 );
 
-/**
- * What earlier versions had settings for, and what takes their place. They have no effect: a file that names one still
- * starts the daemon, which warns.
- */
-export const goneSettings: Readonly<Record<string, string>> = {
-  'push.maxTries': 'a field is held after 3 tries',
-  'http.connectTimeoutMs': 'a connection has 5 s',
-  'http.headersTimeoutMs': 'an answer has half of http.totalDeadlineMs to begin',
-  'rate.burst': 'it is learned from the service',
-  clock: 'tokens are dated by the service where the clocks differ by 30 s to 15 minutes',
-  'pages.max': 'a listing may have 100,000 pages',
-  'guard.minPopulation': 'shares apply from 20 users on',
-  'guard.maxDrift': 'a fifth of the users may lack a field that they had',
-  'lease.waitMs': 'the commands take --wait <seconds>',
-};
-
 /** What can differ from team to team. The rest is of the process: its database, its status server, its log. */
 const teamSchema = configSchema.omit({ team: true, database: true, log: true, daemon: true, status: true });
 

@@ -1,31 +1,30 @@
 /** Where settings come from: a YAML file, then the environment, which wins. Every complaint says where. */
 import { dirname } from 'node:path';
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { MusterdError } from '../errors.ts';
 import {
   type Assignment,
   type Complaint,
   complain,
+  complaintsInWords,
   complaintsOf,
   invalid,
-  complaintsInWords,
   type Origins,
   wordsFor,
 } from './complaints.ts';
-import { openFilesOf, readEnvironment, readText, strangersAmong } from './environment.ts';
+import { type Config, configSchema, settingPaths, teamSections } from './config.ts';
+import { readConfigFile } from './config-file.ts';
+import { openFilesOf, readEnvironment, strangersAmong } from './environment.ts';
+import { withoutGone } from './gone-settings.ts';
 import {
   type Environment,
-  hasSetting,
   isSection,
   mergeSettings,
   type Path,
   type RawSettings,
   withoutEmpty,
-  withoutSetting,
   withSetting,
 } from './raw-settings.ts';
 import { readSecretFiles, rivalsIn, settingOf, withoutRivals } from './secret-files.ts';
-import { substitute, variablesIn } from './substitute.ts';
-import { type Config, configSchema, goneSettings, settingPaths, teamSections } from './config.ts';
 import {
   complaintsAboutTeams,
   type FromFile,
@@ -33,7 +32,6 @@ import {
   sharedCredentials,
   strangersIn,
 } from './teams.ts';
-import { MusterdError } from '../errors.ts';
 
 export interface Configuration {
   /** In the order of the file. */
@@ -42,102 +40,6 @@ export interface Configuration {
   readonly file: string | undefined;
   /** What does not stop anything but should be seen to. */
   readonly warnings: readonly string[];
-}
-
-const keyOf = (key: unknown) => String(isScalar(key) ? key.value : key);
-
-/** What stands at a key of a mapping, with the key, or at a place of a list. */
-function childAt(node: unknown, key: PropertyKey): { readonly key?: unknown; readonly value: unknown } {
-  if (isSeq(node)) return { value: node.items[Number(key)] };
-  const pair = isMap(node) ? node.items.find((one) => keyOf(one.key) === String(key)) : undefined;
-  return { key: pair?.key, value: pair?.value };
-}
-
-/** Puts the variables into all text values; keys stay as they are. */
-function fillIn(node: unknown, visit: (node: Node & { value: string }, path: Path) => void, path: Path = []) {
-  if (isMap(node)) for (const { key, value } of node.items) fillIn(value, visit, [...path, keyOf(key)]);
-  else if (isSeq(node)) for (const [at, inner] of node.items.entries()) fillIn(inner, visit, [...path, at]);
-  else if (isScalar(node) && typeof node.value === 'string') visit(node as Node & { value: string }, path);
-}
-
-/** Line and column of the deepest node that the path still leads to; of its key, where that has a line of its own. */
-function createLocate(file: string, document: Document, lines: LineCounter): FromFile['locate'] {
-  const positionOf = (node: unknown) => {
-    const start = (node as Node | null | undefined)?.range?.[0];
-    return start === undefined ? undefined : lines.linePos(start);
-  };
-  return (path) => {
-    let place = file;
-    let node: unknown = document.contents;
-    for (const step of path) {
-      const { key, value } = childAt(node, step);
-      const [head, body] = [positionOf(key), positionOf(value)];
-      const at = body === undefined || (head !== undefined && head.line < body.line) ? head : body;
-      if (at === undefined) break;
-      place = `${file}:${at.line}:${at.col}`;
-      node = value;
-    }
-    return place;
-  };
-}
-
-const quoted = 'A value with special characters is written in quotes.';
-
-/** References to what is not there, such as a secret that begins with `*`, by their paths. */
-function lostReferences(node: unknown, document: Document, path: Path = []): readonly Path[] {
-  if (isAlias(node)) return node.resolve(document) === undefined ? [path] : [];
-  if (isMap(node))
-    return node.items.flatMap(({ key, value }) => [
-      ...(isAlias(key) ? lostReferences(key, document, path) : []),
-      ...lostReferences(value, document, [...path, keyOf(key)]),
-    ]);
-  if (!isSeq(node)) return [];
-  return node.items.flatMap((inner, at) => lostReferences(inner, document, [...path, at]));
-}
-
-/** @throws MusterdError `configuration`; its words repeat nothing of the text, which may be a secret */
-function toSettings(document: Document, file: string): unknown {
-  try {
-    return document.toJS() ?? {};
-  } catch {
-    throw invalid(`${file}: this is not YAML that can be read`, quoted);
-  }
-}
-
-function readConfigFile(file: string, env: Environment): FromFile {
-  const lines = new LineCounter();
-  const document = parseDocument(readText(file, 'The configuration'), {
-    lineCounter: lines,
-    prettyErrors: false,
-  });
-  const [broken] = document.errors;
-  if (broken !== undefined) {
-    const { line, col } = lines.linePos(broken.pos[0]);
-    // Its own words repeat the text, which may be a secret.
-    const words = broken.code.toLowerCase().replaceAll('_', ' ');
-    throw invalid(`${file}:${line}:${col}: this is not YAML (${words})`, quoted);
-  }
-  const locate = createLocate(file, document, lines);
-  const complaints: Complaint[] = [];
-  const variables = new Set<string>();
-  fillIn(document.contents, (scalar, path) => {
-    for (const name of variablesIn(scalar.value)) variables.add(name);
-    scalar.value = substitute(scalar.value, env, (message) => {
-      complaints.push({ where: locate(path), setting: path.map(String).join('.'), message });
-    });
-  });
-  for (const path of lostReferences(document.contents, document))
-    complaints.push({
-      where: locate(path),
-      setting: path.map(String).join('.'),
-      message: `a reference (*) to what is not there; a value with special characters is written in quotes`,
-    });
-  if (complaints.length > 0) throw invalid(complaintsInWords(complaints).join('\n'));
-  const settings = toSettings(document, file);
-  if (!isSection(settings)) throw invalid(`${file}: a mapping of settings is expected`);
-  const { value: teams } = childAt(document.contents, 'teams');
-  const names = isMap(teams) ? teams.items.map(({ key }) => keyOf(key)) : [];
-  return { settings: withoutEmpty(settings), teams: names, variables, locate };
 }
 
 interface Settled {
@@ -161,19 +63,6 @@ interface Surroundings {
   readonly folder: string;
   readonly env: Environment;
   readonly check: (config: Config) => readonly Mistake[];
-}
-
-/** Without what is no setting any more, and a warning for each of those. */
-function withoutGone(merged: RawSettings, origins: Origins) {
-  let settings = merged;
-  const warnings: Complaint[] = [];
-  for (const [name, instead] of Object.entries(goneSettings)) {
-    const path = name.split('.');
-    if (!hasSetting(merged, path)) continue;
-    settings = withoutSetting(settings, path);
-    warnings.push(complain(origins, path, `this is no setting any more: ${instead}`));
-  }
-  return { settings, warnings };
 }
 
 /** The settings of one team: the file's, its own above them, and the environment's above these. */

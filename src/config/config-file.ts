@@ -1,0 +1,104 @@
+/** The settings file: YAML with environment variables filled in, and the position of each setting for complaints. */
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Complaint, complaintsInWords, invalid } from './complaints.ts';
+import { readText } from './environment.ts';
+import { type Environment, isSection, type Path, withoutEmpty } from './raw-settings.ts';
+import { substitute, variablesIn } from './substitute.ts';
+import type { FromFile } from './teams.ts';
+
+const keyOf = (key: unknown) => String(isScalar(key) ? key.value : key);
+
+/** A value of a mapping, with its key, or of a list. */
+function childAt(node: unknown, key: PropertyKey): { readonly key?: unknown; readonly value: unknown } {
+  if (isSeq(node)) return { value: node.items[Number(key)] };
+  const pair = isMap(node) ? node.items.find((one) => keyOf(one.key) === String(key)) : undefined;
+  return { key: pair?.key, value: pair?.value };
+}
+
+/** Visits all text values, but not keys. */
+function fillIn(node: unknown, visit: (node: Node & { value: string }, path: Path) => void, path: Path = []) {
+  if (isMap(node)) for (const { key, value } of node.items) fillIn(value, visit, [...path, keyOf(key)]);
+  else if (isSeq(node)) for (const [at, inner] of node.items.entries()) fillIn(inner, visit, [...path, at]);
+  else if (isScalar(node) && typeof node.value === 'string') visit(node as Node & { value: string }, path);
+}
+
+/** Finds line and column of the deepest node on a path; of its key, if that is on an earlier line. */
+function createLocate(file: string, document: Document, lines: LineCounter): FromFile['locate'] {
+  const positionOf = (node: unknown) => {
+    const start = (node as Node | null | undefined)?.range?.[0];
+    return start === undefined ? undefined : lines.linePos(start);
+  };
+  return (path) => {
+    let place = file;
+    let node: unknown = document.contents;
+    for (const step of path) {
+      const { key, value } = childAt(node, step);
+      const [head, body] = [positionOf(key), positionOf(value)];
+      const at = body === undefined || (head !== undefined && head.line < body.line) ? head : body;
+      if (at === undefined) break;
+      place = `${file}:${at.line}:${at.col}`;
+      node = value;
+    }
+    return place;
+  };
+}
+
+const quoted = 'A value with special characters is written in quotes.';
+
+/** Paths of references to nothing, such as a secret that begins with `*`. */
+function lostReferences(node: unknown, document: Document, path: Path = []): readonly Path[] {
+  if (isAlias(node)) return node.resolve(document) === undefined ? [path] : [];
+  if (isMap(node))
+    return node.items.flatMap(({ key, value }) => [
+      ...(isAlias(key) ? lostReferences(key, document, path) : []),
+      ...lostReferences(value, document, [...path, keyOf(key)]),
+    ]);
+  if (!isSeq(node)) return [];
+  return node.items.flatMap((inner, at) => lostReferences(inner, document, [...path, at]));
+}
+
+/** @throws MusterdError `configuration`; the message repeats nothing of the text, which may be a secret */
+function toSettings(document: Document, file: string): unknown {
+  try {
+    return document.toJS() ?? {};
+  } catch {
+    throw invalid(`${file}: this is not YAML that can be read`, quoted);
+  }
+}
+
+/** @throws MusterdError `configuration` with file, line and column of each mistake */
+export function readConfigFile(file: string, env: Environment): FromFile {
+  const lines = new LineCounter();
+  const document = parseDocument(readText(file, 'The configuration'), {
+    lineCounter: lines,
+    prettyErrors: false,
+  });
+  const [broken] = document.errors;
+  if (broken !== undefined) {
+    const { line, col } = lines.linePos(broken.pos[0]);
+    // The parser's own message repeats the text, which may be a secret.
+    const words = broken.code.toLowerCase().replaceAll('_', ' ');
+    throw invalid(`${file}:${line}:${col}: this is not YAML (${words})`, quoted);
+  }
+  const locate = createLocate(file, document, lines);
+  const complaints: Complaint[] = [];
+  const variables = new Set<string>();
+  fillIn(document.contents, (scalar, path) => {
+    for (const name of variablesIn(scalar.value)) variables.add(name);
+    scalar.value = substitute(scalar.value, env, (message) => {
+      complaints.push({ where: locate(path), setting: path.map(String).join('.'), message });
+    });
+  });
+  for (const path of lostReferences(document.contents, document))
+    complaints.push({
+      where: locate(path),
+      setting: path.map(String).join('.'),
+      message: `a reference (*) to nothing; a value with special characters is written in quotes`,
+    });
+  if (complaints.length > 0) throw invalid(complaintsInWords(complaints).join('\n'));
+  const settings = toSettings(document, file);
+  if (!isSection(settings)) throw invalid(`${file}: a mapping of settings is expected`);
+  const { value: teams } = childAt(document.contents, 'teams');
+  const names = isMap(teams) ? teams.items.map(({ key }) => keyOf(key)) : [];
+  return { settings: withoutEmpty(settings), teams: names, variables, locate };
+}
