@@ -1,6 +1,6 @@
 /**
- * The settings: what they are called, what they may be, and what they are when nobody sets them. They come
- * from a YAML file and from the environment, which wins; `config/load.ts` brings the two together.
+ * The settings: their names, allowed values and defaults. They come from a YAML file and from the environment, which
+ * wins; `config/load.ts` merges the two.
  */
 import { z } from 'zod';
 import { statusSettings } from './status-settings.ts';
@@ -26,27 +26,27 @@ import {
 
 const segment = z.strictObject({
   name: word.describe('Name under which the count is kept.'),
-  body: paginationBody.default({}).describe('Pagination body of the question, such as {filter: vip}.'),
+  body: paginationBody.default({}).describe('Pagination body of the request, such as {filter: vip}.'),
 });
 
-/** Settings that belong together; none of them has to be given. */
+/** Settings that belong together. The section may be left out. */
 const section = <Shape extends z.core.$ZodShape>(shape: Shape) =>
   z.prefault(z.strictObject(shape), {} as never);
 
 export const configSchema = z.strictObject({
   team: word.default('default').describe('Name of the team in this database.'),
   database: section({
-    url: text.optional().describe('Postgres 15 or newer. Absent: a server of our own.'),
-    urlFile: text.optional().describe('File that holds it.'),
+    url: text.optional().describe('URL of a Postgres 15 or newer. Absent: musterd runs its own server.'),
+    urlFile: text.optional().describe('File that contains the URL.'),
     dataDir: text
       .optional()
       .describe(
-        "Where that server keeps its files. Absent: systemd's state directory; /var/lib/musterd for root; otherwise the user's data folder.",
+        "Where musterd's own server keeps its files. Absent: systemd's state directory; /var/lib/musterd for root; otherwise the user's data folder.",
       ),
     port: positiveUpTo(65_535)
       .optional()
       .describe(
-        'Where that server listens, on loopback. Absent: a port that is chosen once, and kept in the data directory.',
+        "Port of musterd's own server, on loopback. Absent: a free port, chosen once and kept in the data directory.",
       ),
     migrate: flag.default(true).describe('Bring the schema up to date at the start of reconcile and daemon.'),
   }),
@@ -54,37 +54,41 @@ export const configSchema = z.strictObject({
     baseUrl: text.optional().describe('Address of the service. https; plain http on loopback only.'),
     secretId: secret.optional().describe('Secret ID of the API Secret.'),
     secretKey: secret.optional().describe('Its Secret Key. Better in a file.'),
-    secretKeyFile: text.optional().describe('File that holds the key.'),
+    secretKeyFile: text.optional().describe('File that contains the key.'),
     nextSecretId: secret.optional().describe('The second API Secret, while rotating.'),
-    nextSecretKey: secret.optional().describe('Its key.'),
-    nextSecretKeyFile: text.optional().describe('File that holds it.'),
+    nextSecretKey: secret.optional().describe('Its Secret Key.'),
+    nextSecretKeyFile: text.optional().describe('File that contains the key.'),
     apiKey: secret
       .optional()
-      .describe('The legacy team API key, where there is no API Secret. The service plans to drop it.'),
-    apiKeyFile: text.optional().describe('File that holds it.'),
-    caFile: text.optional().describe("PEM file of authorities to trust besides Node's own."),
+      .describe('The legacy team API key, if there is no API Secret. The service plans to drop it.'),
+    apiKeyFile: text.optional().describe('File that contains the key.'),
+    caFile: text
+      .optional()
+      .describe("PEM file of certificate authorities to trust in addition to Node's own."),
   }),
   schedule: section({
     users: text
       .default('*/5 * * * *')
       .describe('When the daemon reconciles the users: cron, five fields, or six with seconds first.'),
-    listings: text.default('0 * * * *').describe('When it refreshes tags and contact fields, likewise.'),
-    counts: text.default('*/15 * * * *').describe('When it counts contacts, likewise.'),
+    listings: text
+      .default('0 * * * *')
+      .describe('When the daemon refreshes tags and contact fields, likewise.'),
+    counts: text.default('*/15 * * * *').describe('When the daemon counts contacts, likewise.'),
     timezone: text
       .default('UTC')
-      .describe('Zone of the schedule. Zones with summer time skip or repeat an hour twice a year.'),
+      .describe('Time zone of the schedule. With summer time, one hour a year is skipped and one repeated.'),
   }),
   edits: section({
     debounceMs: milliseconds
       .default(50)
-      .describe('How long the daemon waits after an edit of the mirror for more of them.'),
+      .describe('How long the daemon waits for more edits of the mirror after the first one.'),
     everyMs: milliseconds
       .default(500)
       .describe("Least time between two pushes of a team's edits outside of the schedule."),
     pollMs: positive
       .default(30_000)
       .describe(
-        'How often it looks for edits by itself, where a notification can be lost (PgBouncer in transaction mode).',
+        'How often the daemon looks for edits whose notification was lost (PgBouncer in transaction mode).',
       ),
   }),
   push: section({
@@ -92,19 +96,21 @@ export const configSchema = z.strictObject({
     quietPeriodMs: milliseconds
       .default(600_000)
       .describe(
-        'How long an update that was not answered may still take effect. It is not sent again before.',
+        'How long an update without an answer may still take effect. Until then it is not sent again.',
       ),
     approve: oneOf('guarded', 'always')
       .default('guarded')
-      .describe('guarded: edits go by themselves, within the limits. always: once a person approves them.'),
+      .describe(
+        'guarded: edits within the limits are sent without approval. always: each edit waits until a person approves it.',
+      ),
     fourEyes: flag
       .default(false)
-      .describe('Nobody approves what they edited themselves. Counts in SQL from the next run on.'),
+      .describe('Nobody may approve their own edits. In SQL this applies from the next run on.'),
   }),
   http: section({
     totalDeadlineMs: positive
       .default(60_000)
-      .describe('Until an answer is complete; until it begins, half of that.'),
+      .describe('Longest time until an answer is complete. It must begin within half of that.'),
     concurrency: positiveUpTo(64).default(8).describe('Requests in flight at once.'),
     maxResponseBytes: positive
       .default(33_554_432)
@@ -118,23 +124,23 @@ export const configSchema = z.strictObject({
       .describe("The service's limit, for all processes on one database together."),
     share: someShare
       .default(1)
-      .describe("Part of the limit that is ours, where others use the team's interface too."),
+      .describe('Part of the limit that musterd uses; the rest is left to other programs of the team.'),
   }),
   pages: section({
     size: positiveUpTo(10_000)
       .optional()
       .describe(
-        'Rows asked for per page; halved, down to 10, where the service refuses it. Absent: 100 at first, and up to 1000 where it gives as many.',
+        'Rows to request per page; halved, down to 10, if the service refuses. Absent: 100 at first, then up to 1000 if the service returns that many.',
       ),
   }),
   absence: section({
     confirmAfterMs: milliseconds
       .default(600_000)
-      .describe('Time between the first complete pass that misses a row and the one that calls it gone.'),
+      .describe('Time between the first complete pass without a row and the pass that marks it as gone.'),
     maxRows: milliseconds
       .default(3)
       .describe(
-        'If more rows are missing than this and than maxShare, or more than half, none is called gone and the run is partial.',
+        'If more rows are missing than this number and than maxShare, or more than half, none is marked as gone and the run is partial.',
       ),
     maxShare: shareUpTo(0.5).default(0.1).describe('The same as a share of the rows present.'),
   }),
@@ -154,11 +160,13 @@ export const configSchema = z.strictObject({
     maxRows: milliseconds
       .default(25)
       .describe(
-        'One run pushes to at most so many users, or to maxShare of them if that is more. Beyond, the edits wait for a person.',
+        'One run pushes to at most this many users, or to maxShare of them if that is more. If there are more, the edits wait for a person.',
       ),
     maxShare: share.default(0.2).describe('The same as a share of the users present.'),
     maxSharePerDay: share.default(0.5).describe('Share of the users that all runs of a day may push to.'),
-    maxRoleChanges: milliseconds.default(3).describe('If more roles would change in one run, they are held.'),
+    maxRoleChanges: milliseconds
+      .default(3)
+      .describe('If one run would change more roles than this, they are held.'),
   }),
   roles: section({
     admin: z.array(whole).default([1]).describe('Role ids of administrators. The last one is never demoted.'),
@@ -168,18 +176,22 @@ export const configSchema = z.strictObject({
     .min(1, 'at least one segment is expected')
     .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'two segments have one name')
     .default([{ name: 'all', body: {} }])
-    .describe(
-      'Contact counts to take: a name, and the pagination body that the service is asked with. One request each.',
-    ),
+    .describe('Contact counts to take, one request each: a name, and the pagination body of the request.'),
   lease: section({
     ttlMs: atLeast(1_000)
       .default(20_000)
-      .describe("How long a run's claim on the team outlives a machine that died."),
+      .describe('How long a team stays reserved for a run whose machine died.'),
   }),
   retention: section({
-    runs: days.default('90 days').describe('How long runs are recorded: a number of days, or forever.'),
-    changes: days.default('forever').describe('The ledger of users, and their edits, likewise.'),
-    counts: days.default('90 days').describe('Each count of contacts, likewise; the last of a day stays.'),
+    runs: days
+      .default('90 days')
+      .describe('How long the record of runs is kept: a number of days, or forever.'),
+    changes: days
+      .default('forever')
+      .describe('How long the ledger of users and their edits is kept, likewise.'),
+    counts: days
+      .default('90 days')
+      .describe('How long each count of contacts is kept, likewise; the last one of each day stays.'),
   }),
   log: section({
     level: oneOf('debug', 'info', 'warn', 'error', 'silent')
@@ -197,13 +209,13 @@ export const configSchema = z.strictObject({
   ping: section({
     url: text
       .optional()
-      .describe('Called (GET) after each complete run of the users, and only then: a dead-man switch.'),
+      .describe('Requested (GET) after each complete run of the users, and only then: a dead-man switch.'),
   }),
   notify: section({
     url: text
       .optional()
       .describe(
-        'The daemon posts here what people should know: runs that fail, a stale mirror, refused credentials, what waits for a person, and its end.',
+        'The daemon posts here what people should know: failing runs, a stale mirror, refused credentials, edits that wait for a person; and when each is over.',
       ),
     format: oneOf('json', 'slack')
       .default('json')
@@ -211,19 +223,17 @@ export const configSchema = z.strictObject({
     secret: secret
       .pipe(z.string().min(16, 'at least 16 characters'))
       .optional()
-      .describe(
-        'Signs what is posted, as Standard Webhooks says. 16 characters or more, or whsec_ and base64.',
-      ),
+      .describe('Signs each post as in Standard Webhooks. 16 characters or more, or whsec_ and base64.'),
     details: flag
       .default(false)
-      .describe('Post names and values of users too. false: counts, and nothing of any person.'),
+      .describe('Post names and values of users too. false: counts only, no personal data.'),
   }),
   hooks: section({
     token: secret
       .pipe(z.string().min(16, 'at least 16 characters'))
       .optional()
       .describe('POST /hooks/<token> on the status server asks for a run of this team soon.'),
-    tokenFile: text.optional().describe('File that holds the token.'),
+    tokenFile: text.optional().describe('File that contains the token.'),
   }),
   status: section(statusSettings),
 });
@@ -238,13 +248,13 @@ export const settingPaths: readonly string[] = Object.entries(configSchema.shape
   },
 );
 
-/** What can differ from team to team. The rest is of the process: its database, its status server, its log. */
+/** The sections that can differ from team to team. The others belong to the process: database, status server, log. */
 const teamSchema = configSchema.omit({ team: true, database: true, log: true, daemon: true, status: true });
 
-/** The sections that can stand under the name of a team. */
+/** The names of the sections that a team may have. */
 export const teamSections: ReadonlySet<string> = new Set(Object.keys(teamSchema.shape));
 
-/** What may stand in a file: the settings of all teams, and those that differ for some. */
+/** The schema of a file: the settings of all teams, and those that differ per team. */
 export const fileSchema = configSchema.extend({
   teams: z
     .record(z.string(), teamSchema)
