@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Addresses } from '../model/user.ts';
-import { idArray } from './by-key.ts';
+import { byKey, idArray } from './by-key.ts';
 import type { Database, Queryable, Row } from './database.ts';
 
 /**
@@ -12,9 +12,9 @@ import type { Database, Queryable, Row } from './database.ts';
 export const addressesOf = (teamId: Id, wanted: RawBuilder<unknown>): RawBuilder<Addresses> => sql<Addresses>`
     with wanted as materialized (${wanted}),
     known as (
-      select u.id, u.email, u.phone from mirror.users u join wanted using (id) where u.team_id = ${teamId}
+      select u.id, u.email, u.phone from wanted w cross join lateral ${byKey('mirror.users', teamId, sql`w.id`)} u
       union all
-      select b.id, b.email, b.phone from sync.user_base b join wanted using (id) where b.team_id = ${teamId}
+      select b.id, b.email, b.phone from wanted w cross join lateral ${byKey('sync.user_base', teamId, sql`w.id`)} b
       union all
       select w.id, case h.field when 'email' then h.shown_value #>> '{}' end,
              case h.field when 'phone' then h.shown_value #>> '{}' end

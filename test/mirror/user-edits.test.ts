@@ -278,6 +278,36 @@ describe.each(servers())('edits on $name', (server) => {
       }
     });
 
+    it.each(['before the tables were analysed', 'afterwards'])(
+      'are found by a look at them alone, %s',
+      async (when) => {
+        await sql(`
+        begin; set local musterd.writing = 'on';
+        insert into mirror.users (team_id, id, email, resolved) select 41, n, n || '@example.com', true from generate_series(100, 4000) n;
+        insert into sync.user_base (team_id, id, name, first_name, last_name, email)
+        select 41, id, name, first_name, last_name, email from mirror.users where team_id = 41 and id >= 100;
+        commit`);
+        if (when === 'afterwards') await sql('analyze mirror.users, sync.user_base');
+        await note();
+        await sql(`update mirror.users set email = 'new@example.com' where team_id = 41 and id = 200`);
+        const { found, looks } = await database.db.transaction(async (tx) => {
+          const rowsRead = async () => {
+            const { rows } = await kyselySql<{ rows: number }>`
+            select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_xact_user_tables
+            where relid in ('mirror.users'::regclass, 'sync.user_base'::regclass)`.execute(tx);
+            return rows[0]?.rows ?? Number.NaN;
+          };
+          const before = await rowsRead();
+          return { found: await readEditedUsers(tx, teamId), looks: (await rowsRead()) - before };
+        });
+        expect(found).toEqual([
+          { id: 200n, resolved: true, emails: ['200@example.com', 'new@example.com'], phones: [] },
+        ]);
+        // In mirror and base, whether it was edited and which addresses it has.
+        expect(looks).toBe(4);
+      },
+    );
+
     it('are found though their transaction began before the mark and was committed after it', async () => {
       await note();
       await other.transaction(async (tx) => {
