@@ -1,5 +1,5 @@
 /** Users who are not gone. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Concern, PresentUser } from '../model/plan.ts';
 import { byKey } from './by-key.ts';
@@ -21,54 +21,59 @@ const few = 3;
 const containing = (parts: readonly string[]) =>
   parts.map((part) => `%${part.replaceAll(/[\\%_]/g, '\\$&')}%`);
 
+/** Begins with the first letter of one of these, large or small, or with what a canonical form is without. */
+const beginsLike = (text: RawBuilder<unknown>, emails: readonly string[]) => {
+  const letters = emails.flatMap((email) => [email.slice(0, 1), email.slice(0, 1).toUpperCase()]);
+  const codes = [...new Set(letters.map((letter) => letter.charCodeAt(0)))];
+  return sql`(ascii(${text}) = any (${codes}::int[]) or ascii(${text}) not between 33 and 126)`;
+};
+
 /**
- * A canonical email. Of few it is asked which texts they are in, whatever is around them; of many which are equal, and
- * one with white space or letters of other alphabets, which no comparison in SQL cuts, is always among them.
+ * A canonical email. Of few it is asked which texts they are in, whatever is around them, where the first letter allows
+ * it; of many which are equal, and one with white space or letters of other alphabets, which no comparison in SQL cuts,
+ * is always among them.
  */
-const hasEmail = (table: string, emails: readonly string[]) => {
-  const email = sql`${sql.ref(`${table}.email`)} collate "C"`;
+const hasEmail = (emails: readonly string[]) => {
+  const email = sql`t.email collate "C"`;
   return emails.length <= few
-    ? sql`lower(${email}) like any (${containing(emails)}::text[])`
+    ? sql`case when ${beginsLike(email, emails)} then lower(${email}) end like any (${containing(emails)}::text[])`
     : sql`(lower(${email}) = any (${emails}::text[]) or ${email} ~ '[^!-~]')`;
 };
 
 /** The digits of a phone. Of few their order is looked at first, whatever is between them. */
-const hasPhone = (table: string, phones: readonly string[]) => {
-  const phone = sql.ref(`${table}.phone`);
-  const isEqual = sql`regexp_replace(${phone}, '[^0-9]', '', 'g') = any (${phones}::text[])`;
+const hasPhone = (phones: readonly string[]) => {
+  const isEqual = sql`regexp_replace(t.phone, '[^0-9]', '', 'g') = any (${phones}::text[])`;
   const inOrder = phones.map((digits) => `%${digits.split('').join('%')}%`);
   return phones.length <= few
-    ? sql`(${phone} collate "C" like any (${inOrder}::text[]) and ${isEqual})`
+    ? sql`(t.phone collate "C" like any (${inOrder}::text[]) and ${isEqual})`
     : isEqual;
 };
-
-const hasRole = (table: string, roleIds: readonly Id[]) =>
-  sql`${sql.ref(`${table}.role_id`)} = any (${roleIds}::bigint[])`;
 
 /**
  * Those who are not gone and have one of these addresses or roles by the values last agreed on; of whoever has none, by
  * the mirror's. Each table is read once, and nothing but what is asked for is compared: an index would cost every load
- * and every edit more than that.
+ * and every edit more than that. The rest is asked of those alone who are found: `offset 0` keeps it apart.
  */
 export async function readPresentUsers(
   db: Queryable,
   teamId: Id,
   { emails, phones, roleIds }: Concern,
 ): Promise<readonly PresentUser[]> {
-  const isConcerned = (table: string) => [
-    ...(emails.length > 0 ? [hasEmail(table, emails)] : []),
-    ...(phones.length > 0 ? [hasPhone(table, phones)] : []),
-    ...(roleIds.length > 0 ? [hasRole(table, roleIds)] : []),
+  const isConcerned = [
+    ...(emails.length > 0 ? [hasEmail(emails)] : []),
+    ...(phones.length > 0 ? [hasPhone(phones)] : []),
+    ...(roleIds.length > 0 ? [sql`t.role_id = any (${roleIds}::bigint[])`] : []),
   ];
-  if (isConcerned('u').length === 0) return [];
-  const some = (table: string) => sql`(${sql.join(isConcerned(table), sql` or `)})`;
+  if (isConcerned.length === 0) return [];
+  const found = (table: string) => sql`
+    (select * from ${sql.table(table)} t where t.team_id = ${teamId} and (${sql.join(isConcerned, sql` or `)}) offset 0)`;
   const { rows } = await sql<Row<'mirror.users', 'id' | 'email' | 'phone' | 'role_id'>>`
-    select b.id, b.email, b.phone, b.role_id from sync.user_base b
-    where b.team_id = ${teamId} and ${some('b')}
-      and exists (select from ${byKey('mirror.users', teamId, sql`b.id`)} u where u.gone_at is null)
+    select b.id, b.email, b.phone, b.role_id from ${found('sync.user_base')} b
+    where exists (select from ${byKey('mirror.users', teamId, sql`b.id`)} u where u.gone_at is null)
     union all
-    select u.id, u.email, u.phone, u.role_id from mirror.users u
-    where u.team_id = ${teamId} and u.gone_at is null and ${some('u')}
-      and not exists (select from ${byKey('sync.user_base', teamId, sql`u.id`)} b)`.execute(db);
+    select u.id, u.email, u.phone, u.role_id from ${found('mirror.users')} u
+    where u.gone_at is null and not exists (select from ${byKey('sync.user_base', teamId, sql`u.id`)} b)`.execute(
+    db,
+  );
   return rows.map(({ role_id: roleId, ...rest }) => ({ ...rest, roleId }));
 }
