@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 
-/** A sleep that somebody else can end, also before it begins. */
+/** A sleep that another caller can end, even before it begins. */
 export function createBell() {
   let rung = false;
   let ring: () => void = () => {};

@@ -1,15 +1,15 @@
-/** Calls to addresses that somebody configured to be told: `ping.url` and `notify.url`. No message repeats one. */
+/** Calls to the configured addresses `ping.url` and `notify.url`. No message repeats an address: it can be a secret. */
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
 export interface CallOut {
   readonly signal: AbortSignal;
-  /** Sent with POST; a GET without one. */
+  /** Sent with POST; without a body the request is a GET. */
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** @returns the status of the answer; the rest of it is not read, and no redirect is followed */
+/** @returns the status of the answer. The body is not read, and redirects are not followed. */
 export function callOut(url: URL, { signal, body, headers = {} }: CallOut): Promise<number> {
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
@@ -18,7 +18,7 @@ export function callOut(url: URL, { signal, body, headers = {} }: CallOut): Prom
       {
         signal,
         agent: false,
-        // Said, since NODE_TLS_REJECT_UNAUTHORIZED would else decide.
+        // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise.
         rejectUnauthorized: true,
         method: body === undefined ? 'GET' : 'POST',
         headers: { ...headers, ...length },
@@ -33,7 +33,7 @@ export function callOut(url: URL, { signal, body, headers = {} }: CallOut): Prom
   });
 }
 
-/** Why a call failed: a code such as ECONNREFUSED, since the message can repeat the address. */
+/** Why a call failed: a code such as ECONNREFUSED. The error's own message can contain the address. */
 export function describeCallError(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { code } = error as NodeJS.ErrnoException;

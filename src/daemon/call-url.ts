@@ -1,4 +1,4 @@
-/** The addresses that are called: `ping.url` and `notify.url`. In a file of its own: each command checks them, few call them. */
+/** Checks `ping.url` and `notify.url`. Apart from `call-out.ts`: each command checks them, few call them. */
 import { MusterdError } from '../errors.ts';
 
 const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127\.[\d.]+$/.test(host);

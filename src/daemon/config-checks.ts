@@ -1,4 +1,4 @@
-/** What is wrong with values of the right kind: no command goes on with a schedule or an address that is no good. */
+/** Checks settings beyond their types: no command starts with an invalid schedule or address. */
 import type { Mistake } from '../config/load.ts';
 import type { Path } from '../config/raw-settings.ts';
 import { instead } from '../config/values.ts';
@@ -11,7 +11,7 @@ import { readConnectionUrl } from '../mirror/database-url.ts';
 import { scheduledGroups } from '../model/run-group.ts';
 import { checkBaseUrl } from '../service/base-url.ts';
 
-/** What reading a value says against it. */
+/** The mistake that reading a value reports, if any. */
 function refusalOf(
   path: Path,
   value: string | undefined,
@@ -44,12 +44,12 @@ function mistakesInSchedule({ schedule }: Config): readonly Mistake[] {
   return [...zone, ...times];
 }
 
-/** Who decides has to be known: a name with the token, or with the password. */
+/** A page that decides needs to know who decides: a name with the token, or with the password. */
 function mistakesInStatus({ status: { user, password, token, decide } }: Config): readonly Mistake[] {
   if (user !== undefined && password === undefined)
-    return [{ path: ['status', 'user'], message: 'status.passwordFile is missing: nobody could come in' }];
+    return [{ path: ['status', 'user'], message: 'status.passwordFile is missing: nobody could log in' }];
   if (password !== undefined && user === undefined)
-    return [{ path: ['status', 'password'], message: 'status.user is missing: nobody could come in' }];
+    return [{ path: ['status', 'password'], message: 'status.user is missing: nobody could log in' }];
   return decide && token === undefined && password === undefined
     ? [
         {

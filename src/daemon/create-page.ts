@@ -1,4 +1,4 @@
-/** The page put together: views, the mirror that they are read from, and the settings that say who may see what. */
+/** Assembles the page: its views, the mirror that they read, and the settings that say who may see what. */
 import type { Config } from '../config/config.ts';
 import { createRowWriter } from '../files/write-rows.ts';
 import type { Database } from '../mirror/database.ts';
@@ -14,10 +14,10 @@ import { pageViews } from './page-views.ts';
 
 export interface PageOptions {
   readonly db: Database;
-  /** Of the settings as they are now. */
+  /** From the current settings. */
   readonly configs: () => readonly Config[];
   readonly version: string;
-  /** What a daemon decides with, where the settings allow it; `null`: there is the page and nothing else. */
+  /** What the daemon needs for decisions on the page, if the settings allow them; `null`: read-only. */
   readonly decide: Pick<DecideOptions, 'mirror' | 'log'> | null;
 }
 

@@ -1,12 +1,12 @@
-/** Teams of which something is due by their schedules, and when to look at that again. */
+/** Finds the teams that are due by their schedules, and decides when to look again. */
 import type { LoopStore, WorkEnd } from './run-due.ts';
 
 export interface DueTeams {
-  /** Something may be due sooner than was known: the next look asks. */
+  /** Something may be due sooner than was known: the next look queries the store. */
   wake(): void;
-  /** The team was worked on. An edit that was seen to by itself changes nothing of what is due. */
+  /** The team was worked on. A run of edits alone does not change what is due. */
   done(team: string, end: WorkEnd): void;
-  /** Offers what is due, where it is time to ask. @returns ms until then; rejects as the store does */
+  /** Offers the due teams, if it is time to query. @returns ms until the next query; rejects as the store does */
   look(): Promise<number>;
 }
 
@@ -17,24 +17,24 @@ export interface DueTeamsOptions {
   readonly monotonicMs: () => number;
 }
 
-/** It is asked at least this often, whatever the timers say. */
+/** The store is queried at least this often, whatever the timers say. */
 export const longestSleepMs = 15_000;
-/** So soon after a run that another process had the lease for, or that failed to begin, … */
+/** Delay after a run for which another process had the lease, or which failed to begin. */
 const busyMs = 2_000;
-/** … and at a team of which nothing was due after all. */
+/** Delay for a team that turned out to have nothing due. */
 const soonMs = 1_000;
-/** When a team was offered that is in the queue already, it is in good hands for this long. */
+/** A team that is in the queue already is not offered again for this long. */
 const offeredMs = 5_000;
 
-/** Looking takes one part of the time in so many: with many teams something changes all the time. */
+/** After a look the loop rests this many times as long as the look took: with many teams something changes all the time. */
 const restPerLook = 20;
-/** A slow database does not keep anybody waiting longer than this for it. */
+/** Longest rest in ms, however slow the database is. */
 const longestRestMs = 1_000;
 
 const againMs = (end: WorkEnd) => (end === 'busy' ? busyMs : end === 'idle' ? soonMs : 0);
 
 export function createDueTeams({ names, store, offer, monotonicMs }: DueTeamsOptions): DueTeams {
-  /** Before when not to offer a team. */
+  /** The earliest time at which to offer a team. */
   const notBeforeMs = new Map<string, number>();
   const offered = new Set<string>();
   let lookAtMs = Number.NEGATIVE_INFINITY;
@@ -67,7 +67,7 @@ export function createDueTeams({ names, store, offer, monotonicMs }: DueTeamsOpt
     look: async () => {
       const now = monotonicMs();
       if (Math.max(lookAtMs, restsUntilMs) <= now) {
-        // Whoever wakes it while it asks is not forgotten.
+        // A wake-up during the query is not lost.
         lookAtMs = Number.POSITIVE_INFINITY;
         try {
           const waitMs = await offerDue();

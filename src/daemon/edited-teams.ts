@@ -1,36 +1,36 @@
-/** Teams whose users were edited in the mirror, and when each of them is to be offered to the queue. */
+/** Teams whose users were edited in the mirror, and when to offer each of them to the queue. */
 import { editsWaitMs, type LoopStore, type LoopTeam } from './run-due.ts';
 
 export interface EditedTeams {
   /** Users of this team were edited. */
   note(team: string): void;
-  /** Users of any team may have been edited unheard: the next look asks for all of them. */
+  /** Notifications may have been lost: the next look checks all teams for edits. */
   noteAny(): void;
-  /** This process works on the team: it is not asked about, nor offered, until that is done. */
+  /** This process works on the team: until that is done, it is neither checked nor offered. */
   begun(team: string): void;
-  /** A run of this team is over. @param isSeenTo whether it has seen to all edits of before */
+  /** A run of this team is over. @param isSeenTo whether it handled all edits made before it */
   done(team: string, isSeenTo: boolean): void;
-  /** Offers the teams whose time has come. @returns ms until the next one's; rejects as the store does */
+  /** Offers the teams whose time has come. @returns ms until the next team's time; rejects as the store does */
   look(): Promise<number>;
 }
 
 export interface EditedTeamsOptions {
   readonly teams: () => ReadonlyMap<string, LoopTeam>;
   readonly store: Pick<LoopStore, 'readFreshEdits'>;
-  /** @returns whether it was taken: not where a run is under way, which may have begun before an edit */
+  /** @returns whether the queue took it: not during a run of the team, which may have begun before the edit */
   readonly offer: (team: string) => Promise<boolean>;
   readonly monotonicMs: () => number;
 }
 
-/** How soon a team is looked at again that was offered: a run may be under way that began before its edits. */
+/** Delay until an offered team is checked again: a run that began before its edits may still be going on. */
 const againMs = 1_000;
 
-/** Nobody has pushed for so many times the least time between two pushes: there is no need to ask whether one may. */
+/** After this many times `everyMs` without a push, a push is allowed without querying the store. */
 const quietTimes = 2;
 
 export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTeamsOptions): EditedTeams {
   const atMs = new Map<string, number>();
-  /** Those of them of whom an edit was heard: there is no need to ask whether there are any. */
+  /** Those with a notified edit: there is no need to query whether they have any. */
   const heard = new Set<string>();
   const offeredMs = new Map<string, number>();
   const underWay = new Set<string>();
@@ -42,7 +42,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         .map(({ edits }) => edits.pollMs),
     );
 
-  /** Those whose time has come, taken out: whoever is edited while the question is answered counts again. */
+  /** Removes and returns the teams whose time has come. A team that is edited during the query is added again. */
   const takeReady = (now: number) => {
     const ready = [...atMs].flatMap(([name, at]) => (at <= now && !underWay.has(name) ? [name] : []));
     for (const name of ready) atMs.delete(name);
@@ -58,11 +58,11 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
   const offerNow = async (name: string) => {
     const now = monotonicMs();
     offeredMs.set(name, now);
-    // An edit that is heard of from now on counts again.
+    // An edit that is notified from now on counts again.
     atMs.set(name, now + againMs);
     if (await offer(name)) return;
     heard.add(name);
-    // The run that it was not taken for can be over by now.
+    // The run because of which it was refused can be over by now.
     if (!atMs.has(name)) atMs.set(name, monotonicMs());
   };
   const readFresh = async (ready: readonly string[]) => {
@@ -78,7 +78,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
       const team = teams().get(name);
       if (team === undefined) return;
       heard.add(name);
-      // The first edit sets the time: a stream of edits does not put it off for ever.
+      // The first edit sets the time, so that a stream of edits does not postpone it for ever.
       atMs.set(
         name,
         Math.min(atMs.get(name) ?? Number.POSITIVE_INFINITY, monotonicMs() + team.edits.debounceMs),
@@ -110,7 +110,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         if (waitMs === 0) await offerNow(edits.team);
         else {
           atMs.set(edits.team, monotonicMs() + waitMs);
-          // A run that ends until then has not seen to them.
+          // A run that ends before that has not handled them.
           heard.add(edits.team);
         }
       }

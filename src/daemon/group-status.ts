@@ -1,21 +1,21 @@
-/** How the groups stand, also while the database is away: what was read last, older by the time since. */
+/** The state of the groups. While the database is away: the last state read, aged by the time since. */
 import type { Clock } from '../clock.ts';
 import { ageStandings } from '../model/freshness.ts';
 import type { GroupStatus } from '../model/run-group.ts';
 import { withTimeout } from './with-timeout.ts';
 
 export interface Standings {
-  /** Never rejects. Several at once share one question to the database. */
+  /** Never rejects. Concurrent calls share one query. */
   read(): Promise<StandingsNow>;
 }
 
 export interface StandingsNow {
   readonly standings: readonly GroupStatus[];
-  /** As the database says now; `false`: it did not answer, and they are what it said last. */
+  /** Whether the database answered; `false`: the groups are as it reported them last. */
   readonly current: boolean;
 }
 
-/** @param read asks the database */
+/** @param read queries the database */
 export function createStandings(
   read: () => Promise<readonly GroupStatus[]>,
   clock: Pick<Clock, 'monotonicMs'>,

@@ -1,7 +1,7 @@
 /**
- * The loop of `musterd daemon`: looks what is due, in the database and by its clock, and offers those teams
- * to the queue. Ticks of the schedule, edits of the mirror, hints from outside and runs that end only wake
- * it: one that is missed, doubled or late changes nothing but the moment.
+ * The loop of `musterd daemon`. It reads from the database which teams are due, by the database's clock, and offers them
+ * to the queue. Ticks of the schedule, edits of the mirror, hooks and ends of runs only wake the loop: if one is missed,
+ * doubled or late, only the time changes.
  */
 import { createBell } from './bell.ts';
 import { createDueTeams, longestSleepMs } from './due-teams.ts';
@@ -15,28 +15,28 @@ export interface LoopOptions {
   readonly store: LoopStore;
   readonly createQueue: (work: TeamWork) => Promise<TeamQueue>;
   readonly run: Run;
-  /** Whether everything is due at the start, whatever was done before. */
+  /** Whether everything is due at the start, whenever it was last done. */
   readonly firstRunNow: boolean;
   readonly monotonicMs: () => number;
-  /** Something that the loop depends on does not answer; it tries again. */
+  /** Called when something that the loop depends on does not answer. The loop tries again. */
   readonly onTrouble: (error: unknown, step: string) => void;
 }
 
 export interface Loop {
-  /** Users of this team were edited in the mirror; of any team when left out. */
+  /** Users of this team were edited in the mirror; without a team: of any team. */
   edited(team?: string): void;
-  /** Somebody says that the service may have changed: the team's users are due soon. */
+  /** A caller says that the service may have changed: the team's users become due soon. */
   hint(team: string): Promise<void>;
   /**
-   * Makes ready for other teams and schedules. @returns what takes them; what is under way goes on
-   * @throws what the store throws, and everything is as it was
+   * Prepares for other teams and schedules. @returns a function that switches to them; current work goes on
+   * @throws what the store throws; then nothing has changed
    */
   prepare(teams: readonly LoopTeam[]): Promise<() => void>;
-  /** Takes no more work and resolves when what is under way is over. */
+  /** Takes no more work and resolves when the current work is done. */
   close(): Promise<void>;
 }
 
-/** So soon after trouble. */
+/** Delay after an error. */
 const soonMs = 1_000;
 
 async function createTimetableKnown(
@@ -56,7 +56,7 @@ async function createTimetableKnown(
 
 const byName = (teams: readonly LoopTeam[]) => new Map(teams.map((team) => [team.name, team]));
 
-/** @throws what the store or the queue throws while it begins */
+/** @throws what the store or the queue throws at the start */
 export async function createLoop(options: LoopOptions): Promise<Loop> {
   const { store, run, monotonicMs, onTrouble } = options;
   const bell = createBell();

@@ -1,7 +1,7 @@
 /**
- * What the daemon measures, for Prometheus. What happens in this process is counted as it happens; how the
- * teams stand is read from the database at each scrape, so that all processes on it say the same. Labels
- * hold names of teams and words of a short list, and nothing of any person.
+ * The daemon's metrics for Prometheus. Events of this process are counted as they happen. The state of the
+ * teams is read from the database at each scrape, so that all processes report the same. Labels
+ * hold only names of teams and words of a short list, no personal data.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import type { MirroredResource } from '../model/absence.ts';
@@ -13,7 +13,7 @@ import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
 import { createStandings } from './group-status.ts';
 import { withTimeout } from './with-timeout.ts';
 
-/** What is needed of the client's events. */
+/** The events of the client that are counted. */
 export type MeteredServiceEvent =
   | {
       readonly kind: 'request';
@@ -27,7 +27,7 @@ export type MeteredServiceEvent =
   | { readonly kind: 'retry' }
   | { readonly kind: 'warning' };
 
-/** What is needed of a run's events. */
+/** The events of a run that are counted. */
 export type MeteredRunEvent =
   | { readonly kind: 'push'; readonly windowMs: number }
   | { readonly kind: 'read'; readonly resource: string; readonly how: string }
@@ -36,27 +36,27 @@ export type MeteredRunEvent =
 export interface MeteredRun {
   readonly groups: readonly RunGroup[];
   readonly outcome: string;
-  /** By kind; a run that ended early has none. */
+  /** By kind; none if the run ended early. */
   readonly counts?: Readonly<Record<string, number>>;
-  /** Left out where nobody measured it. */
+  /** Absent if it was not measured. */
   readonly durationMs?: number;
 }
 
 export interface MetricsOptions {
   readonly readStandings: () => Promise<readonly GroupStatus[]>;
-  /** Judges what was read: `fresh` is left out without it. */
+  /** Judges freshness; without it the metric `fresh` is left out. */
   readonly judge?: (standings: readonly GroupStatus[]) => readonly TeamFreshness[];
   readonly readHeld?: () => Promise<
     readonly { readonly team: string; readonly reason: string; readonly count: number }[]
   >;
-  /** Users of the plans that the guard refused; none of a team without such a plan. */
+  /** Number of users in plans that the guard refused, by team. A team without such a plan is absent. */
   readonly readRefused?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
   readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
-  /** The operations of runs, as the client names them. */
+  /** Names of the operations of runs, as in the client. */
   readonly operations?: readonly string[];
   readonly clock?: Pick<Clock, 'monotonicMs'>;
   readonly version?: string;
-  /** How long a scrape waits for the database. */
+  /** How long a scrape waits for the database, in ms. */
   readonly patienceMs?: number;
 }
 
@@ -66,18 +66,18 @@ export interface Metrics {
   onRunEvent(team: string, event: MeteredRunEvent): void;
   onRun(team: string, run: MeteredRun): void;
   onQuery(ms: number): void;
-  /** A notice was posted, and accepted or not. */
+  /** A notice was posted; says whether it was accepted. */
   onTold(team: string, outcome: 'accepted' | 'failed'): void;
   /**
-   * The teams there are now. What was counted of others is forgotten. Whatever can be counted of these begins
-   * with 0: Prometheus sees no increase in a counter that it first sees with 1.
+   * Sets the current teams. Counters of other teams are removed. All counters of these teams begin with 0, because
+   * Prometheus sees no increase in a counter that it first sees with 1.
    */
   keepTeams(teams: readonly string[]): Promise<void>;
-  /** Answers also while the database is away. */
+  /** Works while the database is away, too. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** What of a run's counts is a change; the others say how much was read. */
+/** Those counts of a run that are changes; the others say how much was read. */
 export const countedKinds = [
   'adopted',
   'returned',
@@ -111,18 +111,18 @@ const reasons = wordsOf<HoldReason>({
   asked: true,
   rejected: true,
 });
-/** What becomes of requests, but for the errors of which nobody knows beforehand which ones there will be. */
+/** The known outcomes of requests. Errors are not listed, because they are not known beforehand. */
 const statuses = ['200', '401', '429', 'no-answer', 'not-sent'] as const;
-/** What one run can do: an edited user is looked up only where not all are. */
+/** The operations that one run can make: edited users are looked up only if not all users are read. */
 const runGroups = allOf<RunGroup>(['counts', 'edits', 'listings', 'users']).filter(
   (groups) => groups.length > 0 && !(groups.includes('edits') && groups.includes('users')),
 );
 const oneOf = (words: readonly string[], word: string) => (words.includes(word) ? word : 'other');
 
-/** An operation without ids, as the client names it; anything else would be a label without bounds. */
+/** An operation of the client without ids; with ids there would be no bound on the number of labels. */
 const operationPattern = /^(?:GET|POST|PUT|DELETE) \/v1\/[a-z/{}-]{1,40}$/;
 
-/** Each way to pick some of them. */
+/** All subsets. */
 function allOf<T>([first, ...others]: readonly T[]): readonly (readonly T[])[] {
   if (first === undefined) return [[]];
   return allOf(others).flatMap((some) => [some, [first, ...some]]);
@@ -195,8 +195,8 @@ function beginWithZero(meters: Meters, team: string, operations: readonly string
 }
 
 /**
- * Brings what the database knows up to date. Where it does not answer, times stay as they were read last,
- * `fresh` follows from them and from the time since, and what else it alone knows is left out.
+ * Updates the metrics that come from the database. If it does not answer, times stay as last read, `fresh` is
+ * computed from them and the time since, and the other metrics from the database are left out.
  */
 function createRefresh(
   meters: Meters,
@@ -226,7 +226,7 @@ function createRefresh(
   };
 }
 
-/** Where nothing waits, 0: what is not there was not read. */
+/** 0 where nothing waits: a missing metric means that it was not read. */
 function showWaiting(
   { held: ofHeld, refused: ofRefused }: Meters,
   teams: readonly string[],

@@ -1,4 +1,4 @@
-/** What tells the outside how the daemon stands: status server, metrics, systemd, dead-man switch, people. */
+/** Reports the daemon's state to the outside: status server, metrics, systemd, dead-man switch, notices to people. */
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createMetrics } from './metrics.ts';
@@ -44,7 +44,7 @@ const intervalsOf = (configs: readonly Config[]): Intervals =>
     ]),
   );
 
-/** @throws MusterdError `configuration` (a ping.url, a notify.url) */
+/** @throws MusterdError `configuration` for an invalid ping.url or notify.url */
 function settingsOf(configs: readonly Config[], log: Log) {
   return {
     teams: configs.map(({ team }) => team),
@@ -60,7 +60,7 @@ function settingsOf(configs: readonly Config[], log: Log) {
 const { team, users, updateUsers, tags, tag, contactFields, contactCount } = operations;
 const operationsOfRuns = [team, users, updateUsers, tags, tag, contactFields, contactCount];
 
-/** @returns whether there is any */
+/** @returns whether there are any teams */
 async function hintEach(teams: readonly string[], hint: (team: string) => Promise<void>): Promise<boolean> {
   for (const team of teams) await hint(team);
   return teams.length > 0;
@@ -114,7 +114,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
     },
     onEvent: (team, event) => metrics.onRunEvent(team, event),
     onRun: ({ team }, report) => {
-      // A run that goes on beside a plan that people are to be told of is complete, and an alarm all the same.
+      // A run can be complete while a plan waits for people: that is an alarm all the same.
       metrics.onRun(team, report.refusal?.isNews === true ? { ...report, outcome: 'refused' } : report);
       void now.ping.onRun(team, report);
       teller.wake();
@@ -128,12 +128,12 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
     watch,
     port: server?.port ?? null,
     onQuery: (ms: number) => metrics.onQuery(ms),
-    /** The loop is up. */
+    /** The loop has started. */
     ready: async (ofLoop: (team: string) => Promise<void>) => {
       hint = ofLoop;
       await systemd.ready();
     },
-    /** @returns what takes the new settings @throws MusterdError `configuration`, and everything is as it was */
+    /** @returns a function that applies the new settings @throws MusterdError `configuration`: nothing has changed */
     prepare: (next: readonly Config[]) => {
       const prepared = settingsOf(next, log);
       return async () => {
@@ -145,7 +145,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
       };
     },
     systemd,
-    /** The daemon cannot go on: people are told, if there is something to tell. */
+    /** The daemon cannot go on: notifies people, if there is something to tell. */
     tellLast: () => teller.finish(),
     close: async () => {
       await server?.close();

@@ -1,11 +1,11 @@
-/** What is posted of a notice: fields for a program, or a message for people. Of persons, only what details hold. */
+/** The body of a notice: fields for a program, or a message for people. Personal data is only in `details`. */
 import type { FailedRun, HeldDetail, RefusedCredentials, WaitingBatch } from '../mirror/told.ts';
 import { showValue } from '../model/field-values.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
 import type { GroupStanding, Notice, Pile, TeamEvent } from '../model/notices.ts';
 
-/** What is known of a team at the moment. */
+/** The current state of a team. */
 export interface TeamFacts {
   readonly team: string;
   readonly groups: readonly GroupStanding[];
@@ -15,21 +15,21 @@ export interface TeamFacts {
   readonly held: readonly (Pile & { readonly reason: string })[];
 }
 
-/** With `notify.details` alone. */
+/** Only with `notify.details`. */
 export interface NoticeDetails {
-  /** The first fields that wait, with their values. */
+  /** The first waiting fields, with their values. */
   readonly fields?: readonly HeldDetail[];
-  /** The last run's own words. */
+  /** The last run's own message. */
   readonly reasons?: readonly string[];
 }
 
-/** What a program reads. */
+/** The body for a program. */
 export interface NoticeFields {
   readonly id: string;
   readonly event: TeamEvent | 'recovered' | 'test';
   readonly team: string;
   readonly text: string;
-  /** What to do about it; `null`: nothing. */
+  /** What to do about it; `null`: nothing to do. */
   readonly command: string | null;
   readonly details?: NoticeDetails;
   readonly [fact: string]: unknown;
@@ -41,7 +41,7 @@ const quoted = (word: string) =>
 const commandOf = (team: string, words: string) => `musterd --team ${quoted(team)} ${words}`;
 const list = (words: readonly string[]) => words.join(', ');
 
-/** One event: what is said of it, what else is told, and what to do. */
+/** One event: its message, details, and what to do. */
 interface Described {
   readonly text: string;
   readonly facts: Readonly<Record<string, unknown>>;
@@ -161,7 +161,7 @@ export function describeNotice(
   };
 }
 
-/** What "musterd check --notify-probe" sends. */
+/** The body that "musterd check --notify-probe" sends. */
 export const describeProbe = (id: string, team: string): NoticeFields => ({
   id,
   event: 'test',
@@ -170,10 +170,10 @@ export const describeProbe = (id: string, team: string): NoticeFields => ({
   command: null,
 });
 
-/** A section of a Slack message takes no more than 3,000. */
+/** A section of a Slack message holds at most 3,000 characters. */
 const longestText = 2_900;
 
-/** Slack reads these three signs as its own; a name such as `<!channel>` would call everybody. */
+/** Slack gives these three characters a meaning: a user named `<!channel>` would notify everybody. */
 const escaped = (text: string) =>
   printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 

@@ -1,4 +1,4 @@
-/** Decisions taken on the page: asked once more, and then made by the code of the commands, for whoever gave the key. */
+/** Decisions on the page: confirmed once, then carried out by the code of the commands, in the name of who logged in. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -14,7 +14,7 @@ import type { Mirror } from '../runs/open.ts';
 import { resolve } from '../runs/resolve-field.ts';
 import type { PageQuestion } from '../status/page-routes.ts';
 
-/** By what they are posted to. */
+/** By the path that they are posted to. */
 export const decisionPatterns = ['/waiting/:batch', '/waiting/:team/:id/:field'] as const;
 
 export interface DecideOptions {
@@ -29,7 +29,7 @@ interface Posted {
   readonly config: Config;
 }
 
-/** A page has less patience than a command: whoever waits is told to try again. */
+/** How long a page waits for the lease, shorter than a command; then the person is asked to try again. */
 const waitMs = 3_000;
 
 const setupOf = ({ mirror, log }: DecideOptions, { config }: Posted) => ({
@@ -111,7 +111,7 @@ function askAboutField({ form, question }: Posted, context: PageContext): PageSh
 }
 
 /**
- * @returns a page that asks, or that says why nothing was decided; `null`: it is decided
+ * @returns a page that asks for confirmation, or says why nothing was decided; `null`: it is decided
  */
 export async function decideOnPage(
   options: DecideOptions,

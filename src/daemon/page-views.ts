@@ -1,4 +1,4 @@
-/** All views of the page, each with what it reads and how it is shown: in the order of the tabs. */
+/** All views of the page in the order of the tabs, each with its query and its rendering. */
 import { readGlance } from '../mirror/page-glance.ts';
 import { readOneRun, readRuns } from '../mirror/page-runs.ts';
 import { readWaitingBatch, readWaitingView } from '../mirror/page-waiting-view.ts';

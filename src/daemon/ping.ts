@@ -1,6 +1,6 @@
 /**
- * A dead-man switch: each team's `ping.url` is called after a complete run of the users, and only then. What
- * watches it raises the alarm when no call comes, whatever the cause; so a call that fails is only a warning.
+ * A dead-man switch: each team's `ping.url` is called after a complete run of the users, and only then. The watching
+ * service raises the alarm when no call comes, whatever the cause; so a failing call is only a warning.
  */
 import type { RunGroup } from '../model/run-group.ts';
 import { callOut, describeCallError } from './call-out.ts';
@@ -8,7 +8,7 @@ import { readCallUrl } from './call-url.ts';
 import type { WarningLog } from './systemd.ts';
 
 export interface PingOptions {
-  /** `ping.url` of the teams that have one. */
+  /** `ping.url` of each team that has one. */
   readonly urls: ReadonlyMap<string, string>;
   readonly log: WarningLog;
   readonly timeoutMs?: number;
@@ -16,11 +16,11 @@ export interface PingOptions {
 
 export interface Ping {
   /**
-   * A run of these groups came to an end. Calls if it has to, and resolves when that is over, within the
-   * timeout; never rejects. Need not be waited for. While a call of the team is under way, no second one begins.
+   * A run of these groups has ended. Calls `ping.url` if the run was complete; resolves after the call, at the latest
+   * after its timeout, and never rejects. Need not be awaited. A team has at most one call at a time.
    */
   onRun(team: string, run: { readonly groups: readonly RunGroup[]; readonly outcome: string }): Promise<void>;
-  /** Breaks off what is under way, and waits for it. */
+  /** Aborts the current calls and waits for their end. */
   close(): Promise<void>;
 }
 

@@ -1,15 +1,15 @@
-/** Every metric of musterd: its name, its labels, its words. None carries more than names of teams. */
+/** Every metric of musterd: name, labels, help text. No label holds personal data. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export const prefix = 'musterd_';
 
 const seconds = (...bounds: readonly number[]) => [...bounds];
-/** From a statement of a primary key to one that is given up. */
+/** Bucket bounds, from a lookup by primary key to a statement that times out. */
 const briefly = seconds(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90);
 const waits = seconds(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900);
 const runs = seconds(0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600);
 
-/** Sums over the types of the metrics of the same name without the ending, which is for counters. */
+/** Sums over the label `type`. They have the same name without the ending `_total`, which is for counters. */
 const misnamed = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -89,7 +89,7 @@ export function createMeters() {
 
 export type Meters = ReturnType<typeof createMeters>;
 
-/** What has a `team` label and is counted here: it has to end with the team. */
+/** The metrics with a `team` label that are counted here: they are removed with the team. */
 export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Promise<unknown> {
   const { runs: ended, runDuration, changes, requests, throttled, reads, notices } = meters;
   const keep = async <T extends string>(metric: {
@@ -113,7 +113,7 @@ export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Pr
   ]);
 }
 
-/** A histogram's values carry the bucket among their labels, and it is none of the metric's. */
+/** The values of a histogram have a label for the bucket, which is not a label of the metric. */
 function withoutBucket<L extends object>(labels: L): L {
   const own = { ...labels };
   Reflect.deleteProperty(own, 'le');

@@ -1,4 +1,4 @@
-/** Removes what is older than it is to be kept, once a day and team, beside the runs and at half the pace that it could. */
+/** Deletes rows past their retention, once a day and team, in parallel to the runs and at half speed. */
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/database.ts';
@@ -8,15 +8,15 @@ import { createBell } from './bell.ts';
 
 export interface PrunerOptions {
   readonly db: Database;
-  /** Asked at each look: settings can change. */
+  /** Called at each look, because settings can change. */
   readonly configs: () => readonly Pick<Config, 'team' | 'retention'>[];
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** How long to the first look, and from one to the next: a daemon has other things to do when it starts. */
+  /** Ms until the first look, and between looks. At its start a daemon has other things to do. */
   readonly everyMs?: number;
 }
 
 export interface Pruner {
-  /** What is left is done by whoever comes next. */
+  /** Stops. The rest is left to the next turn. */
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function createPruner({ db, configs, log, everyMs = 600_000 }: PrunerOpti
     let sinceMs = performance.now();
     const removed = await prune(db, team, agesOf(retention), {
       goesOn: async () => {
-        // As long as the batch took: runs come first.
+        // Waits as long as the batch took: runs come first.
         await bell.sleep(performance.now() - sinceMs);
         if (!isOver) await notePruneTurn(db, team, false);
         sinceMs = performance.now();

@@ -1,20 +1,20 @@
 /**
- * Which team is worked on next. One process alone keeps the order in its memory; several processes share
- * theirs through the database (`shared-queue.ts`). Either way a team stands in it once, waiting or being
- * worked on, and whoever asked first is served first: a busy team cannot keep the others waiting.
+ * Decides which team is worked on next. A single process keeps the order in memory; several processes share
+ * it through the database (`shared-queue.ts`). Either way a team is in the queue only once, waiting or being
+ * worked on, and teams are served first come, first served: a busy team cannot keep the others waiting.
  */
 
-/** Does whatever is to be done for a team now. Must not reject. */
+/** Does all current work of a team. Must not reject. */
 export type TeamWork = (team: string) => Promise<void>;
 
 export interface TeamQueue {
-  /** Asks for the team to be worked on. `false`: it waits or is worked on already. */
+  /** Queues the team. `false`: it waits or is worked on already. */
   offer(team: string): Promise<boolean>;
-  /** Takes no more work; resolves when what is under way here is over. */
+  /** Takes no more work; resolves when the current work of this process is done. */
   close(): Promise<void>;
 }
 
-/** @param concurrency how many teams are worked on at once */
+/** @param concurrency how many teams are worked on in parallel */
 export function createProcessQueue(concurrency: number, work: TeamWork): TeamQueue {
   const waiting: string[] = [];
   const active = new Map<string, Promise<void>>();

@@ -1,26 +1,26 @@
-/** Whether the daemon has what it needs: the database and its schema as of now, the credentials as of last. */
+/** Whether the daemon has what it needs: database and schema now, credentials as last seen. */
 import type { CheckState, ReadyChecks } from '../model/readiness-report.ts';
 import type { MeteredServiceEvent } from './metrics.ts';
 import { withTimeout } from './with-timeout.ts';
 
 export interface Readiness {
   onServiceEvent(team: string, event: MeteredServiceEvent): void;
-  /** The teams there are now. */
+  /** The current teams. */
   keepTeams(teams: readonly string[]): void;
   /** Never rejects. */
   check(): Promise<ReadyChecks>;
 }
 
 export interface ReadinessOptions {
-  /** Rejects where the database does not answer. */
+  /** Rejects if the database does not answer. */
   readonly ask: () => Promise<unknown>;
-  /** How many migrations the database lacks; rejects where its schema is none that this version knows. */
+  /** Number of migrations that the database lacks; rejects if this version does not know its schema. */
   readonly countPending: () => Promise<number>;
   readonly patienceMs?: number;
 }
 
 export function createReadiness({ ask, countPending, patienceMs = 3_000 }: ReadinessOptions): Readiness {
-  /** Whether the service took the credentials of each team when it last gave an answer. */
+  /** Whether the service accepted the credentials of each team in its last answer. */
   const accepted = new Map<string, boolean>();
   const credentials = (): CheckState => {
     if (accepted.size === 0) return 'unknown';

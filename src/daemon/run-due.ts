@@ -1,4 +1,4 @@
-/** What is done for one team when its turn has come: whatever of it is due, in one run. */
+/** The work for one team when its turn comes: everything that is due, in one run. */
 import {
   type DueGroup,
   everyEdit,
@@ -11,29 +11,29 @@ import { type RunGroup, type RunOutcome, type ScheduledGroup, scheduledGroups } 
 import { longestGapMs } from './schedule.ts';
 import type { ScheduledTeam, Timetable } from './timetable.ts';
 
-/** A team as the loop knows it. */
+/** A team as the loop sees it. */
 export interface LoopTeam extends ScheduledTeam {
   readonly edits: {
     readonly debounceMs: number;
     readonly everyMs: number;
-    /** How often the mirror is looked at for edits that nobody told of. */
+    /** How often to look in the mirror for edits without a notification. */
     readonly pollMs: number;
   };
 }
 
-/** What there is to do for a team; `edits` is left out where no run has known it yet. */
+/** The work of a team; `edits` is absent if the team has had no run yet. */
 export interface TeamWorkload {
   readonly due: readonly DueGroup[];
   readonly edits: FreshEdits | undefined;
 }
 
-/** What the loop keeps in the database, by the database's clock (`mirror/due.ts`). */
+/** The loop's state in the database, by the database's clock (`mirror/due.ts`). */
 export interface LoopStore {
   registerGroups(all: readonly ScheduledRun[], now: boolean): Promise<void>;
   readDue(teams: readonly string[]): Promise<ReadonlyMap<string, readonly DueGroup[]>>;
   readNextDueMs(teams: readonly string[]): Promise<number | null>;
   readFailures(team: string): Promise<ReadonlyMap<RunGroup, number>>;
-  /** What of this team is due, and its edits, as of one moment. */
+  /** The due groups and the edits of this team, in one snapshot. */
   readWork(team: string): Promise<TeamWorkload>;
   setNextTime(team: string, next: readonly NextTime[]): Promise<void>;
   runSooner(team: string): Promise<void>;
@@ -42,26 +42,25 @@ export interface LoopStore {
 }
 
 /**
- * `busy`: another process has the team's lease, or has it by now. `stopped`: somebody asked to stop: what was
- * due still is. `postponed`: complete, but for edits that it left to the next run. What went wrong in a run is
- * its own to report.
+ * `busy`: another process has the team's lease. `stopped`: the process was asked to stop, and everything is still
+ * due. `postponed`: complete, but some edits are left to the next run. A run reports its own errors.
  */
 export type RunEnd = RunOutcome | 'busy' | 'stopped' | 'postponed';
 export type Run = (team: string, groups: readonly RunGroup[]) => Promise<RunEnd>;
 
-/** `idle`: nothing was due. `edits`: nothing was, and edits were seen to. */
+/** `idle`: nothing was due. `edits`: no group was due, and edits were pushed. */
 export type WorkEnd = 'idle' | 'edits' | RunEnd;
 
 const longestBackOffMs = 3_600_000;
 
-/** How long a group that fails again and again is left alone: doubled each time, up to an hour. */
+/** Ms until a group that keeps failing is due again: doubled each time, up to an hour. */
 export function backOffMs(failures: number, gapMs: number): number {
   return failures < 2 ? 0 : Math.min(gapMs * 2 ** Math.min(failures - 1, 30), longestBackOffMs);
 }
 
 /** Ms until edits may be pushed again; 0: now. */
 export function editsWaitMs({ triedForMs, failures }: FreshEdits, everyMs: number): number {
-  // A run that set out in the future did so before the clock was set back.
+  // A run that began in the future began before the clock was set back.
   if (triedForMs === null || triedForMs < 0) return 0;
   return Math.max(0, Math.min(everyMs * 2 ** Math.min(failures, 30), longestBackOffMs) - triedForMs);
 }
@@ -75,7 +74,7 @@ export interface LoopContext {
   readonly monotonicMs: () => number;
 }
 
-/** One run of what is due for this team, if anything is, and then its next times. */
+/** Makes one run of the due groups of this team, if any, and sets their next times. */
 export async function workOn(
   { store, timetable, run, monotonicMs }: LoopContext,
   { name, everyMs }: { readonly name: string; readonly everyMs: number },
@@ -89,16 +88,16 @@ export async function workOn(
   const startedMs = monotonicMs();
   const mayPush = pushes || hasUsers;
   const isNews = edits !== undefined && (edits.isFresh || !edits.isMarked);
-  // Only a mark can be taken away by whoever decides something during the run.
+  // A decision during the run removes the mark, so it has to be there.
   if (isNews && mayPush && !edits.isMarked) await store.noteEdits(name, everyEdit);
-  // A time that comes up while the run goes on is answered by one more run after it.
+  // If a time comes up during the run, one more run follows.
   const delays = new Map(due.map(({ group }) => [group, timetable.delayMs(name, group)]));
   const end = await run(name, groups);
   if (end === 'busy' || end === 'stopped') return end;
-  // Edits of a run that did not get to its end are tried again; those of a batch wait for a person.
+  // Edits of a run that did not finish are tried again; those in a batch wait for a person.
   const isWhole = end === 'complete' || end === 'refused';
   if (isNews && isWhole && mayPush) await store.noteEdits(name, edits.mark, true);
-  // Whatever waits by now is fresh, also what was edited before.
+  // Everything that waits now counts as fresh, including earlier edits.
   if (end === 'postponed') await store.noteEdits(name, null);
   if (due.length === 0) return end === 'complete' ? 'edits' : end;
   const failures = end === 'failed' ? await store.readFailures(name) : new Map<RunGroup, number>();
@@ -112,7 +111,7 @@ export async function workOn(
   return end;
 }
 
-/** All groups of these teams, with their next times. */
+/** All groups of these teams with their next times. */
 export function plannedOf(teams: readonly ScheduledTeam[], timetable: Timetable): readonly ScheduledRun[] {
   return teams.flatMap(({ name: team, schedule }) =>
     scheduledGroups.map((group) => ({

@@ -1,8 +1,8 @@
-/** When to run: a cron expression, as a hint. The only home of node-cron. */
+/** When to run, by cron expressions. The only file that uses node-cron. */
 import { createTask, parse, validateDetailed } from 'node-cron';
 
 export interface Schedule {
-  /** When it fires next. */
+  /** The next time. */
   next(): Date | null;
   /** The next times. */
   upcoming(count: number): readonly Date[];
@@ -10,7 +10,7 @@ export interface Schedule {
 }
 
 export function isTimeZone(name: string): boolean {
-  // The usual one: to know the others takes a tenth of the start of a command.
+  // The usual zone. Loading the list of all zones takes a tenth of a command's start.
   if (name === 'UTC') return true;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
@@ -20,7 +20,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Why this is no schedule, in words; `undefined` if it is one. */
+/** Why this is not a valid schedule; `undefined` if it is. */
 export function validateSchedule(expression: string): string | undefined {
   const { valid, errors } = validateDetailed(expression);
   if (!valid) {
@@ -31,7 +31,7 @@ export function validateSchedule(expression: string): string | undefined {
     : undefined;
 }
 
-/** Calls `onTick` at each time of the expression; it must not throw. */
+/** Calls `onTick` at each time of the expression. `onTick` must not throw. */
 export async function createSchedule(
   expression: string,
   timezone: string,
@@ -39,7 +39,7 @@ export async function createSchedule(
 ): Promise<Schedule> {
   const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
   const task = createTask(expression, onTick, { timezone, logger: silent, suppressMissedWarning: true });
-  // A tick that a sleep or a stall swallowed is answered as soon as somebody is awake.
+  // A tick that was missed during sleep or a stall is made up for afterwards.
   task.on('execution:missed', onTick);
   await task.start();
   return {
@@ -51,19 +51,19 @@ export async function createSchedule(
   };
 }
 
-/** Days with a fire that are looked at: a year and a bit, for schedules that rest in some months. */
+/** How many days with a fire to look at: just over a year, for schedules that pause in some months. */
 const daysAhead = 400;
 const dayMs = 86_400_000;
 
-/** The times that a part of the clock shows, in ms. */
+/** The times of one field of the expression, in ms. */
 interface Times {
   readonly first: number;
   readonly last: number;
-  /** Between two of them that follow each other. */
+  /** Longest gap between two successive times. */
   readonly longest: number;
 }
 
-/** All `inner` times within each of `values`, which are `unitMs` long. */
+/** The `inner` times, repeated within each of `values`, which are `unitMs` long. */
 function spread(values: readonly number[], unitMs: number, inner: Times): Times {
   const sorted = values.toSorted((a, b) => a - b);
   const gaps = sorted
@@ -76,13 +76,13 @@ function spread(values: readonly number[], unitMs: number, inner: Times): Times 
   };
 }
 
-/** By schedule: many teams have the same, and looking at the days to come takes long. */
+/** Cached by schedule: many teams share one, and going through the coming days takes long. */
 const gaps = new Map<string, number>();
 
 /**
- * The longest time between two fires: of `0-59/5 9-17 * * 1-5` a weekend. Within a day it is reckoned, from
- * day to day it is looked up among the coming ones, so that any number of fires a day costs the same. The
- * hours that a zone other than UTC skips or repeats are not counted in. `Infinity`: it never fires.
+ * The longest time between two fires in ms; of `0-59/5 9-17 * * 1-5` a weekend. Gaps within a day are computed; gaps
+ * between days are found by going through the coming days, so the number of fires per day does not matter. Hours that
+ * a zone skips or repeats are ignored. `Infinity`: it never fires.
  */
 export function longestGapMs(expression: string, timezone: string): number {
   const key = `${expression} ${timezone}`;
@@ -101,12 +101,12 @@ function reckonGapMs(expression: string, timezone: string): number {
   return Math.max(1_000, day.longest, nights + day.first - day.last);
 }
 
-/** Between two days of a schedule with one fire a day. */
+/** The gap between two days of a schedule with one fire a day. */
 function longestPauseMs(daily: string, timezone: string): number {
   const task = createTask(daily, () => {}, { timezone });
   try {
     const times = task.getNextRuns(daysAhead).map((fire) => fire.getTime());
-    // Whole days: the hour that a change of the clock adds or takes is not the schedule's.
+    // Whole days: an hour more or less at a clock change does not belong to the schedule.
     return Math.max(
       ...times.slice(1).map((time, i) => Math.round((time - (times[i] ?? time)) / dayMs) * dayMs),
     );

@@ -1,4 +1,4 @@
-/** The page by itself, for who only looks: nothing runs, and nothing is written. */
+/** The page alone, for reading: no runs, no writes. */
 import { MusterdError } from '../errors.ts';
 import { createPageServer } from '../status/server.ts';
 import { createPage, type PageOptions } from './create-page.ts';
@@ -9,7 +9,7 @@ export interface ServePageOptions extends Pick<PageOptions, 'db' | 'configs' | '
   readonly log: { warn(fields: object, text: string): void };
 }
 
-/** @throws MusterdError `usage` where the port is taken */
+/** @throws MusterdError `usage` if the port is taken */
 export async function servePage({ host, port, log, ...options }: ServePageOptions) {
   const page = createPage({ ...options, decide: null });
   try {

@@ -1,4 +1,4 @@
-/** What `musterd daemon` is made of: the loop, its store and queue, and the ear for edits. */
+/** Assembles `musterd daemon`: the loop, its store and queue, and the listener for edits. */
 import type { RunReport } from '../runs/run-record.ts';
 import { isFinal, runReconcile } from '../runs/reconcile-team.ts';
 import { systemClock } from '../clock.ts';
@@ -29,39 +29,39 @@ import { requireService } from '../runs/open-service.ts';
 import type { RunEvent } from '../reconcile/run-notes.ts';
 import type { ServiceEvent } from '../service/event.ts';
 
-/** What runs tell while they go, for metrics and progress. */
+/** Events of runs, for metrics and progress. */
 export interface RunWatch {
   readonly onServiceEvent?: (team: string, event: ServiceEvent) => void;
   readonly onEvent?: (team: string, event: RunEvent) => void;
   readonly onRun?: (config: Config, report: RunReport) => void;
-  /** A run that came to no report. */
+  /** A run ended without a report. */
   readonly onFailure?: (config: Config, groups: readonly RunGroup[], error: unknown) => void;
 }
 
 export interface ServeOptions {
   readonly mirror: Pick<Mirror, 'db' | 'url'>;
-  /** One or more; global settings are the same in all. */
+  /** One or more configurations; global settings are the same in all. */
   readonly configs: readonly Config[];
   readonly log: Log;
-  /** A request to stop: runs under way see it, too. */
+  /** Asks to stop; running runs see it, too. */
   readonly signal: AbortSignal;
   readonly watch?: RunWatch;
 }
 
 export interface Serving extends Pick<Loop, 'hint'> {
   /**
-   * Makes ready for other teams and settings of teams. @returns what takes them; what is under way goes on
-   * @throws MusterdError `configuration`, or what the database says, and everything is as it was
+   * Prepares for other teams and settings of teams. @returns a function that switches to them; current work goes on
+   * @throws MusterdError `configuration`, or the database's error; then nothing has changed
    */
   prepare(configs: readonly Config[]): Promise<() => void>;
-  /** Resolves when the signal has been given and what was under way is over. @throws what no repetition mends */
+  /** Resolves after the stop signal, when all work is done. @throws errors that a retry does not help against */
   readonly ended: Promise<void>;
 }
 
-/** How soon a hint from outside is followed, and how often at most. */
+/** Delay after a hook call, and the least time between two runs because of hooks. */
 const hintPace = { debounceMs: 2_000, everyMs: 60_000 };
 
-/** What can be known to be wrong before anything runs. @throws MusterdError `configuration` */
+/** Checks everything that can be checked before a run. @throws MusterdError `configuration` */
 export async function checkTeams(configs: readonly Config[], log: Log): Promise<void> {
   for (const config of configs) {
     const { team } = config;
@@ -96,7 +96,7 @@ function createStore(db: Database): LoopStore {
   };
 }
 
-/** While the database is away the queue complains several times a second. */
+/** Limits the log: while the database is away the queue reports several errors a second. */
 const troubleEveryMs = 30_000;
 
 async function createQueue(
@@ -106,7 +106,7 @@ async function createQueue(
 ): Promise<TeamQueue> {
   const { concurrency } = daemon;
   if (daemon.queue === 'process') return createProcessQueue(concurrency, work);
-  // Loaded where it is used: it brings much along.
+  // Loaded only here, because it is large.
   const { createSharedQueue } = await import('./shared-queue.ts');
   const connection = connectionOptions(readConnectionUrl(mirror.url));
   let toldMs = Number.NEGATIVE_INFINITY;
@@ -114,19 +114,19 @@ async function createQueue(
     const now = systemClock.monotonicMs();
     if (now - toldMs < troubleEveryMs) return;
     toldMs = now;
-    log.warn({ err: error }, 'the shared queue is in trouble');
+    log.warn({ err: error }, 'the shared queue reports an error');
   };
   return createSharedQueue({ connection, migrate: database.migrate, concurrency, work, onError });
 }
 
-/** Outcomes of runs that somebody else goes on with. */
+/** Outcomes of runs that another process continues. */
 const ends: Readonly<Record<string, RunEnd>> = {
   'lease-held': 'busy',
   'lease-lost': 'busy',
   stopped: 'stopped',
 };
 
-/** Runs of the loop: a failure is logged, and the next one tries again. */
+/** Makes the runs of the loop: a failure is logged, and the next run tries again. */
 function createRun(
   options: ServeOptions,
   configOf: (team: string) => Config | undefined,
@@ -158,12 +158,12 @@ function createRun(
     } catch (error) {
       const known = error instanceof MusterdError ? ends[error.code] : undefined;
       if (known !== undefined) return known;
-      // The database was away: nothing of it is on record, and nothing was done.
+      // The database was away: nothing was done or recorded.
       if (!begun) return 'busy';
       watch.onFailure?.(config, groups, error);
-      // Only where a person is still looking, and where no other team would suffer.
+      // Only while a person is watching the start, and only if no other team would suffer.
       if (first && isFinal(error)) end(error);
-      // What nobody foresaw ends a run, not the daemon: the next run may well go through.
+      // An unforeseen error ends the run, not the daemon: the next run may well succeed.
       else if (!(error instanceof MusterdError)) log.error({ err: error }, 'run failed unexpectedly');
     }
     first = false;
@@ -171,10 +171,10 @@ function createRun(
   };
 }
 
-/** How often unknown keys of teams are looked up at most: anybody who may connect can send a notification. */
+/** Least time between lookups of unknown team keys: anybody who may connect can send a notification. */
 const lookUpEveryMs = 5_000;
 
-/** What is done with a key that was notified. Teams that are not known yet are found by the poll. */
+/** Maps a notified key to its team. Teams that are still unknown are found by the poll. */
 function followEdits(db: Database, edited: (team: string) => void): (editKey: string) => void {
   let names: ReadonlyMap<string, string> = new Map();
   let lookedUpMs = Number.NEGATIVE_INFINITY;
@@ -190,14 +190,14 @@ function followEdits(db: Database, edited: (team: string) => void): (editKey: st
           const found = read.get(editKey);
           if (found !== undefined) edited(found);
         },
-        // The database is away: what was edited is found when it is back.
+        // The database is away: the edits are found when it is back.
         () => undefined,
       );
     }
   };
 }
 
-/** Begins to serve these teams, which were checked. @throws MusterdError `configuration`, or what the database says */
+/** Starts to serve these checked teams. @throws MusterdError `configuration`, or the database's error */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { mirror, log, signal } = options;
   const [anyTeam] = options.configs;
@@ -217,8 +217,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     url: mirror.url,
     onEdit: followEdits(mirror.db, (team) => loop.edited(team)),
     onListening: () => loop.edited(),
-    onLost: (error) =>
-      log.warn({ err: error }, 'edits are not heard of at once until the connection is back'),
+    onLost: (error) => log.warn({ err: error }, 'no notifications of edits until the connection is back'),
   });
   const pruner = createPruner({ db: mirror.db, configs: () => [...configs.values()], log });
   const asked = new Promise<void>((resolve) => {
@@ -233,7 +232,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     }
   };
   const over = untilEnd();
-  // Whoever waits for it hears of it; until somebody does, it is no error of nobody's.
+  // A rejection before anybody awaits it must not count as unhandled.
   over.catch(() => {});
   return {
     hint: (team) => loop.hint(team),

@@ -1,4 +1,4 @@
-/** The queue that several daemons on one database share: pg-boss, whose only home this is. */
+/** The queue that several daemons on one database share. The only file that uses pg-boss. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { type JobInsert, PgBoss } from 'pg-boss';
@@ -10,23 +10,23 @@ const schema = 'musterd_queue';
 const queue = 'teams';
 
 /**
- * How soon a worker that died is noticed: it shows a sign of life every 5 s, and is given up after 10.
- * What is given up is seen at the next look at the queue, every 2 s. Whoever offers a team looks at once.
+ * How soon a dead worker is noticed: workers give a sign of life every 5 s, and after 10 s without one the job
+ * is given up. Idle workers see that at their next look, every 2 s. A process that offers a team looks at once.
  */
 const heartbeatSeconds = 10;
 const lookEverySeconds = 2;
-/** No run takes longer; who is alive shows signs of life all the time. */
+/** Longer than any run. Signs of life detect dead workers much earlier. */
 const longestRunSeconds = 23 * 3600;
 
 export interface SharedQueueOptions {
-  /** As pg takes it. */
+  /** Connection settings in pg's format. */
   readonly connection: { readonly connectionString: string; readonly ssl: object | boolean };
-  /** Whether the tables may be made and brought up to date. */
+  /** Whether the tables may be created and migrated. */
   readonly migrate: boolean;
-  /** Teams worked on at once by this process. */
+  /** Number of teams that this process works on in parallel. */
   readonly concurrency: number;
   readonly work: TeamWork;
-  /** Told of what went wrong behind the scenes; the queue goes on by itself. */
+  /** Called with background errors; the queue recovers by itself. */
   readonly onError: (error: Error) => void;
 }
 
@@ -42,7 +42,7 @@ async function makeQueue(boss: PgBoss): Promise<void> {
   });
 }
 
-/** Offers of one turn of the event loop go in one statement. @returns whether a job was taken */
+/** Collects the offers of one turn of the event loop into one statement. @returns whether the job was accepted */
 function createOffers(boss: PgBoss, onOffered: () => void) {
   let next: { readonly jobs: JobInsert[]; readonly taken: Promise<ReadonlySet<string>> } | undefined;
   const gather = () => {
@@ -65,8 +65,8 @@ function createOffers(boss: PgBoss, onOffered: () => void) {
 }
 
 /**
- * One job per team, unique while it waits or is worked on (`exclusive`), whatever of the team is due: its
- * groups never run side by side anyway, and a worker looks up what is due when it begins.
+ * One job per team, unique while it waits or is worked on (`exclusive`), whichever groups are due: they never
+ * run in parallel anyway, and a worker reads what is due when it begins.
  */
 export async function createSharedQueue(options: SharedQueueOptions): Promise<TeamQueue> {
   const { connection, migrate, concurrency, work, onError } = options;
@@ -103,7 +103,7 @@ export async function createSharedQueue(options: SharedQueueOptions): Promise<Te
       { pollingIntervalSeconds: lookEverySeconds },
       async (jobs) => {
         for (const { data } of jobs) await work(data.team);
-        // By itself it would take no more than one job between two looks.
+        // On its own it would take only one job between two looks.
         boss.notifyWorker(workers[at] ?? '');
       },
     );

@@ -1,10 +1,10 @@
-/** `notify.secret`. In a file of its own: each command checks it, and few sign with it. */
+/** `notify.secret`. Apart from `webhook.ts`: each command checks it, few sign with it. */
 import { MusterdError } from '../errors.ts';
 
 const marked = 'whsec_';
 const leastBytes = 16;
 
-/** The key in a secret: the bytes of its base64 after `whsec_`, or those of the text. @throws MusterdError `configuration` */
+/** The key in a secret: the base64 after `whsec_`, or the bytes of the text. @throws MusterdError `configuration` */
 export function readSigningKey(secret: string): Buffer {
   if (!secret.startsWith(marked)) return Buffer.from(secret);
   const text = secret.slice(marked.length);

@@ -1,24 +1,24 @@
 /**
- * Word to systemd (`sd_notify`): ready, reloading, stopping, a line of status, and a sign of life. Node has no
- * datagram sockets of the unix kind, so the program `systemd-notify` does it; the unit needs
- * `NotifyAccess=all`. Without `NOTIFY_SOCKET` nothing happens at all.
+ * Notifies systemd (`sd_notify`): ready, reloading, stopping, a status line, and signs of life. Node has no unix
+ * datagram sockets, so the program `systemd-notify` does it; the unit needs
+ * `NotifyAccess=all`. Without `NOTIFY_SOCKET` nothing happens.
  */
 import { execFile } from 'node:child_process';
 
-/** The same as pino's, as far as it is needed. */
+/** The needed part of pino's interface. */
 export interface WarningLog {
   warn(fields: object, text: string): void;
 }
 
 export interface SystemdOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Asked before each sign of life: without one, systemd starts the process again. */
+  /** Called before each sign of life; on `false` none is sent, and systemd restarts the process. */
   readonly isFresh: () => boolean | Promise<boolean>;
   readonly log: WarningLog;
   readonly program?: string;
 }
 
-/** Each resolves when systemd has taken notice, and never rejects. */
+/** Each resolves when systemd has been notified, and never rejects. */
 export interface Systemd {
   ready(): Promise<void>;
   /** To be followed by `ready`. */
@@ -26,14 +26,14 @@ export interface Systemd {
   stopping(): Promise<void>;
   /** One line, for `systemctl status`. */
   status(text: string): Promise<void>;
-  /** Ends the signs of life, and waits for what is being said. */
+  /** Ends the signs of life, and waits for pending notifications. */
   close(): Promise<void>;
 }
 
-/** A service manager that takes longer has gone. */
+/** After this time systemd is taken to be gone. */
 const patienceMs = 10_000;
 
-/** Ms between two signs of life: a third of what systemd allows; `null`: it does not ask for any. */
+/** Ms between two signs of life: a third of systemd's limit; `null`: systemd expects none. */
 function watchdogMs(env: SystemdOptions['env']): number | null {
   const usec = Number(env['WATCHDOG_USEC'] ?? '');
   const pid = env['WATCHDOG_PID'];
@@ -51,7 +51,7 @@ export function createSystemd(options: SystemdOptions): Systemd {
   const complain = (problem: string) => {
     if (complaints.has(problem)) return;
     complaints.add(problem);
-    log.warn({ program, problem }, 'systemd is not told how the daemon stands');
+    log.warn({ program, problem }, 'systemd cannot be notified');
   };
   const run = async (variables: readonly string[]) => {
     if (isMissing) return;
@@ -67,7 +67,7 @@ export function createSystemd(options: SystemdOptions): Systemd {
     isMissing = code === 'ENOENT' || code === 'EACCES';
     complain(isMissing ? 'it cannot be run' : `it ended with ${String(code)}`);
   };
-  /** One after the other: what is said twice at once could arrive in any order. */
+  /** One after the other: concurrent notifications could arrive in any order. */
   const say = (...variables: readonly string[]): Promise<void> => {
     last = last.then(() => run(variables));
     return last;

@@ -1,12 +1,12 @@
-/** Who is in each team, kept from one run to the next, so that an edit costs no request for it. */
+/** The members of each team, kept between runs, so that an edit needs no request for them. */
 import type { Config } from '../config/config.ts';
 import { wholeTeam } from '../model/team.ts';
 import type { Recalled, TeamMemory } from '../runs/with-run.ts';
 
-/** How long it is believed, where only edits are carried to the service. */
+/** How long a run of the edits may use them. */
 const recalledMs = 60_000;
 
-/** By configuration: other credentials may be another team's. */
+/** Keyed by configuration: other credentials may belong to another team. */
 export function createTeamMemories(monotonicMs: () => number): (config: Config) => TeamMemory {
   const teams = new WeakMap<Config, Recalled & { readonly keptAtMs: number }>();
   return (config) => ({

@@ -1,6 +1,6 @@
 /**
- * Tells people what they should know of the teams (`notify.url`), once for all daemons on the database: what was told
- * stands there, and whoever replaces it there is who sends. It goes on beside the runs, which never wait for it.
+ * Notifies people about their teams (`notify.url`), once for all daemons on the database. The database stores what was
+ * told; the daemon that replaces this row sends. This happens in parallel to the runs, which never wait for it.
  */
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../clock.ts';
@@ -34,7 +34,7 @@ import type { Metrics } from './metrics.ts';
 import { describeNotice, type NoticeDetails, type TeamFacts, writeBody } from './notice-body.ts';
 import { post } from './webhook.ts';
 
-/** Where the people of a team are told. */
+/** Where the notices of a team are sent. */
 export interface Target {
   readonly url: URL;
   readonly format: 'json' | 'slack';
@@ -42,7 +42,7 @@ export interface Target {
   readonly details: boolean;
 }
 
-/** Those of the teams that have one. @throws MusterdError `configuration` */
+/** The addresses of the teams that have one. @throws MusterdError `configuration` */
 export const targetsOf = (configs: readonly Config[]): ReadonlyMap<string, Target> =>
   new Map(
     configs.flatMap(({ team, notify: { url, format, secret, details } }) =>
@@ -52,7 +52,7 @@ export const targetsOf = (configs: readonly Config[]): ReadonlyMap<string, Targe
 
 export interface TellerOptions {
   readonly db: Database;
-  /** Asked at each look: settings can change. */
+  /** Called at each look, because settings can change. */
   readonly targets: () => ReadonlyMap<string, Target>;
   readonly judge: (standings: readonly GroupStatus[]) => readonly TeamFreshness[];
   readonly log: Pick<Log, 'info' | 'warn'>;
@@ -61,19 +61,19 @@ export interface TellerOptions {
 }
 
 export interface Teller {
-  /** A run has ended: there may be something to tell. */
+  /** A run has ended, so there may be something to tell. */
   wake(): void;
-  /** The daemon cannot go on: tells what there is to tell, and ends. Never rejects. */
+  /** The daemon cannot go on: sends what is pending, and stops. Never rejects. */
   finish(): Promise<void>;
-  /** Breaks off what is under way; whoever comes next sends it. */
+  /** Aborts the current calls; the next daemon sends those notices. */
   close(): Promise<void>;
 }
 
-/** It looks this often, … */
+/** Ms between two looks. */
 const everyMs = 15_000;
-/** … and no more often than this. */
+/** Least ms between two looks. */
 const restMs = 1_000;
-/** So many calls are under way at once: what they claimed is sent before the claim is over. */
+/** Calls in parallel: few enough that each claimed notice is sent before its claim expires. */
 const callsAtOnce = 8;
 
 const pileOf = (piles: readonly Pile[]): Pile | null =>
@@ -84,7 +84,7 @@ const pileOf = (piles: readonly Pile[]): Pile | null =>
         sinceMs: Math.min(...piles.map(({ sinceMs }) => sinceMs)),
       };
 
-/** Those that wait for a person: not what one asked for or decided. */
+/** Held fields that wait for a person, without those that a person asked for or decided. */
 const waitsForPerson = ({ reason }: { readonly reason: string }) =>
   reason !== 'asked' && reason !== 'rejected';
 
@@ -112,7 +112,7 @@ interface TeamStep extends NoticeStep, Pick<Told, 'team' | 'event'> {
   readonly facts: TeamFacts;
 }
 
-/** What is to be done of all that was read. */
+/** What to do, given everything that was read. */
 export function stepsOf(
   read: TeamsNow,
   freshness: readonly TeamFreshness[],
@@ -148,7 +148,7 @@ export function createTeller(options: TellerOptions): Teller {
   const closing = new AbortController();
   let isOver = false;
 
-  /** @returns why it was not accepted; `null`: it was */
+  /** @returns why the notice was not accepted; `null`: it was */
   const send = async (step: TeamStep, target: Target, nowMs: number): Promise<object | null> => {
     const { event, notice, facts } = step;
     const details = target.details && notice.stands ? await readDetails(db, step) : undefined;
@@ -174,7 +174,7 @@ export function createTeller(options: TellerOptions): Teller {
     const after = refusal === null ? accepted(notice, now()) : failed(notice, now(), Math.random());
     await replaceNotice(db, step, notice, after);
   };
-  /** @returns ms until there is something to send, as far as is known */
+  /** @returns ms until the next notice is to be sent, as far as is known */
   const look = async (): Promise<number> => {
     const teams = [...targets().keys()];
     if (teams.length === 0) return everyMs;
@@ -197,7 +197,8 @@ export function createTeller(options: TellerOptions): Teller {
     try {
       return await look();
     } catch (error) {
-      if (!closing.signal.aborted) log.warn({ err: error }, 'not known what is to be told: trying again');
+      if (!closing.signal.aborted)
+        log.warn({ err: error }, 'cannot read what to notify people of: trying again');
       return everyMs;
     }
   };

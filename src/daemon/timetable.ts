@@ -1,4 +1,4 @@
-/** When the groups of all teams come up: a cron task for each expression in use, however many teams share it. */
+/** The next times of the groups of all teams. One cron task per expression, however many teams share it. */
 import { createHash } from 'node:crypto';
 import { type ScheduledGroup, scheduledGroups } from '../model/run-group.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
@@ -9,26 +9,26 @@ export interface ScheduledTeam {
 }
 
 export interface Timetable {
-  /** Ms from now to the next time of this group; `null`: it never comes. */
+  /** Ms until the next time of this group; `null`: there is none. */
   delayMs(team: string, group: ScheduledGroup): number | null;
   /** Ms between two times of this group. */
   gapMs(team: string, group: ScheduledGroup): number;
-  /** The schedule as text, to tell when it has changed. */
+  /** The schedule as text, to detect changes. */
   textOf(team: string, group: ScheduledGroup): string;
   close(): Promise<void>;
 }
 
-/** Teams on one schedule do not all begin at once: each is later by a share of this of the gap … */
+/** Teams on one schedule do not all begin at once: each is delayed by up to this share of the gap. */
 const spreadShare = 0.1;
-/** … and by no more than this. */
+/** Upper bound of that delay in ms. */
 const longestSpreadMs = 30_000;
 
-/** Where a team stands between 0 and 1, always the same. */
+/** A fixed number between 0 and 1 for each team. */
 function placeOf(team: string): number {
   return createHash('sha256').update(team).digest().readUInt32BE(0) / 2 ** 32;
 }
 
-/** @param onTick a time has come; a hint only, since a machine that sleeps misses it */
+/** @param onTick called at each time; not reliable, because a sleeping machine misses it */
 export async function createTimetable(
   teams: readonly ScheduledTeam[],
   onTick: () => void,
@@ -44,7 +44,7 @@ export async function createTimetable(
     }
   }
   const textOf = (team: string, group: ScheduledGroup) => texts.get(key(team, group)) ?? '';
-  /** The next two times of each task, until the first is over: reckoning them takes long, and many teams share them. */
+  /** The next two times of each task, cached until the first has passed: computing them is slow. */
   const known = new Map<string, { readonly atMs: number; readonly times: readonly Date[] }>();
   const timesOf = (team: string, group: ScheduledGroup): readonly Date[] => {
     const text = textOf(team, group);

@@ -1,7 +1,7 @@
 /**
- * One POST of a notice, signed as Standard Webhooks says: `webhook-id` stays the same over all tries, and
- * `webhook-signature` covers it, the `webhook-timestamp` and the body, so that whoever receives it can refuse what is
- * forged, old or there already.
+ * One POST of a notice, signed as in Standard Webhooks. `webhook-id` is the same in all attempts;
+ * `webhook-signature` covers the id, the `webhook-timestamp` and the body. So the receiver can refuse forged, old and
+ * repeated notices.
  */
 import { createHmac } from 'node:crypto';
 import { callOut } from './call-out.ts';
@@ -15,7 +15,7 @@ export interface Posted {
   readonly nowMs: number;
 }
 
-/** How long a call may take as a whole. */
+/** Time limit of the whole call in ms. */
 export const callTimeoutMs = 10_000;
 
 /** @returns the status of the answer */
