@@ -26,7 +26,7 @@ const soonMs = 1_000;
 /** A team that is in the queue already is not offered again for this long. */
 const offeredMs = 5_000;
 
-/** After a look the loop rests this many times as long as the look took: with many teams something changes all the time. */
+/** The loop rests this many times as long as a look took: with many teams something changes all the time. */
 const restPerLook = 20;
 /** Longest rest in ms, however slow the database is. */
 const longestRestMs = 1_000;

@@ -1,4 +1,4 @@
-/** Sends exactly what the file of a plan says, as far as it is still as it was shown. It is the approval of that. */
+/** Sends exactly what a plan file says, as far as it is unchanged since. Applying the file is the approval. */
 
 import { readPushed, readUse, type Use } from '../mirror/applied-plans.ts';
 import { approveEdits } from '../mirror/approve-edits.ts';
@@ -28,24 +28,24 @@ export interface ApplyRequest {
 }
 
 export interface Applied {
-  /** `null`: no run was made. */
+  /** `null`: there was no run. */
   readonly run: RunReport | null;
-  /** It was applied before. */
+  /** The file was applied before. */
   readonly used: Use | null;
-  /** Fields that are on the service now. */
+  /** Fields that reached the service. */
   readonly sent: number;
   /** Every other row of the file. */
   readonly left: readonly LeftRow[];
-  /** Nothing was sent: some of it could not be, and all of it was asked for; or most of the team was replaced. */
+  /** Nothing was sent: `all` was asked for and a part could not be sent, or most of the team was replaced. */
   readonly isRefused: boolean;
 }
 
 interface Sent extends Pick<Applied, 'used' | 'left' | 'isRefused'> {
-  /** What may pass, and was on its way. */
+  /** Rows that may pass, and rows that were already under way. */
   readonly approved: readonly { readonly userId: Id; readonly field: Field }[];
 }
 
-/** Under the lease of a run. */
+/** Runs under the lease of the team. */
 async function send(
   context: LeasedContext,
   given: Team,
@@ -70,7 +70,7 @@ async function send(
   if (isAllOrNothing && left.length > 0) return { ...nothing, left };
   const isLeft = new Set(left.map(rowKey));
   const fit = rows.filter((row) => !isLeft.has(rowKey(row)));
-  // Where all of it was asked for and only a part may pass by now, what the transaction approved is taken back.
+  // If all was asked for and only a part may pass by now, the transaction and its approvals are rolled back.
   const lost = new Error('not all of it is as it was');
   let fitting: Sent['approved'] = [];
   const agree = async (tx: Transaction) => {
@@ -116,7 +116,7 @@ async function send(
   return { ...decided, left, isRefused: false };
 }
 
-/** What is said of a row that was on its way and is not known to have arrived. */
+/** The message for a row that was sent and whose arrival is not known. */
 function sayOutcome(outcome: string | undefined): string {
   if (outcome === undefined || outcome === 'unsent') return 'edited meanwhile, or not sent in time';
   return outcome === 'unknown'
@@ -124,7 +124,7 @@ function sayOutcome(outcome: string | undefined): string {
     : `the service did not take it (${outcome}): "musterd held" shows what becomes of it`;
 }
 
-/** @throws MusterdError `usage` for a file of another team, or edits of whoever applies them where four eyes are asked for */
+/** @throws MusterdError `usage` for a file of another team, or for one's own edits with `push.fourEyes` */
 export async function applyPlanFile(setup: Setup, request: ApplyRequest, watch: Watch): Promise<Applied> {
   const { config, mirror } = setup;
   const { file, actor } = request;

@@ -1,4 +1,4 @@
-/** A person decides what waits: a batch of held fields, or rows that are missing. */
+/** A person decides about a batch of held fields, or about missing rows. */
 import { MusterdError } from '../errors.ts';
 import { readWaitingAbsences } from '../mirror/absences.ts';
 import type { Transaction } from '../mirror/database.ts';
@@ -19,28 +19,28 @@ import { actAs, decideFor } from './four-eyes.ts';
 import { requireUser } from './named-user.ts';
 import { requireSchema, type Setup } from './open.ts';
 
-/** What became of a batch. */
+/** The outcome for a batch. */
 export interface DecidedBatch {
   readonly of: 'fields';
   readonly fields: readonly DecidedField[];
-  /** Users of the batch of whom nobody has decided yet. */
+  /** Users of the batch about whom nobody has decided yet. */
   readonly waiting: number;
-  /** All batches of the team that wait now. */
+  /** All batches of the team that still wait. */
   readonly batches: readonly Pick<HeldBatch, 'hash' | 'users'>[];
 }
 
-/** What became of missing rows. */
+/** The outcome for missing rows. */
 export interface DecidedRows {
   readonly of: MirroredResource;
   readonly approved: number;
   readonly waiting: number;
-  /** What those are called that wait on; `null`: none does. */
+  /** The hash of the rows that still wait; `null`: none. */
   readonly rest: string | null;
 }
 
-/** What a person decides, and for whom it is done. */
+/** A person's decision, and in whose name. */
 export interface BatchDecision extends Omit<Choice, 'only'> {
-  /** Users by what a person calls them, or the ids of other rows; `null`: all of them. */
+  /** Users by id, address or name, or the ids of other rows; `null`: all of them. */
   readonly only: readonly (string | Id)[] | null;
   readonly actor: string | undefined;
 }
@@ -50,7 +50,7 @@ interface Team {
   readonly lease: LeaseOptions;
 }
 
-/** @throws MusterdError `usage`: nothing waits under that name */
+/** @throws MusterdError `usage`: nothing waits under that hash */
 async function requireWaiting({ config, mirror: { db } }: Setup, hash: string) {
   await requireSchema(db);
   const teamId = await readTeamId(db.kysely, config.team);
@@ -71,7 +71,7 @@ const idOf = (word: string): Id | undefined => {
   return id <= maxId ? id : undefined;
 };
 
-/** @throws MusterdError `usage` for a user whom nobody answers to, or several do, and for another row than by its id */
+/** @throws MusterdError `usage` if no user or several match, or if another kind of row is not given by its id */
 async function requireChosen(
   setup: Setup,
   teamId: Id,
@@ -96,7 +96,7 @@ async function requireChosen(
   return [...new Set(ids)];
 }
 
-/** What became of missing rows: these only are called gone, for as long as they are missing. */
+/** The outcome for missing rows: only these are marked as gone, as long as they are missing. */
 async function decidedRows(
   tx: Transaction,
   teamId: Id,
@@ -118,7 +118,7 @@ async function decidedBatch(
   return { of: 'fields', fields, waiting: left?.users ?? 0, batches };
 }
 
-/** Lets pass what the guard stopped, or calls missing rows gone: all of it, or some of its users or rows. */
+/** Approves what the guard stopped, or that missing rows are gone: the whole batch, or some users or rows. */
 export async function approve(
   setup: Setup,
   team: Team,
@@ -134,7 +134,7 @@ export async function approve(
   });
 }
 
-/** Decides that what the guard stopped is not sent. */
+/** Decides that a batch is not sent. */
 export async function reject(
   setup: Setup,
   team: Team,

@@ -1,4 +1,4 @@
-/** How the service shows one user now. */
+/** Reads one user from the service, as it is now. */
 import { reconcileSettings } from './reconcile-team.ts';
 import { ServiceError } from '../errors.ts';
 import type { UserQuery } from '../model/user-query.ts';
@@ -14,12 +14,12 @@ import { readBack } from '../reconcile/read/roster.ts';
 import type { Client } from '../service/client.ts';
 import { theOnly } from './the-only-user.ts';
 
-/** What the service shows, or why it could not be asked. */
+/** The user on the service, or why the service could not be asked. */
 export type ServiceAnswer =
   | {
       readonly reached: true;
       readonly teamId: Id;
-      /** `undefined`: the mirror did not know the user, and the service does not either. */
+      /** `undefined`: neither the mirror nor the service knows the user. */
       readonly id: Id | undefined;
       readonly service: ServiceUser | undefined;
       readonly member: TeamMember | undefined;
@@ -29,11 +29,11 @@ export type ServiceAnswer =
 export interface Wanted {
   readonly who: string;
   readonly asked: UserQuery;
-  /** As the mirror knows the user; the service is searched where it does not. */
+  /** The user in the mirror; without one the service is searched. */
   readonly known: Id | undefined;
 }
 
-/** Reads only: the client refuses to write, and nothing is kept of what it learned. */
+/** Only reads: the client refuses writes, and what it learns is not stored. */
 export async function askService(setup: Setup, signal: AbortSignal, wanted: Wanted): Promise<ServiceAnswer> {
   const { config, log, mirror: opened } = setup;
   try {
@@ -50,7 +50,7 @@ export async function askService(setup: Setup, signal: AbortSignal, wanted: Want
   }
 }
 
-/** By every address that is known of the user; all of user_lookups only where those lead nowhere. */
+/** Looks the user up by all their known addresses, and only then by all of user_lookups. */
 async function readUser(
   service: Client,
   reader: MirrorPort,
@@ -68,7 +68,7 @@ async function readUser(
   return (await readBack(service, await reader.readLookups(), [id])).get(id);
 }
 
-/** A user whom the mirror does not know yet. */
+/** Searches for a user that the mirror does not know yet. */
 async function findOnService(service: Client, team: Team, { who, asked }: Wanted): Promise<Id | undefined> {
   const { id, email, phone, name } = asked;
   const inAnyCase = (text: string | null) => canonicalName(text ?? '').toLowerCase();

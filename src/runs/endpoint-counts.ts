@@ -1,4 +1,4 @@
-/** What a run asked of the service, by endpoint. */
+/** Counts a run's requests by endpoint. */
 import type { EndpointCount } from '../mirror/runs.ts';
 import type { RequestEvent, ServiceEvent } from '../service/event.ts';
 
@@ -36,7 +36,7 @@ export function createEndpointCounts() {
     },
     /** By endpoint, such as `GET /v1/team`. */
     byEndpoint: (): Readonly<Record<string, EndpointCount>> => Object.fromEntries(counts),
-    /** Of all of them. */
+    /** Sum of all endpoints. */
     requests: () => [...counts.values()].reduce((sum, { requests }) => sum + requests, 0),
   };
 }

@@ -1,4 +1,4 @@
-/** What would become of a user now, as far as it is known without asking the service: what a run last saw of it. */
+/** What would happen to a user now, without asking the service: based on what a run last saw. */
 import { columnOf, showTime } from '../model/field-values.ts';
 import { seconds } from '../model/in-words.ts';
 import type { UserState } from '../model/user-state.ts';
@@ -6,7 +6,7 @@ import type { Policy } from '../reconcile/merge/merge-field.ts';
 import { planUser } from '../reconcile/merge/plan-user.ts';
 import { adviceFor, explainFields } from './explain-fields.ts';
 
-/** What of the settings has a say in it. */
+/** The settings that matter for it. */
 export interface ExplainSettings {
   readonly policy: Policy;
   readonly absence: { readonly confirmAfterMs: number };
@@ -18,7 +18,7 @@ export interface SeenExplanation {
   readonly next: string;
 }
 
-/** Under the name that the code has for it. */
+/** By the field's name in the code. */
 const fieldOf = (column: string) => (column === 'role_id' ? 'roleId' : column);
 
 /** @param held fields that a person asked to hold, and until when */

@@ -1,4 +1,4 @@
-/** Why a user stands as it does, field by field, and what happens next. Values in, values out. */
+/** Explains the state of a user, field by field, and what happens next. Values in, values out. */
 import type { FieldOutcomes } from '../model/intent.ts';
 import { type DecisionWord, sayHold, wordOf } from '../model/user-changes.ts';
 import { type Hold, holdsOf, type UserPlan } from '../model/user-plan.ts';
@@ -14,11 +14,11 @@ export interface FieldExplanation {
   readonly field: Field;
   readonly base: unknown;
   readonly mirror: unknown;
-  /** `undefined`: the service said nothing of it, or was not asked. */
+  /** `undefined`: the service did not return the field, or was not asked. */
   readonly service: unknown;
-  /** The row of the merge table; `null` where there are not two sides to merge. */
+  /** The row of the merge table; `null` if there are no two sides to merge. */
   readonly rule: Verdict | null;
-  /** `null`: the service was not asked, so nobody can say. */
+  /** `null`: unknown, because the service was not asked. */
   readonly decision: DecisionWord | null;
   readonly because: string | null;
 }
@@ -44,7 +44,7 @@ function becauseOf(
   return null;
 }
 
-/** @param plan what `planUser` makes of the state; `undefined` where the service was not asked */
+/** @param plan the result of `planUser`; `undefined` if the service was not asked */
 export function explainFields(
   state: UserState,
   plan: UserPlan | undefined,
@@ -68,18 +68,18 @@ export function explainFields(
   });
 }
 
-/** What the sentence below is made of. */
+/** The parts of the sentence below. */
 export interface ExplainedFacts {
   /** `undefined`: the service was not asked. */
   readonly plan: UserPlan | undefined;
   readonly state: UserState;
-  /** What a run would find out now about the open push, if there is one. */
+  /** What a run would now find out about the open push, if there is one. */
   readonly open: FieldOutcomes | null;
-  /** When an open push may be given up, in words. */
+  /** When an open push may be given up, as text. */
   readonly quietUntil: string;
-  /** Ends of the holds that a person asked for, in words, by field. */
+  /** By field: the end of a hold that a person asked for, as text. */
   readonly heldUntil: Readonly<Partial<Record<Field, string>>>;
-  /** For how long a user must have been missing, in words. */
+  /** How long a user must have been missing, as text. */
   readonly absence: string;
 }
 
@@ -123,7 +123,7 @@ export function adviceFor(facts: ExplainedFacts): string {
   }
 }
 
-/** How long fields stay held that nobody asked to hold. */
+/** Until when fields stay held that no person asked to hold. */
 function stayHeld(held: readonly Field[], { state }: ExplainedFacts): readonly string[] {
   const byMirror = held.filter((field) =>
     state.held.some((hold) => hold.field === field && standsByMirror(hold)),
@@ -145,7 +145,7 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
     ...does('settles', columns('settle')),
     ...does('holds', columns('hold')),
     ...does('ends the hold of', columns('release')),
-    // Last, so that the sentence can say of it alone that a guard may stop it.
+    // Last, so that the remark that a guard may stop it refers to pushes only.
     ...does('pushes', pushes),
   ];
   const held = decided('held');

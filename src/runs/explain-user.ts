@@ -1,4 +1,4 @@
-/** Why a user stands as it does: the three versions, what a run would make of them, and what it would send. */
+/** Explains the state of a user: the three versions, what a run would decide, and what it would send. */
 import { systemClock } from '../clock.ts';
 import {
   type HeldSince,
@@ -29,27 +29,27 @@ import { adviceFor, explainFields, type FieldExplanation } from './explain-field
 import { requireSchema, type Setup } from './open.ts';
 import { nobodyAnswers, theOnly } from './the-only-user.ts';
 
-/** Moves of the ledger that are shown. */
+/** How many changes of the ledger are shown. */
 const shownMoves = 10;
 
-/** All that is known of one user, and what it comes to. */
+/** Everything known about one user, and what follows from it. */
 export interface Explanation {
   readonly id: Id;
   readonly state: UserState;
-  /** `null`: nobody has edited the row here. */
+  /** `null`: nobody has edited the row in the mirror. */
   readonly edit: LastEdit | null;
   readonly answer: ServiceAnswer;
   readonly case: UserCase | null;
   readonly fields: readonly FieldExplanation[];
   readonly held: readonly HeldSince[];
   readonly openPush: OpenPush | null;
-  /** What a run would find out now about the open push. */
+  /** What a run would now find out about the open push. */
   readonly openOutcomes: FieldOutcomes | null;
   readonly moves: readonly LedgerRow[];
   readonly next: string;
 }
 
-/** @throws MusterdError `usage` if nobody, or more than one, answers to it; what kept the service from answering, where the mirror knows nobody either */
+/** @throws MusterdError `usage` if no user or several match; the service's error if it is needed to find the user */
 export async function explainUser(setup: Setup, signal: AbortSignal, who: string): Promise<Explanation> {
   const { db } = setup.mirror;
   await requireSchema(db);
@@ -65,7 +65,7 @@ export async function explainUser(setup: Setup, signal: AbortSignal, who: string
   return explain(setup, teamId, id, answer);
 }
 
-/** One user as all three sides have it; whether the service shows it older than before is told by both rows. */
+/** All three versions of one user. Mirror and service rows together show whether the service's version is older. */
 async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceAnswer): Promise<UserState> {
   const { kysely } = mirror.db;
   const state = await readUserState(kysely, teamId, id);
@@ -77,7 +77,7 @@ async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceA
   return { ...state, service, stale: differing?.stale === true };
 }
 
-/** What the next run will find out about a push whose outcome is not known. */
+/** What the next run will find out about a push with an unknown outcome. */
 function outcomesOf(intent: Intent, service: ServiceUser | null, quietPeriodMs: number): FieldOutcomes {
   if (!intent.hasLeft) return neverLeft(intent).outcomes;
   return judgeLate(intent.sent, intent.before, service, intent.ageMs >= quietPeriodMs);

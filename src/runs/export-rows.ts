@@ -1,18 +1,18 @@
-/** Hands on all rows of one kind that the mirror has of the team. */
+/** Passes on all rows of one kind of a team. */
 import { type Exported, exportColumns, type ExportRow, readPages } from '../mirror/export-read.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 
 export { type Exported, exportable, isBeforeRecord, isKnownAsOf } from '../mirror/export-read.ts';
 
-/** What the rows are handed to. */
+/** Receives the rows. */
 export interface RowSink {
   /** Called once, before the first page. */
   readonly begin: (columns: readonly string[]) => Promise<void>;
   readonly take: (page: readonly ExportRow[]) => Promise<void>;
 }
 
-/** @returns how many rows there were @throws MusterdError `usage` before the first run of the team */
+/** @returns the number of rows @throws MusterdError `usage` before the first run of the team */
 export async function exportRows(
   setup: Setup,
   what: Exported,

@@ -1,4 +1,4 @@
-/** Who decides, and that it is not who edited (`push.fourEyes`). */
+/** Four eyes: whoever decides must not have made the edit (`push.fourEyes`). */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { actFor } from '../mirror/approve-edits.ts';
@@ -11,13 +11,13 @@ import type { Field } from '../model/user.ts';
 
 type Settings = Pick<Config, 'team' | 'push'>;
 
-/** What an edit waits for that nobody has approved, or whose approval is void. */
+/** What an edit waits for if it is not approved, or if its approval is void. */
 export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
   push.approve === 'always' ? 'review' : 'limit';
 
 /**
- * Says in this transaction for whom it decides or edits. A command may ask for four eyes, and never for fewer: that is
- * up to the next run.
+ * Sets in this transaction in whose name it decides or edits. A command may switch four eyes on, but not off: only
+ * a run does that.
  */
 export async function actAs(
   tx: Transaction,
@@ -28,7 +28,7 @@ export async function actAs(
   if (actor !== undefined) await actFor(tx, actor);
 }
 
-/** What the settings ask for is kept for everybody who decides, in SQL too; runs of the schedule alone ask for fewer. */
+/** Stores the setting for all who decide, in SQL too. Only `reconcile` and `daemon` switch it off. */
 export async function keepFourEyes(
   db: Database,
   { config: { team, push }, command }: { readonly config: Settings; readonly command: string },
@@ -41,9 +41,9 @@ export async function keepFourEyes(
 }
 
 /**
- * As `actAs`, where it has to be known for whom.
- * @returns whether four eyes are asked for
- * @throws MusterdError `usage`: they are, and nobody knows whose these are
+ * As `actAs`, for decisions.
+ * @returns whether four eyes are required
+ * @throws MusterdError `usage`: four eyes are required, and it is unknown who decides
  */
 export async function decideFor(
   tx: Transaction,
@@ -64,7 +64,7 @@ export async function decideFor(
   });
 }
 
-/** @throws MusterdError `usage` where whoever decides edited one of these fields */
+/** @throws MusterdError `usage` if the person who decides has edited one of these fields */
 export async function requireOtherEyes(
   tx: Transaction,
   teamId: Id,

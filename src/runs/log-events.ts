@@ -1,4 +1,4 @@
-/** What is logged of the events of a run and of the client: chosen values only. */
+/** Logs the events of a run and of the client: chosen values only. */
 import type { Log } from '../log.ts';
 import type { RunEvent } from '../reconcile/run-notes.ts';
 import type { ServiceEvent } from '../service/event.ts';

@@ -1,4 +1,4 @@
-/** The user and the field that a command is about. */
+/** Finds the user and the field that a command names. */
 import { MusterdError } from '../errors.ts';
 import { type FoundUser, findUsers } from '../mirror/find-user.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
@@ -20,7 +20,7 @@ export async function requireTeamId({ config, mirror }: Setup): Promise<Id> {
   });
 }
 
-/** @throws MusterdError `usage` if nobody, or more than one, answers to it */
+/** @throws MusterdError `usage` if no user or several match */
 export async function requireUser({ mirror }: Setup, teamId: Id, who: string): Promise<FoundUser> {
   const found = theOnly(who, await findUsers(mirror.db.kysely, teamId, readUserQuery(who)));
   if (found === undefined) throw nobodyAnswers(who);

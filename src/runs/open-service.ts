@@ -1,4 +1,4 @@
-/** Opens the service with what the settings say. */
+/** Opens the service according to the settings. */
 import { createHash } from 'node:crypto';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
@@ -15,7 +15,7 @@ import type { ServiceEvent } from '../service/event.ts';
 import type { RateSettings } from '../service/rate-limiter.ts';
 import type { CredentialName } from '../service/token.ts';
 
-/** An id without its key, or a key without its id, is a mistake that must not go unnoticed. */
+/** @throws MusterdError `configuration` for an id without its key, or a key without its id */
 function requireWhole(
   idName: string,
   id: string | undefined,
@@ -60,7 +60,7 @@ function credentialsOf({ service }: Config) {
   );
 }
 
-/** A name for a credential under which it can be told from others, and not be guessed. */
+/** A fingerprint of a credential: tells credentials apart and does not reveal them. */
 export function fingerprint(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
@@ -78,7 +78,7 @@ export function fingerprintsOf({ service }: Config): ReadonlyMap<CredentialName,
   );
 }
 
-/** Which credentials a client has needed so far. */
+/** Which credentials a client has used so far. */
 export function credentialUses(config: Config, service: Client): readonly CredentialUse[] {
   const prints = fingerprintsOf(config);
   return service.credentials().flatMap(({ credential, lastNeededMs }) => {
@@ -92,13 +92,13 @@ export function credentialUses(config: Config, service: Client): readonly Creden
 type SharedPace = Pick<RateSettings, 'places' | 'learned'>;
 
 export interface ServiceOptions {
-  /** Asked for at each event: it may get to know more of the run. */
+  /** Called at each event: the log can get more fields during the run. */
   readonly log: Log;
-  /** A request to stop. */
+  /** Asks to stop. */
   readonly signal?: AbortSignal | undefined;
-  /** Told of each request, retry and pause. */
+  /** Called for each request, retry and pause. */
   readonly onServiceEvent?: ((event: ServiceEvent) => void) | undefined;
-  /** What other processes on this database have to say about the pace; `null`: there is no database. */
+  /** The pace shared with other processes on this database; `null`: there is no database. */
   readonly pace: SharedPace | null;
 }
 
@@ -131,14 +131,14 @@ export function createService(
   });
 }
 
-/** That there is a service to speak to, and something to speak to it with. @throws MusterdError `configuration` */
+/** Checks that an address and credentials are configured. @throws MusterdError `configuration` */
 export async function requireService(config: Config, log: Log): Promise<void> {
   await createService(config, 'read-only', { log, pace: null }).close();
 }
 
 /**
- * The team's pace, shared through the database by all that call the service, also by those who only read.
- * @param known what is known of the team; asked for where it is left out
+ * The team's pace, shared through the database by all processes that call the service, including those that only read.
+ * @param known what is known of the team; read from the database if left out
  */
 export async function sharePace(db: Database, config: Config, known?: KnownTeam): Promise<SharedPace> {
   const learned =

@@ -1,4 +1,4 @@
-/** Opens the mirror with what the settings say. */
+/** Opens the mirror according to the settings. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -8,26 +8,26 @@ import { migrate, pendingMigrations } from '../mirror/migrations.ts';
 import { plural } from '../model/in-words.ts';
 import { createSecret, type Secret } from '../secret.ts';
 
-/** How others get at the mirror. */
+/** How other programs connect to the mirror. */
 export interface Reach {
   /** Without the password. */
   readonly url: string;
-  /** What a person types; that of the embedded server takes the password from a file that they may read. */
+  /** A command to type. For the embedded server it reads the password from a file. */
   readonly psql: string;
-  /** Whether the server is there when we are gone. */
+  /** Whether the server keeps running when this process ends. */
   readonly stays: boolean;
 }
 
 export interface Mirror {
   readonly db: Database;
-  /** postgres://…, with the password. */
+  /** postgres://… with the password. */
   readonly url: string;
   /** For people and their tools. */
   readonly reach: Reach;
   close(): Promise<void>;
 }
 
-/** What is done for one team begins with these. */
+/** What all work for one team needs. */
 export interface Setup {
   readonly config: Config;
   readonly log: Log;
@@ -35,20 +35,20 @@ export interface Setup {
 }
 
 export interface MirrorOptions extends Pick<DatabaseOptions, 'onQuery'> {
-  /** Told of what is in order and yet to be known. */
+  /** Called with notes that are not errors. */
   readonly onWarning?: (words: string) => void;
-  /** Nothing is written: a server that takes no writes will do. */
+  /** Nothing will be written, so a read-only server will do. */
   readonly isReading?: boolean;
-  /** What the connections call themselves where the embedded server is not to be kept up for them. */
+  /** The application name of connections that do not keep the embedded server running. */
   readonly guest?: string | undefined;
 }
 
-/** A run uses at most so many connections at once: a transaction, and a renewal or a place in the shared pace. */
+/** A run uses at most this many connections: a transaction, and a lease renewal or a place in the shared pace. */
 const connectionsOfRun = 2;
-/** What uses one besides: the schedule, the status, a person's command. */
+/** Further connections: for the schedule, the status, a person's command. */
 const otherConnections = 4;
 
-/** Connects to the mirror, or starts the embedded one. Nothing is migrated. */
+/** Connects to the mirror, or starts the embedded server. Does not migrate. */
 export async function openMirror(
   { database, daemon }: Pick<Config, 'database' | 'daemon'>,
   onProgress: (step: string) => void,
@@ -88,7 +88,7 @@ export async function openMirror(
   return { db, url, reach, close };
 }
 
-/** Brings the schema up to date, or, where that is switched off, insists that it is. */
+/** Migrates the schema; with `database.migrate: false`, requires that it is up to date. */
 export async function prepareSchema(db: Database, config: Config): Promise<readonly string[]> {
   if (config.database.migrate) return (await migrate(db)).applied;
   await requireSchema(db);
@@ -106,7 +106,7 @@ export async function requireSchema(db: Database): Promise<void> {
   });
 }
 
-/** What may stand in no log. */
+/** The secrets to redact from the log. */
 export function secretsOf({ service, hooks, ping, notify, database, status }: Config): readonly Secret[] {
   const values = [
     service.secretKey,

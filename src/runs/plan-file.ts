@@ -1,4 +1,4 @@
-/** A plan as a file, to be looked at and applied later: exactly its rows, for this team of this service, once. */
+/** A plan as a file, to review and apply later: exactly its rows, for this team of this service, once. */
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
@@ -14,7 +14,7 @@ import type { PlanReport } from './reconcile-team.ts';
 const idText = z.string().regex(/^\d{1,19}$/);
 const halves = z.strictObject({ first: z.string(), last: z.string() });
 
-/** A row of the file; ids are text, so that nothing rounds them. */
+/** A row of the file. Ids are text, so that no tool rounds them. */
 const rowOf = (field: string, value: z.ZodType<unknown>, service: z.ZodType<unknown> = value) =>
   z.strictObject({
     user_id: idText,
@@ -44,9 +44,9 @@ const fileBody = z.strictObject({
 
 type FileRow = z.infer<typeof fileRow>;
 
-/** What is read out of the file. */
+/** The content of a file. */
 export interface PlanFile {
-  /** Of these rows, as "musterd plan" showed it: what it names is applied once, unless a later plan has it again. */
+  /** Hash of these rows, as shown by "musterd plan". It can be applied once, unless a later plan has the same hash. */
   readonly hash: string;
   readonly madeAt: Date;
   readonly teamId: Id;
@@ -57,16 +57,16 @@ export interface PlanFile {
 const addressOf = ({ service: { baseUrl = '' } }: Pick<Config, 'service'>): string =>
   URL.canParse(baseUrl) ? new URL(baseUrl).href : baseUrl;
 
-/** @param key of the mirror that the plan is of (`readPlanKey`) */
+/** @param key the plan key of the mirror (`readPlanKey`) */
 const sealOf = (body: object, key: string): string =>
   createHmac('sha256', key).update(JSON.stringify(body)).digest('hex');
 
 const inText = <Value>(value: Value) => (typeof value === 'bigint' ? String(value) : value) as Value;
 
-/** What the plan is called: other rows, fields, values or bases make another hash. */
+/** The hash of a plan: it changes with rows, fields, values or bases. */
 export const planHash = ({ users }: Pick<PlanReport, 'users'>): string => hashOf(sendableOf(users));
 
-/** @param nameOf a user, for whoever reads the file; `madeAt` is by the clock of the mirror's database, `key` its own */
+/** @param nameOf a user's name, for readers. `madeAt` is by the database's clock; `key` is the mirror's plan key. */
 export function encodePlan(
   report: Pick<PlanReport, 'team' | 'users'>,
   { service }: Pick<Config, 'service'>,
@@ -109,7 +109,7 @@ function readRow({ user_id: id, name, field: column, ...row }: FileRow): PlanFil
   return { userId: BigInt(id), name, field, values };
 }
 
-/** @throws MusterdError `usage` for what is no plan, or was altered since this mirror wrote it: its rows, its time, or anything */
+/** @throws MusterdError `usage` for a file that is not a plan, or that was altered after this mirror wrote it */
 export function decodePlan(text: string, key: string): PlanFile {
   let parsed: unknown;
   try {
@@ -131,7 +131,7 @@ export function decodePlan(text: string, key: string): PlanFile {
   return { hash, madeAt: new Date(data.made_at), teamId: BigInt(data.team.id), service, rows };
 }
 
-/** @throws MusterdError `usage` where it is of another team, or of another service */
+/** @throws MusterdError `usage` if the plan is of another team or another service */
 export function requireOurs({ teamId, service }: PlanFile, config: Pick<Config, 'service'>, ours: Id): void {
   if (teamId !== ours) throw unfit(`it is of team ${teamId}, and this is team ${ours}`);
   if (service !== addressOf(config)) throw unfit(`it is of the service at ${service}`);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 let version: string | undefined;
 
-/** Of this program, as its package says. */
+/** The version of this program, from package.json. */
 export function programVersion(): string {
   version ??= readVersion();
   return version;

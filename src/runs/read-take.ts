@@ -1,4 +1,4 @@
-/** A value as somebody types it, for one field; or the side whose value is to stand. */
+/** Reads what a person typed after `--take`: a value for one field, or the side whose value wins. */
 import { MusterdError } from '../errors.ts';
 import { maxId } from '../model/id.ts';
 import { splitName } from '../model/name.ts';
@@ -6,7 +6,7 @@ import type { Field } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
 import type { Take } from './resolve-field.ts';
 
-/** @throws MusterdError `usage` for what cannot be a value of the field; the rest the trigger on the mirror judges */
+/** @throws MusterdError `usage` for an impossible value. All other checks are made by the trigger on the mirror. */
 export function readValue(field: Field, text: string): FieldValue {
   switch (field) {
     case 'name': {

@@ -1,4 +1,4 @@
-/** A run of one team both ways, and what it would do. */
+/** A run of one team in both directions, and its plan. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Database } from '../mirror/database.ts';
@@ -18,11 +18,11 @@ import type { RunNotes } from '../reconcile/run-notes.ts';
 import type { RunReport } from './run-record.ts';
 import { type Watch, withReading, withRun } from './with-run.ts';
 
-/** Ms for an update to leave after it was prepared, besides what the pace makes it wait for its turn. */
+/** Ms within which a prepared update must leave, not counting the wait for the pace. */
 const sendDeadlineMs = 5_000;
-/** So many keep a service busy that takes a second to answer. */
+/** This many parallel requests use the limit even if the service takes a second to answer. */
 const mostUpdatesAtOnce = 12;
-/** A field pushed this often in a row to no effect is held. */
+/** A field that was pushed this many times in a row without effect is held. */
 const maxTries = 3;
 
 export function reconcileSettings(config: Config): ReconcileSettings {
@@ -53,7 +53,7 @@ export function reconcileSettings(config: Config): ReconcileSettings {
   };
 }
 
-/** One complete two-way run. Throws what ended the run early. */
+/** One run in both directions. @throws the error that ended it early */
 export async function runReconcile(
   db: Database,
   config: Config,
@@ -72,11 +72,11 @@ export async function runReconcile(
 export interface PlanReport extends Planned {
   readonly team: Team;
   readonly notes: RunNotes;
-  /** What pushing takes: at this pace it takes that long, and longer where the service is slow. */
+  /** How long pushing takes at this pace; longer if the service is slow. */
   readonly cost: PushCost & { readonly seconds: number; readonly perMinute: number };
 }
 
-/** The same up to the plan. Writes nothing on either side. */
+/** As `runReconcile`, up to the plan. Writes nothing on either side. */
 export async function runPlan(db: Database, config: Config, watch: Watch): Promise<PlanReport> {
   return withReading(db, config, watch, async (context, team) => {
     const planned = await plan(context, team, reconcileSettings(config));
@@ -88,7 +88,7 @@ export async function runPlan(db: Database, config: Config, watch: Watch): Promi
   });
 }
 
-/** Whether repeating the run as it is configured cannot help. */
+/** Whether another run with the same settings would fail in the same way. */
 export function isFinal(error: unknown): boolean {
   return error instanceof MusterdError && ['configuration', 'wrong-team', 'credentials'].includes(error.code);
 }

@@ -1,4 +1,4 @@
-/** A person decides one held field; the next run carries out what follows from it. */
+/** A person decides about one held field; the next run carries that out. */
 import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/database.ts';
 import { editUsers, stampEdit } from '../mirror/edits.ts';
@@ -27,15 +27,15 @@ import { actAs, decideFor, requireOtherEyes } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
 
-/** Which value is to stand: one of the two sides', or another. */
+/** Which value wins: that of one side, or another one. */
 export type Take = 'mirror' | 'service' | { readonly value: FieldValue };
 
-/** What a person decides of a held field. */
+/** A person's decision about a held field. */
 export interface Resolution {
   readonly field: Field;
   readonly take: Take;
   readonly why: string;
-  /** For whom it is done. */
+  /** In whose name. */
   readonly actor: string | undefined;
 }
 
@@ -76,16 +76,16 @@ function requireHeld({ id, held, mirror, base }: UserState, field: Field): Held 
 const busy = (id: Id) =>
   new MusterdError('mirror', `User ${id} is being edited; nothing was changed`, { hint: 'Try again.' });
 
-/** What the mirror is to hold, or `undefined` if it already does. */
+/** The value to write to the mirror, or `undefined` if it is already there. */
 function wantedOf(take: Exclude<Take, 'service'>, field: Field, mirror: MirrorRow): UserPatch | undefined {
   const value = take === 'mirror' ? mirror[field] : take.value;
   const patch: UserPatch = { [field]: value };
   const same = sameBytes(field, { ...mirror, ...patch }, mirror);
-  // Anyone who takes a name that was cut by a guess accepts the cut.
+  // Taking a name whose split was guessed accepts the split.
   return same && (field !== 'name' || mirror.split === 'known') ? undefined : patch;
 }
 
-/** Whoever names the value that the mirror has takes the mirror's. */
+/** A value that equals the mirror's counts as taking the mirror's. */
 const isMirrors = (take: Take, field: Field, mirror: MirrorRow): boolean =>
   typeof take === 'object' && sameBytes(field, { ...mirror, [field]: take.value }, mirror);
 
@@ -95,17 +95,17 @@ export interface Resolved {
   readonly name: string;
   readonly mirror: FieldValue;
   readonly base: FieldValue;
-  /** It is not sent before somebody else agrees to it. */
+  /** It is sent only once another person has approved it. */
   readonly waits: boolean;
 }
 
-/** What a guard or a person stopped passes the limits, and those on single fields where one of them stopped it. */
+/** The decision lifts the limits for what a guard or person stopped; limits on single fields only if one of them did. */
 function decisionOn({ reason, batch }: Hold): Hold['decision'] {
   if (reason !== 'limit' && reason !== 'review' && reason !== 'rejected') return undefined;
   return reason === 'limit' && batch === undefined ? 'resolved' : 'approved';
 }
 
-/** Ends one hold: all of it in the transaction that it is given. */
+/** Ends one hold within the given transaction. */
 async function resolveHold(
   tx: Transaction,
   { teamId, config, id }: { readonly teamId: Id; readonly config: Setup['config']; readonly id: Id },
@@ -120,7 +120,7 @@ async function resolveHold(
   if (take === 'mirror' && fourEyes) await requireOtherEyes(tx, teamId, [{ userId: id, field }]);
   const runId = await recordStep(tx, { team, teamId, command: 'resolve' });
   const decided = planResolved({ ...state, mirror, base }, hold, take === 'service' ? take : 'mirror');
-  // Another value is an edit: what waited in a batch waits on, for somebody else to agree to it.
+  // Another value is a new edit: if the field waited in a batch, it goes on waiting for somebody else's approval.
   const staysHeld = typeof take === 'object' && fourEyes && hold.batch !== undefined;
   const deferred = await applyDecisions(tx, { teamId, runId }, staysHeld ? [] : [decided]);
   if (deferred.size > 0) throw busy(id);
@@ -144,7 +144,7 @@ async function resolveHold(
   const isSeenByOther = take === 'mirror' || !fourEyes;
   const decision = isSeenByOther ? decisionOn(hold) : undefined;
   if (decision !== undefined || push.approve === 'guarded' || !isSeenByOther) await note(values, decision);
-  // A person has seen it, and sends it: there is nothing left to review.
+  // A person has seen the value and sends it: there is nothing left to review.
   else {
     const batch = hashOf([{ userId: id, field, values }]);
     await note({ ...values, reason: 'review', detail: 'decided by itself', batch }, 'approved');
@@ -152,7 +152,7 @@ async function resolveHold(
   return { ...result, mirror: value, waits: staysHeld || (!isSeenByOther && push.approve === 'always') };
 }
 
-/** Decides a held field, in one transaction. */
+/** Decides about a held field in one transaction. */
 export async function resolve(
   setup: Setup,
   { team, lease }: { readonly team: string; readonly lease: LeaseOptions },

@@ -1,4 +1,4 @@
-/** "Take everything from the service" for one team, as a run of its own or only planned. Nothing is ever sent. */
+/** Takes everything of one team from the service, as a separate run or only as a plan. Nothing is ever sent. */
 import type { Config } from '../config/config.ts';
 import type { Database } from '../mirror/database.ts';
 import { type Team, wholeTeam } from '../model/team.ts';
@@ -19,22 +19,22 @@ import { reconcileSettings } from './reconcile-team.ts';
 import type { RunReport } from './run-record.ts';
 import { type Watch, withReading, withRun } from './with-run.ts';
 
-/** What is taken. */
+/** The changes taken from the service. */
 export interface ResyncPlan {
   readonly team: Team;
   readonly roster: Roster;
   readonly plans: readonly UserPlan[];
   readonly notes: RunNotes;
-  /** Pushes whose outcome is not known. */
+  /** Pushes with an unknown outcome. */
   readonly openPushes: number;
 }
 
 export interface ResyncReport extends ResyncPlan {
-  /** `null`: only planned. */
+  /** `null`: plan only. */
   readonly run: RunReport | null;
 }
 
-/** Of a run that read nobody. */
+/** For a run that read no users. */
 const noRoster: Roster = {
   users: new Map(),
   members: new Map(),
@@ -67,7 +67,7 @@ async function planTeam(
   return { team, roster, plans, notes, openPushes };
 }
 
-/** What it would do. Writes nothing on either side. */
+/** The plan. Writes nothing on either side. */
 export async function planResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   return withReading(db, config, watch, async (context, team) => {
     const replaced = await judgeOverlap(context.mirror, team, reconcileSettings(config).scope);
@@ -76,7 +76,7 @@ export async function planResync(db: Database, config: Config, watch: Watch): Pr
   });
 }
 
-/** Reads open pushes back, then takes everything, under the team's lease. The client would refuse to send. */
+/** Reads open pushes back, then takes everything, under the team's lease. The client is read-only. */
 export async function runResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   await requireSchema(db);
   const { push, policy, scope } = reconcileSettings(config);

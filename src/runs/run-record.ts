@@ -1,4 +1,4 @@
-/** The record of one run: what it came to, in the transaction that gives the lease back. */
+/** The record of one run: its result, written in the transaction that gives the lease back. */
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
@@ -13,7 +13,7 @@ import type { Team } from '../model/team.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
 import { createEndpointCounts } from './endpoint-counts.ts';
 
-/** What a run came to. */
+/** The result of a run. */
 export interface RunReport {
   readonly team: { readonly id: Id; readonly name: string | null };
   readonly runId: bigint;
@@ -21,12 +21,12 @@ export interface RunReport {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
-  /** What the guard refused; pushes wait for an approval. */
+  /** The guard refused pushes; they wait for an approval. */
   readonly refusal: RunNotes['refusal'];
   readonly counts: RunNotes['counts'];
   /** Held fields that wait for a person. */
   readonly held: number;
-  /** The same, and the users who wait in batches; at least 1 where anything was refused. */
+  /** `held` plus the users that wait in batches; at least 1 if anything was refused. */
   readonly waiting: number;
   readonly requests: number;
   readonly durationMs: number;
@@ -47,7 +47,7 @@ interface Recorded {
   readonly learned: () => readonly Learned[];
 }
 
-/** The record of one run, and how it is closed: in one transaction, which gives the lease back. */
+/** The record of one run. It is closed in one transaction, which also gives the lease back. */
 export function createRecord({ config, begun: { lease, runId }, groups, log, notes, learned }: Recorded) {
   const startedMs = systemClock.monotonicMs();
   const asked = createEndpointCounts();
@@ -76,7 +76,7 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
         errorCode,
       });
       waits = left;
-      // Another run has learned since what this one knew before it stalled.
+      // This run stalled, and another one has learned something newer since.
       const news = isNoted ? learned() : [];
       if (news.length > 0) await writeLearned(tx, config.team, news);
     });

@@ -1,12 +1,12 @@
-/** Which user a person means. */
+/** Finds the one user that a person means. */
 import { MusterdError } from '../errors.ts';
 import type { FoundUser } from '../mirror/find-user.ts';
 import { printable } from '../model/in-words.ts';
 
-/** Users shown of those who answer to one name. */
+/** How many of several matching users are listed. */
 const shownMatches = 20;
 
-/** @throws MusterdError `usage` if several users answer to it */
+/** @throws MusterdError `usage` if several users match */
 export function theOnly<User extends FoundUser>(who: string, found: readonly User[]): User | undefined {
   if (found.length < 2) return found[0];
   const lines = found

@@ -1,4 +1,4 @@
-/** Turns one run around: the inverse of what it moved, as edits that the next run pushes through all guards. */
+/** Undoes one run: writes the inverse of its changes as edits, which the next run pushes through all guards. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { approveEdits, type Confirmation } from '../mirror/approve-edits.ts';
@@ -22,7 +22,7 @@ export interface Inverse {
   readonly to: FieldValue;
 }
 
-/** A field that the run moved and that stays as it is. */
+/** A field that the run changed and that is not undone. */
 export interface LeftAlone {
   readonly userId: Id;
   readonly name: string;
@@ -36,7 +36,7 @@ export interface UndoPlan {
   readonly left: readonly LeftAlone[];
 }
 
-/** Whether two values of a field are the same to the service; of a name, half by half. */
+/** Whether two values of a field are equal in canonical form; a name half by half. */
 function same(field: Field, a: FieldValue, b: FieldValue): boolean {
   if (field === 'name') {
     const [one, two] = [a as NamePair, b as NamePair];
@@ -52,7 +52,7 @@ function same(field: Field, a: FieldValue, b: FieldValue): boolean {
   return form(a) === form(b);
 }
 
-/** Why the old value cannot be written back, in words. The trigger on the mirror has the last word. */
+/** Why the old value cannot be written back, as text. The trigger on the mirror checks again. */
 function unwritable(field: Field, value: FieldValue): string | undefined {
   switch (field) {
     case 'name':
@@ -74,14 +74,14 @@ function unwritable(field: Field, value: FieldValue): string | undefined {
   }
 }
 
-/** Whether the halves of the old name are where musterd cut a longer one in two, and nobody ever wrote them. */
+/** Whether the split of the old name was only guessed by musterd. */
 function isGuess({ field, old, oldWasWritten }: MovedField): boolean {
   if (field !== 'name' || old === null || oldWasWritten) return false;
   const joined = joinName(old as NamePair);
   return countWords(joined) > 2 && samePair(old as NamePair, splitName(joined));
 }
 
-/** Why what the run wrote is left as it is; `undefined`: it still stands, and can be turned around. */
+/** Why a change is left as it is; `undefined`: it can be undone. */
 export function reasonToLeave(moved: MovedField): string | undefined {
   const { field, kind, now, heldBecause, hasOpenIntent, movedLater } = moved;
   if (now === undefined) return 'the user has gone';
@@ -92,13 +92,13 @@ export function reasonToLeave(moved: MovedField): string | undefined {
   const isService = movedLater === 'pull' || movedLater === 'return';
   if (!same(field, now.base[field], moved.new))
     return isService ? 'changed on the service since' : 'edited since';
-  // The same value, and somebody else's: whoever set it again meant it to stay.
+  // Somebody has set the same value again since, and wants it to stay.
   if (movedLater !== null) return isService ? 'set again on the service since' : 'set again since';
   if (isGuess(moved)) return 'where its first name ends is a guess: set first_name and last_name by hand';
   return unwritable(field, moved.old);
 }
 
-/** What turning this run around would do. Reads the mirror alone. @throws MusterdError `usage` for no run of the team */
+/** What undoing this run would do. Reads only the mirror. @throws MusterdError `usage` if the team has no such run */
 export async function planUndo(
   db: Pick<Database, 'kysely'>,
   { team }: { readonly team: string },
@@ -127,14 +127,14 @@ export async function planUndo(
   return { runId, changes, left, edits: [...edits.values()], teamId };
 }
 
-/** What was edited passes the limits once; what was not is not as it is said here. */
+/** Lets the undone fields pass the limits once; fields that were left alone are not among them. */
 async function approveInverse(
   tx: Transaction,
   teamId: Id,
   changes: readonly Inverse[],
   confirmed: { readonly why: string; readonly reason: 'limit' | 'review' },
 ): Promise<void> {
-  // Only what both sides agree on is turned around: where it comes from is the base.
+  // Only values that both sides agree on are undone, so the edit starts from the base.
   const rows = changes.map(({ userId, field, from, to }) => ({ userId, field, to, base: from }));
   const batch = hashOf(
     rows.map(({ userId, field, to, base }) => ({
@@ -147,8 +147,8 @@ async function approveInverse(
 }
 
 /**
- * Writes the inverse into the mirror, under the lease and in one transaction, as an edit of whoever asks.
- * @returns what was done; who was edited in between is among those left alone
+ * Writes the inverse into the mirror, under the lease and in one transaction, as an edit in the caller's name.
+ * @returns what was done; users edited in between are listed as left alone
  */
 export async function applyUndo(
   db: Database,

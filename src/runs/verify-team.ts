@@ -1,4 +1,4 @@
-/** Service against mirror, by code of its own: what it shares with a run is the client and how a look begins. */
+/** Compares service and mirror with separate code: only the client and `withReading` are shared with runs. */
 import { readKnownAddresses, readSnapshot } from '../mirror/verify-read.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
 import { type Comparison, compare } from '../verify/compare.ts';

@@ -1,4 +1,4 @@
-/** What every run begins and ends with: lease, service, record, notes. What it does is handed in. */
+/** The frame of every run: lease, service, record, notes. The work is passed in. */
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
@@ -25,54 +25,54 @@ import { requireSchema } from './open.ts';
 import { createService, credentialUses, requireService, sharePace } from './open-service.ts';
 import { type BegunRun, createRecord, type RunReport } from './run-record.ts';
 
-/** Who looks on while a run goes. */
+/** The observers of a run. */
 export interface Watch {
   readonly log: Log;
   /** Progress of the run, for a terminal. */
   readonly onEvent?: (event: RunEvent) => void;
-  /** A request to stop. */
+  /** Asks to stop. */
   readonly signal?: AbortSignal;
-  /** How long to wait for another run of the team to end; not at all when left out. */
+  /** How long to wait for another run of the team to end, in ms; without it: not at all. */
   readonly waitMs?: number;
-  /** Told once for whom it waits. */
+  /** Called once with the holder that the run waits for. */
   readonly onWait?: (holder: string) => void;
-  /** The run is on record: from now on its end will be, too. */
+  /** The run is recorded; from now on its end will be, too. */
   readonly onBegun?: () => void;
-  /** Told of each request, retry and pause. */
+  /** Called for each request, retry and pause. */
   readonly onServiceEvent?: (event: ServiceEvent) => void;
-  /** Who is in the team, for a run of the edits alone: it need not be asked for each time. */
+  /** Remembers the members for runs of the edits, which need not read them each time. */
   readonly teamMemory?: TeamMemory;
 }
 
-/** Who was in the team, as an earlier run read it and compared it with the mirror. */
+/** The members of the team, as read by an earlier run and compared with the mirror. */
 export interface Recalled {
   readonly team: Team;
-  /** How many users were present after that; `undefined`: nobody has counted them since. */
+  /** Number of users present after that; `undefined`: not counted since. */
   readonly population?: number;
 }
 
 export interface TeamMemory {
-  /** `undefined` where that is too long ago. */
+  /** `undefined` if the read is too long ago. */
   recall(): Recalled | undefined;
-  /** @param readAtMs of the clock that never jumps: when the service was asked for it */
+  /** @param readAtMs when the service was asked, by the monotonic clock */
   keep(team: Team, readAtMs: number): Promise<void>;
-  /** It is believed for as long as the team is. */
+  /** Valid as long as the members are. */
   keepPopulation(users: number): void;
 }
 
-/** Which run of which team. */
+/** The team and the kind of run. */
 export interface RunKind {
   readonly config: Config;
   readonly command: 'reconcile' | 'daemon' | 'resync' | 'apply';
   readonly groups: readonly RunGroup[];
-  /** Of the client: one that only reads refuses to write. */
+  /** Mode of the client: a read-only one refuses writes. */
   readonly mode: 'read-only' | 'read-write';
 }
 
-/** @param team perhaps not read: see `wholeTeam` */
+/** @param team possibly not parsed: see `wholeTeam` */
 type Work<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
 
-/** Of a run, which may write what else belongs to it under its lease. */
+/** What a run gets in addition: it may write under its lease. */
 export interface LeasedContext extends WritingContext {
   readonly runId: bigint;
   readonly fenced: <R>(work: (tx: Transaction) => Promise<R>) => Promise<R>;
@@ -86,8 +86,8 @@ function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
 }
 
 /**
- * One run that may write: under the team's lease and on record, however it ends.
- * @throws what ended it early, after that is on record; MusterdError `lease-held`, and nothing is on record
+ * One run that may write, under the team's lease. It is recorded however it ends.
+ * @throws the error that ended it early, after recording it; MusterdError `lease-held`: then nothing is recorded
  */
 export async function withRun<Result>(
   db: Database,
@@ -111,7 +111,7 @@ export async function withRun<Result>(
   try {
     return await runUnderLease(db, { ...begun, lease }, kind, { ...watch, log }, work);
   } finally {
-    // Given back with the record, usually. Otherwise it expires, and a dead holder on this host is seen at once.
+    // Usually given back with the record. Otherwise it expires; on this host a dead holder is noticed at once.
     await lease.release().catch((error: unknown) => log.warn({ err: error }, 'lease not given back'));
   }
 }
@@ -154,7 +154,7 @@ async function runUnderLease<Result>(
     mirror = createMirror(db, lease, team.id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
     const keepTeam = async (compared: Team) => {
-      // The run itself does not need it.
+      // The run itself does not need this.
       await watch.teamMemory?.keep(compared, readAtMs).catch((error: unknown) => {
         log.warn({ err: error }, 'team not kept');
       });
@@ -171,15 +171,15 @@ async function runUnderLease<Result>(
   }
 }
 
-/** What the client learned for the next one. */
+/** What the client learned for later runs. */
 function learnedOf(config: Config, service: Client | undefined): readonly Learned[] {
   if (service === undefined) return [];
   return [learnedOfRate(service.rateLesson()), ...learnedOfCredentials(credentialUses(config, service))];
 }
 
 /**
- * The same without a lease and a record, for what only looks. Writes nothing on either side: the client refuses
- * to, and the mirror has no way to. Its requests take their places in the shared pace, as everybody's do.
+ * The same without lease and record, for commands that only read. It cannot write on either side: the client refuses
+ * writes, and the mirror has no writing methods. Its requests take places in the shared pace, like all others.
  */
 export async function withReading<Result>(
   db: Database,

@@ -45,7 +45,7 @@ export function checkClock(service: Client, report: Report): void {
   }
 }
 
-/** The whole team comes in one answer, and none of it where that is too long: told while there is time. */
+/** Warns early: the whole team comes in one answer, and if that is too long, nothing can be read. */
 export function checkLength(service: Client, report: Report): void {
   const longest = service.longestAnswer();
   if (longest === null) return;
@@ -56,7 +56,7 @@ export function checkLength(service: Client, report: Report): void {
   report.add('longest answer', share < 0.5 ? 'ok' : 'note', share < 0.5 ? detail : detail + advice);
 }
 
-/** @returns whether the credentials are those of the team that the mirror holds */
+/** @returns whether the credentials belong to the team of this mirror */
 export async function checkTeamOf(
   team: Team,
   config: Config,

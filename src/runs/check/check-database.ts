@@ -4,7 +4,7 @@ import { missingPrivileges, openSchemas, readServer } from '../../mirror/probes.
 import type { Report } from './check-report.ts';
 import { missingRoles } from '../../mirror/missing-roles.ts';
 
-/** Version, encoding, migrations, privileges. @returns whether the schema is there and complete */
+/** Checks version, encoding, migrations, privileges. @returns whether the schema is complete */
 export async function checkDatabase(db: Database, report: Report): Promise<boolean> {
   try {
     const { version, encoding, user } = await readServer(db);

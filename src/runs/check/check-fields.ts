@@ -1,4 +1,4 @@
-/** Whether the fields of users that can be written are shown, and can be read. */
+/** Checks that the service shows the writable fields of users, and that they can be read. */
 import type { Database } from '../../mirror/database.ts';
 import { readKnownAddresses } from '../../mirror/verify-read.ts';
 import type { Team } from '../../model/team.ts';
@@ -10,10 +10,10 @@ import { columnOf } from '../../model/field-values.ts';
 import { plural } from '../../model/in-words.ts';
 
 const probe = 'fields of users';
-/** So many addresses are tried where nobody is answered without one. */
+/** Number of addresses to try if the service lists no users without a filter. */
 const maxAddresses = 50;
 
-/** Whoever is answered by addresses that the mirror knows. */
+/** The users that the service returns for addresses in the mirror. */
 async function lookSomeUp(service: Client, team: Team, db: Database): Promise<readonly ServiceUser[]> {
   const known = await readKnownAddresses(db.kysely, team.id);
   const emails = known.flatMap(({ email }) => email ?? []).slice(0, maxAddresses);

@@ -1,4 +1,4 @@
-/** What the interface leaves open, found out by reading alone. */
+/** Finds out what the interface leaves open, only by reading. */
 import type { Config } from '../../config/config.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Database } from '../../mirror/database.ts';
@@ -42,7 +42,7 @@ export async function probeService(
   await probeListing('contact fields', '/v1/contact-fields', fields, service, report);
 }
 
-/** Runs one probe; a service that does not answer it costs the others nothing. */
+/** Runs one probe. If it gets no answer, the others still run. */
 async function attempt(report: Report, probe: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -86,7 +86,7 @@ async function probeUnfilteredUsers(
   return users;
 }
 
-/** Do the team, the users and the inboxes call the same person by the same id? */
+/** Do team, users and inboxes use the same id for a person? */
 async function probeIds(service: Client, team: Team, users: readonly Id[], report: Report): Promise<void> {
   await attempt(report, 'ids across endpoints', async () => {
     const members = new Set(team.members.map(({ id }) => id));
@@ -134,7 +134,7 @@ async function probeListing(
   });
 }
 
-/** How many rows a page has at most; it shows only where there are more. */
+/** The largest number of rows on a page; known only if there are more rows than that. */
 async function probeCap(
   name: string,
   path: string,

@@ -9,15 +9,15 @@ export interface Finding {
   readonly detail: string;
 }
 
-/** What a check may add to: findings for the table, probes for the database. */
+/** What a check adds to: findings for the table, probes for the database. */
 export interface Report {
   add(check: string, verdict: Finding['verdict'], detail: string): void;
-  /** A check that came to no end. */
+  /** A check that ended with an error. */
   fail(check: string, error: unknown): void;
   probe(probe: string, answer: unknown, verdict: Finding['verdict'], detail: string): void;
   readonly findings: readonly Finding[];
   readonly probes: readonly Probe[];
-  /** What kept it from looking further. */
+  /** The error that stopped it. */
   readonly errors: readonly unknown[];
 }
 

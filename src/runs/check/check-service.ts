@@ -1,4 +1,4 @@
-/** What the service says for itself: credentials, clock, team, and what the interface leaves open. */
+/** Checks of the service: credentials, clock, team, and what the interface leaves open. */
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -13,16 +13,16 @@ export interface CheckedService {
   readonly config: Config;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** `undefined`: it is not there, or not ready. */
+  /** `undefined`: there is no mirror, or it is not ready. */
   readonly db: Database | undefined;
   /** The user to try an update on. */
   readonly writeProbe: string | undefined;
 }
 
-/** How far it came; whatever it met is in the report. */
+/** How far the checks came; the results are in the report. */
 export type ServiceVerdict = 'no credentials' | 'another team' | 'asked';
 
-/** The service's half; it goes as far as the credentials allow. */
+/** The checks of the service, as far as the credentials allow. */
 export async function checkService(
   { config, log, signal, db, writeProbe }: CheckedService,
   report: Report,

@@ -1,4 +1,4 @@
-/** What an update does besides what it says, tried on one user whom the operator named, and undone. */
+/** Finds side effects of an update, by trying it on one user that the operator named; then undoes it. */
 import type { SendOptions } from '../../model/service-request.ts';
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
@@ -14,16 +14,16 @@ import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts'
 import type { Client } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
 
-/** Somebody to try updates on, and where to find them again. */
+/** The user to try updates on, and the address to find them by. */
 interface Subject {
   readonly user: Required<Pick<ServiceUser, 'id' | 'name' | 'phone'>> & { readonly email: string };
-  /** The halves of the name, in case an update clears it. */
+  /** Both halves of the name, in case an update clears it. */
   readonly name: NamePair;
-  /** Of the team's lease, where there is a mirror. */
+  /** How long the team's lease lasts, if there is a mirror. */
   readonly guard: SendOptions;
 }
 
-/** Holds the team's lease where there is a mirror: no run may see the values that are tried. */
+/** Holds the team's lease if there is a mirror: no run may see the tried values. */
 export async function probeWrites(
   service: Client,
   team: Team,
@@ -92,7 +92,7 @@ async function findUser(
   return (await service.users({ emails: [], phones: [digits] })).users[0];
 }
 
-/** Sends one update and gives the user as the service shows it then, in the answer or by a lookup. */
+/** Sends one update. @returns the user as the service then shows it, in the answer or by a lookup */
 async function update(service: Client, { user, guard }: Subject, patch: UserPatch): Promise<ServiceUser> {
   const answer = await service.updateUsers(new Map([[user.id, patch]]), guard);
   const direct = answer.users.find(({ id }) => id === user.id);
@@ -111,7 +111,7 @@ async function update(service: Client, { user, guard }: Subject, patch: UserPatc
 const keepsName = (user: Pick<ServiceUser, 'name'>, seen: ServiceUser) =>
   canonicalName(readable(seen.name) ?? '') === canonicalName(readable(user.name) ?? '');
 
-/** The email alone, in another case: does the name stay, and what is stored? */
+/** Sends only the email, in another case: does the name stay, and what is stored? */
 async function probeEmail(service: Client, subject: Subject, report: Report): Promise<boolean> {
   const { user } = subject;
   const [local = '', domain = ''] = user.email.split('@');
@@ -126,7 +126,7 @@ async function probeEmail(service: Client, subject: Subject, report: Report): Pr
   return kept;
 }
 
-/** The phone as it is, in digits: how does it come back? */
+/** Sends the phone unchanged, as digits: how does it come back? */
 async function probePhone(service: Client, subject: Subject, report: Report): Promise<void> {
   const { phone } = subject.user;
   if (typeof phone !== 'string' || !/\d/.test(phone)) return;
@@ -136,7 +136,7 @@ async function probePhone(service: Client, subject: Subject, report: Report): Pr
 }
 
 /**
- * Email and name as they were; the name is sent only if it was touched. Also without the lease: what was tried
+ * Restores email and name; the name is sent only if it was changed. Also without the lease: the tried values
  * must not stay.
  */
 async function restore(service: Client, tried: Subject, report: Report): Promise<void> {

@@ -1,4 +1,4 @@
-/** What the columns of a file mean. */
+/** The meaning of a file's columns. */
 import { MusterdError } from '../../errors.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import type { Field } from '../../model/user.ts';
@@ -16,7 +16,7 @@ export const importColumns = [
 ] as const;
 export type ImportColumn = (typeof importColumns)[number];
 
-/** The usual spellings, without case, spaces and signs. */
+/** The usual spellings, in lower case and without spaces and punctuation. */
 const spellings: Readonly<Record<ImportColumn, readonly string[]>> = {
   id: ['id', 'userid'],
   first_name: ['firstname', 'first', 'givenname', 'forename'],
@@ -47,7 +47,7 @@ const simple = (text: string) =>
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '');
 
-/** A column of the file that was given a meaning on the command line. */
+/** A column that the command line maps to a field. */
 export interface Mapping {
   readonly column: string;
   readonly meaning: ImportColumn;
@@ -64,7 +64,7 @@ export function readMapping(text: string): Mapping {
   return { column: text.slice(0, at).trim(), meaning };
 }
 
-/** The place of each column that means something, and the names of the others. */
+/** The index of each known column, and the names of the others. */
 export interface Columns {
   readonly places: ReadonlyMap<ImportColumn, number>;
   readonly ignored: readonly string[];
@@ -80,7 +80,7 @@ function placeOfMapped({ columns }: FileTable, { column }: Mapping): number {
 }
 
 /**
- * @throws MusterdError `usage` for a column that is there twice, and for a whole name that nobody asked to be cut
+ * @throws MusterdError `usage` for a column that occurs twice, and for a whole name without the request to split it
  */
 export function readColumns(table: FileTable, mappings: readonly Mapping[]): Columns {
   const { columns } = table;
@@ -107,7 +107,7 @@ export function readColumns(table: FileTable, mappings: readonly Mapping[]): Col
   return { places, ignored: columns.filter((_, place) => !used.has(place)) };
 }
 
-/** A whole name beside its halves says nothing new, unless it was asked for. */
+/** A whole name next to its halves is ignored, unless it was asked for. */
 function refuseWholeNames(
   columns: readonly string[],
   places: Map<ImportColumn, number>,

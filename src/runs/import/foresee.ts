@@ -1,4 +1,4 @@
-/** What the guard will say of an import, as far as the mirror alone tells, and what pushing it costs. */
+/** Predicts from the mirror alone what the guard will say about an import, and what pushing it costs. */
 import type { Config } from '../../config/config.ts';
 import { paceOf } from '../../model/pace.ts';
 import type { Id } from '../../model/id.ts';
@@ -11,14 +11,14 @@ import { reconcileSettings } from '../reconcile-team.ts';
 import type { ImportChange, TeamUser } from './plan-import.ts';
 
 export interface Foresight {
-  /** Why all of it would be held together. */
+  /** Why everything would be held as one batch. */
   readonly refused: readonly string[];
-  /** Single fields that would be held alone, whatever is approved. */
+  /** Fields that would be held one by one, whatever is approved. */
   readonly limited: readonly string[];
   readonly cost: { readonly users: number; readonly requests: number; readonly seconds: number };
 }
 
-/** Everybody's values of a field, as the import leaves them. */
+/** The values of a field for all users after the import. */
 function afterImport(
   field: 'email' | 'phone' | 'roleId',
   users: readonly TeamUser[],

@@ -1,4 +1,4 @@
-/** A file of people as edits of the mirror, which the next run sends: shown first, and then done as it was shown. */
+/** Imports a file of people as edits of the mirror, which the next run sends: planned first, then written as planned. */
 import { createHash } from 'node:crypto';
 import { approveEdits, type Confirmation } from '../../mirror/approve-edits.ts';
 import { editUsers } from '../../mirror/edits.ts';
@@ -24,13 +24,13 @@ export interface ImportRequest {
 
 export interface ImportPreview extends ImportPlan, Foresight {
   readonly teamId: Id;
-  /** What "--expect" is given. */
+  /** The hash for "--expect". */
   readonly hash: string;
   readonly ignored: readonly string[];
   readonly notes: readonly string[];
 }
 
-/** What an import would change. Reads the mirror alone. @throws MusterdError `usage` */
+/** What an import would change. Reads only the mirror. @throws MusterdError `usage` */
 export async function previewImport(
   setup: Setup,
   { table, mappings, only, clears }: ImportRequest,
@@ -56,15 +56,15 @@ export async function previewImport(
 
 export interface Imported {
   readonly changes: readonly ImportChange[];
-  /** Of users who have gone, were edited since, or are being edited. */
+  /** Users who are gone, were edited since, or are being edited. */
   readonly missed: readonly ImportChange[];
-  /** Fields that may pass the limits once. */
+  /** Number of fields that may pass the limits once. */
   readonly approved: number;
 }
 
 /**
- * Writes what was shown into the mirror, in one transaction: nothing of a user who is not as they were then. A guess at
- * the halves of a name is not approved, whatever the reason: it is held until a person says what they are.
+ * Writes the plan into the mirror, in one transaction, without users who have changed since. A guessed split of a name
+ * is not approved, even with a reason: it is held until a person enters the halves.
  */
 export async function applyImport(
   setup: Setup,
@@ -72,7 +72,7 @@ export async function applyImport(
   { teamId, hash, edits, changes, refused }: ImportPreview,
   { actor, why: reason }: Confirmation,
 ): Promise<Imported> {
-  // Where a person sees each push first, this one has: all of it, as long as it is within the limits.
+  // With `push.approve: always` the person has seen these pushes: all of them pass, if they are within the limits.
   const isSeen = setup.config.push.approve === 'always' && refused.length === 0;
   const why = reason ?? (isSeen ? 'seen when it was imported' : undefined);
   return underLease(setup.mirror.db, of, async (tx) => {

@@ -1,16 +1,16 @@
 /**
- * What a file asks of the users whom the mirror has. Rows are matched by id, else by email, else by phone:
+ * What a file changes for the users in the mirror. Rows are matched by id, else by email, else by phone:
  *
  * | what the row gives                        | the row is                         |
  * |-------------------------------------------|------------------------------------|
- * | an id that somebody in the team has       | theirs, whatever its email says    |
- * | an id that nobody has                     | unmatched                          |
- * | an email that one user has                | theirs                             |
- * | an email that several have                | ambiguous                          |
- * | no email, or one that nobody has, a phone | by the phone in the same way       |
- * | nothing of that                           | unmatched                          |
+ * | the id of a user in the team              | that user, whatever its email says |
+ * | an unknown id                             | unmatched                          |
+ * | the email of one user                     | that user                          |
+ * | an email that several users have          | ambiguous                          |
+ * | no email or an unknown one, and a phone   | matched by phone in the same way   |
+ * | none of these                             | unmatched                          |
  *
- * Two rows of one user: where both say the same the first counts and the others are duplicates, else all of them are.
+ * Several rows of one user: if all say the same, the first counts and the others are duplicates; if not, none counts.
  */
 import type { UserEdit } from '../../mirror/edits.ts';
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
@@ -34,14 +34,14 @@ import {
   wantedRole,
 } from './read-values.ts';
 
-/** A user who is in the team, as the mirror has it. */
+/** A user of the team in the mirror. */
 export interface TeamUser {
   readonly id: Id;
   readonly mirror: MirrorRow;
   readonly base: BaseUser | undefined;
 }
 
-/** One field that the file changes. */
+/** A field that the file changes. */
 export interface ImportChange {
   readonly line: number;
   readonly userId: Id;
@@ -50,15 +50,15 @@ export interface ImportChange {
   readonly from: FieldValue;
   readonly to: FieldValue;
   readonly base: FieldValue | undefined;
-  /** Of a name that was cut in two here. */
+  /** The import split a whole name. */
   readonly isGuess: boolean;
 }
 
 export interface ImportPlan {
-  /** Rows that say something. */
+  /** Rows that are not empty. */
   readonly rows: number;
   readonly matched: number;
-  /** Rows that ask for something that is not so already. */
+  /** Rows that change something. */
   readonly changing: number;
   readonly problems: readonly RowProblem[];
   readonly changes: readonly ImportChange[];
@@ -70,7 +70,7 @@ export interface ImportWishes {
   readonly columns: Columns;
   /** Fields that may be changed. */
   readonly only: ReadonlySet<Field>;
-  /** An empty cell clears what can be cleared. */
+  /** An empty cell clears the field, if it can be cleared. */
   readonly clears: boolean;
 }
 
@@ -131,7 +131,7 @@ interface ReadRow {
   readonly user: TeamUser;
   readonly changes: readonly ImportChange[];
   readonly problems: readonly RowProblem[];
-  /** What it says, for comparison with another row of the same user. */
+  /** The row's content, to compare it with another row of the same user. */
   readonly says: string;
 }
 
@@ -181,7 +181,7 @@ function readRow(
   };
 }
 
-/** Of rows that are of one user those that count, and what is wrong with the others. */
+/** The rows of a user that count, and the complaints about the others. */
 function chooseRows(rows: readonly ReadRow[]): {
   readonly good: readonly ReadRow[];
   readonly problems: readonly RowProblem[];
@@ -246,7 +246,7 @@ export function planImport(
   };
 }
 
-/** What "--expect" is given: any other row, field, value or base makes another. */
+/** The hash for "--expect": it changes with rows, fields, values or bases. */
 export function textToHash(changes: readonly ImportChange[]): string {
   return toJson(
     changes.map(({ userId, field, from, to, base, isGuess }) => [

@@ -1,4 +1,4 @@
-/** What the cells of a row ask for, of a user who is known. */
+/** Reads the cells of a row as values for a known user. */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { maxId, type Id } from '../../model/id.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import type { Field, UserValues } from '../../model/user.ts';
 import type { ImportColumn } from './columns.ts';
 
-/** A cell by what its column means, without the white space around it; empty: nothing is said. */
+/** A trimmed cell by the meaning of its column; an empty one says nothing. */
 export type Cells = (column: ImportColumn) => string;
 
 /** `undefined`: stays as it is. */
@@ -24,7 +24,7 @@ export type AskedValue<T> =
 const made = (text: string) =>
   /^[0-9.,]+e\+?[0-9]+$/i.test(text) ? ': a spreadsheet has made a number of it' : '';
 
-/** The digits with the country code. Without a plus sign, a number that is parted may be one that is dialled at home. */
+/** The digits with the country code. Without a plus sign, a number with separators may be in national format. */
 export function readPhone(given: string): { readonly digits: string } | { readonly wrong: string } {
   const text = given.replace(/\p{Cf}/gu, '').replace(/\s/gu, ' ');
   const wrong = (why: string) => ({ wrong: `"${text}" is not a phone number with its country code${why}` });
@@ -52,7 +52,7 @@ export function wantedEmail(text: string, now: UserValues): AskedValue<string> {
     : { wrong: `"${text}" is not an email address` };
 }
 
-/** The halves, or a whole name that is cut by the one rule (`splitName`). */
+/** The halves, or a whole name split by `splitName`. */
 export function wantedName(
   cells: Cells,
   now: { readonly name: NamePair; readonly split: NameSplit },
@@ -77,7 +77,7 @@ export function wantedName(
   return { value };
 }
 
-/** The roles that somebody has, as the service names them. */
+/** The roles in use, with the service's names. */
 export interface KnownRole {
   readonly id: Id;
   readonly name: string;
@@ -104,14 +104,14 @@ function readRole(
   return { id };
 }
 
-/** By name or id. Where a row has both, the one that differs from what is there is the edit. */
+/** By name or id. If a row has both, the one that differs from the current role counts. */
 export function wantedRole(
   cells: Cells,
   now: Pick<UserValues, 'roleId'> & { readonly role: string | null },
   roles: readonly KnownRole[],
 ): AskedValue<Id> {
   const [name, number] = [cells('role'), cells('role_id')];
-  // The name follows the service, and is behind where a role was edited and not sent yet.
+  // The role's name comes from the service, so it is outdated if the role was edited and not sent yet.
   const isShown = now.role !== null && roleName(name) === roleName(now.role);
   const isKnown = roles.some((role) => roleName(role.name) === roleName(name));
   const isNameSaid = name !== '' && !(isShown && (number !== '' || !isKnown));
@@ -129,7 +129,7 @@ export function wantedRole(
   return id === undefined ? undefined : { value: id };
 }
 
-/** Which of the columns a field is read from. */
+/** The columns that a field is read from. */
 export const columnsOf: Readonly<Record<Field, readonly ImportColumn[]>> = {
   name: ['first_name', 'last_name', 'name'],
   email: ['email'],
