@@ -135,6 +135,13 @@ async function readState(
   return rows;
 }
 
+async function countRows({ db }: PageReader, some: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from (${some}) matched`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}
+
 /** Looked for once, for the page and for how many there are; whatever matches very many is sorted by another look. */
 async function readMatching(
   reader: PageReader,
@@ -142,11 +149,14 @@ async function readMatching(
   of: StateAsked,
 ): Promise<{ readonly rows: readonly FoundRow[]; readonly found: number }> {
   const { wanted, beyond, page } = askedOf(reader, asked, of);
+  const matched = sql`mirror.users u where ${wanted} limit ${mostFound + 1}`;
   const { rows } = await sql<FoundRow & { readonly found: number }>`
-    with matched as materialized (select u.* from mirror.users u where ${wanted} limit ${mostFound + 1})
+    with matched as materialized (select u.* from ${matched})
     select ${columns}, (select count(*)::int from matched) as found
     from matched u where ${beyond} ${page}`.execute(reader.db);
-  const found = rows[0]?.found ?? (of.after === null ? 0 : mostFound + 1);
+  // Behind the last page there is no row that says how many there are.
+  const found =
+    rows[0]?.found ?? (of.after === null ? 0 : await countRows(reader, sql`select from ${matched}`));
   return { found, rows: found > mostFound ? await readState(reader, asked, of) : rows };
 }
 

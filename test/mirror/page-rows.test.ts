@@ -80,6 +80,20 @@ describe.each(['without statistics', 'with statistics'])('%s', (which) => {
     expect(some).toEqual({ found: mostFound + 1, ids: all.ids });
   });
 
+  it.each([
+    ['robin reed59', 111],
+    ['robin', mostFound + 1],
+  ])('behind the last page of those who match "%s" there are as many as before it', async (q, found) => {
+    const asked = { q, details: true, state: 'present', roleId: null, sort: 'id', isDown: false } as const;
+    const read = async (after: { teamId: bigint; id: bigint } | null) =>
+      await readPageFrame(database.db, null, ({ reader }) =>
+        readPeople(reader, { ...asked, after, limit: 3 }),
+      );
+    expect(await read(null)).toMatchObject({ found, isMore: true });
+    const last = { teamId: BigInt(largeTeam.teamId), id: BigInt(users) };
+    expect(await read(last)).toMatchObject({ found, isMore: false, rows: [] });
+  });
+
   it('one person is looked for by id', async () => {
     expect(await rowsRead('mirror.users', '/people/:team/:id')).toBeLessThan(100);
     expect(await rowsRead('sync.changes', '/people/:team/:id')).toBeLessThan(ledger);

@@ -22,6 +22,7 @@ interface Said {
   }[];
   readonly refused: readonly string[];
   readonly limited: readonly string[];
+  readonly cost: { readonly users: number; readonly requests: number; readonly seconds: number };
   readonly applied: boolean;
   readonly why: string | null;
   readonly approved: number;
@@ -103,6 +104,14 @@ describe('importing', () => {
       expect(stdout).toMatch(/pushing costs \d requests, about \d s/);
     });
 
+    it('foresees as many requests as a plan of it does', async () => {
+      const path = file(`id,phone\n${user().id},15550100166\n${user(1).id},15550100167\n`);
+      const { cost } = await imported(path, '--yes');
+      const plan = await musterd('plan', '--json');
+      expect(JSON.parse(plan.stdout)).toMatchObject({ cost });
+      expect(cost.requests).toBe(4);
+    });
+
     it('is written by --yes, and sent by the next run', async () => {
       const { id, email } = user();
       const path = file(`E-Mail,First Name,Last Name\n${email?.toUpperCase()},  Anne   Marie ,Berg\n`);
@@ -166,7 +175,7 @@ describe('importing', () => {
         { line: 4, kind: 'invalid', reason: '"no address" is not an email address' },
         { line: 5, kind: 'duplicate', reason: `it is of user ${one.id}, as line 2 is` },
         { line: 6, kind: 'invalid', reason: expect.stringContaining('begin it with a plus sign') },
-        { line: 7, kind: 'duplicate', reason: `it is of user ${user(4).id}, as line 8` },
+        { line: 7, kind: 'duplicate', reason: `it is of user ${user(4).id}, as line 8 is` },
         {
           line: 8,
           kind: 'duplicate',

@@ -6,7 +6,12 @@ import { canonicalShown, type Field, type ServiceUser } from '../../model/user.t
 import type { FieldValue } from '../../model/user-plan.ts';
 import { limitWords } from '../../reconcile/guard/field-limits.ts';
 import { massChange } from '../../reconcile/guard/limits.ts';
-import { arrangeBatches, countRequests } from '../../reconcile/push/batches.ts';
+import {
+  arrangeBatches,
+  countRequests,
+  type Pushable,
+  type PushLessons,
+} from '../../reconcile/push/batches.ts';
 import { reconcileSettings } from '../reconcile-team.ts';
 import type { ImportChange, TeamUser } from './plan-import.ts';
 
@@ -60,31 +65,40 @@ function limitedFields(
   ];
 }
 
+/** What a run will send of it, as far as the mirror alone tells. */
+export function pushesOf(changes: readonly ImportChange[]): readonly Pushable[] {
+  return [...Map.groupBy(changes, ({ userId }) => userId)].map(([id, all]) => ({
+    id,
+    patch: Object.fromEntries(all.map(({ field, to }): [Field, FieldValue] => [field, to])),
+  }));
+}
+
 export function foresee(
   config: Config,
   users: readonly TeamUser[],
   changes: readonly ImportChange[],
   pushedToday: ReadonlySet<Id>,
+  lessons: PushLessons,
 ): Foresight {
   const { guard, push } = reconcileSettings(config);
-  const byUser = Map.groupBy(changes, ({ userId }) => userId);
+  const pushes = pushesOf(changes);
   const view = { population: users.length, history: { pushedToday } };
-  const patches = [...byUser].map(([id, all]) => ({
-    id,
-    patch: Object.fromEntries(all.map(({ field, to }): [Field, FieldValue] => [field, to])),
-  }));
   const shown = new Map<Id, ServiceUser>(
     users.map(({ id, base }) => [
       id,
       { id, email: base?.email ?? null, phone: base?.phone ?? null, raw: {} },
     ]),
   );
-  const batches = arrangeBatches(patches, push.batchSize, { safety: 'kept', troubled: new Set() });
+  const batches = arrangeBatches(pushes, push.batchSize, lessons);
   const requests = countRequests(batches, shown, push.updatesAtOnce);
   const { periodMs } = paceOf(config.rate);
   return {
-    refused: massChange([...byUser.keys()], view, guard),
+    refused: massChange(
+      pushes.map(({ id }) => id),
+      view,
+      guard,
+    ),
     limited: limitedFields(users, changes, guard),
-    cost: { users: byUser.size, requests, seconds: Math.ceil((requests * periodMs) / 1_000) },
+    cost: { users: pushes.length, requests, seconds: Math.ceil((requests * periodMs) / 1_000) },
   };
 }

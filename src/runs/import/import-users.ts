@@ -5,14 +5,16 @@ import { editUsers } from '../../mirror/edits.ts';
 import { readGuardHistory } from '../../mirror/held-batches.ts';
 import { readRoles, readTeamUsers } from '../../mirror/import-read.ts';
 import { type LeaseOptions, underLease } from '../../mirror/lease.ts';
+import { createMirrorReader } from '../../mirror/mirror.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
 import type { Field } from '../../model/user.ts';
+import { readLessons } from '../../reconcile/push/batches.ts';
 import { decideFor, waitsFor } from '../four-eyes.ts';
 import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';
 import { type Mapping, readColumns } from './columns.ts';
-import { type Foresight, foresee } from './foresee.ts';
+import { type Foresight, foresee, pushesOf } from './foresee.ts';
 import { type ImportChange, type ImportPlan, planImport, textToHash } from './plan-import.ts';
 
 export interface ImportRequest {
@@ -44,9 +46,10 @@ export async function previewImport(
     readGuardHistory(kysely, teamId),
   ]);
   const plan = planImport({ table, columns, only, clears }, users, roles);
+  const lessons = await readLessons(createMirrorReader(setup.mirror.db, teamId), pushesOf(plan.changes));
   return {
     ...plan,
-    ...foresee(setup.config, users, plan.changes, pushedToday),
+    ...foresee(setup.config, users, plan.changes, pushedToday, lessons),
     teamId,
     hash: createHash('sha256').update(textToHash(plan.changes)).digest('hex').slice(0, 12),
     ignored: columns.ignored,

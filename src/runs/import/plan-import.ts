@@ -203,7 +203,7 @@ function chooseRows(rows: readonly ReadRow[]): {
       problems.push({
         line: first.line,
         kind: 'duplicate',
-        reason: `it is of ${of}, as ${others.map(({ line }) => `line ${line}`).join(', ')}`,
+        reason: `it is of ${of}, as ${others.map(({ line }) => `line ${line}`).join(', ')} ${others.length === 1 ? 'is' : 'are'}`,
       });
     else if (first.problems.length > 0) problems.push(...first.problems);
     else good.push(first);
