@@ -5,6 +5,7 @@ import { createLog } from '../../src/log.ts';
 import { readAddresses } from '../../src/mirror/addresses.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { readTeamStandings } from '../../src/mirror/page-standings.ts';
+import { exportable, readPages } from '../../src/mirror/export-read.ts';
 import { readStatus } from '../../src/mirror/read-status.ts';
 import { readUnseenUsers } from '../../src/mirror/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/verify-read.ts';
@@ -110,6 +111,19 @@ describe.each(servers())('on tables that nobody has analysed, on $name,', (serve
     expect(ofBase).not.toEqual([]);
     expect(ofBase.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThanOrEqual(rowsOfEach / 3);
     await run('edits');
+  });
+
+  it.each(exportable)('an export of %s looks at each row a few times', async (what) => {
+    watch.take();
+    let rows = 0;
+    await readPages(db, BigInt(stage.emulator.team.id), what, async (page) => {
+      rows += page.length;
+      await Promise.resolve();
+    });
+    expect(slow()).toEqual([]);
+    expect(rows).toBeGreaterThanOrEqual(
+      { 'contact-counts': 0, 'contact-fields': 10 }[what as string] ?? rowsOfEach * 0.9,
+    );
   });
 
   it('what writes down a hundred edits and closes them looks at these users alone', async () => {
