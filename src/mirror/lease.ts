@@ -223,7 +223,8 @@ interface HeldRow {
 /**
  * Locks the lease's row to the end of the transaction, extends it where half of it is over, lets the rest of the
  * transaction pass the triggers, and tells them of the run. One that has run out is not ours any more, unless our lock
- * has kept it: no row then.
+ * has kept it: no row then. The lock is the weakest that nobody can take the lease past: two transactions of one run
+ * can have it at once, and each can extend it.
  */
 function holding({ team, leaseId, ttlMs }: OwnLease, isLocked: boolean, runId: bigint | undefined): string {
   const after = (ms: number) => `clock_timestamp() + ${ms} * interval '1 ms'`;
@@ -231,7 +232,7 @@ function holding({ team, leaseId, ttlMs }: OwnLease, isLocked: boolean, runId: b
     with mine as materialized (
       select team, expires_at from sync.leases
       where team = ${pg.escapeLiteral(team)} and lease_id = ${pg.escapeLiteral(leaseId)} and (${isLocked} or expires_at > clock_timestamp())
-      for no key update
+      for key share
     ),
     extended as (
       update sync.leases l set expires_at = ${after(ttlMs)} from mine

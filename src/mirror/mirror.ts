@@ -199,9 +199,12 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
         ? []
         : await write((tx) => applyUsers(tx, run, plans));
     },
+    /** Two of these can be under way at once, of users who are not the same: nothing in one depends on the other. */
     takeUsers: (writes: Iterable<UserWrite>) => {
       mayLackRoles = true;
-      return withSpool(newShape, writes, (spool) => write((tx) => takeUsers(tx, run, spool)));
+      return withSpool(newShape, writes, (spool) =>
+        fenced(db, lease, (tx) => takeUsers(tx, run, spool), runId),
+      );
     },
     learnRoles: async () => {
       if (mayLackRoles) await write((tx) => writeRoles(tx, teamId));

@@ -51,7 +51,13 @@ export function takeNew(service: ServiceUser, role: string | null): UserWrite {
   };
 }
 
-/** Begins with each while the one before is still under way: it is gathered while that one is written. */
+/** By their ids: at the end of an index a row costs half of what it does in its midst, and nobody is between them. */
+function inOrder(ids: readonly Id[]): readonly Id[] {
+  const isSo = ids.every((id, at) => at === 0 || (ids[at - 1] ?? id) < id);
+  return isSo ? ids : [...BigInt64Array.from(ids).sort()];
+}
+
+/** Begins with each while the one before is still under way: two of them are gathered and written at once. */
 async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const underWay: Promise<void>[] = [];
   try {
@@ -100,7 +106,7 @@ export async function applyPulls(
     notes.event({ kind: 'progress', step: 'users', done, total: todo.length + unknown.length });
   };
   for (const chunk of chunks(todo, usersPerTransaction)) note(await mirror.applyUsers(chunk), chunk.length);
-  await overlapping(chunks(unknown, usersPerTransaction), async (chunk) =>
+  await overlapping(chunks(inOrder(unknown), usersPerTransaction), async (chunk) =>
     note(await mirror.takeUsers(takeEach(chunk, roster.users, roles)), chunk.length),
   );
   notes.count('adopted', unknown.filter((id) => !deferred.has(id)).length);

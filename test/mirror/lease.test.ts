@@ -62,6 +62,35 @@ describe.each(servers())('the lease on $name', (server) => {
     await lease.release();
   });
 
+  it('is held by two transactions of its run at once, and by nobody else as long as one of them lasts', async () => {
+    const ttlMs = 400;
+    const lease = await takeLease(database.db, 'beside', { ttlMs });
+    const thief = () => takeLease(other, 'beside', { ttlMs }).catch((error: unknown) => error);
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const hold = (end: Promise<void>) => {
+      const begun = Promise.withResolvers<void>();
+      const ended = fenced(database.db, lease, async (tx) => {
+        await sql`select 1`.execute(tx);
+        begun.resolve();
+        await end;
+      });
+      return { begun: Promise.race([begun.promise, ended]), ended };
+    };
+    const [one, two] = [hold(first.promise), hold(second.promise)];
+    await Promise.all([one.begun, two.begun]);
+    await eventually('it has run out for all others', async () => (await expiry('beside')) < 0);
+    expect(await thief()).toMatchObject({ code: 'lease-held' });
+    first.resolve();
+    await one.ended;
+    expect(await expiry('beside')).toBeGreaterThan(0);
+    await eventually('it has run out once more', async () => (await expiry('beside')) < 0);
+    expect(await thief()).toMatchObject({ code: 'lease-held' });
+    second.resolve();
+    await two.ended;
+    await lease.check();
+    await lease.release();
+  });
+
   it('is known to last for as long as it was renewed, or extended by a transaction, without asking', async () => {
     const ttlMs = 1_000;
     const startMs = performance.now();

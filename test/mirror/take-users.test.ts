@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type KnownTeam, readKnownTeam } from '../../src/mirror/known-team.ts';
 import { takeLease } from '../../src/mirror/lease.ts';
@@ -12,6 +13,7 @@ import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { unknownUser } from '../../src/reconcile/plan-users.ts';
 import { anyService, member, shown } from '../reconcile/states.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 let database: TestDatabase;
 let runId: bigint;
@@ -80,6 +82,32 @@ it('somebody on whom both sides have agreed by now is left to the next run', asy
     [1n, runId],
     [3n, runId],
   ]);
+});
+
+it('two parts are written at once, and neither waits for the other', async () => {
+  const mirror = mirrorOf(96n);
+  const part = (first: number) =>
+    mirror.takeUsers(
+      Array.from({ length: 3000 }, (_, at) => takeNew({ ...shown, id: BigInt(first + at) }, null)).values(),
+    );
+  const parts = await database.db.transaction(async (tx) => {
+    await sql`lock table sync.user_base in share mode`.execute(tx);
+    const underWay = [part(1), part(3001)];
+    await eventually('both wait for the table', async () => {
+      const [[waiting] = []] = await query(
+        `select count(*) from pg_locks where not granted and relation = 'sync.user_base'::regclass`,
+      );
+      return waiting === 2n;
+    });
+    return { underWay };
+  });
+  expect(await Promise.all(parts.underWay)).toEqual([new Set(), new Set()]);
+  expect(
+    await query(`select (select count(*) from mirror.users where team_id = 96) as mirror,
+      (select count(*) from sync.user_base where team_id = 96) as base,
+      (select count(*) from sync.changes where team_id = 96) as ledger,
+      (select count(*) from sync.user_periods where team_id = 96) as periods`),
+  ).toEqual([[6000n, 6000n, 6000n, 6000n]]);
 });
 
 it('a run that the ledger refers to is not deleted', async () => {

@@ -123,7 +123,7 @@ describe('users of whom nothing is known here', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('are gathered while those before them are written, and no further ahead', async () => {
+  it('are gathered and written beside those before them, and no further ahead', async () => {
     const { ends, notes, applied } = takeByHand();
     await turn();
     expect(ends.length).toBe(2);
@@ -136,6 +136,28 @@ describe('users of whom nothing is known here', () => {
     ends[2]?.resolve(new Set());
     expect(await applied).toEqual(new Set([5001n, 1n]));
     expect(notes.counts['adopted']).toBe(count - 2);
+  });
+
+  it('are written in the order of their ids, however the service lists them', async () => {
+    const parts: (readonly Id[])[] = [];
+    const mirror = createMirrorStandIn([]);
+    mirror.takeUsers = (writes) => {
+      parts.push(Array.from(writes, ({ id }) => id));
+      return Promise.resolve(new Set());
+    };
+    const plan = planOf(0, count);
+    const places = {
+      service: createServiceStandIn([]),
+      mirror,
+      notes: createRunNotes(),
+      monotonicMs: () => 0,
+    };
+    const mixed = plan.unknown.toSorted(
+      (a, b) => Number((a * 7919n) % 12_007n) - Number((b * 7919n) % 12_007n),
+    );
+    expect(mixed).not.toEqual(plan.unknown);
+    await applyPulls(places, { ...plan, unknown: mixed });
+    expect(parts.flat()).toEqual(plan.unknown);
   });
 
   it('are not begun with where those before them fail', async () => {
