@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { servePage } from '../daemon/serve-page.ts';
 import { MusterdError } from '../errors.ts';
+import { pageName } from '../mirror/page-reader.ts';
 import { requireSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';
-import { withMirrorOf } from './setup.ts';
+import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 
 function portOf(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 65_536;
@@ -22,7 +23,7 @@ export async function pageCommand(
 ): Promise<ExitCode> {
   const { signal, version } = context;
   const wanted = portOf(port);
-  return await withMirrorOf(context, async ({ configuration: { teams }, mirror: { db }, log }) => {
+  const serve = async ({ configuration: { teams }, mirror: { db }, log }: SetupOfTeams) => {
     await requireSchema(db).catch((error: unknown) => {
       if (!isRefused(error)) throw error;
     });
@@ -38,5 +39,6 @@ export async function pageCommand(
       await server.close();
     }
     return exitCode.ok;
-  });
+  };
+  return await withMirrorOf(context, serve, { guest: pageName });
 }

@@ -12,8 +12,8 @@ export interface Attachment {
   end(): Promise<void>;
 }
 
-/** What the connections of a guest call themselves: a prompt, at which somebody may sit for hours. */
-const GUEST = 'musterd sql prompt';
+/** What the connections of guests call themselves: of a prompt or a page, before which somebody may sit for hours. */
+const GUESTS = ['musterd sql prompt', 'musterd page'];
 
 /** The first key of the lock: any number that nobody else uses in the database `postgres`. */
 const LOCK = 1_836_413_796;
@@ -103,9 +103,9 @@ async function waitAlone(client: pg.Client, patienceMs: number): Promise<boolean
       const { rows }: pg.QueryResult<{ alone: boolean; others: boolean }> = await client.query(
         `select $2 or pg_try_advisory_lock($1) as alone,
                 exists (select from pg_stat_activity
-                         where application_name like 'musterd%' and application_name <> $3
+                         where application_name like 'musterd%' and application_name <> all ($3)
                            and pid <> pg_backend_pid()) as others`,
-        [LOCK, alone, GUEST],
+        [LOCK, alone, GUESTS],
       );
       alone = rows[0]?.alone === true;
       if (alone && rows[0]?.others === false) return true;

@@ -31,6 +31,9 @@ export interface PageFrame {
   readonly waiting: number;
 }
 
+/** What the connections of `musterd page` call themselves: the embedded server is not kept up for them. */
+export const pageName = 'musterd page';
+
 const patienceMs = 4_000;
 
 /** Fields that wait for a person; what was asked for or rejected waits for nobody. */

@@ -22,8 +22,10 @@ import { type Embedded, type EmbeddedOptions, openEmbedded } from '../../src/emb
 import { findPostmaster } from '../../src/embedded/postmaster.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { checkServer, createDatabase, type Database } from '../../src/mirror/database.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
 import { openSqlSession, promptName } from '../../src/mirror/sql-session.ts';
 import { type Elsewhere, type ElsewhereOptions, openElsewhere } from '../support/embedded-process.ts';
+import { startMusterd } from '../system/run-musterd.ts';
 import { eventually } from '../support/eventually.ts';
 import { installedBindir } from '../support/servers.ts';
 
@@ -245,6 +247,32 @@ describe('several at once', () => {
       expect(performance.now() - started).toBeLessThan(25_000);
       await session.close();
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
+    });
+
+    test('the starter does not wait for a page that somebody has open, and the page stays', async () => {
+      const starter = await open({ closePatienceMs: 30_000 });
+      await use(starter.url, migrate);
+      await note(starter.url, 'seen by the page');
+      const env = {
+        MUSTERD_DATA_DIR: folder,
+        MUSTERD__log__level: 'silent',
+        API_SECRET_ID: '',
+        API_SECRET: '',
+      };
+      const page = startMusterd(['page', '--port', '0'], env);
+      closers.push(() => page.process.kill('SIGKILL'));
+      const url = await eventually('the page is served', () => /http:\S+/.exec(page.output().stdout)?.[0]);
+      expect((await fetch(url)).status).toBe(200);
+      const started = performance.now();
+      await starter.close();
+      expect(performance.now() - started).toBeLessThan(25_000);
+      expect(findPostmaster(dataOf(starter))).toBeUndefined();
+      expect((await fetch(url)).status).toBe(503);
+      const next = await open();
+      await eventually('the page shows the mirror again', async () => (await fetch(url)).status === 200);
+      await next.close();
+      page.process.kill('SIGTERM');
+      expect(await page.ended).toMatchObject({ code: 0, stderr: '' });
     });
 
     test('a prompt that started the server stops it', async () => {
