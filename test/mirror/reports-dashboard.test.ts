@@ -56,6 +56,18 @@ describe('the dashboard of reports', () => {
     expect(others.rows).toEqual([]);
   });
 
+  it.each(asked)('is answered before there is a team: $title', async ({ rawSql }) => {
+    const empty = await createTestDatabase();
+    try {
+      const [team] = board.templating.list;
+      expect((await runSqlText(empty.db, team?.query ?? '')).rows).toEqual([]);
+      // All of no teams.
+      expect((await runSqlText(empty.db, expand(rawSql, ''))).rows).toEqual([]);
+    } finally {
+      await empty.close();
+    }
+  });
+
   it.each(asked.filter(({ title, format }) => format === 'time_series' || title === 'Users by role'))(
     'tells the series of several teams apart, or adds them up: $title',
     async ({ format, rawSql }) => {
