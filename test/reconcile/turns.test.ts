@@ -2,13 +2,31 @@
 import { expect, it } from 'vitest';
 import type { TeamMember } from '../../src/model/team.ts';
 import { indexAddresses } from '../../src/reconcile/guard/field-limits.ts';
-import { noteRoster } from '../../src/reconcile/plan-users.ts';
+import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { noteRoster, planUsers } from '../../src/reconcile/plan-users.ts';
 import { indexMembers, membersOf } from '../../src/reconcile/read/members.ts';
 import type { Roster } from '../../src/reconcile/read/roster.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
+import { createRowMap } from '../../src/service/collector.ts';
+import type { FetchPage } from '../../src/service/page.ts';
+import { walkPages } from '../../src/service/walk.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
+import { createServiceStandIn } from './service-stand-in.ts';
+import { makeState } from './states.ts';
 
-/** How many turns others have had until this is done. */
-async function turnsDuring(work: () => Promise<void>): Promise<number> {
+const lenient: GuardSettings = {
+  maxRows: 1_000_000,
+  maxShare: 1,
+  maxSharePerDay: 1,
+  minPopulation: 50,
+  maxDrift: 1,
+  maxRoleChanges: 1_000_000,
+  adminRoleIds: [1n],
+};
+
+/** Counts the turns that others have. */
+function countTurns() {
   let turns = 0;
   let next: NodeJS.Immediate;
   const take = () => {
@@ -16,9 +34,15 @@ async function turnsDuring(work: () => Promise<void>): Promise<number> {
     next = setImmediate(take);
   };
   next = setImmediate(take);
+  return { soFar: () => turns, end: () => clearImmediate(next) };
+}
+
+/** How many turns others have had until this is done. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  const turns = countTurns();
   await work();
-  clearImmediate(next);
-  return turns;
+  turns.end();
+  return turns.soFar();
 }
 
 const members = Array.from(
@@ -47,4 +71,41 @@ it('the index of the members, of their addresses, and the count of those whom no
       ),
     ),
   ).toBeGreaterThan(1);
+});
+
+it('the pages of a listing, also where all of them are there at once', async () => {
+  const pages = 20;
+  const fetchPage: FetchPage<{ readonly id: bigint }> = ({ page = 0 }) =>
+    Promise.resolve({ rows: page < pages ? [{ id: BigInt(page) }] : [], rejected: [] });
+  const { rows, sink } = createRowMap<{ readonly id: bigint }>();
+  const options = { fetchPage, limit: 1, firstPage: 0, known: [], digests: [], maxPages: 100 } as const;
+  const walk = () => walkPages({ ...options, sink, expected: pages, parallel: pages });
+  expect(await turnsDuring(walk)).toBeGreaterThanOrEqual(pages);
+  expect(rows.size).toBe(pages);
+});
+
+it('the plans of many users', async () => {
+  const states = Array.from({ length: 40_000 }, (_, at) => ({
+    ...makeState({ mirror: { phone: `1777${at}` } }),
+    id: BigInt(at + 1),
+  }));
+  const mirror = createMirrorStandIn([]);
+  const turns = countTurns();
+  const seen: number[] = [];
+  mirror.compareShownUsers = () => {
+    seen.push(turns.soFar());
+    return Promise.resolve({ differing: states, unknown: [], unseen: [] });
+  };
+  // Asked for right after the last user is planned.
+  mirror.countPresentUsers = () => {
+    seen.push(turns.soFar());
+    return Promise.resolve(states.length);
+  };
+  const places = { service: createServiceStandIn([]), mirror, notes: createRunNotes(), monotonicMs: () => 0 };
+  const team = { id: 1n, name: null, listSize: null, members: [], rejected: [], raw: {} };
+  const { plans } = await planUsers(places, team, { policy: holdAll, guard: lenient });
+  turns.end();
+  expect(plans).toHaveLength(states.length);
+  const [before = 0, after = 0] = seen;
+  expect(after - before).toBeGreaterThan(1);
 });
