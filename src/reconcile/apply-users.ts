@@ -1,4 +1,4 @@
-/** Carries out what was planned for the users, but for the pushes. */
+/** Carries out the plan of the users, except for the pushes. */
 import {
   decisionsOf,
   endedHolds,
@@ -29,16 +29,16 @@ import type { Roster } from './read/roster.ts';
 
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
-  /** Told of the team once it was compared with the mirror; it may be one that is as it was when that was done. */
+  /** Called with the team after the comparison with the mirror; the team may be unchanged since an earlier one. */
   readonly keepTeam?: (team: Team) => Promise<void>;
-  /** Told of how many users are present in it. */
+  /** Called with the number of present users. */
   readonly keepPopulation?: (users: number) => void;
 }
 
-/** Rows written per transaction: small enough to leave editors in peace, large enough for one statement. */
+/** Rows per transaction: small enough not to block editors for long, large enough to need few statements. */
 const usersPerTransaction = 5000;
 
-/** Somebody of whom nothing is known here: what `planUser` would write, and there is nothing to decide. */
+/** A user that is new here: written as `planUser` would plan it, because there is nothing to decide. */
 export function takeNew(service: ServiceUser, role: string | null): UserWrite {
   const values = takeValues(service, emptyValues);
   const joined = readable(service.name) ?? '';
@@ -51,19 +51,19 @@ export function takeNew(service: ServiceUser, role: string | null): UserWrite {
   };
 }
 
-/** By their ids: at the end of an index a row costs half of what it does in its midst, and nobody is between them. */
+/** Sorted ids: inserting at the end of an index costs half as much as in its middle. */
 function inOrder(ids: readonly Id[]): readonly Id[] {
   const isSo = ids.every((id, at) => at === 0 || (ids[at - 1] ?? id) < id);
   return isSo ? ids : [...BigInt64Array.from(ids).sort()];
 }
 
-/** Begins with each while the one before is still under way: two of them are gathered and written at once. */
+/** Starts each step while the previous one is still running, so that one is gathered while the other is written. */
 async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const underWay: Promise<void>[] = [];
   try {
     for (const item of items) {
       const mine = work(item);
-      // Whoever waits for it is told below.
+      // A rejection is passed on below.
       mine.catch(() => {});
       underWay.push(mine);
       await underWay.at(-2);
@@ -74,7 +74,7 @@ async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<vo
   }
 }
 
-/** One after another, so that none of them takes room for long. */
+/** One after another, to keep memory low. */
 function* takeEach(ids: readonly Id[], users: Roster['users'], roles: UsersPlan['roles']) {
   for (const id of ids) {
     const user = users.get(id);
@@ -83,8 +83,8 @@ function* takeEach(ids: readonly Id[], users: Roster['users'], roles: UsersPlan[
 }
 
 /**
- * Writes what the service changed; an editor who holds a row is left alone, and the row waits for the next run.
- * @returns the users who wait
+ * Writes what the service changed. A row that an editor has locked is skipped and waits for the next run.
+ * @returns the users that wait
  */
 export async function applyPulls(
   { mirror, notes }: WritingContext,
@@ -132,7 +132,7 @@ export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
   }
 }
 
-/** Says which demotions are left out of this run, and until when. */
+/** Reports the demotions that are left out of this run, and until when. */
 export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNotes): void {
   const waiting = (until: Until) =>
     postponed
@@ -151,7 +151,7 @@ export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNo
     );
 }
 
-/** Users are gone whom the team does not list, and whom no lookup answers: all of them have to be taken. */
+/** Users are gone if the team does not list them and no lookup returns them, provided that all lookups were accepted. */
 export async function applyUserAbsences(
   places: WritingContext,
   plan: UsersPlan,

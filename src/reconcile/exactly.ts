@@ -1,4 +1,4 @@
-/** The pushes of a plan that a person looked at, and what of them can still be sent as it was shown. */
+/** The pushes of a reviewed plan, and which of them can still be sent as shown. */
 import type { Id } from '../model/id.ts';
 import { canonicalService, hasMovedSince, samePush, sameValue } from '../model/push-values.ts';
 import type { Field } from '../model/user.ts';
@@ -11,7 +11,7 @@ import { pushedValues } from './guard/planned-push.ts';
 import { waitsInBatch } from './merge/held-field.ts';
 import type { UsersPlan } from './plan-users.ts';
 
-/** All that a plan would send, and what of it waits for an approval as it was held. */
+/** Everything that a plan would send, and the part that waits for an approval. */
 export function sendableOf({ plans, verdict }: Pick<UsersPlan, 'plans' | 'verdict'>): readonly BatchRow[] {
   const pushes = plans.flatMap((plan) =>
     decisionsOf(plan, 'push').map(([field, { values }]) => ({
@@ -36,12 +36,12 @@ export interface LeftRow {
   readonly reason: string;
 }
 
-/** What is planned in place of all that was edited. */
+/** Plans only these pushes instead of all edits. */
 export interface Exactly {
   readonly ids: readonly Id[];
-  /** A user as it is once these pushes are approved. */
+  /** The state of a user after these pushes are approved. */
   readonly approved: (state: UserState) => UserState;
-  /** The same plan without any other push. */
+  /** The plan without any other push. */
   readonly only: (plan: UserPlan) => UserPlan;
 }
 
@@ -84,7 +84,7 @@ export function exactly(rows: readonly BatchRow[]): Exactly {
   };
 }
 
-/** Why this row is not sent, though a person agreed to it. */
+/** Why this row is not sent although a person approved it. */
 function whyLeft(
   { field, values }: BatchRow,
   state: UserState | undefined,
@@ -105,7 +105,7 @@ function whyLeft(
   return held === undefined ? 'it has to wait for another run' : `held: ${sayHold(held)}`;
 }
 
-/** The rows that are not as they were, or that something else holds back. */
+/** The rows that have changed or are held by something else. */
 export function leftOf(
   rows: readonly BatchRow[],
   states: readonly UserState[],

@@ -1,4 +1,4 @@
-/** When a row that a complete listing does not show may be called gone. */
+/** When a row that is missing from a complete listing may be marked as gone. */
 import { createHash } from 'node:crypto';
 import type {
   AbsenceGrounds,
@@ -13,28 +13,28 @@ import type { ListingFilter } from '../model/listing.ts';
 import type { MirrorPort } from './ports.ts';
 
 export interface AbsenceSettings {
-  /** Ms that must lie between the first complete pass that misses a row and the one that calls it gone. */
+  /** Least ms between the first complete pass without a row and the pass that marks it as gone. */
   readonly confirmAfterMs: number;
-  /** More missing rows than the greater of these two are an accident, not a departure. */
+  /** If more rows are missing than the greater of these two, it is taken for an accident. */
   readonly maxRows: number;
   /** Share of the rows present, 0 to 1. */
   readonly maxShare: number;
 }
 
-/** What the settings ask the service for. */
+/** What the settings select on the service. */
 export interface Scope {
   readonly baseUrl: string;
   readonly filters: Readonly<Partial<Record<MirroredResource, ListingFilter>>>;
 }
 
 export interface AbsenceJudgement {
-  /** Rows that have been missing for long enough, to be checked one by one where the interface can. */
+  /** Rows that have been missing long enough, to be checked one by one if the interface allows it. */
   readonly due: readonly Id[];
-  /** Rows that are there though the listing leaves them out: those that were asked for longest ago first. */
+  /** Rows that exist although the listing leaves them out; least recently checked first. */
   readonly found: readonly Id[];
-  /** The rows of which none may be called gone now, and why. */
+  /** The rows that may not be marked as gone now, and why. */
   readonly withheld: WithheldAbsence | null;
-  /** Whether nothing but what a person left out is withheld. */
+  /** Whether only rows are withheld that a person left out. */
   readonly scopeIsUsual: boolean;
 }
 
@@ -42,13 +42,13 @@ function shortHash(value: unknown): string {
   return createHash('sha256').update(toJson(value)).digest('hex').slice(0, 12);
 }
 
-/** Stands for what is asked for: another address or another filter makes another one. */
+/** Identifies what is requested: it changes with the address and the filter. */
 export function scopeOf(resource: MirroredResource, { baseUrl, filters }: Scope): string {
   const filter = Object.entries(filters[resource] ?? {}).filter(([, value]) => value !== undefined);
   return shortHash([new URL(baseUrl).href, filter.toSorted(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
-/** Stands for these rows of this resource. */
+/** Identifies this set of rows of this resource. */
 export function absenceHash(resource: MirroredResource, ids: readonly Id[]): string {
   return shortHash([resource, ids.toSorted((a, b) => (a < b ? -1 : 1))]);
 }
@@ -64,7 +64,7 @@ const share = ({ missing, population }: Missing) => `${missing} of ${population}
 const limitOf = ({ population, settings }: Missing) =>
   Math.max(settings.maxRows, Math.floor(population * settings.maxShare));
 
-/** Why a run does not decide by itself that rows are gone, the gravest first. `musterd approve` is the way out of each. */
+/** Why a run does not mark rows as gone by itself, the gravest first. `musterd approve` resolves each of them. */
 export const absenceDoubts = {
   empty: (of) =>
     of.population > 0 && of.missing >= of.population ? `${share(of)}: an empty list proves nothing` : null,
@@ -83,12 +83,12 @@ function doubtAbout(of: Missing): string | null {
   return null;
 }
 
-/** What a person is told, and what to do about it. */
+/** The message for people, with what to do. */
 export function sayWithheld(resource: MirroredResource, { reason, hash }: WithheldAbsence): string {
   return `${resource}: ${reason}; none of them is called gone before somebody says "musterd approve ${hash} --reason …"`;
 }
 
-/** Asked for only where rows are missing: nothing else is judged by them. */
+/** Read only if rows are missing: nothing else needs them. */
 export async function readGrounds(
   resource: MirroredResource,
   missing: number,
@@ -101,17 +101,17 @@ const wordsOnLeft = (rows: number) =>
   `${rows} missing ${rows === 1 ? 'row was' : 'rows were'} left out of an approval`;
 
 /**
- * A verdict counts as long as its row is missing, and, where it has a scope, as long as the settings ask for that:
+ * A verdict counts as long as its row is missing and, if it has a scope, as long as the settings select that scope:
  *
- * | Verdict  | Counts against the limits       | Called gone                                          | Withheld            |
+ * | Verdict  | Counts against the limits       | Marked as gone                                       | Withheld            |
  * |----------|---------------------------------|------------------------------------------------------|---------------------|
  * | none     | yes                             | once missing for long enough, if nothing is in doubt | if there is a doubt |
  * | approved | no                              | once missing for long enough                         | never               |
  * | left     | no                              | never                                                | always              |
  * | found    | no, nor is it among those shown | never                                                | never               |
  *
- * @param absent every present row that the complete pass did not show
- * @param population how many rows were present before the pass
+ * @param absent every present row that the complete pass did not contain
+ * @param population number of rows present before the pass
  */
 export function judgeAbsences(
   resource: MirroredResource,
@@ -129,7 +129,7 @@ export function judgeAbsences(
     absent.filter(({ id }) => verdicts.get(id) === verdict).length;
   const found = [...decided.keys()].filter((id) => verdicts.get(id) === 'found');
   const scopeChanged = scope !== null && scope !== scopeNow;
-  // Of rows that are left out anyway nothing can be seen: they are no reason to believe a listing.
+  // Rows that are left out anyway prove nothing about the listing.
   const doubt = doubtAbout({
     missing: count(undefined),
     population: population - found.length,

@@ -1,15 +1,14 @@
 /**
- * Whether the people whom the service lists are those of the mirror. The id of the team is compared before
- * (`pinTeam`); of what is left:
+ * Whether the service lists the same people as the mirror. The id of the team was compared before (`pinTeam`). Then:
  *
  * | of the smaller side in common           | name of the team       | what happens                        |
  * |-----------------------------------------|------------------------|-------------------------------------|
  * | half or more, or it is fewer than three | ·                      | the run goes on                     |
- * | less                                    | another                | `wrong-team`                        |
- * | less                                    | the same, or not known | it waits until a person agrees that |
- * |                                         |                        | whoever is no longer listed has left|
+ * | less                                    | different              | `wrong-team`                        |
+ * | less                                    | the same, or unknown   | it waits until a person agrees that |
+ * |                                         |                        | those no longer listed have left    |
  *
- * Whoever a person agreed has left is no longer on the mirror's side (`musterd approve`).
+ * Users whose departure a person approved no longer count on the mirror's side (`musterd approve`).
  */
 import { MusterdError } from '../errors.ts';
 import type { WithheldAbsence } from '../model/absence.ts';
@@ -18,11 +17,11 @@ import { absenceHash, type Scope, scopeOf } from './missing-rows.ts';
 import type { WritingContext } from './apply-users.ts';
 import type { MirrorPort } from './ports.ts';
 
-/** A team of one or two is replaced all the time. */
+/** Teams of one or two are often replaced as a whole. */
 const tooFew = 3;
 
 /**
- * @returns the users who are no longer listed, where too few of the others are known; `null`: the run may go on
+ * @returns the users that are no longer listed, if too few of the others are known; `null`: the run may go on
  * @throws MusterdError `wrong-team`
  */
 export async function judgeOverlap(
@@ -47,12 +46,12 @@ export async function judgeOverlap(
   return { hash: absenceHash('users', unlisted), reason: counts, ids: unlisted };
 }
 
-/** What a person is told, and what to do about it. */
+/** The message for people, with what to do. */
 export function sayReplaced({ reason, hash, ids }: WithheldAbsence): string {
   return `${reason}: if these are the right credentials and database, ${ids.length} users have left; agree to it with "musterd approve ${hash} --reason …"`;
 }
 
-/** @returns whether too few of the people whom the service lists are the mirror's, and nobody has agreed to that yet */
+/** @returns whether too few of the listed people are in the mirror, and nobody has approved that yet */
 export async function stopReplaced(
   { mirror, notes }: Pick<WritingContext, 'mirror' | 'notes'>,
   team: Team,

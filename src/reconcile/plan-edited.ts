@@ -1,7 +1,7 @@
 /**
- * The short way of an edit to the service: what a run makes of those users alone who were edited in the
- * mirror. They are looked up by their addresses, and nothing is concluded from whoever is not answered.
- * Others are looked up only where a field limit has to know of them, and are not merged, whoever turns up.
+ * The fast path of an edit to the service: plans only the users that were edited in the
+ * mirror. They are looked up by their addresses, and nothing is concluded if a user does not show.
+ * Other users are looked up only if a field limit needs them, and they are not merged.
  */
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
@@ -29,7 +29,7 @@ const allOf = (addresses: readonly Addresses[]) => ({
   phones: addresses.flatMap(({ phones }) => phones),
 });
 
-/** Looks users up by every address that is known of them. */
+/** Looks users up by all their known addresses. */
 async function find(lookup: UserLookup, mirror: MirrorPort, ids: readonly Id[]): Promise<void> {
   const unseen = ids.filter((id) => !lookup.users.has(id));
   if (unseen.length === 0) return;
@@ -37,8 +37,8 @@ async function find(lookup: UserLookup, mirror: MirrorPort, ids: readonly Id[]):
 }
 
 /**
- * Users on whom a field limit depends, by what was last agreed on: whoever had an address that is to be pushed may
- * have given it away, and the other administrators may be none any more.
+ * Users that a field limit depends on, by base. They have to be looked up: the owner of an address that is pushed may no
+ * longer have it, and the other administrators may have been demoted.
  */
 export function concernedBy(
   plans: readonly UserPlan[],
@@ -62,7 +62,7 @@ export function concernedBy(
   });
 }
 
-/** Looks up everybody else on whom a field limit depends: who has an address that is to be pushed, who is in charge. */
+/** Looks up all others that a field limit depends on: owners of addresses that are pushed, and administrators. */
 async function lookAround(
   lookup: UserLookup,
   mirror: MirrorPort,
@@ -78,7 +78,7 @@ async function lookAround(
   await find(lookup, mirror, concernedBy(pushes, present, adminRoleIds));
 }
 
-/** What this look at the service says of itself: a claim that all edits were seen to is not made lightly. */
+/** Reports about these lookups: the run may claim to have handled all edits only if it has. */
 function noteLookup(
   { users, rejected, refusedLookups }: UserLookup,
   edited: readonly EditedUser[],
@@ -94,7 +94,7 @@ function noteLookup(
   if (unknown > 0) notes.warn(`${unknown} edited users are answered by no lookup: their edits wait`);
 }
 
-/** @param exact what is planned in place of all that was edited */
+/** @param exact plan only these pushes instead of all edits */
 export async function planEdited(
   { service, mirror, notes, monotonicMs, recalled }: RunContext,
   team: Team,

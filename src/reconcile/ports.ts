@@ -1,4 +1,4 @@
-/** What reconciling needs of the two places. `service/client.ts` fills the one, `mirror/mirror.ts` the other. */
+/** What reconciling needs of the two sides. Implemented by `service/client.ts` and `mirror/mirror.ts`. */
 import type {
   AbsenceDecision,
   AbsenceGrounds,
@@ -23,112 +23,112 @@ import type { TeamBefore, Team } from '../model/team.ts';
 import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
 
-/** All methods throw `ServiceError`; its `phase` says whether a write can have had an effect. */
+/** All methods throw `ServiceError`; its `phase` says whether a write may have had an effect. */
 export interface ServicePort {
-  /** @param known a team that was read before: one with its digest is not read, but by its `read` */
+  /** @param known a team read before: an answer with the same digest is parsed only when its `read` is called */
   team(known?: TeamBefore): Promise<Team>;
-  /** @param known the digest of an answer that was read before: one with it is not read, but by its `read` */
+  /** @param known the digest of an earlier answer: the same answer is parsed only when its `read` is called */
   users(filter: UserFilter, known?: string): Promise<UsersAnswer>;
-  /** At most 25 users by our own rule. Never sent twice by the client itself, but after a 401. */
+  /** At most 25 users, by our own rule. The client itself repeats it only after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
   tags(options: ListingOptions<Tag>): Promise<Listing<Tag>>;
-  /** `null`: the service says 404. */
+  /** `null`: the service answers 404. */
   tag(id: Id): Promise<Tag | null>;
   contactFields(options: ListingOptions<ContactField>): Promise<Listing<ContactField>>;
   contactCount(body: PaginationBody): Promise<bigint>;
 }
 
 /**
- * The mirror of one team. Reads see what is committed. Every write is one transaction that first makes
- * sure that the run still holds its lease, and throws `lease-lost` if it does not.
+ * The mirror of one team. Reads see committed data. Every write is one transaction, which first checks
+ * that the run still holds its lease, and throws `lease-lost` otherwise.
  */
 export interface MirrorPort {
-  /** Users of whom any version differs from another, byte for byte; whoever is equal everywhere is left out. */
+  /** Users whose three versions differ, byte for byte; users that are equal everywhere are left out. */
   readDifferingUsers(users: readonly ServiceUser[], roles: RoleNames): Promise<readonly UserState[]>;
-  /** The same of everybody, those who are not shown among them. */
+  /** As `readDifferingUsers`, for all users, including those that the service does not show. */
   compareShownUsers(shown: ShownUsers): Promise<ComparedUsers>;
-  /** Users in mirror or base, not gone, whom `seen` does not hold, and members among them that are gone. */
+  /** Users in mirror or base that are not gone and not in `seen`; listed members even if they are gone. */
   readUnseenUsers(seen: readonly Id[], listed: readonly Id[]): Promise<readonly UserState[]>;
-  /** Users, not gone, in whom the mirror differs from the base, with every address by which they can be looked up. */
+  /** Users, not gone, whose mirror differs from the base, with all addresses to look them up by. */
   readEditedUsers(): Promise<readonly EditedUser[]>;
-  /** Every address by which these users can be looked up: mirror's, base's, held and sent ones. */
+  /** All addresses to look these users up by: those in mirror and base, held and sent ones. */
   readAddresses(ids: readonly Id[]): Promise<readonly Addresses[]>;
   /** `mirror.user_lookups`. */
   readLookups(): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }>;
   countPresentUsers(): Promise<number>;
-  /** Those who are not gone and concerned, with the values last agreed on; some who are not concerned may be among them. */
+  /** The concerned users that are not gone, with their base; may include users that are not concerned. */
   readPresentUsers(concern: Concern): Promise<readonly PresentUser[]>;
   readIntents(): Promise<readonly Intent[]>;
   readGuardHistory(): Promise<GuardHistory>;
-  /** Of these users, field by field. */
+  /** For these users, field by field. */
   readLastEdits(ids: readonly Id[]): Promise<readonly EditedField[]>;
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
   readListingMemory(resource: ListedResource): Promise<ListingMemory>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
   /**
-   * What is at rest, as far as the database can tell.
-   * @param known what was learned before, which saves the comparison where nothing was written since
+   * Which users are at rest, as far as the database knows.
+   * @param known the earlier record, which saves the comparison if nothing was written since
    */
   readRest(known: RestingUsers | null): Promise<Rest>;
-  /** That of {@link Rest} alone. */
+  /** Only the part about {@link Rest}. */
   readVersions(): Promise<string>;
-  /** What was learned of a pass that found nothing to do; `null`: nothing, or too long ago. */
+  /** The record of a pass that found nothing to do; `null`: there is none, or it is too old. */
   readRestingUsers(): Promise<RestingUsers | null>;
   readListingRest(resource: ListedResource): Promise<ListingRest>;
-  /** What was learned of a listing that did not differ from the mirror; `null`: nothing, or too long ago. */
+  /** The record of a listing that was equal to the mirror; `null`: there is none, or it is too old. */
   readRestingListing(resource: ListedResource): Promise<RestingListing | null>;
-  /** Where the rows of a listing are put, to be handed to one of the methods below. */
+  /** Collects the rows of a listing for one of the methods below. */
   gatherTags(): GatheredRows<Tag>;
   gatherContactFields(): GatheredRows<ContactField>;
-  /** What a refresh would do; writes nothing. */
+  /** What a refresh would do. Writes nothing. */
   compareTags(tags: GatheredRows<Tag>): Promise<RefreshResult>;
   compareContactFields(fields: GatheredRows<ContactField>): Promise<RefreshResult>;
-  /** Those of these users whose last push was never answered for. */
+  /** Those of these users whose last push got no answer. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
-  /** Whether an update without a name was seen to leave the name alone on this deployment. */
+  /** What is known about updates without a name: whether this deployment keeps or clears the name. */
   readNameSafety(): Promise<NameSafety>;
-  /** Reads that all see the same. What is done in it may be done again from the start: it must do nothing but read. */
+  /** Reads in one snapshot. The work may be repeated from the start, so it must only read. */
   inSnapshot<R>(work: (mirror: SnapshotPort) => Promise<R>): Promise<R>;
 }
 
 export type SnapshotPort = Omit<MirrorPort, 'inSnapshot'>;
 
-/** The writing half, which a plan is never given. */
+/** The writing half. A plan never gets it. */
 export interface MirrorWriter {
   applyTeam(team: Team): Promise<void>;
-  /** Writes, ledger, holds and releases of these plans; answers whose row was locked or had changed. */
+  /** Writes these plans with ledger, holds and ends of holds; returns the users whose row was locked or had changed. */
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
-  /** Users of whom nothing was known here; answers those who are there by now. */
+  /** Adds users that are new here; returns those that exist by now. */
   takeUsers(writes: Iterable<UserWrite>): Promise<ReadonlySet<Id>>;
   /**
-   * Keeps it for a person to decide about before any complete pass has missed these rows.
-   * @returns whether it is not what waited before
+   * Withholds rows for a person to decide about, before any complete pass has missed them.
+   * @returns whether these differ from the rows that waited before
    */
   applyWithheld(resource: MirroredResource, withheld: WithheldAbsence, scope: string): Promise<boolean>;
-  /** Answers the rows that an editor holds: they are called gone by a later run. */
+  /** Returns the rows that an editor has locked: a later run marks them as gone. */
   applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<readonly Id[]>;
-  /** Counts who has which role, if that can have moved: all that the service shows is taken, and nothing was sent yet. */
+  /** Counts the users of each role, if that can have changed. To be called after all pulls and before any push. */
   learnRoles(): Promise<void>;
-  /** Counts one more pass in which these users were shown older than before. */
+  /** Counts one more pass that showed these users with an older version than before. */
   noteStale(ids: readonly Id[]): Promise<void>;
-  /** Of so many shown users so many had a newer version and nothing else new. */
+  /** Records how many of the shown users had a newer version but no other change. */
   noteMovedAlone(users: number, shown: number): Promise<void>;
-  /** Drops the bookkeeping of users who are nowhere any more. */
+  /** Deletes the bookkeeping of users that exist nowhere any more. */
   forgetUsers(ids: readonly Id[]): Promise<void>;
   /**
-   * Writes down what is about to be sent; whoever was edited meanwhile or has an open intent is left out.
-   * @param approved users of whom a person let pass all that is sent
+   * Writes down what is about to be sent, without users that were edited meanwhile or have an open intent.
+   * @param approved users for whom a person approved everything that is sent
    */
   openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<readonly Intent[]>;
-  /** Holds what the guard stopped, all of it or nothing. */
+  /** Holds everything that the guard stopped, or nothing. */
   applyStopped(stopped: Stopped): Promise<void>;
-  /** Notes on these users' open intents that they leave now: done right before each write to the service. */
+  /** Marks these users' open intents as sent. Called right before each write to the service. */
   markSent(ids: readonly Id[]): Promise<void>;
-  /** Throws `lease-lost` where the run's lease can have run out by now. Asks nobody, and takes no time. */
+  /** Throws `lease-lost` if the run's lease may have expired by the clock. Needs no query. */
   requireLease(): void;
-  /** Answers the users whose row was locked; their intent stays open. */
+  /** Returns the users whose row was locked; their intent stays open. */
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
-  /** How often these very values were pushed before to no effect, by user and field. */
+  /** How often these values were pushed in a row without effect, by user and field. */
   countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, PushTries>>;
   applyRestingUsers(users: RestingUsers): Promise<void>;
   applyRestingListing(resource: ListedResource, listing: RestingListing): Promise<void>;

@@ -1,14 +1,14 @@
 /**
  * The product, in one function:
  *
- * 1. find out what became of pushes whose outcome is still unknown;
- * 2. read the roster from the service and the users in whom anything differs from the mirror;
+ * 1. settle pushes with an unknown outcome;
+ * 2. read the roster from the service, and the users that differ from the mirror;
  * 3. plan: merge each of them field by field, against the base that both sides last agreed on, and let
- *    the guard look at the whole before anything is written;
- * 4. apply what the service changed to the mirror, push what was edited in the mirror to the service;
+ *    the guard check the whole plan before anything is written;
+ * 4. apply the service's changes to the mirror, push the mirror's edits to the service;
  * 5. refresh the read-only listings and count the contacts.
  *
- * A plan is the same up to step 3 and the comparison of the listings, with nothing written on either side.
+ * A plan does steps 2 and 3 and compares the listings. It writes nothing on either side.
  */
 import { ServiceError } from '../errors.ts';
 import type { WithheldAbsence } from '../model/absence.ts';
@@ -41,15 +41,15 @@ import { countContacts, listedContactFields, listedTags, planRefresh, refresh } 
 import type { HowRead, RunNotes } from './run-notes.ts';
 
 export interface ReconcileSettings {
-  /** The version of this program: what another one found to be equal may differ for this one. */
+  /** The version of this program: records of another version do not count. */
   readonly program: string;
   readonly push: {
     readonly batchSize: number;
     readonly quietPeriodMs: number;
     readonly maxTries: number;
-    /** Ms after it was prepared in which an update must leave. */
+    /** Ms after its preparation within which an update must leave. */
     readonly sendDeadlineMs: number;
-    /** So many updates may be on their way at once. */
+    /** Number of updates that may be in flight in parallel. */
     readonly updatesAtOnce: number;
   };
   readonly pageSize?: number | undefined;
@@ -67,7 +67,7 @@ export interface ListingsPlan {
   readonly absent: number;
 }
 
-/** A part of the run that the others do not need: an answer that never came makes the run partial, not void. */
+/** A part of the run that the others do not need: if it gets no answer, the run is partial and goes on. */
 async function attempt(notes: RunNotes, part: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -77,7 +77,7 @@ async function attempt(notes: RunNotes, part: string, work: () => Promise<void>)
   }
 }
 
-/** What pushing takes, those pushes included that wait for an approval. */
+/** The number of requests for pushing, including pushes that wait for an approval. */
 export interface PushCost {
   readonly users: number;
   readonly requests: number;
@@ -97,16 +97,16 @@ async function costOf(
 }
 
 export interface Planned {
-  /** Too few people in common: a run would end before all of this, until a person agrees. */
+  /** Too few people in common: until a person agrees, a run would end before all of this. */
   readonly replaced: WithheldAbsence | null;
   readonly users: UsersPlan;
   readonly listings: readonly ListingsPlan[];
   readonly cost: PushCost;
-  /** Who edited what waits in batches. */
+  /** Who made the edits that wait in batches. */
   readonly edits: readonly EditedField[];
 }
 
-/** What would be done to the users and the listings. Reads only. */
+/** Plans what a run would do to users and listings. Only reads. */
 export async function plan(places: RunContext, team: Team, settings: ReconcileSettings): Promise<Planned> {
   const { notes, mirror } = places;
   const replaced = await judgeOverlap(mirror, team, settings.scope);
@@ -136,8 +136,8 @@ function howRead({ atRest, only }: Look): HowRead {
 }
 
 /**
- * Whatever is reconciled with the users of a team, or with those who were edited.
- * @returns whether the guard stopped the run, and what was planned where everybody was read
+ * Reconciles all users of a team, or only the edited ones.
+ * @returns whether the guard stopped the run, and the plan if all users were read
  */
 async function reconcileUsers(
   places: WritingContext,
@@ -196,7 +196,7 @@ async function reconcileUsers(
     await mirror.learnRoles();
   }
   const versions = isFirst(users) ? { versions: await mirror.readVersions() } : {};
-  // Nothing of a deferred user was written, and neither were the holds of what must not be sent.
+  // Nothing was written for deferred users, not even holds on fields that must not be sent.
   const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const { roster, roles, lessons, readAtMs } = users;
   await pushEdits({ ...push, users: roster.users, roles, approved, lessons, readAtMs }, pushSettings, pushes);
@@ -223,8 +223,8 @@ async function refreshListings(
 }
 
 /**
- * One two-way run for one team; a complete one does all groups. What it found stands in `places.notes`.
- * The first refusal of a plan ends it: nobody knows of it yet.
+ * One run for one team in both directions; a complete one does all groups. Its findings are in `places.notes`.
+ * The first refusal of a plan ends the run, because nobody knows of it yet.
  */
 export async function reconcile(
   places: WritingContext,

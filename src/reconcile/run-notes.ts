@@ -1,4 +1,4 @@
-/** What a run has to say about itself, gathered while it goes. */
+/** Collects warnings and counts during a run. */
 import type { MirroredResource } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 
@@ -31,10 +31,10 @@ export type CountKind =
   | 'contact_fields_gone'
   | 'contact_counts';
 
-/** How much of an answer was read: nothing of one that is as before, no more than the users who are not at rest, or all. */
+/** How much of an answer was parsed: nothing if unchanged, only the users that are not at rest, or all. */
 export type HowRead = 'nothing' | 'some' | 'all';
 
-/** What happens while a run goes, for progress on a terminal and for the log. */
+/** Events during a run, for progress on a terminal and for the log. */
 export type RunEvent =
   | { readonly kind: 'step'; readonly step: string }
   | { readonly kind: 'progress'; readonly step: string; readonly done: number; readonly total: number | null }
@@ -49,36 +49,36 @@ export type RunEvent =
       readonly windowMs: number;
     };
 
-/** What was refused in this run. */
+/** What the guard refused in this run. */
 export interface GuardRefusal {
-  /** What "musterd approve" is given; `null`: nothing of it is to be approved. */
+  /** The hash for "musterd approve"; `null`: there is nothing to approve. */
   readonly hash: string | null;
-  /** All batches that wait, the newest last. */
+  /** All waiting batches, the newest last. */
   readonly batches: readonly string[];
   readonly reasons: readonly string[];
-  /** Pushes that the guard stopped, or users who are to have left before anything else is done. */
+  /** Number of pushes that the guard stopped, or of users whose departure must be approved first. */
   readonly what: 'pushes' | 'departures';
-  /** Users who wait for an approval. */
+  /** Number of users that wait for an approval. */
   readonly users: number;
-  /** The first run whose pushes are refused pulls and sends nothing; later ones go on without them. */
+  /** Whether the run ended here: the first run with refused pushes does nothing more; later ones go on without them. */
   readonly stopped: boolean;
-  /** No guard refused it: a person wants to see it first. */
+  /** The guard refused nothing: the pushes only wait for a review. */
   readonly isReview?: boolean;
-  /** Whether people are to be told: for the first time, of another mass change, or again after a while. */
+  /** Whether to notify people: the first time, for another mass change, or again after a day. */
   readonly isNews: boolean;
 }
 
 export interface RunNotes {
   refuse(refusal: GuardRefusal): void;
   readonly refusal: GuardRefusal | null;
-  /** Something is missing or unknown: the run is not complete. */
+  /** Makes the run partial: something is missing or unknown. */
   partial(reason: string): void;
-  /** Something that a person may want to know and that costs nothing. */
+  /** A warning that leaves the run complete. */
   warn(text: string): void;
   count(kind: CountKind, by?: number): void;
-  /** Takes note of one batch's window: from reading it again to its answer. */
+  /** Records the window of one batch: from its last read to its answer. */
   pushWindow(windowMs: number): void;
-  /** The longest of them: for so long an edit elsewhere could be overwritten. `null`: nothing was pushed. */
+  /** The longest window in ms, in which an edit on the service could be overwritten. `null`: nothing was pushed. */
   readonly longestPushMs: number | null;
   event(event: RunEvent): void;
   requestId(requestId: string | null): void;
@@ -137,7 +137,7 @@ export function createRunNotes(onEvent: (event: RunEvent) => void = () => {}): R
   };
 }
 
-/** What a decision has to say about itself; whoever asked for it tells the run. */
+/** Notes of a decision; the caller passes them to the run. */
 export interface RunNote {
   readonly kind: 'partial' | 'warn';
   readonly text: string;
@@ -147,7 +147,7 @@ export function tell(notes: Pick<RunNotes, RunNote['kind']>, said: readonly RunN
   for (const { kind, text } of said) notes[kind](text);
 }
 
-/** Users whom the service shows older than before, in one read. */
+/** Warns of users with an older version than before. */
 export function warnOfStale(notes: RunNotes, users: number): void {
   if (users === 0) return;
   notes.count('stale', users);

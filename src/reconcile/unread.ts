@@ -1,14 +1,14 @@
 /**
- * What a run says of fields that the service does not show as values: nothing of them is pulled or pushed, and a
- * run is never silent about it.
+ * Reports fields that are absent or unreadable in the service's answers. They are neither pulled nor pushed, and the run
+ * always says so.
  *
- * | users with such a field                      | the run   |
+ * | number of users with such a field            | the run   |
  * |----------------------------------------------|-----------|
  * | at most `maxDrift` of all                    | a warning |
  * | more, but at most three, and at most half    | a warning |
  * | more                                         | partial   |
  *
- * A field of which a person agreed that many users no longer have it does not count.
+ * A field does not count if a person approved that many users no longer have it.
  */
 import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
@@ -17,7 +17,7 @@ import type { RunNote } from './run-notes.ts';
 import { unreadOf } from './merge/merge-field.ts';
 import type { MirrorPort } from './ports.ts';
 
-/** Whether nobody can tell what the service has in a field of this user. */
+/** Whether the service's value of any field of this user is unknown. */
 export function isUnread(field: Field, { base, service }: Pick<UserState, 'base' | 'service'>): boolean {
   return service !== undefined && unreadOf(field, base, service) !== undefined;
 }
@@ -28,7 +28,7 @@ export function isFew(users: number, population: number, maxDrift: number): bool
   return users <= population * maxDrift || (users <= fewUsers && users * 2 <= population);
 }
 
-/** So many users are named. */
+/** Number of users to name. */
 const named = 3;
 
 function nameSome(ids: readonly Id[]): string {
@@ -36,7 +36,7 @@ function nameSome(ids: readonly Id[]): string {
   return `${ids.slice(0, named).join(', ')}${more}`;
 }
 
-/** By field and cause, in words. */
+/** Text by field and cause. */
 function sayUnread(field: Field, states: readonly UserState[]): readonly string[] {
   const column = field === 'roleId' ? 'role_id' : field;
   const of = (why: ReturnType<typeof unreadOf>) =>
@@ -55,7 +55,7 @@ function sayUnread(field: Field, states: readonly UserState[]): readonly string[
   ];
 }
 
-/** @param accepted fields of which a person agreed that many users no longer have them: they cost a warning */
+/** @param accepted fields for which a person approved that many users lack them: only a warning */
 export function unreadNotes(
   states: readonly UserState[],
   { population, maxDrift }: { readonly population: number; readonly maxDrift: number },
@@ -70,7 +70,7 @@ export function unreadNotes(
   });
 }
 
-/** The same, with what people agreed to: asked for only where something cannot be read. */
+/** As `unreadNotes`, with the approvals, which are read only if something is unreadable. */
 export async function readUnreadNotes(
   mirror: Pick<MirrorPort, 'readGuardHistory'>,
   states: readonly UserState[],

@@ -1,4 +1,4 @@
-/** What a batch is called: any other row, value, base or value of the service makes another hash. */
+/** The hash of a batch: it changes with rows, values, bases and service values. */
 import { createHash } from 'node:crypto';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
@@ -12,7 +12,7 @@ export interface BatchRow {
   readonly values: Values;
 }
 
-/** A name that the database had as JSON has its halves in another order. */
+/** Orders the halves of a name, which JSON from the database may have in another order. */
 const inOrder = (value: FieldValue | undefined): FieldValue =>
   typeof value === 'object' && value !== null ? { first: value.first, last: value.last } : (value ?? null);
 

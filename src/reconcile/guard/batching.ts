@@ -3,7 +3,7 @@ import type { Id } from '../../model/id.ts';
 import type { Field } from '../../model/user.ts';
 import type { EditedField } from '../../model/waiting.ts';
 
-/** Why fields are held together, and which of them. */
+/** A reason, and the fields that are held together for it. */
 export interface Batching {
   readonly reason: 'limit' | 'review';
   readonly detail: string;
@@ -12,7 +12,7 @@ export interface Batching {
   readonly groupOf: (userId: Id, field: Field) => string;
 }
 
-/** By the transaction that edited it, as far as that can be told. */
+/** Groups by the transaction of the edit, as far as it is known. */
 function byTransaction(edits: readonly EditedField[]): Batching['groupOf'] {
   const known = new Map(edits.map(({ userId, field, transaction }) => [`${userId} ${field}`, transaction]));
   return (userId, field) => known.get(`${userId} ${field}`) ?? '';

@@ -1,5 +1,5 @@
 /**
- * Pushes of single fields that are held on their own, whatever else a person has approved:
+ * Limits on single fields: a push beyond one is held alone, whatever else a person has approved.
  *
  * | what                                                  | which fields are held                  |
  * |-------------------------------------------------------|----------------------------------------|
@@ -7,10 +7,10 @@
  * | an email or phone that another user has, or is to get | that email or phone                    |
  * | no administrator would be left                        | the roles of those who are one now (†) |
  *
- * † unless a promotion of the same run may mend it, or not everybody was read: see `lastAdministrators`.
+ * † unless a promotion of the same run may leave one, or not all users were read: see `lastAdministrators`.
  *
- * A field that a person decided with `musterd resolve` passes, and still counts for the others: what it
- * brings is on its way. So is what an open push was to bring, which may or may not have arrived.
+ * A field that a person decided with `musterd resolve` passes, but its value still counts when others are checked. So
+ * does the value of an open push, which may or may not have arrived.
  */
 
 import type { Id } from '../../model/id.ts';
@@ -21,23 +21,23 @@ import type { TeamMember } from '../../model/team.ts';
 import { canonicalShown, canonicalValue, type Field, readable, type ServiceUser } from '../../model/user.ts';
 import { type Hold, holdField, pushOf, type UserPlan } from '../../model/user-plan.ts';
 
-/** Who is there, and what is on its way to them. */
+/** The users, and the values that are on their way to them. */
 export interface Population {
-  /** Everybody whom the service shows; where not everybody was read, those whom it was asked for. */
+  /** All users that the service shows; if not all were read, those that were looked up. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** Of these all who are shown otherwise than was last agreed on: of the others `present` says the same. */
+  /** Those of them that differ from base; for the others `present` has the same values. */
   readonly differing: Iterable<Id>;
-  /** Whether everybody was read. */
+  /** Whether all users were read. */
   readonly isWhole: boolean;
-  /** Everybody whom the team lists. */
+  /** All users that the team lists. */
   readonly members: ReadonlyMap<Id, TeamMember>;
-  /** Everybody in the mirror who is not gone, as far as they are concerned. */
+  /** All concerned users of the mirror that are not gone. */
   readonly present: readonly PresentUser[];
-  /** Pushes whose outcome is not known. */
+  /** Pushes with an unknown outcome. */
   readonly open: readonly Pick<Intent, 'userId' | 'sent'>[];
 }
 
-/** A plan that pushes, with the fields that a person let pass all field limits. */
+/** A plan with pushes, and the fields that a person exempted from all field limits. */
 export interface ReviewedFields {
   readonly plan: UserPlan;
   readonly resolved: readonly Field[];
@@ -45,7 +45,7 @@ export interface ReviewedFields {
 
 export type FieldLimits = ReadonlyMap<Id, readonly Hold[]>;
 
-/** All holds of several field limits; of two on one field the first. */
+/** The holds of all field limits; the first one if a field has several. */
 export function joinLimits(all: readonly FieldLimits[]): FieldLimits {
   const joined = new Map<Id, readonly Hold[]>();
   for (const [id, holds] of all.flatMap((fieldLimits) => [...fieldLimits])) {
@@ -56,7 +56,7 @@ export function joinLimits(all: readonly FieldLimits[]): FieldLimits {
   return joined;
 }
 
-/** Each field limit, and what is said of the fields that it holds. `musterd resolve` is the way out of every one. */
+/** Each field limit and its message. `musterd resolve` resolves all of them. */
 export const limitWords = {
   email: (other: Id) => `user ${other} has or is to get the same email`,
   phone: (other: Id) => `user ${other} has or is to get the same phone`,
@@ -74,7 +74,7 @@ type Addressed = ReadonlyMap<string, readonly Id[]>;
 
 const addressed = new WeakMap<Population['members'], Readonly<Record<'email' | 'phone', Addressed>>>();
 
-/** Who is listed with each address: found out once, since a listing is long, and serves many runs of edits. */
+/** Users by listed address. Computed once per listing, which is long and serves many runs of edits. */
 function addressesOf(members: Population['members']): Readonly<Record<'email' | 'phone', Addressed>> {
   const known = addressed.get(members);
   if (known !== undefined) return known;
@@ -84,7 +84,7 @@ function addressesOf(members: Population['members']): Readonly<Record<'email' | 
   return found;
 }
 
-/** The same ahead of need: others have their turn meanwhile. */
+/** Computes it in advance, in turns with other work. */
 export async function indexAddresses(members: Population['members']): Promise<void> {
   if (addressed.has(members)) return;
   const { found, take } = createAddressed();
@@ -107,7 +107,7 @@ function createAddressed() {
 
 type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
 
-/** Who has each address that is pushed, as the service says or as was last agreed on, and who is to get it. */
+/** By pushed address: who has it on the service or in base, and who is to get it. */
 function ownersOf(
   field: 'email' | 'phone',
   pushes: readonly ReviewedFields[],
@@ -132,7 +132,7 @@ function ownersOf(
   return owners;
 }
 
-/** Emails and phones that would be two people's. */
+/** Holds emails and phones that two people would have. */
 export function sharedAddresses(pushes: readonly ReviewedFields[], population: Population): FieldLimits {
   const held = (['email', 'phone'] as const).flatMap((field) => {
     const owners = ownersOf(field, pushes, population);
@@ -148,7 +148,7 @@ export function sharedAddresses(pushes: readonly ReviewedFields[], population: P
   return joinLimits(held);
 }
 
-/** Roles, where more than so many would change. What a person decided one by one does not count. */
+/** Holds roles if more than `maxRoleChanges` would change. Fields that a person decided one by one do not count. */
 export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: number): FieldLimits {
   const changes = pushes.filter(
     ({ plan, resolved }) => plan.fields.roleId.kind === 'push' && !resolved.includes('roleId'),
@@ -158,10 +158,10 @@ export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: 
   return joinLimits(changes.map((push) => limitField(push, 'roleId', detail)));
 }
 
-/** Which run a demotion waits for: the next one, or the next that reads everybody. */
+/** Which run a demotion waits for: the next one, or the next that reads all users. */
 export type Until = 'next' | 'whole';
 
-/** What becomes of demotions that would leave nobody in charge. */
+/** The result for demotions that would leave no administrator. */
 export interface LastAdministrators {
   readonly fieldLimits: FieldLimits;
   /** Left out of this run: neither sent nor held. */
@@ -169,18 +169,18 @@ export interface LastAdministrators {
 }
 
 /**
- * Demotions, where no administrator would be left of those whom the service shows and the team lists; of
- * those whom it shows, where the team lists nobody. One on its way counts as done; a promotion never does,
- * since it may be refused, deferred or edited again before it leaves.
+ * Demotions that would leave no administrator among the users that the service shows and the team lists (if the
+ * team lists nobody: among those shown). A demotion on its way counts as done; a promotion does not,
+ * because it may be refused, deferred or edited again before it leaves.
  *
- * | left | a promotion is sent in this run | everybody was read | the demotion                         |
- * |------|---------------------------------|--------------------|--------------------------------------|
- * | yes  | ·                               | ·                  | is sent                              |
- * | no   | yes                             | ·                  | waits for the next run               |
- * | no   | no                              | no                 | waits for a run that reads everybody |
- * | no   | no                              | yes                | is held                              |
+ * | left | a promotion is sent in this run | all users were read | the demotion                         |
+ * |------|---------------------------------|---------------------|--------------------------------------|
+ * | yes  | ·                               | ·                   | is sent                              |
+ * | no   | yes                             | ·                   | waits for the next run               |
+ * | no   | no                              | no                  | waits for a run that reads all users |
+ * | no   | no                              | yes                 | is held                              |
  *
- * One that is not sent in this run anyway (`isSent`) keeps its place in the batch instead of waiting
+ * A demotion that is not sent in this run anyway (not `isSent`) stays in its batch instead of waiting
  * outside of it.
  */
 export function lastAdministrators(

@@ -1,5 +1,5 @@
 /**
- * What no run does without a person: the limits that are checked before the first write on either side.
+ * Stops what no run may do without a person. Checked before the first write on either side:
  *
  * | what                                                        | what happens              |
  * |-------------------------------------------------------------|---------------------------|
@@ -7,17 +7,17 @@
  * | pushes to more than `maxSharePerDay` in a day, over all runs| all pushes are held       |
  * | pushes to every user of `wholeTeam` or more                 | all pushes are held       |
  * | more than `maxDrift` of the rows lack a field they had, and | all pushes are held       |
- * | nobody has agreed to that since they do                     |                           |
- * | a field that was in a batch, and of which nobody decided    | it is held again          |
+ * | nobody has approved that since                              |                           |
+ * | a field that was in a batch, without a decision             | it is held again          |
  * | a limit on single fields (`field-limits.ts`)                | that field is held        |
- * | a demotion that only a promotion of this run would mend     | it waits for the next run |
- * | a person sees each push first (`isReviewed`)                | all pushes are held, in a |
+ * | a demotion that depends on a promotion of this run          | it waits for the next run |
+ * | a person reviews each push first (`isReviewed`)             | all pushes are held, in a |
  * |                                                             | batch per transaction     |
  *
- * Where a person sees each push first, how many they are is no reason: it is asked of nothing.
+ * With `isReviewed` the limits on the number of pushes do not apply.
  *
- * Shares apply from `minPopulation` users on. Only pushes count: adopting, pulling and settling never do.
- * What is held together is a batch. What becomes of each field that would be pushed:
+ * Shares apply from `minPopulation` users on. Only pushes count, not adoptions, pulls or settled fields.
+ * Fields that are held together are a batch. For each field that would be pushed:
  *
  * | beyond a field limit | resolved | approved | refused or in a batch before | the field             |
  * |----------------------|----------|----------|------------------------------|-----------------------|
@@ -27,11 +27,11 @@
  * | no                   | no       | no       | yes                          | is held in this batch |
  * | no                   | no       | no       | no                           | is sent               |
  *
- * Resolved and approved is what a person agreed to with these very values. A value that was in a batch before does
- * not count again; another one of the same field does, and however few they are, nobody has agreed to them. So a
- * batch that waits keeps nothing else from being sent.
+ * A field is resolved or approved if a person agreed to exactly these values. A value that was in a batch before does
+ * not count again against the limits; another value of the same field does, and needs its own approval. So a
+ * waiting batch does not keep anything else from being sent.
  *
- * What people are told (exit code 4), and what a run then still does:
+ * Whether people are told (exit code 4), and whether the run goes on:
  *
  * | waited before | refused now                                  | told | the run           |
  * |---------------|----------------------------------------------|------|-------------------|
@@ -78,45 +78,45 @@ export interface GuardView extends Population {
   /** Users present in the mirror. */
   readonly population: number;
   readonly history: GuardHistory;
-  /** Who edited what would be pushed; needed where a person sees each push first. */
+  /** Who made the edits that would be pushed; needed if a person reviews each push first. */
   readonly edits?: readonly EditedField[];
 }
 
 export interface GuardVerdict {
-  /** Why some of this may not be sent; empty if all of it may. */
+  /** Why some pushes may not be sent; empty if all may. */
   readonly refused: readonly string[];
-  /** The same of what waits only for a person to see it: people are not told that a guard refused it. */
+  /** The reasons of pushes that only wait for a review; people are not told that the guard refused them. */
   readonly reviewed: readonly string[];
-  /** Whether the run ends here: nobody has been told of anything yet. */
+  /** Whether the run ends here, because nobody has been told yet. */
   readonly stopped: boolean;
-  /** Whether people are to be told: for the first time, of another mass change, or again after a while. */
+  /** Whether to notify people: the first time, for another mass change, or again after a day. */
   readonly isNews: boolean;
-  /** All plans; what they push may be sent now, and the rest of it is held or waits. */
+  /** All plans. Their pushes may be sent now; other fields are held or wait. */
   readonly plans: readonly UserPlan[];
-  /** What a person let pass, by user. */
+  /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
-  /** All that waits in batches now. */
+  /** All fields that wait in batches now. */
   readonly waiting: readonly WaitingField[];
-  /** The batches that wait, the newest last. */
+  /** The waiting batches, the newest last. */
   readonly batches: readonly string[];
-  /** Demotions that are left out of this run, neither held nor waiting for a person, and until when. */
+  /** Demotions that are left out of this run, but not held, and until when. */
   readonly postponed: ReadonlyMap<Id, Until>;
-  /** Fields that many users no longer have, which waits for a person. */
+  /** Fields that many users no longer have; this waits for a person. */
   readonly lacking: readonly Field[];
-  /** What is to be written down of all this. */
+  /** What to write to the database. */
   readonly writes: Stopped;
 }
 
-/** A plan that pushes, and what people have said of its fields. */
+/** A plan with pushes, and people's decisions about its fields. */
 interface ReviewedPush {
   readonly plan: UserPlan;
   readonly pushed: readonly (readonly [Field, Values])[];
   readonly resolved: readonly Field[];
   /** Approved or resolved. */
   readonly approved: readonly Field[];
-  /** In a batch before, and not approved. */
+  /** Fields that were in a batch before and are not approved. */
   readonly again: readonly Field[];
-  /** Of those the ones with the same value, which nobody had approved. */
+  /** Those of them with the same value, never approved. */
   readonly left: readonly Field[];
 }
 
@@ -168,7 +168,7 @@ function limitsOn(
   return { ...admins, fieldLimits: joinLimits([early, admins.fieldLimits]) };
 }
 
-/** What many users no longer have: of which nobody knows yet, which waits still, and which is over. */
+/** Fields that many users no longer have: newly found, still waiting, and over. */
 function reviewDrift(view: GuardView, settings: GuardSettings) {
   const { lacking: waiting, accepted } = view.history;
   const drift = schemaDrift(view, settings);
@@ -178,14 +178,14 @@ function reviewDrift(view: GuardView, settings: GuardSettings) {
   return {
     open,
     news: open.filter(({ field }) => !fieldsOf(waiting).includes(field)),
-    /** Waits, though this run cannot tell whether it is so still. */
+    /** Waits, although this run cannot tell whether it still applies. */
     unseen: isJudged ? [] : waiting,
     left: waiting.filter(({ field }) => !isOver(field)),
     ended: [...fieldsOf(waiting), ...accepted].filter(isOver),
   };
 }
 
-/** What of earlier batches waits on as it is; not what would be pushed now. */
+/** The fields of earlier batches that go on waiting unchanged, without those that would be pushed now. */
 function leftOf({ history, plans }: GuardView): readonly WaitingField[] {
   const decided = new Map(plans.map(({ id, fields }) => [id, fields]));
   const stays = (decision: Decision | undefined) =>
@@ -196,16 +196,16 @@ function leftOf({ history, plans }: GuardView): readonly WaitingField[] {
   return history.waiting.filter(({ userId, hold }) => stays(decided.get(userId)?.[hold.field]));
 }
 
-/** Whether a guard refused it; the others are not sent before a person sees them. */
+/** Whether the guard refused it; the others only wait for a review. */
 const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'review';
 
 const waitingKey = ({ userId, hold }: WaitingField): string => `${userId} ${hold.field}`;
 
-/** How many users these fields are of. */
+/** The number of users of these fields. */
 export const countUsers = (waiting: readonly WaitingField[]): number =>
   new Set(waiting.map(({ userId }) => userId)).size;
 
-/** What is not sent of these pushes: the fields that are held together, and those that are held alone. */
+/** The fields of these pushes that are not sent: held in a batch, or held alone. */
 function holdBack(
   { plans, users: shown }: GuardView,
   pushes: readonly ReviewedPush[],
@@ -283,7 +283,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   ).length;
   const isMass = added > massLimit(population, settings) || isWholeTeam(added, population);
   const isNews = refused.length > 0 && (history.isOld || stopped || (isRefused && isMass));
-  // Where there is no batch, something else has to say that people were told.
+  // Without a batch, something else has to record that people were told.
   const heldAlone =
     stopped && hashes.length === 0
       ? [...limits.fieldLimits].flatMap(([id, holds]) => holds.map((hold) => ({ id, hold })))
@@ -317,7 +317,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   };
 }
 
-/** The same plans once the batch is written down: its fields are held. */
+/** The plans once the batch is stored: its fields are held. */
 export function afterBatch(plans: readonly UserPlan[]): readonly UserPlan[] {
   return plans.map((plan) => {
     const written = holdsOf(plan).filter(({ batch }) => batch !== undefined);

@@ -1,4 +1,4 @@
-/** The limits beyond which a whole plan is refused, and why, in words. */
+/** The limits beyond which a whole plan is refused, with their messages. */
 
 import type { Id } from '../../model/id.ts';
 import { type Field, fields, type ServiceUser } from '../../model/user.ts';
@@ -8,28 +8,28 @@ import { isUnread } from '../unread.ts';
 
 export interface GuardSettings {
   readonly maxRows: number;
-  /** 0 to 1, of the users present. */
+  /** 0 to 1, as a share of the users present. */
   readonly maxShare: number;
   readonly maxSharePerDay: number;
   readonly minPopulation: number;
   readonly maxRoleChanges: number;
-  /** Share of the rows that may lack a field that they had before, or show it as something that cannot be read. */
+  /** Share of the rows in which a field that they had may now be absent or unreadable. */
   readonly maxDrift: number;
-  /** The roles of administrators. */
+  /** Role ids of administrators. */
   readonly adminRoleIds: readonly Id[];
-  /** A person sees each push first. */
+  /** A person reviews each push first. */
   readonly isReviewed?: boolean;
 }
 
-/** What nobody sets: the users from which on the shares apply, and the share that may lack a field. */
+/** Limits that are not settings: the team size from which shares apply, and the share that may lack a field. */
 export const usualLimits = { minPopulation: 20, maxDrift: 0.2 } as const;
 
-/** So many users may be pushed to in one run. */
+/** The number of users that one run may push to. */
 export function massLimit(population: number, { maxRows, maxShare, minPopulation }: GuardSettings): number {
   return population >= minPopulation ? Math.max(maxRows, Math.floor(population * maxShare)) : maxRows;
 }
 
-/** A team of one or two is edited whole all the time. */
+/** Teams of one or two are often edited as a whole. */
 const wholeTeam = 3;
 export const isWholeTeam = (count: number, population: number) =>
   population >= wholeTeam && count >= population;
@@ -38,12 +38,12 @@ interface MassChange {
   readonly count: number;
   readonly population: number;
   readonly limit: number;
-  /** Pushed within a day, those of this run among them. */
+  /** Users pushed to within a day, including those of this run. */
   readonly today: number;
   readonly settings: GuardSettings;
 }
 
-/** The limits on how many users one plan may push to: why it is refused, or `undefined`. */
+/** The limits on the number of users of one plan: why it is refused, or `undefined`. */
 export const massLimits = {
   rows: ({ count, population, limit }) =>
     count > limit
@@ -57,7 +57,7 @@ export const massLimits = {
       : undefined,
 } as const satisfies Readonly<Record<string, (change: MassChange) => string | undefined>>;
 
-/** Every limit that can refuse a plan. `musterd approve` is the way out of each. */
+/** Every limit that can refuse a plan. `musterd approve` resolves each of them. */
 export const planLimits: readonly string[] = [...Object.keys(massLimits), 'drift'];
 
 export function massChange(
@@ -76,13 +76,13 @@ export function massChange(
     .filter((reason) => reason !== undefined);
 }
 
-/** How many rows had a field and no longer have it. */
+/** The number of rows that had a field and no longer have it. */
 export interface Drift {
   readonly field: Field;
   readonly count: number;
 }
 
-/** Fields that many rows had and no longer show: the service has changed its answers, not its users. */
+/** Fields that many rows no longer show: probably the answers have changed, not the users. */
 export function schemaDrift(
   { states, users }: { readonly states: readonly UserState[]; readonly users: ReadonlyMap<Id, ServiceUser> },
   { maxDrift, minPopulation }: GuardSettings,

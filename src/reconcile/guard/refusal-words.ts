@@ -1,11 +1,11 @@
-/** What the guard says of what it does not let pass, beside the limits themselves. */
+/** The guard's messages about what it stops, besides those of the limits. */
 import type { Field } from '../../model/user.ts';
 import type { FieldLimits } from './field-limits.ts';
 
-/** So many held fields are named in a refusal. */
+/** Number of held fields to name in a refusal. */
 const namedBrakes = 3;
 
-/** What a refusal says of fields that no approval of a batch lets pass. */
+/** The part of a refusal about fields that approving a batch does not release. */
 export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
   const all = [...fieldLimits].flatMap(([id, holds]) =>
     holds.map(({ field, detail }) => `${field === 'roleId' ? 'role_id' : field} of ${id}: ${detail}`),

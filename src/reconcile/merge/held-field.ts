@@ -1,5 +1,5 @@
 /**
- * What becomes of a field that is held, by the reason:
+ * What happens to a held field, by its reason:
  *
  * | reason                               | edited again | edit withdrawn | service moved    | approved    | rejected | limit lifted | user leaves |
  * |--------------------------------------|--------------|----------------|------------------|-------------|----------|--------------|-------------|
@@ -11,22 +11,22 @@
  * | gone                                 | merged again | ends           | stays            | –           | –        | stays        | gone        |
  * | asked                                | stays        | stays          | stays            | –           | –        | stays        | asked       |
  *
- * *Merged again* it is pushed, pulled or held as any other field, and counted by the guard. – is for `musterd resolve`
- * to decide, which also ends any of the others. *Approved* counts for these values of mirror, base and service; where
- * one of them has moved it is void.
+ * *Merged again*: it is pushed, pulled or held like any other field, and counted by the guard. –: only `musterd resolve`
+ * decides; it also ends any other hold. An approval is for exactly these values of mirror, base and service; if one of
+ * them has moved, it is void.
  *
- * † and says so. Under a policy other than `hold` it is merged again: the service wins, or the edit waits in a new
- * batch, over the value that the service has now.
+ * † and the run says so. With a policy other than `hold` it is merged again: the service wins, or the edit waits in a
+ * new batch, over the value that the service has now.
  *
- * A field stays in its batch while something else holds it: whatever would send it then, it waits again.
+ * A field stays in its batch while something else holds it: after that it waits in the batch again.
  */
 import { samePush } from '../../model/push-values.ts';
 import type { Hold, Values } from '../../model/user-plan.ts';
 
-/** Whether a person let this push pass, with these very values. */
+/** Whether a person approved this push with exactly these values. */
 export const isApproved = (hold: Hold | undefined, values: Values): boolean =>
   hold?.decision !== undefined && samePush(hold.field, hold, values);
 
-/** Whether it waits in a batch, and for nothing else. */
+/** Whether it only waits in a batch. */
 export const waitsInBatch = ({ reason, batch }: Hold): boolean =>
   batch !== undefined && (reason === 'limit' || reason === 'review');

@@ -13,7 +13,7 @@
  * The name is one value of two halves: the mirror's pair against the base's pair, the service's joined
  * name against the base's. Without a base both sides count as changed.
  *
- * What the service does not show has neither moved nor stayed. `empty`: base has no value either.
+ * If the service does not show a field, it is unknown whether it has moved. `empty`: base has no value either.
  *
  * | the service says | base    | edited | verdict                            |
  * |------------------|---------|--------|------------------------------------|
@@ -23,7 +23,7 @@
  * | left out         | empty   | yes    | push: some leave out what is empty |
  * | left out         | a value | ·      | unread                             |
  *
- * Of an unread field nothing is pulled, pushed or settled: it waits for a run that can read it.
+ * An unread field is not pulled, pushed or settled: it waits for a run that can read it.
  */
 import { canonicalName } from '../../model/name.ts';
 import {
@@ -45,12 +45,12 @@ export function decide(edited: boolean, moved: boolean, agree: boolean): Exclude
   return agree ? 'settle' : 'conflict';
 }
 
-/** The canonical form of what base says of a field; for the name, of the service's own joined name. */
+/** The canonical form of a field in base; for the name, of the service's own joined name. */
 export function canonicalBase(field: Field, base: BaseUser): string {
   return field === 'name' ? canonicalName(base.joined) : canonicalValue(field, base);
 }
 
-/** Why nobody can tell whether the service has moved a field; `undefined` if it can be told. */
+/** Why it is unknown whether the service has moved a field; `undefined` if it is known. */
 export function unreadOf(
   field: Field,
   base: BaseUser | undefined,
@@ -77,14 +77,14 @@ export function mergeField(
   return decide(edited, moved, said.value === canonicalValue(field, mirror));
 }
 
-/** Who wins when both sides changed a field: nobody until a person says so, the service, or the mirror. */
+/** Who wins when both sides changed a field: nobody until a person decides, the service, or the mirror. */
 export type ConflictPolicy = 'hold' | 'service-wins' | 'mirror-wins';
 
 export type Policy = Readonly<Record<Field, ConflictPolicy>>;
 
 export const holdAll: Policy = { name: 'hold', email: 'hold', phone: 'hold', roleId: 'hold' };
 
-/** Turns a conflict into what the policy makes of it; everything else passes. */
+/** Applies the policy to a conflict; other verdicts stay. */
 export function applyPolicy(policy: Policy, field: Field, verdict: Verdict): Verdict {
   if (verdict !== 'conflict') return verdict;
   switch (policy[field]) {

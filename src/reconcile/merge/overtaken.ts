@@ -1,7 +1,7 @@
 /**
- * Edits that the service's own last change of the user came after, though it shows the value that the edit was made
- * on: a backup was restored, and what it had pending was sent and taken back since then; or somebody has just set
- * the value and set it back. What becomes of an edit whose field has not moved on the service:
+ * Edits that are older than the service's last change of the user, although the service shows the base of the edit:
+ * a backup was restored, and its pending edit had been sent and taken back since; or somebody has just changed
+ * the value and changed it back. What happens to an edit whose field has not moved on the service:
  *
  * | the version is newer | versions tell | it was edited | another value of the | the edit     |
  * | than the mirror's    | something     | since then    | user has moved       |              |
@@ -12,11 +12,11 @@
  * | yes                  | yes           | no            | yes                  | is sent      |
  * | yes                  | yes           | no            | no                   | is held once |
  *
- * Newer: `updated_at` or `user_updated_at`; without them, or before the mirror has one, nothing is. The answer to
- * a push of ours is on record like any read (`applyResults`), unless nobody knows whether it had its effect: then it
- * may have had, and somebody may have taken it back. Versions tell something unless many users were seen
- * with a newer one and the same values, as where a login counts as a change. Since then: by more than a minute, since
- * the two clocks may part. Held once: the hold puts the version on record, so that it is not newer in the next run.
+ * Version: `updated_at` and `user_updated_at`; without them, or if the mirror has none, nothing counts as newer. The
+ * version in the answer to our own push is stored like that of any read (`applyResults`), unless the outcome is unknown:
+ * then somebody may have taken the push back. Versions tell nothing if many users had a newer one with the same values,
+ * as when a login counts as a change. Edited since then: by more than a minute, because
+ * the two clocks may differ. Held once: the hold stores the version, so that it is not newer in the next run.
  */
 
 import { stored } from '../../model/canonical.ts';
@@ -52,7 +52,7 @@ function lastShown(field: Field, { held }: Known, base: BaseUser): ServiceValue 
   return field === 'name' ? base.joined : base[field];
 }
 
-/** Whether any value of the service is another than it last showed. */
+/** Whether any value of the service differs from the last one shown. */
 export function hasMoved(state: Known, service: ServiceUser): boolean {
   const { base } = state;
   if (base === undefined) return true;

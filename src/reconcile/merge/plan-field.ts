@@ -1,4 +1,4 @@
-/** What one run makes of one field of one user. */
+/** The decision of one run about one field of one user. */
 import {
   canonicalName,
   countWords,
@@ -29,11 +29,11 @@ import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts
 import { overtakenDetail } from './overtaken.ts';
 import { agreedOf } from './service-values.ts';
 
-/** What was edited before a user left, or was rejected, waits for a person whatever the service does meanwhile. */
+/** A rejected edit, or one from before the user left, waits for a person whatever the service does meanwhile. */
 export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
   reason === 'gone' || reason === 'rejected';
 
-/** Whether a person asked to leave the field as it is, and the end of that lies ahead. */
+/** Whether a person asked to hold the field, and that has not ended. */
 export const isAsked = (hold: Hold | undefined): boolean =>
   hold?.reason === 'asked' && (hold.endsInMs ?? 0) > 0;
 
@@ -41,7 +41,7 @@ export const isAsked = (hold: Hold | undefined): boolean =>
 export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | undefined =>
   held.find((hold) => hold.field === field);
 
-/** Whether a held field's two values are still those with which it was held. */
+/** Whether both values of a held field are still the same as when it was held. */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
   const said = saidOf(hold.field, service);
   const sameService =
@@ -53,8 +53,8 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
 }
 
 /**
- * Whether a field that is held for want of a name to go along (`carry-name.ts`) wants it still: the name is
- * untouched, of three or more words, and its split a guess.
+ * Whether a field that is held because no name can go along (`carry-name.ts`) still has to be: the name is
+ * not edited, has three or more words, and its split is a guess.
  */
 function wantsName(field: Field, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
   const said = readable(service.name);
@@ -64,26 +64,26 @@ function wantsName(field: Field, base: BaseUser, mirror: MirrorUser, service: Se
 }
 
 /**
- * Whether nobody had edited a name when it was held. Where mirror and base differ by now, an update of ours took of it:
- * base has what was left, and nothing else moves the base of a held field.
+ * Whether nobody had edited a name when it was held. If mirror and base differ by now, our own update changed the name:
+ * base has what was left of it, and nothing else moves the base of a held field.
  */
 function wasUnedited({ field, reason, base: agreed, mirror: held }: Hold): boolean {
   if (field !== 'name' || reason !== 'conflict' || !agreed || !held) return false;
   return samePair(agreed as NamePair, held as NamePair);
 }
 
-/** Such a name that was emptied is put back. */
+/** Such a name is restored if it was emptied. */
 const isOursToPutBack = (hold: Hold, base: BaseUser): boolean =>
   joinName(base.name) === '' && wasUnedited(hold);
 
-/** Whether such a name, unedited still, was set to another on the service since: to more than a piece of it. */
+/** Whether somebody has since given such a name another value on the service, which is not a part of it. */
 function isSetAgain(hold: Hold | undefined, mirror: MirrorUser, service: ServiceUser): boolean {
   if (hold === undefined || !wasUnedited(hold) || !samePair(hold.mirror as NamePair, mirror.name))
     return false;
   return !hasLostWords(readable(service.name) ?? '', joinName(mirror.name));
 }
 
-/** A value that could not be sent waits no longer once it can, as when the guessed split of a name is accepted. */
+/** Whether a value that could not be sent now can be, for example because the guessed split was accepted. */
 function staysHeld(hold: Hold, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
   if (hold.reason === 'asked' || !holdStands(hold, mirror, service)) return false;
   if (isOursToPutBack(hold, base)) return false;
@@ -91,17 +91,17 @@ function staysHeld(hold: Hold, base: BaseUser, mirror: MirrorUser, service: Serv
   return wantsName(hold.field, base, mirror, service);
 }
 
-/** Why a name is held that the service shows no more. */
+/** Why a name is held that the service no longer shows. */
 export const emptiedDetail =
   'the service shows no name any more, and an empty name is never taken over a name: decide with "musterd resolve"';
 
-/** Whether the service says that there is no name, and there is one to lose. */
+/** Whether the service's name is empty and ours is not. */
 export function isEmptied({ name }: Pick<ServiceUser, 'name'>, known: Pick<UserValues, 'name'>): boolean {
   const said = readable(name);
   return said !== undefined && canonicalName(said ?? '') === '' && joinName(known.name) !== '';
 }
 
-/** A user whom both sides have. */
+/** A user that both sides have. */
 export interface Seen extends Omit<UserState, 'mirror' | 'service'> {
   readonly mirror: MirrorUser;
   readonly service: ServiceUser;
@@ -114,15 +114,15 @@ export const versionsOf = (field: Field, { base, mirror, service }: Seen): Value
   service: serviceValue(service, field),
 });
 
-/** Stays held; what the service shows of it is noted. */
+/** Stays held; the service's current value is recorded. */
 export const stillHeld = (field: Field, service: ServiceUser): Decision => ({
   kind: 'held',
   shown: serviceValue(service, field),
 });
 
 /**
- * A field that nobody can read waits as it is. Where the service leaves out an email or a phone that it had,
- * it may have been emptied: an edit of it is not sent over that unseen, and a person decides.
+ * An unreadable field waits unchanged. If the service leaves out an email or phone that it had,
+ * it may have been emptied: an edit of it is not sent over that, and a person decides.
  */
 function planUnread(field: Field, state: Seen): Decision {
   const { base, mirror, service } = state;
@@ -134,7 +134,7 @@ function planUnread(field: Field, state: Seen): Decision {
   return holdField(field, 'conflict', detail, versionsOf(field, state));
 }
 
-/** @param isLate whether the service changed the user after what is edited here (`overtaken.ts`) */
+/** @param isLate whether the service changed the user after this edit (`overtaken.ts`) */
 export function planField(field: Field, state: Seen, policy: Policy, isLate = false): Decision {
   const { mirror, service } = state;
   const values = versionsOf(field, state);

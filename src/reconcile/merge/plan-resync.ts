@@ -1,4 +1,4 @@
-/** What a person's word makes of one user: everything is taken from the service, or one held field is decided. */
+/** A person's decision about one user: everything is taken from the service, or one held field is resolved. */
 import { joinName } from '../../model/name.ts';
 import type { TeamMember } from '../../model/team.ts';
 import {
@@ -26,17 +26,17 @@ import { takeValues, writeOf } from './service-values.ts';
 
 const detail = 'resync: this edit had not reached the service';
 
-/** As of a user who comes back, but that each value taken is a change of its own, and each edit a conflict. */
+/** As for a user who comes back, but each value taken is a separate change, and each edit a conflict. */
 function resyncField(field: Field, state: Seen): Decision {
   const { base, mirror, service } = state;
-  // What a person let pass before is not sent after all: it was decided about another state of things.
+  // An earlier approval no longer counts: it was given in another situation.
   const stays = (hold: Hold) =>
     hold.reason === 'asked'
       ? isAsked(hold)
       : hold.decision === undefined && holdStands(hold, mirror, service);
   const decision = takeField(field, state, stays);
   const values = versionsOf(field, state);
-  // A name that the service no longer shows is no edit of ours, and says so itself.
+  // A name that the service no longer shows is not an edit; its hold has its own message.
   if (decision.kind === 'hold' && decision.hold.reason !== 'conflict')
     return { ...decision, hold: { ...decision.hold, reason: 'conflict', base: values.base, detail } };
   if (decision.kind !== 'adopt') return decision;
@@ -47,16 +47,16 @@ function resyncField(field: Field, state: Seen): Decision {
 }
 
 /**
- * Base and mirror become what the service says; an edit that has not reached the service stays in the
- * mirror, and waits for a person. What was held before, or is held on request, stays as it is.
+ * Base and mirror get the service's values; an edit that has not reached the service stays in the
+ * mirror and waits for a person. A field that was held before, or is held on request, stays as it is.
  */
 export function planResyncOf(read: UserState, member: TeamMember | undefined, policy: Policy): UserPlan {
-  // A person asked to believe the service, so an older version is as good as a newer one.
+  // A person asked to trust the service, so an older version is as good as a newer one.
   const state: UserState = { ...read, stale: false };
   const plan = planUser(state, member, policy, (seen) => decideEach((field) => resyncField(field, seen)));
   const { mirror, base } = state;
   if (plan.case === 'merge' || mirror === undefined || base === undefined || mirror.gone) return plan;
-  // Nothing can be taken now, and nothing old is sent by itself either.
+  // Nothing can be taken now, and old edits must not be sent by themselves either.
   const fields = decideEach((field) => {
     if (sameBytes(field, mirror, base) || holdOn(field, state) !== undefined) return plan.fields[field];
     const service = (field === 'name' ? joinName(base.name) : base[field]) as ServiceValue;
@@ -66,7 +66,7 @@ export function planResyncOf(read: UserState, member: TeamMember | undefined, po
   return { ...plan, fields };
 }
 
-/** A held field of which a person decided which side's value is to stand; the mirror's goes on to the service. */
+/** A held field for which a person chose one side's value; the mirror's is sent to the service. */
 export function planResolved(
   state: UserState & { readonly mirror: MirrorRow; readonly base: BaseUser },
   hold: Hold,
@@ -74,7 +74,7 @@ export function planResolved(
 ): DecidedUser & { readonly write: UserWrite } {
   const { id, mirror } = state;
   const { field, reason, shown: service = hold.service } = hold;
-  // Only a conflict has seen the service say "nothing"; otherwise nothing was said, and the base still holds.
+  // Only in a conflict the service has shown an empty value; otherwise it has shown none, and base still counts.
   const isSaid = service !== null || reason === 'conflict';
   const said: ServiceUser = { id, raw: {}, ...(isSaid ? { [field]: service ?? null } : {}) };
   const values = { ...versionsOf(field, { ...state, service: said }), service: hold.service };

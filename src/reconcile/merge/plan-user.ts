@@ -1,4 +1,4 @@
-/** What one run makes of one user: values in, a plan out. */
+/** The plan of one run for one user: values in, a plan out. */
 import { canonicalName, joinName, samePair } from '../../model/name.ts';
 import type { TeamMember } from '../../model/team.ts';
 import {
@@ -46,7 +46,7 @@ export function decideMerge(state: Seen, policy: Policy): Decisions {
   return decideEach((field) => planField(field, state, policy, isLate));
 }
 
-/** An edit from before the user left waits for a person; what was rejected stays so, and says so. */
+/** An edit from before the user left waits for a person; a rejected one stays rejected. */
 function holdOfGone(
   field: Field,
   mirror: MirrorUser,
@@ -63,9 +63,9 @@ function holdOfGone(
 }
 
 /**
- * A field of a user who is taken from the service as a whole: base is the service's again, and an edit that the
- * service does not have is kept and held. Base never takes the edit itself, not even where it cannot be seen in what
- * the service says; and no name is lost to an empty one.
+ * A field of a user that is taken from the service as a whole: base gets the service's value, and an edit that the
+ * service does not have is kept and held. Base never takes the edit itself, even if the service's answer cannot show
+ * it; and an empty name never replaces a full one.
  */
 export function takeField(field: Field, state: Seen, stays: (hold: Hold) => boolean): Decision {
   const { base, mirror, service } = state;
@@ -85,14 +85,14 @@ export function takeField(field: Field, state: Seen, stays: (hold: Hold) => bool
   return holdField(field, 'conflict', emptiedDetail, versionsOf(field, state));
 }
 
-/** First sight; or the row was lost here, and it was as both sides last agreed on. */
+/** A new user; or the row was lost here, and is restored from base. */
 function decideAdopt(state: UserState, service: ServiceUser): Decisions {
   const row = state.base ?? takeValues(service, emptyValues);
   const seen: Seen = { ...state, service, mirror: { ...row, split: 'guessed' } };
   return decideEach((field) => takeField(field, seen, isAsked));
 }
 
-/** Whether all that was ever known of the user is what the team listing says. */
+/** Whether the user is known only from the team listing. */
 const neverResolved = ({ email, phone, roleId }: BaseUser) =>
   email === null && phone === null && roleId === null;
 
@@ -105,7 +105,7 @@ function isListedName(state: UserState, { name }: TeamMember): boolean {
   return neverResolved(base) && !isEmptied({ name }, base);
 }
 
-/** One field of a member whom only the team listing knows; `listed`: as much of the user as follows the listing. */
+/** One field of a member known only from the team listing; `listed`: the part of the user that follows the listing. */
 function planListed(field: Field, state: UserState, listed: ServiceUser): Decision {
   const { base, mirror } = state;
   if (mirror === undefined) return { kind: 'adopt', ends: false };
@@ -119,13 +119,13 @@ function planListed(field: Field, state: UserState, listed: ServiceUser): Decisi
   return isKept ? { kind: 'hold', hold: holdOfGone(field, mirror, base, state) } : { kind: 'wait' };
 }
 
-/** Neither pulled nor pushed: name and role follow the listing for as long as nothing else is known of the member. */
+/** Neither pulled nor pushed: name and role follow the listing as long as nothing else is known of the member. */
 function planUnresolved(state: UserState, member: TeamMember): Pick<UserPlan, 'fields' | 'write'> {
   const { id, base, mirror } = state;
   const follows = isListedName(state, member);
   const listed: ServiceUser = follows ? { id, name: member.name ?? '', raw: {} } : { id, raw: {} };
   const fields = decideEach((field) => planListed(field, state, listed));
-  // Without a base nothing was ever agreed on, and the listing says too little to start one.
+  // There is no base, and the listing says too little to create one.
   if (base === undefined && mirror !== undefined) return { fields, write: null };
   const observed = (joined: string): ObservedUser => ({
     name: follows || mirror === undefined ? joined : mirror.joined,
@@ -136,14 +136,14 @@ function planUnresolved(state: UserState, member: TeamMember): Pick<UserPlan, 'f
   return { fields, write: unlessSame(state, writeOf(state, listed, fields, observed)) };
 }
 
-/** Only ever in the mirror: it cannot be created on the service, so the whole of it waits. */
+/** Exists only in the mirror: the interface cannot create users, so all fields wait. */
 function decideStranger({ mirror, held }: UserState): Decisions {
   const detail = 'the interface gives no way to create users';
   const values = { base: undefined, mirror: mirror?.name, service: undefined };
   return held.length > 0 ? allWait : { ...allWait, name: holdField('name', 'unsupported', detail, values) };
 }
 
-/** @param decide what becomes of a user whom both sides have */
+/** @param decide decides about a user that both sides have */
 export function planUser(
   state: UserState,
   member: TeamMember | undefined,
@@ -158,7 +158,7 @@ export function planUser(
     if (member !== undefined) return { ...plan(allWait), ...planUnresolved(state, member) };
     return plan(userCase === 'stranger' ? decideStranger(state) : allWait);
   }
-  // Nothing was agreed on before, and there is something that nobody can read: no half of a base is begun.
+  // There is no base, and a field is unreadable: a partial base is not created.
   if (mirror !== undefined && base === undefined && hasUnreadable(service))
     return plan(decideEach((field) => (holdOn(field, state) ? stillHeld(field, service) : { kind: 'wait' })));
   const decideSeen = (seen: Seen) =>

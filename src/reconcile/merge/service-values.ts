@@ -1,4 +1,4 @@
-/** What the service says, in the form in which mirror and base store it, and what is written of it. */
+/** The service's values in the form in which mirror and base store them, and the rows to write. */
 import { stored } from '../../model/canonical.ts';
 import { canonicalName, joinName, samePair, splitName } from '../../model/name.ts';
 import {
@@ -24,8 +24,8 @@ const takeText = (text: string | null | undefined, fallback: string | null) =>
   text === undefined ? fallback : stored(text);
 
 /**
- * The service's values as they are stored; one that it does not show is the fallback's. The pair that we have is kept
- * where it joins to the service's name.
+ * The service's values as they are stored; for a field that it does not show, the fallback's. Our own pair of names is
+ * kept if it joins to the service's name.
  */
 export function takeValues(service: ServiceUser, fallback: UserValues): UserValues {
   const [joined, roleId] = [readable(service.name), readable(service.roleId)];
@@ -51,7 +51,7 @@ const joinedOf = (service: ServiceUser, fallback: string) => {
   return said === undefined ? fallback : (said ?? '');
 };
 
-/** What both sides last agreed on; where that is nothing yet, what the service says. */
+/** The base; without one, the service's values. */
 export function agreedOf(base: BaseUser | undefined, mirror: UserValues, service: ServiceUser): BaseUser {
   return base ?? { ...takeValues(service, mirror), joined: joinedOf(service, joinName(mirror.name)) };
 }
@@ -68,8 +68,8 @@ const agrees = (decision: Decision) => takes(decision) || ('agrees' in decision 
  * | push or hold that `agrees` | stays         | the service's |
  * | anything else              | stays         | stays         |
  *
- * Where the halves of a name join to what the service says, a pull keeps those that were agreed on, and the others
- * keep the mirror's.
+ * If the halves of a name join to the service's name, a pull keeps those of base, and the other decisions keep
+ * the mirror's.
  */
 export function writeOf(
   state: UserState,
@@ -95,7 +95,7 @@ export function writeOf(
   return { id, expected: row ?? null, mirror, observed: observe(joined), base };
 }
 
-/** Nothing is written where all is as it was: the mirror never moves without the base. */
+/** Writes nothing if nothing has changed: the mirror never moves without the base. */
 export function unlessSame({ base, observedDiffers }: UserState, write: UserWrite): UserWrite | null {
   const { expected: row, observed } = write;
   const isSame =
@@ -106,7 +106,7 @@ export function unlessSame({ base, observedDiffers }: UserState, write: UserWrit
   return isSame ? null : write;
 }
 
-/** What follows the service alone. */
+/** The columns that only the service sets. */
 export function observe(service: ServiceUser, role: string | null, joined: string): ObservedUser {
   return { name: readable(service.name) ?? joined, role, resolved: true, details: detailsOf(service) };
 }

@@ -1,24 +1,24 @@
 /**
- * What becomes of a user as a whole (B base, M mirror, S a row of the service, L listed by the team).
+ * The case of a user as a whole (B base, M mirror, S a row of the service, L listed by the team).
  *
  * | B | M | S | L | gone | presence   | what it means |
  * |---|---|---|---|------|------------|---------------|
- * | – | – | S | · |      | adopt      | first sight: mirror and base together |
+ * | – | – | S | · |      | adopt      | new: mirror and base are written together |
  * | B | – | S | · |      | adopt      | the row was lost here; the interface cannot delete users |
- * | · | M | S | · | yes  | return     | back again: adopted again, pending edits are held |
+ * | · | M | S | · | yes  | return     | back: adopted again, pending edits are held |
  * | – | M | S | · | no   | merge      | without base: equal fields settle, others conflict |
  * | B | M | S | · | no   | merge      | field by field |
- * | – | – | – | L |      | adopt      | with what the team listing gives, unresolved |
+ * | – | – | – | L |      | adopt      | with the values of the team listing, unresolved |
  * | · | M | – | L | ·    | unresolved | neither pulled nor pushed; edits stay |
  * | B | – | – | L |      | adopt      | as above, unresolved |
- * | B | M | – | – | no   | missing    | a candidate for a tombstone, on proof only |
+ * | B | M | – | – | no   | missing    | gets a tombstone only on proof |
  * | · | M | – | – | yes  | waiting    | known to be gone |
- * | B | – | – | – |      | forget     | nowhere any more |
+ * | B | – | – | – |      | forget     | exists nowhere any more |
  * | – | M | – | – | no   | stranger   | the interface cannot create users: held |
- * | – | – | – | – |      | waiting    | nothing at all |
+ * | – | – | – | – |      | waiting    | exists nowhere |
  *
- * A user with an open intent is `waiting`, whatever the rest says: the verdict comes first. So is one whom
- * the service shows older than it did before.
+ * A user with an open intent is always `waiting`: its outcome must be known first. So is a user that
+ * the service shows with an older version than before.
  */
 import type { TeamMember } from '../../model/team.ts';
 import type { UserCase } from '../../model/user-plan.ts';
@@ -29,7 +29,7 @@ export interface Sighting {
   readonly mirror: boolean;
   readonly service: boolean;
   readonly listed: boolean;
-  /** Only a mirror row can be gone. */
+  /** Only rows of the mirror can be gone. */
   readonly gone: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Who goes with whom in an update, and how many requests that takes. */
+/** Divides pushes into requests, and counts the requests. */
 
 import type { Id } from '../../model/id.ts';
 import type { NameSafety } from '../../model/intent.ts';
@@ -8,7 +8,7 @@ import type { SnapshotPort } from '../ports.ts';
 import { countLookups } from '../read/roster.ts';
 import { isNameless, isOpen, isSuspect } from './carry-name.ts';
 
-/** What is to be sent of one user. */
+/** The push of one user. */
 export interface Pushable {
   readonly id: Id;
   readonly patch: UserPatch;
@@ -16,23 +16,23 @@ export interface Pushable {
 
 export interface Batch<P> {
   readonly plans: readonly P[];
-  /** Sent to learn from it what an update without a name does to the name. */
+  /** Sent to learn what an update without a name does to the name. */
   readonly isProbe: boolean;
-  /** Of one who was sent before and never answered for. */
+  /** An earlier push of this user got no answer. */
   readonly isTroubled: boolean;
-  /** Whether no update of it can harm a name: each has one, or they are known to be kept. */
+  /** Whether no update can harm a name: each contains one, or the service is known to keep names. */
   readonly keepsNames?: boolean;
 }
 
-/** Batches that are read again at once, and then leave side by side. */
+/** Number of batches that share one read, and then leave in parallel. */
 export const batchesAtOnce = 4;
-/** As many as one lookup asks for. */
+/** The number of users that one lookup can return. */
 const usersAtOnce = 100;
 
-/** What earlier pushes have taught. */
+/** What earlier pushes have shown. */
 export interface PushLessons {
   readonly safety: NameSafety;
-  /** Users who were sent before and never answered for. */
+  /** Users whose earlier push got no answer. */
   readonly troubled: ReadonlySet<Id>;
 }
 
@@ -45,9 +45,9 @@ export async function readLessons(mirror: SnapshotPort, plans: readonly Pushable
 }
 
 /**
- * Whoever was sent before and never answered for goes alone and last, so that one poisoned user costs nobody
- * else. The first update ever that leaves a name out goes alone and first, and so does the next one after it
- * seemed to harm a name: some deployments clear the name then, and where one is known to, the name goes along
+ * A user whose earlier push got no answer goes alone and last, so that one bad user does not affect
+ * others. The first update without a name goes alone and first, and so does the next one if that
+ * seemed to harm a name: some deployments clear the name then. If one is known to do so, updates carry the name
  * (`carry-name.ts`).
  */
 export function arrangeBatches<P extends Pushable>(
@@ -68,7 +68,7 @@ export function arrangeBatches<P extends Pushable>(
   ];
 }
 
-/** The batches that are read again next, and then leave; a probe goes alone, and so does whoever is troubled. */
+/** The batches to read and send next. A probe goes alone, and so does a user without an answer. */
 export function takeGroup<P>(batches: readonly Batch<P>[], most: number): readonly Batch<P>[] {
   const next = batches.slice(0, Math.min(most, batchesAtOnce));
   let users = 0;
@@ -80,8 +80,8 @@ export function takeGroup<P>(batches: readonly Batch<P>[], most: number): readon
 }
 
 /**
- * The requests of these pushes where all goes well: batches are read again by address, and then each is sent. What
- * is refused, not answered for or found by no lookup takes more; what is held in the last moment takes less.
+ * The number of requests if all goes well: batches are read again by address, then each is sent. It takes more
+ * if users are refused, get no answer or are not found; fewer if they are held at the last moment.
  */
 export function countRequests(
   batches: readonly Batch<Pushable>[],

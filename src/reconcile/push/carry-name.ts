@@ -1,14 +1,14 @@
 /**
- * The name that goes along with an update of other fields, on a deployment that clears the name where an
+ * The name that an update of other fields carries, on a deployment that clears the name if an
  * update leaves it out.
  *
- * | the name on the service                       | what goes along                        |
+ * | the name on the service                       | what the update carries                |
  * |-----------------------------------------------|----------------------------------------|
- * | empty                                         | nothing: there is nothing to lose      |
- * | of one or two words, or its split is known    | its two halves                         |
- * | of more words, and its split is a guess       | nothing is sent, the fields are held   |
+ * | empty                                         | no name: there is nothing to lose      |
+ * | one or two words, or its split is known       | its two halves                         |
+ * | more words, and its split is a guess          | nothing is sent, the fields are held   |
  *
- * So it is for one user alone where only that user's name was harmed, as it may have been by somebody else.
+ * If only one user's name was harmed, perhaps by somebody else, this applies to that user alone.
  */
 import { holdField, mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { NameSafety } from '../../model/intent.ts';
@@ -23,16 +23,16 @@ import { patchedFields } from './outcome.ts';
 export const isNameless = (patch: UserPatch): boolean =>
   patch.name === undefined && patchedFields(patch).length > 0;
 
-/** Whether updates without a name seem to harm this user's, and nobody knows yet whether they do. */
+/** Whether updates without a name are suspected, but not known, to harm this user's name. */
 export const isSuspect = (safety: NameSafety, id: Id): boolean =>
   typeof safety === 'object' && safety.suspect === id;
 
-/** Whether the next update without a name is to teach what it does to the name. */
+/** Whether the next update without a name serves as a probe. */
 export const isOpen = (safety: NameSafety): boolean => safety === 'unknown' || typeof safety === 'object';
 
 /**
- * The halves of the name that the service shows; `undefined` if it is empty, `null` if nobody knows them.
- * @param known whether the halves last agreed on were set as halves
+ * The halves of the service's name; `undefined` if it is empty, `null` if they are unknown.
+ * @param known whether the halves in base were set as halves
  */
 function halvesOf(shown: string, base: BaseUser, known: boolean): NamePair | null | undefined {
   const words = countWords(shown);
@@ -42,17 +42,17 @@ function halvesOf(shown: string, base: BaseUser, known: boolean): NamePair | nul
   return words <= 2 ? splitName(shown) : null;
 }
 
-/** Whether the service shows another name than the one that is to go along, or one that nobody can read. */
+/** Whether the service's name differs from the name to carry, or is unreadable. */
 export function isOtherName(along: NamePair | undefined, user: ServiceUser): boolean {
   const said = saidOf('name', user);
   return along !== undefined && said !== 'left out' && !says(said, joinName(along));
 }
 
-/** What becomes of an update without the name where that is known to clear the name. */
+/** What to do with an update without a name, if that is known to clear the name. */
 type Carried =
-  /** The name goes along; `undefined`: there is none to lose. */
+  /** The name to carry; `undefined`: there is none to lose. */
   | { readonly along: NamePair | undefined }
-  /** A name that nobody can read is neither cleared nor written over. */
+  /** An unreadable name must not be cleared or overwritten. */
   | 'unread'
   | { readonly held: string };
 
@@ -72,7 +72,7 @@ function carryName(plan: UserPlan, state: UserState): Carried {
   };
 }
 
-/** Plans of one batch, and the names that go along with them. */
+/** The plans of one batch, with the names that they carry. */
 export interface NamedPlans {
   readonly plans: readonly UserPlan[];
   readonly along: ReadonlyMap<Id, NamePair>;
@@ -80,9 +80,9 @@ export interface NamedPlans {
 }
 
 /**
- * Gives a name to the plans that have none, or holds them, where the name would be cleared. Where nobody knows
- * whether it would be, only those go without a name that may.
- * @param mayLack whether this one may teach what an update without a name does: it was arranged as such, and its name
+ * Adds the name to the plans without one, or holds them, if the name would be cleared. If that is unknown,
+ * only probes go without a name.
+ * @param mayLack whether this plan may serve as a probe: it was scheduled as one, and its name
  * is not edited
  */
 export function nameAlong(

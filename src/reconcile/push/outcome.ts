@@ -1,5 +1,5 @@
 /**
- * What became of a push, field by field, from what the service shows of the user afterwards.
+ * The outcome of a push, field by field, from the user as the service shows it afterwards.
  *
  * | the service shows           | outcome     |
  * |-----------------------------|-------------|
@@ -7,10 +7,10 @@
  * | the value from before       | ineffective |
  * | a third value               | changed     |
  * | no user, or not the field   | missing     |
- * | what cannot be read        | missing     |
+ * | an unreadable value         | missing     |
  *
- * All in canonical form. A field that is not sent must stay as it was: an untouched name that changes is
- * reported too, since the interface links its halves.
+ * All in canonical form. A field that is not sent must not change: an untouched name that changes is
+ * reported too, because the interface links its halves.
  */
 import type { FieldOutcomes, Intent, PushOutcome } from '../../model/intent.ts';
 import { canonicalName, hasLostWords } from '../../model/name.ts';
@@ -31,7 +31,7 @@ export function patchedFields(patch: UserPatch): readonly Field[] {
   return fields.filter((field) => patch[field] !== undefined);
 }
 
-/** What a request holds for an intent: the edited fields, and the name where it has to go along. */
+/** The content of a request for an intent: the edited fields, and the name if it must be carried. */
 export function patchOf({ sent, along }: Pick<Intent, 'sent' | 'along'>): UserPatch {
   return along === undefined ? sent : { ...sent, name: along };
 }
@@ -44,30 +44,30 @@ function judgeField(
 ): PushOutcome {
   const wanted = canonicalValue(field, sent as UserValues);
   const said = seen === null ? 'unreadable' : saidOf(field, seen);
-  // Some deployments leave a field without a value out: cleared and not there is what was asked for.
+  // Some deployments leave out empty fields: if it was to be cleared, an absent field is confirmed.
   if (said === 'left out' && wanted === '') return 'confirmed';
   if (typeof said !== 'object') return 'missing';
   if (said.value === wanted) return 'confirmed';
   return said.value === canonicalValue(field, before) ? 'ineffective' : 'changed';
 }
 
-/** @param before what the service showed right before the push */
+/** @param before the user right before the push */
 export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | null): FieldOutcomes {
   return Object.fromEntries(
     patchedFields(sent).map((field) => [field, judgeField(field, sent, before, seen)]),
   );
 }
 
-/** Whether the service no longer shows a field that it showed a value of: nothing is sent over what nobody sees. */
+/** Whether the service no longer shows a field that had a value: nothing is sent over an unknown value. */
 function isOutOfSight(field: Field, before: UserValues, seen: ServiceUser): boolean {
   const said = saidOf(field, seen);
   return said === 'unreadable' || (said === 'left out' && canonicalValue(field, before) !== '');
 }
 
 /**
- * Whether a value that is shown as it was sent says that it arrived. One that differs from the old one in bytes
- * alone is shown by the old one as well, unless what is shown is what was sent byte for byte: then nothing is left
- * to be sent. New halves of the same name are never to be seen.
+ * Whether showing the sent value proves that the push arrived. If old and new value have the same canonical form, only
+ * an answer that is byte for byte the sent value proves it: then nothing is left
+ * to send. A new split of the same name can never be seen.
  */
 function isProof(field: Field, sent: UserPatch, before: UserValues, seen: ServiceUser | null): boolean {
   if (canonicalValue(field, sent as UserValues) !== canonicalValue(field, before)) return true;
@@ -78,7 +78,7 @@ function isProof(field: Field, sent: UserPatch, before: UserValues, seen: Servic
   return sameHalves && seen?.name === [name.first, name.last].filter((half) => half !== '').join(' ');
 }
 
-/** The same for what was refused or has not been sent: what proves nothing is no less to be sent. */
+/** As `judge`, for pushes that were refused or not sent: without proof the push is still to be sent. */
 export function judgeUnsent(sent: UserPatch, before: UserValues, seen: ServiceUser | null): FieldOutcomes {
   const outcomes = judge(sent, before, seen);
   const again = (field: Field): PushOutcome => {
@@ -90,9 +90,9 @@ export function judgeUnsent(sent: UserPatch, before: UserValues, seen: ServiceUs
 }
 
 /**
- * Whether a name that was not sent was cleared, or lost a half. A name of other words is somebody's edit in
- * the same moment, and pulled like any other.
- * @param before the user right before the push; its name may differ from base, where a conflict is held
+ * Whether a name that was not sent was cleared or lost a half. A name of other words is somebody's edit at
+ * the same moment, and is pulled like any other.
+ * @param before the user right before the push; its name may differ from base if a conflict is held
  */
 export function nameWasTouched(
   sent: UserPatch,
@@ -106,8 +106,8 @@ export function nameWasTouched(
 }
 
 /**
- * The same for an intent whose answer never came, read back `ageMs` after it was written down. What was
- * sent and is seen is confirmed at once. Anything else, and what proves nothing, may still be on its way until
+ * As `judge`, for an intent without an answer, read back `ageMs` after it was written down. Values that
+ * show are confirmed at once. All others, and those without proof, may still be on their way until
  * the quiet period is over.
  */
 export function judgeLate(

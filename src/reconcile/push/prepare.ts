@@ -1,4 +1,4 @@
-/** What is done before updates leave: the users are read again, merged again, and what is still to be sent is written down. */
+/** Prepares updates: reads the users again, merges again, and writes down what is still to be sent. */
 import { decisionsOf, holdsOf, isPush, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
 import type { Intent } from '../../model/intent.ts';
@@ -13,15 +13,15 @@ import { readBack } from '../read/roster.ts';
 import { isUnread } from '../unread.ts';
 import { patchedFields } from './outcome.ts';
 
-/** What is written down of the next updates, and what they were judged by. */
+/** The intents of the next updates, and the data they are based on. */
 export interface Prepared extends Pick<PushContext, 'users'> {
   readonly intents: readonly Intent[];
-  /** From then on the deadline counts. */
+  /** The deadline counts from here. */
   readonly readAtMs: number;
 }
 
 /**
- * Reads the users again, merges again, and writes down what is still to be sent: nothing but what the guard
+ * Reads the users again, merges again, and writes down what is still to be sent: only what the guard
  * has let pass.
  * @param ofNamed whether the batch is a part of an update with a name
  */
@@ -39,7 +39,7 @@ export async function prepare(
     phones: shown.map((user) => readable(user?.phone) ?? null),
   };
   const seen = await readBack(service, addresses, ids);
-  // Whatever the database is waited for counts as well: what was read does not get any younger.
+  // Waiting for the database counts too: the read values get older.
   const readAtMs = monotonicMs();
   const users = ids.flatMap((id) => seen.get(id) ?? []);
   if (users.length < ids.length)
@@ -95,12 +95,12 @@ async function writeDown(
   return await mirror.openIntents(plans, new Set(plans.filter(isApproved).map(({ id }) => id)));
 }
 
-/** For so long what the plan read may be sent by: most of the deadline is left. */
+/** How long the plan's read may be used in place of a new one: most of the deadline is then left. */
 const youngMs = 1_000;
 
 /**
- * What was read for the plan, where that is as good as reading it now: it was a moment ago, of all these users, and no
- * name has to go along. What was edited or decided since is left out when it is written down.
+ * The plan's read, if it is as good as a new one: it is a moment old, has all these users, and no
+ * name has to be carried. Users edited or decided about since are left out when the intents are written.
  */
 export async function takePlanned(
   places: PushContext,

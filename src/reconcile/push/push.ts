@@ -1,14 +1,14 @@
 /**
- * Carries edits to the service, at most `batchSize` users a request, several requests side by side:
+ * Sends edits to the service, at most `batchSize` users per request, several requests in parallel:
  *
- * 1. read the users again and merge again: the interface has no compare-and-set, so the window between
- *    this read and the answer is all that is left to chance. What differs by now from what the guard let
+ * 1. read the users again and merge again: the interface has no compare-and-set, so only changes between
+ *    this read and the answer can be overwritten. A push that now differs from what the guard let
  *    pass waits for the next run;
  * 2. write down what will be sent (an open intent per user), and only then send it;
  * 3. match the answer by id and field; base moves on confirmation only;
- * 4. whatever stays unknown keeps its intent open, and the next run reads it back.
+ * 4. if the outcome stays unknown, the intent stays open, and the next run reads the user back.
  *
- * Nothing is ever sent twice blindly, and nothing leaves long after it was prepared (`send-guard.ts`).
+ * Nothing is sent twice blindly, and nothing leaves long after it was prepared (`send-guard.ts`).
  */
 import { ServiceError } from '../../errors.ts';
 import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
@@ -45,23 +45,23 @@ async function arrange(
   return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan), keepsNames }));
 }
 
-/** How often one batch is prepared and sent while the service, or a wait on the way, keeps putting it off. */
+/** How often a batch is prepared and sent if a 429 or a long wait keeps stopping it. */
 const maxRounds = 3;
 
-/** `refused`: every user of several. `nothing`: a single one, or none was left to be sent. */
+/** `refused`: all of several users were refused. `nothing`: only one was, or none was left to send. */
 type Pushed = 'taken' | 'refused' | 'nothing' | 'late';
 
-/** What became of a batch, and whom of it the service refused by themselves. */
+/** The outcome of a batch, and the users that the service refused individually. */
 interface SentBatch {
   readonly pushed: Pushed;
   readonly refused: readonly Intent[];
-  /** Why nobody of it was sent: prepared again, it may be. */
+  /** Why nothing of it was sent; it may be prepared and sent again. */
   readonly putOff?: Error;
-  /** It was prepared more than once. */
+  /** The batch was prepared more than once. */
   readonly wasPutOff?: boolean;
 }
 
-/** Sends what is left of one batch. What ends the push is thrown. */
+/** Sends the rest of one batch. @throws errors that end the push */
 async function sendPrepared(
   places: PushContext,
   settings: PushSettings,
@@ -81,7 +81,7 @@ async function sendPrepared(
     return { pushed: intents.length === 1 ? 'nothing' : 'refused', refused };
   } catch (error) {
     if (!(error instanceof Error) || !isPassing(error)) throw error;
-    // Another update of the group opened it: no more is pushed, and that is said already.
+    // Another update of the group opened the breaker and reported it: nothing more is pushed.
     if (breaker.open && error instanceof LateError) return { pushed: 'late', refused: [] };
     if (breaker.open) throw error;
     return { pushed: 'late', refused: [], putOff: error };
@@ -89,9 +89,9 @@ async function sendPrepared(
 }
 
 /**
- * Prepares batches together and sends them side by side. One that was put off before it had any effect (a 429, or it
- * grew old while it waited) is prepared and sent again, by itself; one that is late each time waits for the next run,
- * and costs the others nothing. Where one ends the push, what became of the others is written down first.
+ * Prepares batches together and sends them in parallel. A batch that was stopped before it had any effect (by a 429,
+ * or because it got too old) is prepared and sent again alone. If that happens each time, it waits for the next run and
+ * the others go on. If an error ends the push, the outcomes of the others are recorded first.
  */
 async function sendBatches(
   places: PushContext,
@@ -133,9 +133,9 @@ async function sendBatches(
 }
 
 /**
- * Sends each field of a refused update by itself, as any other push, so that only the bad one is held. An edited name
- * goes last where it is known to be kept, so that no other field overwrites it, and otherwise first, so that it can go
- * along with the others. The email comes after them: most users are looked up by it.
+ * Sends each field of a refused update alone, like any other push, so that only the bad one is held. If names are known
+ * to be kept, an edited name goes last, so that no other field overwrites it; otherwise it goes first, so that the
+ * others can carry it. The email comes after the other fields: most users are looked up by it.
  */
 async function pushByField(
   places: PushContext,
@@ -159,7 +159,7 @@ async function pushByField(
   return taken;
 }
 
-/** Pushes batches, and field by field those whom the service refused as a whole. */
+/** Pushes batches, and field by field the users that the service refused as a whole. */
 async function pushBatches(
   places: PushContext,
   settings: PushSettings,
@@ -178,12 +178,12 @@ async function pushBatches(
   return { results, isSmooth: all.every(({ wasPutOff = false }) => !wasPutOff) };
 }
 
-/** So many updates without an answer say that the service is down, not that a user is odd. */
+/** After this many updates without an answer the service counts as down; it is not about single users. */
 const maxUnanswered = 3;
 
 /**
- * Who is left after a probe. One that taught nothing is followed by the next: it was refused, nobody answered it,
- * it had no effect, or there was no name to be seen. After one that could not leave in time nobody goes without
+ * The pushes that are left after a probe. If the probe showed nothing (refused, no answer,
+ * no effect, or no name to see), the next one follows. If the probe could not leave in time, no update goes without
  * a name.
  */
 async function afterProbe(
@@ -202,9 +202,9 @@ async function afterProbe(
 }
 
 /**
- * Pushes all edits. Stops at once when the service turns us away; what it refuses is held and costs nobody else. One
- * batch at a time until one was taken at the first try, and after an update without an answer; then several side by
- * side. Each user is in one batch.
+ * Pushes all edits. Stops at once if the service refuses us; refused fields are held and do not affect others. Sends one
+ * batch at a time until one was accepted at the first attempt, and after an update without an answer; otherwise several
+ * in parallel. Each user is in one batch.
  */
 export async function pushEdits(
   places: PushContext,
@@ -218,7 +218,7 @@ export async function pushEdits(
   let halted = false;
   const failures: unknown[] = [];
   const underWay = new Set<Promise<void>>();
-  /** Of a probe nobody knows yet what it teaches, so that nothing leaves beside it. It comes first, so it leaves beside nobody. */
+  /** Nothing leaves in parallel to a probe, because its result is not known yet. It comes first. */
   let isProbing = false;
   const isOver = () => halted || breaker.open || breaker.unanswered >= maxUnanswered || failures.length > 0;
 
@@ -238,7 +238,7 @@ export async function pushEdits(
   for (;;) {
     const isWell = wasTaken && breaker.unanswered === 0;
     const group = takeGroup(batches, isWell ? settings.updatesAtOnce : 1);
-    // While the updates of one group are in flight, the next are read again.
+    // While the updates of one group are in flight, the users of the next group are read.
     const goesAlone = isProbing || group[0]?.isTroubled === true;
     const most = isWell && !goesAlone ? settings.updatesAtOnce / batchesAtOnce : 1;
     if (underWay.size > 0 && (underWay.size >= most || group.length === 0 || isOver())) {
@@ -258,7 +258,7 @@ export async function pushEdits(
       });
     underWay.add(work);
   }
-  // What ends the run counts for more than what makes it partial.
+  // An error that ends the run counts more than one that makes it partial.
   const ends = (error: unknown) => !(error instanceof ServiceError) || error.code === 'credentials';
   if (failures.length > 0) throw failures.find(ends) ?? failures[0];
   if (breaker.unanswered >= maxUnanswered && batches.length > 0)
@@ -266,8 +266,8 @@ export async function pushEdits(
 }
 
 /**
- * Finds out what became of the pushes whose outcome an earlier run could not learn. Only who holds the lease may
- * send, and notes it first. The lease is ours now: what was not on its way by then never will be.
+ * Settles pushes with an unknown outcome from earlier runs. Only the holder of the lease may send, and it marks the
+ * intent first. The lease is ours now: an intent without the mark was never sent and never will be.
  */
 export async function settleIntents(places: PushContext, settings: PushSettings): Promise<void> {
   const { mirror, notes } = places;

@@ -1,4 +1,4 @@
-/** What pushing works on, and how the outcome of a push is read back and written down. */
+/** The context of pushing, and how the outcome of a push is read back and recorded. */
 
 import type { Id } from '../../model/id.ts';
 import type { RoleNames } from '../../model/user-state.ts';
@@ -19,29 +19,29 @@ export interface PushContext {
   readonly notes: RunNotes;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly roles: RoleNames;
-  /** As the service has just shown them, before anything is sent. */
+  /** The users as the service showed them just before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** What earlier pushes have taught, if that is known already. */
+  /** What earlier pushes have shown, if already known. */
   readonly lessons?: PushLessons | undefined;
-  /** When they were asked for, at the earliest, by `monotonicMs`; `undefined`: they are to be read again in any case. */
+  /** The start of that read, by `monotonicMs`; `undefined`: the users must be read again in any case. */
   readonly readAtMs?: number | undefined;
-  /** What a person let pass, by user. */
+  /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
-  /** Ms of a clock that never jumps. */
+  /** The monotonic clock in ms. */
   readonly monotonicMs: () => number;
-  /** By that clock: what was prepared may not leave later than this. */
+  /** By that clock: the latest time at which the prepared updates may leave. */
   readonly sendByMs: number;
-  /** Opened when an update did what it must not: no more is pushed in this run. */
+  /** Opened when an update has harmed a name: nothing more is pushed in this run. */
   readonly breaker: {
     open: boolean;
-    /** Requests without an answer, in this run. */
+    /** Number of requests without an answer in this run. */
     unanswered: number;
   };
-  /** Of the update that was answered last, of those that belong together. */
+  /** Of the last answered update of a group. */
   readonly answered: { requestId: string | null };
 }
 
-/** Nothing is read, approved or prepared yet. */
+/** The state before anything is read, approved or prepared. */
 export function createPushContext(
   { service, mirror, notes, monotonicMs }: Pick<PushContext, 'service' | 'mirror' | 'notes' | 'monotonicMs'>,
   team: Team,
@@ -64,18 +64,18 @@ export function createPushContext(
 export interface PushSettings {
   readonly batchSize: number;
   readonly quietPeriodMs: number;
-  /** How long after it was prepared a request may still leave. */
+  /** Ms after its preparation within which a request may leave. */
   readonly sendDeadlineMs: number;
-  /** So many updates may be on their way at once: what can leave well before that. */
+  /** Number of updates that may be in flight in parallel: few enough to leave well before that. */
   readonly updatesAtOnce: number;
   readonly policy: Policy;
-  /** A field pushed this often in a row to no effect is held. */
+  /** A field that was pushed this many times in a row without effect is held. */
   readonly maxTries: number;
 }
 
 /**
- * Old and new addresses: after a push of a new email, a lookup by the old one finds nothing. What the
- * service showed may be neither, where the mirror wins a conflict.
+ * Old and new addresses: after a push of a new email, a lookup by the old one finds nothing. If the mirror won a
+ * conflict, the address on the service may be a third one.
  */
 function addressesOf(intents: readonly Intent[]) {
   return {
@@ -92,13 +92,13 @@ export async function readBackIntents(
   return readBack(places.service, addressesOf(intents), ids);
 }
 
-/** Something that was not sent has changed: no more is pushed in this run. */
+/** A field that was not sent has changed: nothing more is pushed in this run. */
 function stopPushing({ breaker, notes }: PushContext, userId: Id): void {
   breaker.open = true;
   notes.partial(`an update of user ${userId} changed a name that was not sent: pushing stopped`);
 }
 
-/** Writes the results down and says what they come to. */
+/** Records the results and reports them. */
 export async function record(
   places: PushContext,
   settings: PushSettings,

@@ -1,4 +1,4 @@
-/** One update as a request: until when it may leave, and what it is answered with. */
+/** One update as a request: its deadline and its answer. */
 import { MusterdError, ServiceError } from '../../errors.ts';
 import type { FieldOutcomes, Intent } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
@@ -9,7 +9,7 @@ import { isRefusal } from '../read/roster.ts';
 import { guardSend } from './send-guard.ts';
 import { judge, judgeLate, patchedFields } from './outcome.ts';
 
-/** What one request was answered with. */
+/** The answer to one request. */
 export type Sent =
   | {
       readonly kind: 'answered';
@@ -37,18 +37,18 @@ export async function sendRequest(places: PushContext, patches: ReadonlyMap<Id, 
   }
 }
 
-/** The users were just read and judged again: what is sent to them next has the whole deadline before it. */
+/** The users were just read and merged again: the deadline starts again. */
 export function withNewDeadline(places: PushContext, { sendDeadlineMs }: PushSettings): PushContext {
   return { ...places, sendByMs: places.monotonicMs() + sendDeadlineMs };
 }
 
-/** Says that a request was not answered. */
+/** Reports that a request got no answer. */
 export function noteUnanswered({ notes, breaker }: PushContext, error: ServiceError): void {
   notes.partial(`a push was not answered: ${error.message}`);
   breaker.unanswered += 1;
 }
 
-/** The answer itself is final, but for what it leaves out: that is only ever confirmed by what a lookup shows. */
+/** The answer is final, except for users that it leaves out: these can only be confirmed by a lookup. */
 export function judgeAnswer(
   sent: UserPatch,
   before: UserValues,
@@ -62,7 +62,7 @@ export function judgeAnswer(
   );
 }
 
-/** The result of an intent that was not sent after all. */
+/** The result of an intent that was not sent in the end. */
 export function neverLeft(intent: Intent): Answered {
   const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
   return { intent, seen: null, outcomes, requestId: null };

@@ -1,4 +1,4 @@
-/** What the verdict on a push changes: which values are taken, what is held. */
+/** What follows from the outcome of a push: values to store, fields to hold. */
 import type { ServiceError } from '../../errors.ts';
 import type { FieldOutcomes, Intent, IntentResult, PushTries } from '../../model/intent.ts';
 import type { Hold, HoldReason } from '../../model/user-plan.ts';
@@ -15,16 +15,16 @@ import {
 import { takeValues } from '../merge/service-values.ts';
 import { nameWasTouched, patchedFields, patchOf } from './outcome.ts';
 
-/** An intent with what became of it. */
+/** An intent with its outcome. */
 export interface Answered {
   readonly intent: Intent;
-  /** The user as the service showed it, or `null` if it did not. */
+  /** The user as the service showed it afterwards, or `null`. */
   readonly seen: ServiceUser | null;
-  /** The same right before the push; not known of one that an earlier run sent. */
+  /** The user right before the push; unknown if an earlier run sent it. */
   readonly before?: ServiceUser | undefined;
   readonly outcomes: FieldOutcomes;
   readonly requestId: string | null;
-  /** What the service said when it refused. */
+  /** The service's message when it refused. */
   readonly refusal?: ServiceError;
 }
 
@@ -33,7 +33,7 @@ function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
   return seen === null ? sent : takeValues(seen, sent);
 }
 
-/** Why a field is to be held after this outcome, if it is. */
+/** Why a field is to be held after this outcome, if at all. */
 function holdOf(
   field: Field,
   answered: Answered,
@@ -78,7 +78,7 @@ function holdOf(
   }
 }
 
-/** Where what was sent and what is shown part, in the form in which they are compared. */
+/** The first difference between the sent and the shown value, in canonical form. */
 function differenceOf(field: Field, { intent, seen }: Answered): string {
   const said = seen === null ? 'left out' : saidOf(field, seen);
   if (typeof said !== 'object') return '';
@@ -94,8 +94,8 @@ function valueBefore(field: Field, { before }: Intent) {
 }
 
 /**
- * An update without a name that changed the name. What it left is nobody's edit: base takes it, so that the name
- * in the mirror counts as an edit of it, and no policy gives it up. It is held with both values for people to see.
+ * An update without a name that changed the name. Nobody edited the changed name: it goes to base, so that the name
+ * in the mirror counts as an edit, which no policy discards. It is held with both values for people to see.
  */
 function holdOfTouchedName({ intent, seen, before }: Answered): Hold | undefined {
   if (!nameWasTouched(patchOf(intent), intent.base, seen, before)) return undefined;

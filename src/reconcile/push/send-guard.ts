@@ -1,8 +1,8 @@
 /**
- * What is made sure of right before a push leaves: the lease is still ours, and what is sent was prepared
- * only a moment ago. A process that stalled, or a pause that the service asked for, must not send what others
- * have changed since. It is asked twice: when all waiting for the rate and the token is over, and once more,
- * by the clock alone, when the connection stands.
+ * Checks right before a push leaves that the lease is still ours, and that the push was prepared
+ * only a moment ago. After a stall, or a pause that the service asked for, a process must not overwrite later changes
+ * of others. It checks twice: after all waiting for the rate and the token, and again, by the clock
+ * alone, when the connection is open.
  */
 import type { SendOptions } from '../../model/service-request.ts';
 import { ServiceError } from '../../errors.ts';
@@ -11,16 +11,16 @@ import type { MirrorWriter } from '../ports.ts';
 
 const operation = 'POST /v1/users/update';
 
-/** The last moment at which what was prepared may leave, by the clock that never jumps. */
+/** The latest time at which the prepared updates may leave, by the monotonic clock. */
 export interface SendDeadline {
   readonly mirror: Pick<MirrorWriter, 'markSent' | 'requireLease'>;
   readonly monotonicMs: () => number;
   readonly sendByMs: number;
-  /** Open: an update that left meanwhile did what it must not. */
+  /** Open: an update that left meanwhile has harmed a name. */
   readonly breaker: { readonly open: boolean };
 }
 
-/** Prepared too long ago: it never left, and has to be read and merged again. */
+/** Prepared too long ago: it was not sent, and has to be read and merged again. */
 export class LateError extends ServiceError {
   constructor() {
     super(`${operation} was not sent: it had waited for too long since it was prepared`, {
@@ -50,7 +50,7 @@ export function guardSend(
   };
 }
 
-/** Whether nothing was applied for a reason that passes: the same edits may be prepared and sent again. */
+/** Whether nothing was applied for a temporary reason: the same edits may be prepared and sent again. */
 export function isPassing(error: unknown): boolean {
   return error instanceof LateError || (error instanceof ServiceError && error.status === 429);
 }

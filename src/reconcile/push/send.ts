@@ -1,6 +1,6 @@
 /**
- * Sends written-down intents in one request and finds out what became of each of them, by user and field.
- * A request that is refused is read back and cut in two, until each user who is refused by themselves is found.
+ * Sends intents in one request and finds out the outcome of each, by user and field.
+ * A refused request is read back and cut in two, until each user that is refused alone is found.
  */
 import type { ServiceError } from '../../errors.ts';
 import type { Intent } from '../../model/intent.ts';
@@ -11,13 +11,13 @@ import { judgeAnswer, neverLeft, noteUnanswered, sendRequest, withNewDeadline } 
 import type { Answered } from './result.ts';
 import { judgeLate, judgeUnsent, patchedFields, patchOf } from './outcome.ts';
 
-/** Applied all the same, changed by somebody else meanwhile, or not to be sent without another look. */
+/** Applied all the same, changed by somebody else meanwhile, or not to be sent without reading again. */
 function isSettled({ outcomes }: Answered): boolean {
   const all = Object.values(outcomes);
   return all.every((outcome) => outcome === 'confirmed') || all.includes('changed') || all.includes('unsent');
 }
 
-/** What somebody changed is held; what else was to be sent to the same user is planned again by the next run. */
+/** Holds fields that somebody changed; the next run plans the user's other fields again. */
 function closeSettled(answer: Answered): Answered {
   const outcomes = Object.entries(answer.outcomes).map(
     ([field, outcome]) =>
@@ -26,7 +26,7 @@ function closeSettled(answer: Answered): Answered {
   return { ...answer, outcomes: Object.fromEntries(outcomes) };
 }
 
-/** Reads refused users back and records those who need no more. @returns those who are to be sent still */
+/** Reads refused users back and records those that are done. @returns those that are still to be sent */
 async function readRefused(
   places: PushContext,
   settings: PushSettings,
@@ -47,7 +47,7 @@ async function readRefused(
   return judged.filter((answer) => !isSettled(answer)).map(({ intent }) => intent);
 }
 
-/** One field that is refused by itself is held; of several it is not known which, and `push.ts` sends each by itself. */
+/** A single refused field is held. If several were sent, the bad one is unknown, and `push.ts` sends each alone. */
 async function recordRefused(
   places: PushContext,
   settings: PushSettings,
@@ -62,8 +62,8 @@ async function recordRefused(
 }
 
 /**
- * A refused request is cut in two, by user, until each bad one is found. Each part was read and judged again when
- * it leaves, so each has the whole deadline before it: a slow service is no reason to start from the beginning.
+ * Cuts a refused request in two, by user, until each bad user is found. Each part is read and merged again before
+ * it leaves, so each has the full deadline: the search does not start from the beginning with a slow service.
  */
 async function bisect(
   places: PushContext,
@@ -78,24 +78,24 @@ async function bisect(
     await recordRefused(places, settings, one, error);
     return [one];
   }
-  // One that is left over was refused in company only, so it is sent alone before it is held.
+  // The last user was only refused together with others, so it is sent alone before it is held.
   const half = Math.max(1, Math.ceil(rest.length / 2));
   const waiting = rest.slice(half);
   const sendHalf = async (some: readonly Intent[]) =>
     some.length === 0 ? [] : await sendIntents(withNewDeadline(places, settings), settings, some);
   const refused = await sendHalf(rest.slice(0, half)).catch(async (stop: unknown) => {
-    // Turned away in the middle: the other half never left, and need not wait for the quiet period.
+    // Refused in the middle: the other half was not sent and need not wait for the quiet period.
     await record(places, settings, waiting.map(neverLeft));
     throw stop;
   });
   if (waiting.length === 0) return refused;
-  // Trying the first half took its time, and somebody may have edited the second meanwhile.
+  // The first half took time, and somebody may have edited users of the second meanwhile.
   return [...refused, ...(await sendHalf(await readRefused(places, settings, waiting, error)))];
 }
 
 /**
- * Sends intents and records what became of them.
- * @returns those whom the service refused by themselves
+ * Sends intents and records their outcomes.
+ * @returns the users that the service refused individually
  */
 export async function sendIntents(
   places: PushContext,
@@ -113,7 +113,7 @@ export async function sendIntents(
       };
       const present = intents.filter(({ userId }) => sent.users.has(userId));
       const missing = intents.filter(({ userId }) => !sent.users.has(userId));
-      // What the answer says is written down before anything else can go wrong.
+      // The answer is recorded before anything else can go wrong.
       await record(
         places,
         settings,
