@@ -9,7 +9,7 @@ import { toPrintable } from './printable.ts';
 export interface Head {
   readonly status: number;
   readonly headers: Headers;
-  /** What must not be repeated, should the answer do so: the token that was sent. */
+  /** The token that was sent, which must be removed if the answer repeats it. */
   readonly token: string;
 }
 
@@ -20,9 +20,9 @@ function header(head: Head, name: string): string | null {
   return typeof value === 'string' ? value : (value?.[0] ?? null);
 }
 
-/** What the service said, on its way into an error or an event. */
+/** Makes the service's text safe for an error or an event. */
 function quote(head: Head, text: string, maxLength = maxQuoteLength): string {
-  // Printable first: what hides between its characters would hide the token as well.
+  // Printable first: invisible characters inside the token would keep it from being found.
   return blotOut(toPrintable(text, text.length), [head.token]).slice(0, maxLength).toWellFormed();
 }
 
@@ -43,7 +43,7 @@ function hasLength(head: Head): boolean {
   return chunked || header(head, 'content-length') !== null;
 }
 
-/** What the answer says of its length; `null`: nothing that could be believed. */
+/** The `Content-Length` in bytes; `null`: absent or invalid. */
 export function lengthOf(head: Head): number | null {
   const length = header(head, 'content-length');
   return length !== null && /^\d{1,15}$/.test(length) ? Number(length) : null;
@@ -58,7 +58,7 @@ function redirectHost(location: string | null): string {
   return location !== null && URL.canParse(location) ? new URL(location).host : 'the same host';
 }
 
-/** What can be said against an answer before its body is read: `null` if nothing. */
+/** The failure that status and headers alone show; `null`: none. */
 export function judgeHead(head: Head, anyContentType: boolean): Failure | null {
   if (head.status >= 400) return null;
   if (head.status >= 300) {
@@ -75,7 +75,7 @@ export function judgeHead(head: Head, anyContentType: boolean): Failure | null {
   return null;
 }
 
-/** Of an answer that says no: enough to see what it is about. */
+/** Length of the excerpt of a refusal's body. */
 const maxExcerptLength = 1_000;
 
 /**
@@ -100,9 +100,9 @@ function readRefusal(
 }
 
 /**
- * What a whole body says, under a head that {@link judgeHead} let pass. It lets go of the bytes before it parses.
- * @param maxBytes how long the answer might have been
- * @param list the list that it is asked for
+ * Reads a whole body after {@link judgeHead} found no failure. Releases the bytes before parsing.
+ * @param maxBytes the largest answer allowed
+ * @param list the list expected in the answer
  */
 export function readAnswer(
   head: Head,
@@ -124,7 +124,7 @@ function answerOf(head: Head, read: ReturnType<typeof readJson>): Answer | Failu
   return { kind: 'answer', body: read, headers: head.headers, ...common(head) };
 }
 
-/** The body did not come to its end. A status that says no is an answer even so, only without words. */
+/** The outcome of an incomplete body. A 4xx or 5xx still counts as a refusal, without a message. */
 export function failAfterHead(
   head: Head,
   reason: FailureReason,

@@ -9,7 +9,7 @@ function refuse(why: string, hint: string): never {
 /** The service's address, without a slash at its end, such as `https://host/path`. */
 export interface BaseUrl {
   readonly origin: string;
-  /** What stands between the origin and `/v1`; mostly empty. */
+  /** The path between the origin and `/v1`; mostly empty. */
   readonly pathPrefix: string;
 }
 

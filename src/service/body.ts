@@ -1,16 +1,16 @@
-/** The bytes of an answer as they come in, each held once, in room of their own. */
+/** Collects the bytes of an answer in one buffer. */
 export interface Body {
-  /** @returns whether it still is as long as it may be; if not, the bytes are let go */
+  /** @returns whether the length is still allowed; if not, the bytes are released */
   add(chunk: Uint8Array): boolean;
-  /** How many there are so far. */
+  /** Number of bytes so far. */
   size(): number;
-  /** All bytes, which are let go here. */
+  /** Returns all bytes and releases them. */
   take(): Buffer;
 }
 
 const firstBytes = 65_536;
 
-/** @param expectedBytes what the answer says of its length; `null`: nothing */
+/** @param expectedBytes the announced length; `null`: unknown */
 export function createBody(maxBytes: number, expectedBytes: number | null): Body {
   let held = Buffer.allocUnsafeSlow(Math.min(maxBytes, expectedBytes ?? firstBytes));
   let size = 0;

@@ -1,10 +1,10 @@
-/** What became of one request, as a value: the policy of retries is decided on it, not thrown about. */
+/** The outcome of one request, as a value on which the retry policy decides. */
 import { type Phase, ServiceError } from '../errors.ts';
 import type { ParsedJson } from './parse-json.ts';
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What every answer of the service carries, no matter what it says. */
+/** Metadata of every answer. */
 interface Answered {
   readonly status: number;
   /** `X-Request-Id`: "identifies the request for support" (interface.md, General rules, 3). */
@@ -24,7 +24,7 @@ export interface Answer extends Answered {
 export interface Refusal extends Answered {
   readonly kind: 'refusal';
   readonly label: string | null;
-  /** The beginning of the body, made printable, where it says more than the label. */
+  /** The beginning of the body, made printable, if it says more than the label. */
   readonly excerpt?: string;
   readonly retryAfter: string | null;
 }
@@ -37,7 +37,7 @@ export type FailureReason =
   /** The connection broke, or what came over it was not HTTP. */
   | 'broken'
   | 'timeout'
-  /** The body's end is not marked by a length or by chunks: a cut would look like the end. */
+  /** Neither a length nor chunks mark the end of the body: a cut would look like the end. */
   | 'unframed'
   | 'encoded'
   | 'not-json'
@@ -76,7 +76,7 @@ function hintForStatus(status: number): string | undefined {
   return undefined;
 }
 
-/** The error that a call ends with; the outcome of its last try decides. */
+/** The error that a call ends with, from the outcome of its last attempt. */
 export function serviceError(operation: string, outcome: Refusal | Failure): ServiceError {
   const requestId = outcome.requestId ?? undefined;
   if (outcome.kind === 'refusal') {

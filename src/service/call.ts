@@ -18,17 +18,17 @@ export interface Call {
   readonly path?: string;
   /** What to send as JSON; `undefined` sends no body. */
   readonly body?: unknown;
-  /** The list that the answer is asked for. */
+  /** The list expected in the answer. */
   readonly list?: ListAsked;
   /** Uses this credential and no other, no matter what the answer is. */
   readonly credential?: CredentialName;
-  /** Awaited right before each try leaves, when all other waiting is over; what it throws ends the call. */
+  /** Awaited right before each attempt, after all other waiting; an error ends the call. */
   readonly beforeSend?: () => Promise<void>;
-  /** Asked once more when the connection stands, right before the first byte of each try. */
+  /** Called again when the connection is open, right before the first byte of each attempt. */
   readonly atStart?: () => void;
 }
 
-/** What the service answered a call with, a 2xx. */
+/** A 2xx answer of the service. */
 export interface Reply {
   readonly operation: string;
   readonly status: number;
@@ -37,7 +37,7 @@ export interface Reply {
   readonly body: ParsedJson;
 }
 
-/** @throws ServiceError when no try brought an answer; MusterdError `stopped` */
+/** @throws ServiceError if no attempt got an answer; MusterdError `stopped` */
 export type MakeCall = (call: Call) => Promise<Reply>;
 
 interface Parts {
@@ -53,7 +53,7 @@ interface Parts {
   readonly onEvent: OnEvent;
 }
 
-/** At first and at most this many retries in hand; each answered call earns a tenth of one. */
+/** The retry budget starts and ends at this many retries; each answered call adds a tenth of one. */
 const retryBudget = 20;
 const earned = 0.1;
 
@@ -62,7 +62,7 @@ interface Attempt {
   readonly authorization: Authorization;
 }
 
-/** One request: its turn, its token, its place in the rate, and what everybody learns from its answer. */
+/** One request: waits for its turn, token and place in the rate, and reports its answer to all of them. */
 async function attempt(parts: Parts, call: Call, number: number): Promise<Attempt> {
   const { clock, tokens, rate, skew, onEvent } = parts;
   const operation = nameOperation(call.operation);
@@ -105,7 +105,7 @@ async function attempt(parts: Parts, call: Call, number: number): Promise<Attemp
   }
 }
 
-/** What an answer means for the rate and for the credential. */
+/** Reports an answer to the rate and the credential. */
 async function settle(
   parts: Parts,
   call: Call,
@@ -126,12 +126,12 @@ async function settle(
     }
   } else if (outcome.kind !== 'failure') {
     rate.accepted(slot);
-    // Being tried on purpose is not being needed.
+    // A deliberate check does not count as use.
     if (outcome.status !== 401 && call.credential === undefined) tokens.accepted(used);
   }
 }
 
-/** Makes calls: in turn, within the rate, with a token, and again where that is safe. */
+/** Makes calls: in order, within the rate, with a token; repeats them where that is safe. */
 export function createCall(parts: Parts): MakeCall {
   const { clock, tokens, retry, random, signal, onEvent } = parts;
   const limit = pLimit(parts.concurrency);
@@ -174,7 +174,7 @@ export function createCall(parts: Parts): MakeCall {
   };
 }
 
-/** `null` where the service says 404. */
+/** `null` for a 404. */
 export async function nullIfMissing<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();

@@ -1,4 +1,4 @@
-/** The service as this program sees it: every endpoint of interface.md as a typed function. */
+/** The client of the service: every endpoint of interface.md as a typed function. */
 import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
 import { checkBaseUrl } from './base-url.ts';
@@ -26,21 +26,21 @@ export interface ClientOptions {
   readonly rate?: Partial<RateSettings>;
   readonly retry?: Partial<RetrySettings>;
   readonly clockSkew?: Partial<ClockSkewSettings>;
-  /** A listing of more pages than this is not read further. */
+  /** Longest listing in pages; the rest is not read. */
   readonly maxPages?: number;
   readonly clock: Clock;
-  /** A request to stop: ends waits and refuses further sends, and lets what is in flight finish, for a while. */
+  /** Asks to stop: ends waits, refuses further requests, and lets those in flight finish for a while. */
   readonly signal?: AbortSignal | undefined;
-  /** Ms for which a request in flight is waited for after that. */
+  /** How long to wait for requests in flight after that, in ms. */
   readonly graceMs?: number;
   readonly onEvent?: OnEvent | undefined;
-  /** 0 to 1, for jitter. */
+  /** Random number from 0 to 1, for jitter. */
   readonly random?: () => number;
 }
 
 /**
- * All methods throw `ServiceError` when the service did not give a usable answer, and `MusterdError`
- * `stopped` when asked to stop. A `ServiceError` with status 401 means that no credential is accepted.
+ * All methods throw `ServiceError` if the service gave no usable answer, and `MusterdError`
+ * `stopped` if asked to stop. A `ServiceError` with status 401 means that no credential is accepted.
  */
 export interface Client
   extends RosterEndpoints,
@@ -48,21 +48,21 @@ export interface Client
     MessageEndpoints,
     RawRequest,
     CredentialCheck {
-  /** The rate now in force, to be given to the next client as `rate.learned`. */
+  /** The current rate, to be passed to the next client as `rate.learned`. */
   rateLesson(): LearnedRate;
-  /** Of the answers that grow with the team, the longest so far; `null`: there was none. */
+  /** The longest answer so far in bytes, of those that grow with the team; `null`: there was none. */
   longestAnswer(): LongestAnswer | null;
   /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
   clockOffsetMs(): number | null;
-  /** Waits for what is in flight and closes the connections. */
+  /** Waits for requests in flight and closes the connections. */
   close(): Promise<void>;
 }
 
 const defaultMaxPages = 100_000;
-/** With what is written down after it, an orderly end takes less than 20 s. */
+/** Together with recording the outcomes, an orderly end takes less than 20 s. */
 const defaultGraceMs = 15_000;
 
-/** Settings that are only sensible within bounds are checked here, no matter who gives them. */
+/** Checks the bounds of the settings, whoever passes them. */
 function checkSettings(http: HttpSettings, rate: RateSettings): void {
   for (const [name, value] of Object.entries({ ...http, burst: rate.burst })) {
     if (typeof value === 'number' && !(Number.isSafeInteger(value) && value > 0)) {
@@ -115,7 +115,7 @@ export function createClient(options: ClientOptions): Client {
     clockOffsetMs: () => skew.offsetMs(),
     close: async () => {
       await http.close();
-      // What cannot be given back ceases to count by itself.
+      // Places that cannot be given back expire by themselves.
       await rate.close().catch(() => undefined);
       signal?.removeEventListener('abort', onStop);
       clearTimeout(grace);

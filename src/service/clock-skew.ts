@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts';
 
 export interface ClockSkewSettings {
-  /** A difference above this is warned about, and smaller ones are left alone. */
+  /** Above this difference in ms there is a warning; smaller ones are ignored. */
   readonly warnAboveMs: number;
-  /** A token's `iat` is corrected by the measured difference up to this, and not at all beyond it. */
+  /** Up to this difference in ms a token's `iat` is corrected; beyond it, it is not. */
   readonly correctUpToMs: number;
 }
 
@@ -11,22 +11,22 @@ export const defaultClockSkewSettings: ClockSkewSettings = { warnAboveMs: 30_000
 
 export interface ClockSkew {
   /**
-   * Takes the `Date` header of an answer into account.
+   * Measures the difference from the `Date` header of an answer.
    *
    * @param sentMs our wall clock when the request left
-   * @returns a sentence for a person when the difference has become one to warn about
+   * @returns a warning for people, if the difference has become large enough
    */
   observe(dateMs: number, sentMs: number): string | null;
   /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
   offsetMs(): number | null;
-  /** What to add to our clock for a token's `iat`. */
+  /** Ms to add to our clock for a token's `iat`. */
   correctionMs(): number;
 }
 
-/** The header counts whole seconds, cut off: on average the service's clock was half a second further. */
+/** The header has truncated seconds: on average the service's clock is half a second ahead of it. */
 const halfSecondMs = 500;
 
-/** Measures how far our clock is from the service's. A JWT is dated by ours and judged by theirs. */
+/** Measures the difference between the clocks: we date a JWT by ours, the service checks it by its own. */
 export function createClockSkew(clock: Clock, settings: ClockSkewSettings): ClockSkew {
   let offset: number | null = null;
   let warnedAt: number | null = null;

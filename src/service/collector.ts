@@ -3,19 +3,19 @@ import type { RejectedRow, ListingSink } from '../model/listing.ts';
 import { createIdSet } from './id-set.ts';
 import { countRows, type Page } from './page.ts';
 
-/** Rejected rows that are kept with their excerpts; beyond this only their number is. */
+/** Number of rejected rows to keep with excerpts; further ones are only counted. */
 const keptRejected = 1_000;
 
-/** Sends on the rows of a listing while its pages come in: each id once, the later page's row for the earlier one's. */
+/** Passes on the rows of a listing while its pages come in. If an id comes twice, the later row counts. */
 export interface Collector<Row> {
-  /** @returns how many of the page's rows were not there before */
+  /** @returns the number of rows of the page that are new */
   add(page: Page<Row>): number;
   readonly count: number;
   readonly rejected: readonly RejectedRow[];
   readonly rejectedCount: number;
 }
 
-/** @param sink what is in it counts no more */
+/** @param sink its previous content is dropped */
 export function createCollector<Row extends { readonly id: Id }>(sink: ListingSink<Row>): Collector<Row> {
   const ids = createIdSet();
   const rejected: RejectedRow[] = [];
@@ -57,7 +57,7 @@ export function createCollector<Row extends { readonly id: Id }>(sink: ListingSi
   };
 }
 
-/** Keeps all rows, for who wants them at once. */
+/** Keeps all rows in memory. */
 export function createRowMap<Row extends { readonly id: Id }>() {
   const rows = new Map<Id, Row>();
   const replace = (row: Row) => {

@@ -8,8 +8,8 @@ export interface CredentialReport {
   readonly credential: CredentialName;
   readonly inUse: boolean;
   /**
-   * When a call last went through on it, in ms since 1970; `null`: not since this client was made. Calls
-   * that only try it do not count: an old secret that nothing needed for a while can be revoked.
+   * When a call last succeeded with it, in ms since 1970; `null`: not since this client was made. Calls
+   * that only check it do not count: an old secret that has not been used for a while can be revoked.
    */
   readonly lastNeededMs: number | null;
 }
@@ -24,7 +24,7 @@ export interface CredentialCheck {
    * Tries each configured credential on `GET /v1/inboxes`, "the recommended low-risk credential check"
    * (interface.md, API Secret JWT, 9). An accepted next secret is used from then on.
    *
-   * @throws ServiceError when the service cannot be asked; a 401 is a result
+   * @throws ServiceError if the service gives no answer; a 401 is a result
    */
   checkCredentials(): Promise<readonly CheckedCredential[]>;
 }

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Which users and members are made of the same bytes. It goes up with every change of how they are read: what was
- * known of an answer under another number says nothing.
+ * Version of how users and members are decoded from bytes. It goes up with every change of that: digests stored with
+ * another version do not count.
  */
 export const decoderVersion = 4;
 
-/** Bytes that are hashed before others have their turn: some milliseconds' worth. */
+/** Bytes to hash before the event loop gets a turn: a few milliseconds. */
 const bytesPerTurn = 4_194_304;
 
-/** Stands for these bytes, and for how they are read. */
+/** Digest of these bytes and of the decoder version. */
 export async function digestOf(bytes: Uint8Array): Promise<string> {
   const hash = createHash('sha256');
   for (let from = 0; from < bytes.length; from += bytesPerTurn) {

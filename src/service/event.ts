@@ -1,37 +1,37 @@
 import type { Phase } from '../errors.ts';
 
-/** A request that came to an end, one way or the other. */
+/** A request has ended, with any outcome. */
 export interface RequestEvent {
   readonly kind: 'request';
   /** Such as `POST /v1/tags`, without ids. */
   readonly operation: string;
-  /** 1 for the first try of a call. */
+  /** 1 for the first attempt of a call. */
   readonly attempt: number;
   readonly phase: Phase;
   readonly status: number | null;
   readonly requestId: string | null;
   /** From handing the request to the network to the last byte of the answer. */
   readonly durationMs: number;
-  /** What the call waited before it, for its turn and for the rate limit. */
+  /** Ms waited before the request, for its turn and the rate limit. */
   readonly waitedMs: number;
 }
 
-/** A call is tried again. */
+/** A call is repeated. */
 export interface RetryEvent {
   readonly kind: 'retry';
   readonly operation: string;
-  /** The try that failed. */
+  /** The attempt that failed. */
   readonly attempt: number;
   readonly afterMs: number;
   readonly because: string;
 }
 
-/** The service said 429: no call leaves before the pause is over. */
+/** The service answered 429: no call leaves before the pause is over. */
 export interface ThrottledEvent {
   readonly kind: 'throttled';
   readonly operation: string;
   readonly pauseMs: number;
-  /** How many pauses came without an accepted call between them. */
+  /** Number of pauses in a row without an accepted call between them. */
   readonly inARow: number;
 }
 
@@ -45,7 +45,7 @@ export interface WarningEvent {
 }
 
 /**
- * What the client tells while it works, for logs, metrics and progress: chosen values only, never a
+ * Events of the client, for logs, metrics and progress: chosen values only, never a
  * credential, a header or a body. A listener must not throw.
  */
 export type ServiceEvent = RequestEvent | RetryEvent | ThrottledEvent | WarningEvent;

@@ -12,14 +12,14 @@ import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts
 export interface HttpSettings {
   readonly connectTimeoutMs: number;
   readonly headersTimeoutMs: number;
-  /** From handing over a request to the last byte of its answer; a slow drip ends here. */
+  /** Ms from handing over a request to the last byte of its answer. */
   readonly totalDeadlineMs: number;
-  /** Requests in flight at once, each on a connection of its own. */
+  /** Requests in parallel, each on its own connection. */
   readonly concurrency: number;
   readonly maxResponseBytes: number;
-  /** A PEM file of authorities to trust besides the built-in ones. */
+  /** A PEM file of certificate authorities to trust in addition to the built-in ones. */
   readonly caFile?: string | undefined;
-  /** Takes JSON under any content type. Off: a proxy's page must not be mistaken for an answer. */
+  /** Accepts JSON with any content type. Off by default, so that a proxy's page is not taken for an answer. */
   readonly anyContentType?: boolean | undefined;
 }
 
@@ -37,19 +37,19 @@ export interface HttpRequest {
   readonly path: string;
   /** JSON. A GET can have one as well: `GET /v1/users/get` needs it (interface.md, Endpoints, note 1). */
   readonly body: string | undefined;
-  /** The list that the answer is asked for. */
+  /** The list expected in the answer. */
   readonly list?: ListAsked | undefined;
   /** The value of the `Authorization` header. */
   readonly authorization: string;
-  /** Asked when the connection stands, right before the first byte; what it throws is why none leaves. */
+  /** Called when the connection is open, right before the first byte. If it throws, nothing is sent. */
   readonly atStart?: (() => void) | undefined;
 }
 
-/** An answer that has no bound of its own: it holds all of a team, and grows with it. */
+/** The size of an answer that grows with the team. */
 export interface LongestAnswer {
   readonly operation: string;
   readonly bytes: number;
-  /** How long it might have been. */
+  /** The largest size allowed. */
   readonly maxBytes: number;
 }
 
@@ -60,11 +60,11 @@ export interface Http {
    * @throws ServiceError `not-sent` for a write in read-only mode; what `atStart` throws; all else is an outcome.
    */
   exchange(request: HttpRequest): Promise<Outcome>;
-  /** Of those that came to their end; `null` before the first. */
+  /** The longest complete one; `null` before the first. */
   longestAnswer(): LongestAnswer | null;
-  /** Waits for what is in flight, at most until its deadline. */
+  /** Waits for requests in flight, at most until their deadline. */
   close(): Promise<void>;
-  /** Gives up what is in flight: whether it had an effect is not known. */
+  /** Aborts requests in flight; whether they had an effect is unknown. */
   cut(): void;
 }
 
@@ -90,7 +90,7 @@ function readAuthorities(caFile: string): string[] {
 export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', settings: HttpSettings): Http {
   const pool = new Pool(base.origin, {
     connections: settings.concurrency,
-    // One request at a time: undici sends those again that stand behind one that fails.
+    // One request at a time: undici sends pipelined requests again after one that fails.
     pipelining: 1,
     allowH2: false,
     headersTimeout: settings.headersTimeoutMs,
@@ -165,15 +165,15 @@ function failWithoutHead(sent: boolean, reason: FailureReason, message: string, 
   return { kind: 'failure', reason, phase, message, cause, status: null, requestId: null, dateMs: null };
 }
 
-/** What a request takes along besides what is sent. */
+/** The context of a request. */
 interface Transfer extends Pick<HttpRequest, 'atStart' | 'list'> {
   readonly token: string;
   readonly maxAnswerBytes: number;
-  /** Told of an answer that came to its end. */
+  /** Called with each complete answer. */
   readonly onLength: (bytes: number) => void;
 }
 
-/** One request and its answer. Whether a byte left is known from undici, which says so just before it writes. */
+/** One request and its answer. undici reports just before it writes, so it is known whether a byte left. */
 function transfer(
   pool: Pool,
   settings: HttpSettings,
@@ -206,7 +206,7 @@ function transfer(
     }
     pool.dispatch(options, {
       onRequestStart: (started) => {
-        // The deadline passed while there was no connection: the request is given up already.
+        // The deadline passed before there was a connection: the request has already been given up.
         if (over) {
           started.abort(new Error('not to be sent'));
           return;

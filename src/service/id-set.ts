@@ -1,25 +1,25 @@
 import type { Id } from '../model/id.ts';
 
-/** Ids, of which there may be millions: some twenty bytes each, where a `Set` takes sixty and more. */
+/** A set of possibly millions of ids: about twenty bytes each, where a `Set` takes more than sixty. */
 export interface IdSet {
   readonly size: number;
   has(id: Id): boolean;
-  /** @returns whether it was not there before */
+  /** @returns whether it is new */
   add(id: Id): boolean;
 }
 
 const firstPlaces = 1024;
-/** No id is 0, so that a place that has none is free. */
+/** No id is 0, so 0 marks a free slot. */
 const none = 0n;
 
-/** Neighbours lie apart: ids come in long rows. */
+/** Spreads consecutive ids, which are common. */
 function placeOf(id: Id, places: number): number {
   const low = Number(BigInt.asUintN(32, id));
   const high = Number(BigInt.asUintN(32, id >> 32n));
   return (Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1) >>> 7) & (places - 1);
 }
 
-/** Where the id stands, or would. */
+/** The slot of the id, or the free slot for it. */
 function findPlace(ids: BigInt64Array, id: Id): number {
   let at = placeOf(id, ids.length);
   while (ids[at] !== none && ids[at] !== id) at = (at + 1) & (ids.length - 1);

@@ -1,29 +1,29 @@
 /**
- * What is looked at in the bytes of an answer before they are parsed. Parsing takes memory by the number of
- * values, not by the number of bytes: 16 million "[" are half a gigabyte.
+ * Checks on the bytes of an answer before they are parsed. Parsing takes memory by the number of
+ * values, not of bytes: 16 million "[" are half a gigabyte.
  */
 
-/** Deeper than any row is taken (see `write-answer.ts`), and shallow enough for every parser. */
+/** Deeper than any accepted row (see `row-flaws.ts`), and shallow enough for every parser. */
 const maxDepth = 512;
 /** "All IDs are integers" (interface.md, Resources): one of 64 bits has 19 digits and a sign. */
 const maxNumberBytes = 64;
-/** No text of the interface is as long; a row with a longer one than `write-answer.ts` takes is rejected by itself. */
+/** No text of the interface is as long. A row with a text longer than `row-flaws.ts` allows is rejected on its own. */
 const maxStringBytes = 2_097_152;
-/** A user of the service has some 11 fields in some 250 bytes. */
+/** A user of the service has about 11 fields in 250 bytes. */
 const bytesPerValue = 24;
-/** A number of so many digits may be past 2^53, and then takes a text and a `bigint`. */
+/** A number with this many digits may exceed 2^53, and then takes a string and a `bigint`. */
 const longNumberBytes = 16;
 const valuesPerLongNumber = 8;
-/** Objects have the same few keys each; one of very many takes ten times the room. */
+/** Objects usually share the same few keys; one with very many keys takes ten times the memory. */
 const plentyOfKeys = 128;
 const maxKeysBeyond = 10_000;
-/** Lists and objects take more room than other values; a row is one, and has few inside. */
+/** Lists and objects take more memory than other values; a row is one, and contains few. */
 const valuesPerContainer = 2;
 
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Where the string that begins at `start` ends: the place of its second quote, or the end of the bytes. */
+/** The index of the closing quote of the string that begins at `start`, or the end of the bytes. */
 function endOfString(bytes: Uint8Array, start: number): number {
   for (let at = start + 1; at < bytes.length; at += 1) {
     const byte = bytes[at];
@@ -48,22 +48,22 @@ function endOfNumber(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** Whether nothing but digits stands there, behind a sign perhaps. */
+/** Whether the range contains only digits, after an optional sign. */
 function isWhole(bytes: Uint8Array, start: number, end: number): boolean {
   let at = bytes[start] === 0x2d ? start + 1 : start;
   while (at < end && isDigit(bytes[at])) at += 1;
   return at === end;
 }
 
-/** What there is to know of the bytes of an answer before they are parsed. */
+/** The result of the checks. */
 export interface Inspection {
-  /** What is too much about them; `null`: nothing. */
+  /** Which bound is exceeded; `null`: none. */
   readonly excess: string | null;
-  /** Where whole numbers that may be past 2^53 begin and end, in turn. */
+  /** Start and end positions of whole numbers that may exceed 2^53, alternating. */
   readonly longNumbers: readonly number[];
 }
 
-/** What is counted, and how much of it there may be in an answer that may be so long. */
+/** The counts, and their bounds for the allowed length of the answer. */
 function limitsOf(maxBytes: number) {
   const values = Math.floor(maxBytes / bytesPerValue);
   return {
@@ -74,9 +74,9 @@ function limitsOf(maxBytes: number) {
 }
 
 /**
- * Goes through the bytes once. It is not a parser: what it lets pass may not be JSON.
+ * Goes through the bytes once. It is not a parser: bytes that pass need not be JSON.
  *
- * @param maxBytes how long the answer may be, which is in proportion to how many values it may have
+ * @param maxBytes the largest answer allowed; the number of allowed values is proportional to it
  */
 export function inspectJson(bytes: Uint8Array, maxBytes: number): Inspection {
   const longNumbers: number[] = [];
@@ -108,7 +108,7 @@ function walk(bytes: Uint8Array, limits: ReturnType<typeof limitsOf>, longNumber
     else if (byte === 0x3a) {
       const count = (keys[depth] ?? 0) + 1;
       keys[depth] = count;
-      // What stood before it was a key.
+      // The string before the colon was a key.
       values -= 1;
       allKeys += 1;
       if (allKeys > limits.values) return `it has more than ${limits.values} keys`;
@@ -129,7 +129,7 @@ function walk(bytes: Uint8Array, limits: ReturnType<typeof limitsOf>, longNumber
   return null;
 }
 
-/** The bytes with the whole numbers at these places as strings that begin with the mark. */
+/** The bytes with the whole numbers at these positions replaced by strings that begin with the mark. */
 export function markNumbers(bytes: Uint8Array, places: readonly number[], mark: string): Uint8Array {
   const open = Buffer.from(`"${mark}`);
   const marked = Buffer.allocUnsafeSlow(bytes.length + (places.length / 2) * (open.length + 1));
@@ -157,7 +157,7 @@ function exactNumber(digits: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(digits);
 }
 
-/** Numbers in place of the marked strings, in the value itself, at any depth. */
+/** Replaces marked strings by numbers, in place and at any depth. */
 export function restoreNumbers(value: unknown, mark: string): unknown {
   const holder = { value };
   const open: Record<string, unknown>[] = [holder];

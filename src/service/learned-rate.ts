@@ -1,9 +1,9 @@
-/** What 429s teach about the service's limiter, and the pauses that they ask for. */
+/** Learns the service's limit from 429s, and computes the pauses. */
 import { choosePauseMs } from './retry-after.ts';
 
-/** What was learned, as a value that can be kept from run to run. */
+/** What was learned, as a value that is kept between runs. */
 export interface LearnedRate {
-  /** Calls that may leave at once. */
+  /** Calls that may leave at once, without spacing. */
   readonly burst: number;
   /** The pace between bursts. */
   readonly perMinute: number;
@@ -11,17 +11,17 @@ export interface LearnedRate {
 
 export interface Pause {
   readonly pauseMs: number;
-  /** How many pauses came without an accepted call between them. */
+  /** Number of pauses in a row without an accepted call between them. */
   readonly inARow: number;
   /** Whether the burst or the rate was lowered. */
   readonly lowered: boolean;
 }
 
-/** A call's place in the order of all. */
+/** The position of a call in the order of all calls. */
 export interface Place {
-  /** How many calls were let go up to it. */
+  /** Number of calls released up to it. */
   readonly order: number;
-  /** How many calls ahead of an even pace it was; 1 for none. */
+  /** Number of calls by which it was ahead of an even pace; 1 for none. */
   readonly level: number;
 }
 
@@ -35,13 +35,13 @@ export interface Refused429 {
 const minuteMs = 60_000;
 /** After a storm (pauses of 60 s) calls leave at half the pace for this long. */
 const calmMs = 600_000;
-/** Below this a burst is not to blame: it only makes up for timers that fire late. */
+/** A smaller burst is not to blame: it only makes up for late timers. */
 const leastBurst = 3;
 const cut = 0.93;
 const growth = 1.01;
 
 /**
- * A refused call that was part of a burst makes the burst smaller than it was; where the burst is already
+ * If a refused call was part of a burst, the burst is made smaller; if the burst is already
  * small, the pace is too high, perhaps because others use the same limit.
  */
 function learnFrom429(lesson: LearnedRate, level: number): LearnedRate {
@@ -51,18 +51,18 @@ function learnFrom429(lesson: LearnedRate, level: number): LearnedRate {
   return { ...lesson, perMinute: Math.max(1, lesson.perMinute * cut) };
 }
 
-/** The pace grows back by 1 % for each minute without a 429; the burst stays as it was learned. */
+/** The pace recovers by 1 % for each minute without a 429; the burst stays as learned. */
 function recover(lesson: LearnedRate, cleanMs: number, fullRate: number): LearnedRate {
   if (lesson.perMinute >= fullRate || cleanMs < minuteMs) return lesson;
   const minutes = Math.floor(cleanMs / minuteMs);
   return { ...lesson, perMinute: Math.min(fullRate, lesson.perMinute * growth ** minutes) };
 }
 
-/** @param fullRate calls a minute at most; @param start what to begin with, within that */
+/** @param fullRate most calls per minute; @param start the rate to begin with, at most that */
 export function createLearner(fullRate: number, start: LearnedRate, startMs: number, random: () => number) {
   let lesson = start;
   let lessonAt = startMs;
-  /** Calls up to this one were let go before the last pause began. */
+  /** The last call that was released before the last pause began. */
   let pausedAfter = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let inARow = 0;
@@ -70,13 +70,13 @@ export function createLearner(fullRate: number, start: LearnedRate, startMs: num
 
   return {
     lesson: () => lesson,
-    /** The pace now in force. */
+    /** The current pace. */
     pace: (now: number) => ({
       burst: lesson.burst,
       periodMs: (minuteMs / lesson.perMinute) * (now < calmUntil ? 2 : 1),
     }),
     pausedMs: (now: number) => Math.max(0, pausedUntil - now),
-    /** A 429; `null` where the pause for it is already under way. @param order of the last call that was let go */
+    /** Handles a 429; `null` if its pause has already begun. @param order of the last released call */
     refused: (refused: Refused429, order: number, now: number): Pause | null => {
       if (refused.place.order <= pausedAfter) return null;
       inARow += 1;

@@ -1,4 +1,4 @@
-/** The endpoints that list things page by page, and their single rows: tags, contact fields, surveys, counts. */
+/** The paged listings and their single rows: tags, contact fields, surveys; and counts. */
 import type { ListingOptions } from '../model/service-request.ts';
 import type { PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
@@ -27,7 +27,7 @@ export interface ListingEndpoints {
   tag(id: Id): Promise<Tag | null>;
   /** `POST /v1/contact-fields` (interface.md, Endpoints; Contact field): all pages. */
   contactFields(options: ListingOptions<ContactField>): Promise<Listing<ContactField>>;
-  /** `POST /v1/contacts/count`: how many contacts answer to a pagination body. */
+  /** `POST /v1/contacts/count`: the number of contacts that match a pagination body. */
   contactCount(body: PaginationBody): Promise<bigint>;
   /** `POST /v1/surveys` with `{limit, page}` (interface.md, Endpoints; Survey): all pages. */
   surveys(options: ListingOptions<Survey>): Promise<Listing<Survey>>;
@@ -35,15 +35,15 @@ export interface ListingEndpoints {
   survey(id: Id): Promise<Survey | null>;
 }
 
-/** How listings of any kind are read. */
+/** Options for reading any listing. */
 export interface PagesSettings {
-  /** Requests in flight at once. */
+  /** Requests in parallel. */
   readonly parallel: number;
-  /** A listing of more pages than this is not read further. */
+  /** Longest listing in pages; the rest is not read. */
   readonly maxPages: number;
 }
 
-/** The rows of one answer; of one that was known nothing is read as yet. */
+/** The rows of one answer; if its digest is known, they are not parsed yet. */
 function takePage<Row>(reply: Reply, resource: string, decode: DecodeRow<Row>): Page<Row> {
   const { digest, bytes, read } = reply.body;
   if (read === undefined) return { ...decodePage(reply, resource, decode), digest, bytes };

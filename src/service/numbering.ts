@@ -1,5 +1,5 @@
 /**
- * Learns how a listing numbers its pages, from pages 0, 1 and, where 0 equals 1, 2. "Page numbering of the
+ * Learns how a listing numbers its pages, from pages 0 and 1, and from 2 if these are equal. "Page numbering of the
  * pagination body: not shown" (interface.md, Endpoints, note 5).
  *
  * | page 0          | page 1         | page 2    | conclusion                                  |
@@ -13,17 +13,17 @@
  * | filled          | another, empty |           | pages start at 0                            |
  * | filled, empty   | refused        |           | unclear: incomplete                         |
  *
- * The two errors do not weigh the same. Pages 0, 1, 2 … of a listing that starts at 1 hold all its rows;
- * pages 1, 2 … of one that starts at 0 do not. So base 1 needs proof: page 0 must repeat page 1 exactly
- * (rows added between the two requests make them differ, and base 0 is taken, harmlessly), and an empty
- * page 0 is asked for a second time, since an empty answer may be a mistake.
+ * The two mistakes are not equally bad. Pages 0, 1, 2 … of a listing that starts at 1 contain all rows;
+ * pages 1, 2 … of one that starts at 0 do not. So starting at 1 needs proof: page 0 must repeat page 1 exactly
+ * (if rows are added between the two requests, they differ, and starting at 0 is harmless), and an empty
+ * page 0 is requested a second time, because an empty answer may be a mistake.
  */
 import type { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { countRows, type Fetched, type FetchPage, fetchOrRefused, type Page, samePage } from './page.ts';
 
 export type Numbering<Row> =
-  /** `pages` are those from `firstPage` on that are known by now. */
+  /** `pages` are the pages read so far, from `firstPage` on. */
   | { readonly kind: 'numbered'; readonly firstPage: 0 | 1; readonly pages: readonly Page<Row>[] }
   | { readonly kind: 'nothing-listed' }
   | { readonly kind: 'page-ignored'; readonly page: Page<Row> }
@@ -41,7 +41,7 @@ function pageOf<Row>(fetched: Fetched<Row>): readonly Page<Row>[] {
   return 'page' in fetched ? [fetched.page] : [];
 }
 
-/** What pages 0 and 1 say on their own; `null` where page 2 has to be asked as well. */
+/** The conclusion from pages 0 and 1; `null` if page 2 is needed. */
 function judgeTwo<Row extends { readonly id: Id }>(
   zero: Fetched<Row>,
   one: Fetched<Row>,
@@ -61,8 +61,8 @@ function judgeTwo<Row extends { readonly id: Id }>(
 }
 
 /**
- * Two requests, three where page 0 is empty or equals page 1. They leave one after the other: rows that
- * are added at the front meanwhile then repeat, and none is passed over.
+ * Two requests; three if page 0 is empty or equals page 1. They are sent one after the other: if rows
+ * are added at the front meanwhile, rows repeat and none is missed.
  */
 export async function learnNumbering<Row extends { readonly id: Id }>(
   fetchPage: FetchPage<Row>,

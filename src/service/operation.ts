@@ -1,10 +1,10 @@
-/** The sixteen endpoints of interface.md, Endpoints, and what a call of each can do to the service. */
+/** The sixteen endpoints of interface.md, Endpoints, and whether a call of each may be repeated. */
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
- * `read`: may be sent again at will, also where the method is POST. `write`: sent again only when it is
- * certain that it had no effect.
+ * `read`: may be repeated, also with the method POST. `write`: repeated only if it certainly
+ * had no effect.
  */
 export type Effect = 'read' | 'write';
 
@@ -13,7 +13,7 @@ export interface Operation {
   /** As the interface spells it, with `{id}` in place of an id. */
   readonly path: string;
   readonly effect: Effect;
-  /** Longer answers are refused; absent: `http.maxResponseBytes` alone says how long one may be. */
+  /** Longest answer in bytes; absent: `http.maxResponseBytes` applies. */
   readonly maxAnswerBytes?: number;
 }
 
@@ -21,7 +21,7 @@ export interface Operation {
 const word = { maxAnswerBytes: 65_536 };
 /** One row, or the up to 25 users of an update. */
 const row = { maxAnswerBytes: 1_048_576 };
-/** As many rows as are asked for at once. */
+/** A page of rows. */
 const page = { maxAnswerBytes: 8_388_608 };
 
 export const operations = {
@@ -43,12 +43,12 @@ export const operations = {
   cancelSchedule: { method: 'DELETE', path: '/v1/schedule/{id}', effect: 'write', ...word },
 } as const satisfies Record<string, Operation>;
 
-/** Such as `POST /v1/tags`: what errors and events call an operation. */
+/** The name of an operation in errors and events, such as `POST /v1/tags`. */
 export function nameOperation(operation: Operation): string {
   return `${operation.method} ${operation.path}`;
 }
 
-/** The known operation that a path belongs to, or one of our own: what is not known is taken as a write. */
+/** The known operation of a path, or a made-up one. An unknown operation counts as a write, unless it is a GET. */
 export function findOperation(method: Method, path: string): Operation {
   const bare = path.replace(/[?#].*$/s, '');
   const known = Object.values(operations).find(

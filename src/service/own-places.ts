@@ -1,4 +1,4 @@
-/** The places of a process that shares its limit with no other; `mirror/rate-limits.ts` says the same in SQL. */
+/** The places of a process that shares its limit with no other; `mirror/rate-limits.ts` does the same in SQL. */
 import type { Clock } from '../clock.ts';
 import type { Places } from '../model/pace.ts';
 
@@ -20,7 +20,7 @@ export function createOwnPlaces({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Pl
       for (const [, { places, until }] of latestFirst) {
         later += places;
         if (wanted <= 0 || later <= capacity) continue;
-        // So many of those wanted find room before this one ceases to count.
+        // The number of wanted places that fit before this one stops counting.
         const before = Math.max(0, capacity - later + wanted);
         due = Math.max(due, until + (burst - 1 - before) * periodMs);
       }

@@ -9,25 +9,25 @@ export interface PageQuery {
   readonly date?: string;
 }
 
-/** What the service answered to one query. */
+/** The answer to one query. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly rejected: readonly RejectedRow[];
-  /** Stands for the answer, and for how it is read. */
+  /** Digest of the answer and of the decoder version. */
   readonly digest?: string | undefined;
-  /** How long the answer is. */
+  /** Length of the answer in bytes. */
   readonly bytes?: number | undefined;
-  /** Of an answer that was known by its digest: nothing of it has been read, and this does. */
+  /** Only for an answer with a known digest, which has not been parsed: parses it. */
   readonly read?: () => Promise<Page<Row>>;
 }
 
 /**
- * @param known the digest of a page that was read before: one with it is not read, but by its `read`
- * @throws ServiceError, among them with status 400 where the service refuses the query
+ * @param known the digest of an earlier page: the same page is parsed only when its `read` is called
+ * @throws ServiceError, with status 400 if the service refuses the query
  */
 export type FetchPage<Row> = (query: PageQuery, known?: string) => Promise<Page<Row>>;
 
-/** A page as it came, or that it was refused with a 400, which may be about its number or its limit. */
+/** A page, or its refusal with a 400, which may be because of its number or its limit. */
 export type Fetched<Row> = { readonly page: Page<Row> } | { readonly refused: ServiceError };
 
 export async function fetchOrRefused<Row>(
@@ -43,12 +43,12 @@ export async function fetchOrRefused<Row>(
   }
 }
 
-/** How many rows a page had, rejected ones among them: only a page without any is empty. */
+/** Number of rows of a page, including rejected ones. */
 export function countRows<Row>(page: Page<Row>): number {
   return page.rows.length + page.rejected.length;
 }
 
-/** What a row is known by; a rejected one without an id by how it looked. */
+/** The key of a row; for a rejected one without an id, its excerpt. */
 export function rowKeys<Row extends { readonly id: Id }>(page: Page<Row>): string[] {
   return [
     ...page.rows.map((row) => String(row.id)),
@@ -56,7 +56,7 @@ export function rowKeys<Row extends { readonly id: Id }>(page: Page<Row>): strin
   ];
 }
 
-/** The same rows in the same order. Anything less may be another page that drifted. */
+/** Whether both pages have the same rows in the same order. Otherwise it may be another page that drifted. */
 export function samePage<Row extends { readonly id: Id }>(a: Page<Row>, b: Page<Row>): boolean {
   const left = rowKeys(a);
   const right = rowKeys(b);

@@ -1,29 +1,29 @@
 /**
- * The places of this process: in hand, in flight, and answered. They are taken in blocks, ahead of need where the pace
- * makes calls wait, so that a slow database costs no throughput.
+ * The places of this process: reserved, in flight, and answered. They are reserved in blocks, and ahead of need if the
+ * pace makes calls wait, so that a slow database costs no throughput.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Pace, Places } from '../model/pace.ts';
 
-/** With what two clocks differ in a minute. */
+/** How far two clocks drift apart within a minute, in ms. */
 const windowMs = 60_050;
-/** Answers of the same half second cease to count together. */
+/** Answers within the same half second expire together. */
 const binMs = 500;
-/** So long do places in hand and in flight count, should this process be gone; each call of `take` says it again. */
+/** How long reserved places and those in flight count if this process dies; each call of `take` renews this. */
 const heldMs = 120_000;
-/** A place that was not used for so long is given back: later ones must not bunch up behind it. */
+/** An unused place is given back after this time, so that later ones do not bunch up behind it. */
 const lapseMs = 2_000;
-/** Places taken at once where nothing waits for the pace: as many as a run without news needs. */
+/** Places per block if nothing waits for the pace: as many as a run with nothing to do needs. */
 const few = 8;
-/** Nobody takes places for longer than that ahead, however slow the database is. */
+/** Longest time ahead for which places are reserved, however slow the database is. */
 const farthestMs = 2_000;
 
 export function createHand(places: Places, capacity: number, clock: Clock) {
   const owner = randomUUID().slice(0, 8);
   let hand: { readonly at: number; readonly level: number }[] = [];
   let inFlight = 0;
-  /** Answers by half second that `places` may not have heard of. */
+  /** Answers per half second that `places` may not know yet. */
   const bins = new Map<number, number>();
   let askMs = 0;
   let isPaced = false;
@@ -49,15 +49,15 @@ export function createHand(places: Places, capacity: number, clock: Clock) {
   const ahead = (periodMs: number) => Math.ceil(Math.min(askMs, farthestMs) / periodMs);
 
   return {
-    /** The next place, while it is good. */
+    /** The next valid place. */
     next: (now: number) => {
       while (hand[0] !== undefined && hand[0].at + lapseMs < now) hand.shift();
       return hand[0];
     },
-    /** Whether so few are left that more have to be asked for by now. */
+    /** Whether more places have to be requested now. */
     runsOut: (periodMs: number) => isPaced && hand.length <= Math.max(2, ahead(periodMs) + 1),
     isFull: () => hand.length + inFlight >= capacity,
-    /** Asks for a block, as large as the time that asking takes calls for. */
+    /** Requests a block, sized by how long the request takes. */
     fill: async (pace: Pace, isWanted: () => boolean) => {
       const block = Math.max(Math.min(few, pace.burst), ahead(pace.periodMs) + 2);
       const wanted = Math.max(1, Math.min(block, capacity - hand.length - inFlight));

@@ -1,11 +1,11 @@
 /**
  * Keeps every call within the service's rate: "500 requests per minute, all calls; excess gets 429"
- * (interface.md, Limits). Places are taken in blocks, ahead of need, from what all processes share, and one place is
- * used for one request. It counts from when it was taken until a minute after the answer: whatever a request waits
- * for on its way, no 60 s at the service hold more than the limit. Two rules at once, a log and a pace:
- * `own-places.ts` has them.
+ * (interface.md, Limits). Places are reserved in blocks, ahead of need, from a pool that all processes share; each
+ * request uses one. A place counts from its reservation until a minute after the answer: however long a request is
+ * under way, the service never sees more than the limit in any 60 s. Two rules apply, a log and a pace:
+ * see `own-places.ts`.
  *
- * A 429 stops all calls and teaches a smaller burst, then a lower rate.
+ * After a 429 all calls stop, and the burst becomes smaller, then the rate lower.
  */
 import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
@@ -17,31 +17,31 @@ import { createHand } from './places-in-hand.ts';
 export interface RateSettings extends PaceSettings {
   /** Calls that may leave at once after a quiet time. */
   readonly burst: number;
-  /** What an earlier run learned; see {@link Rate.learned}. */
+  /** The rate learned by an earlier run; see {@link Rate.learned}. */
   readonly learned?: LearnedRate | undefined;
-  /** Where several processes share a limit. */
+  /** Set if several processes share a limit. */
   readonly places?: Places | undefined;
 }
 
 export const defaultRateSettings: RateSettings = { perMinute: 500, burst: 20, share: 1 };
 
-/** Permission for one request. Must be given back in any case. */
+/** Permission for one request. Must always be given back. */
 export interface Slot {
   readonly place: Place;
-  /** @param sent whether the request can have reached the service, and thus counts there */
+  /** @param sent whether the request may have reached the service, and thus counts there */
   release(sent: boolean): void;
 }
 
 export interface Rate {
-  /** Waits for its turn, first come first served. @throws MusterdError `stopped` when the signal is aborted */
+  /** Waits for a place, first come, first served. @throws MusterdError `stopped` when the signal is aborted */
   acquire(): Promise<Slot>;
-  /** A 429: nothing leaves for a while. `null` where the pause for it is already under way. */
+  /** Reports a 429: nothing leaves for a while. `null` if its pause has already begun. */
   throttled(slot: Slot, retryAfter: string | null, serviceNowMs: number | null): Promise<Pause | null>;
-  /** Any other answer. */
+  /** Reports any other answer. */
   accepted(slot: Slot): void;
-  /** The burst and the rate now in force, to be kept for the next run. */
+  /** The current burst and rate, to be kept for the next run. */
   learned(): LearnedRate;
-  /** Gives back what was taken and not used. */
+  /** Gives back unused places. */
   close(): Promise<void>;
 }
 
@@ -110,7 +110,7 @@ export function createRate(
       const now = clock.monotonicMs();
       const next = hand.next(now);
       const wait = Math.max(learner.pausedMs(now), next === undefined ? 0 : next.at - now);
-      // Where that fails, whoever needs the next place asks again.
+      // If that fails, the next caller that needs a place requests again.
       if (next !== undefined && hand.runsOut(learner.pace(now).periodMs)) fill().catch(() => undefined);
       if (wait > 0) await sleepOrStop(clock, Math.max(1, wait), signal);
       else if (next !== undefined) return use(next.level);

@@ -26,7 +26,7 @@ export interface RawReply {
 
 export interface RawRequest {
   /**
-   * One call of any endpoint. What the interface does not list counts as a write, unless it is a GET.
+   * One call of any endpoint. An endpoint that the interface does not list counts as a write, unless it is a GET.
    *
    * @throws ServiceError for any answer but a 2xx with JSON; MusterdError `usage` for a path outside `/v1`
    */
@@ -35,7 +35,7 @@ export interface RawRequest {
   requestPages(method: Method, path: string, body?: JsonObject): Promise<Listing<RawRow>>;
 }
 
-/** Paths are taken as they are: no dots to climb, no authority, nothing that a server could read as two lines. */
+/** Accepts only plain paths: no `..`, no host, no line breaks. */
 const allowedPath =
   /^\/v1(?:\/(?!\.{1,2}(?:\/|$|\?))[\w.~!$&'()*+,;=:@%-]+)+(?:\?[\w.~!$&'()*+,;=:@%/?-]*)?$/;
 

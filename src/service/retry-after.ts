@@ -5,10 +5,10 @@ const mostMs = 900_000;
 const stormPauseMs = 60_000;
 
 export interface PauseFacts {
-  /** How many refusals came in a row, this one included. */
+  /** Number of refusals in a row, including this one. */
   readonly inARow: number;
   readonly retryAfter: string | null;
-  /** The service's own clock, by its `Date` header: a `Retry-After` date is measured on it. */
+  /** The service's time from its `Date` header, against which a `Retry-After` date is measured. */
   readonly serviceNowMs: number | null;
   readonly wallMs: number;
   readonly random: () => number;
@@ -28,8 +28,8 @@ export function parseRetryAfter(header: string | null, serviceNowMs: number): nu
 }
 
 /**
- * 1 s, 2 s, then 60 s, since a fixed window may be in force; never less than a sane `Retry-After`. The
- * jitter only adds: a pause cut short would be another 429.
+ * 1 s, 2 s, then 60 s, because the service may use fixed windows; never less than a sane `Retry-After`. The
+ * jitter only adds: too short a pause would get another 429.
  */
 export function choosePauseMs(facts: PauseFacts): number {
   const asked = parseRetryAfter(facts.retryAfter, facts.serviceNowMs ?? facts.wallMs);

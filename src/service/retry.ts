@@ -1,19 +1,19 @@
 /**
- * Whether a call is tried again, decided on its last outcome. Pure. The rule goes by operation, not by
- * method: listings over POST are reads, and a write is sent again only when it is certain that it had no
- * effect: no byte left, or the service said 401. After a 429 it had no effect either, but the pause may be
- * long, and what the write says grows old meanwhile: the one who made it decides again.
+ * Whether a call is repeated, decided on its last outcome. Pure. The rule goes by operation, not by
+ * method: listings over POST are reads, and a write is repeated only if it certainly had no
+ * effect: no byte left, or the service answered 401. After a 429 it had no effect either, but the pause may be
+ * long and the values of the write get old: the caller decides again.
  */
 import type { Effect } from './operation.ts';
 import type { Failure, Outcome, Refusal } from './call-outcome.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface RetrySettings {
-  /** Tries of one call in all, not counting those that ended in 401 or 429. */
+  /** Attempts of one call in all, not counting those that ended in 401 or 429. */
   readonly attempts: number;
-  /** How often one call may meet a 429 before it gives up. */
+  /** How many 429s one call may get before it gives up. */
   readonly throttles: number;
-  /** The longest wait before the second try; it doubles with each further one. */
+  /** The longest wait before the second attempt in ms; it doubles with each further one. */
   readonly baseMs: number;
   readonly maxMs: number;
 }
@@ -26,7 +26,7 @@ export const defaultRetrySettings: RetrySettings = {
 };
 
 export interface RequestTries {
-  /** Tries so far that count, the last one included. */
+  /** Attempts so far that count, including the last one. */
   readonly failures: number;
   readonly throttles: number;
 }
@@ -34,13 +34,13 @@ export interface RequestTries {
 export type Step =
   | { readonly kind: 'done' }
   | { readonly kind: 'give-up' }
-  /** `costs`: whether it draws on the client's budget of retries. */
+  /** `costs`: whether it is taken from the client's retry budget. */
   | { readonly kind: 'retry'; readonly afterMs: number; readonly because: string; readonly costs: boolean }
   | { readonly kind: 'reauthorize' };
 
 const giveUp: Step = { kind: 'give-up' };
 
-/** Failures that another try may not meet, such as a proxy's page for as long as it takes. The others are somebody's settings. */
+/** Failures that may be temporary, such as a proxy's error page. The others are due to settings. */
 function isPassing(failure: Failure): boolean {
   switch (failure.reason) {
     case 'unreachable':
@@ -67,12 +67,12 @@ function isRepeatable(effect: Effect, outcome: Refusal | Failure): boolean {
   return effect === 'read' && outcome.status >= 500;
 }
 
-/** Full jitter: anywhere between at once and the doubled base. */
+/** Full jitter: between 0 and the doubled base. */
 function backoffMs(failures: number, settings: RetrySettings, random: () => number): number {
   return random() * Math.min(settings.maxMs, settings.baseMs * 2 ** failures);
 }
 
-/** @param wallMs our wall clock, for a `Retry-After` date where the answer has no `Date` */
+/** @param wallMs our wall clock, for a `Retry-After` date if the answer has no `Date` */
 export function nextStep(
   effect: Effect,
   outcome: Outcome,
@@ -83,7 +83,7 @@ export function nextStep(
   if (outcome.kind === 'answer') return { kind: 'done' };
   if (outcome.kind === 'refusal' && outcome.status === 401) return { kind: 'reauthorize' };
   if (outcome.kind === 'refusal' && outcome.status === 429) {
-    // The pause itself is the rate's: it holds all calls, not only this one.
+    // The rate limiter makes the pause, because it holds all calls, not only this one.
     if (effect === 'write' || tries.throttles >= settings.throttles) return giveUp;
     return { kind: 'retry', afterMs: 0, because: 'answered 429', costs: false };
   }

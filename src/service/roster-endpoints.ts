@@ -1,4 +1,4 @@
-/** The endpoints about people and where they work: team, users, inboxes. */
+/** The endpoints for team, users and inboxes. */
 import type { SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
@@ -28,17 +28,17 @@ export interface RosterEndpoints {
   team(known?: TeamBefore): Promise<Team>;
   /**
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
-   * matching the given phones or emails". What an empty filter answers is not documented.
+   * matching the given phones or emails". The answer to an empty filter is not documented.
    *
-   * @param known the digest of an answer that was read before
+   * @param known the digest of an earlier answer
    */
   users(filter: UserFilter, known?: string): Promise<UsersAnswer>;
   /**
    * `POST /v1/users/update` (interface.md, Endpoints, note 2): at most 25 users, by our own rule. A write:
-   * sent again only when it had no effect for certain, and never after a 429, since what it says may be old
-   * by the time that the pause is over. The answer may lack users, and its values may differ from those sent.
+   * repeated only if it certainly had no effect, and never after a 429, because its values may be old
+   * after the pause. The answer may lack users, and its values may differ from those sent.
    *
-   * @throws RangeError for more than 25 users, or an email or a role to be cleared
+   * @throws RangeError for more than 25 users, or for clearing an email or a role
    */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
   /** `GET /v1/inboxes` (interface.md, Endpoints; Inbox): all of them, in one answer. */
@@ -78,7 +78,7 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
     users: async ({ emails, phones }, known) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
       const asksForAll = emails.length + filter.phones.length === 0;
-      // Phones without a digit find nobody; an empty filter would ask for everybody.
+      // Phones without a digit find nobody, and an empty filter would return all users.
       if (asksForAll && phones.length > 0) return nobody;
       const body = encodeUserFilter(filter);
       const list = { long: { property: 'memberships', decode: decodeUsers }, known };

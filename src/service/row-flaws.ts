@@ -1,4 +1,4 @@
-/** What makes a row one that can be taken: an id, and nothing in it that cannot be stored. */
+/** Whether a row can be accepted: it needs an id, and all of it must be storable. */
 import { type Id, maxId } from '../model/id.ts';
 import { isTooLong, longestText } from '../model/longest-text.ts';
 import { isObject, type JsonObject } from './json-object.ts';
@@ -16,13 +16,13 @@ export const takeExact: TakeAs<bigint> = (value) => {
 
 const integerText = /^(?:0|-?[1-9]\d{0,18})$/;
 
-/** A 64-bit integer; a text that is nothing but one counts as well. */
+/** A 64-bit integer, also as a text of digits. */
 export const takeInteger: TakeAs<bigint> = (value) =>
   takeExact(typeof value === 'string' && integerText.test(value) ? BigInt(value) : value);
 
 /**
- * "All IDs are integers" (interface.md, Resources): from 1 to the largest that can be stored, exactly. What a row is
- * known by is not guessed from a text.
+ * "All IDs are integers" (interface.md, Resources): exact, from 1 to the largest that can be stored. Texts are not
+ * accepted as ids.
  */
 export const takeId: TakeAs<Id> = (value) => {
   const id = takeExact(value);
@@ -30,7 +30,7 @@ export const takeId: TakeAs<Id> = (value) => {
 };
 
 const largestInteger = 10n ** 1000n;
-/** Far within what Postgres can store, and far beyond what anything is counted in. */
+/** Far below what Postgres can store, and far above any real count. */
 const largestNumber = 1e300;
 
 function findNumberFlaw(value: number | bigint): string | null {
@@ -42,7 +42,7 @@ function findNumberFlaw(value: number | bigint): string | null {
   return fits ? null : 'a number is beyond 1e300 or below 1e-300';
 }
 
-/** Of a number that was parsed without a look at how it was written: beyond 2^53 it may stand for another one. */
+/** Whether a parsed number may have been rounded: it is beyond 2^53. */
 function findDoubt(value: number | bigint): string | null {
   return Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER
     ? 'a number may be inexact'
@@ -57,9 +57,9 @@ function findTextFlaw(text: string, suspicious: boolean): string | null {
 }
 
 /**
- * What makes a value impossible to store, or `null`.
+ * Why a value cannot be stored, or `null`.
  *
- * @param suspicious whether strings have to be looked at for a NUL or a lone surrogate
+ * @param suspicious whether strings have to be checked for a NUL or a lone surrogate
  * @param isExact whether long numbers were kept as they were written
  */
 export function findFlaw(value: unknown, suspicious: boolean, isExact = true, depth = 0): string | null {
@@ -80,13 +80,13 @@ export function findFlaw(value: unknown, suspicious: boolean, isExact = true, de
   return null;
 }
 
-/** What a row is known by, and why it cannot be taken, if so. */
+/** The id of a row, and why it cannot be accepted, if so. */
 export interface RowHead {
   readonly id: Id | null;
   readonly flaw: string | null;
 }
 
-/** @param suspicious, isExact as those of {@link findFlaw} */
+/** @param suspicious, isExact as in {@link findFlaw} */
 export function judgeRow(row: unknown, suspicious: boolean, isExact = true): RowHead {
   const id = isObject(row) ? takeId(row['id']) : null;
   return {
@@ -97,7 +97,7 @@ export function judgeRow(row: unknown, suspicious: boolean, isExact = true): Row
 
 const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
 
-/** Whether a string in this JSON may hold a NUL or a lone surrogate; if not, no string needs to be looked at. */
+/** Whether a string in this JSON may contain a NUL or a lone surrogate; if not, no string needs a check. */
 export function isSuspicious(text: string): boolean {
   return text.includes('\\u') && suspiciousEscape.test(text);
 }

@@ -3,8 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 let underWay = 0;
 
 /**
- * What a long answer is parsed to, piece by piece, is let go at once. Room for young objects would grow to 100 MB all
- * the same; but in small room all others are collected too often, so it may grow again afterwards.
+ * The values parsed from a long answer are released piece by piece. V8's young generation would still grow to 100 MB, so
+ * it is kept small meanwhile. Other work would be collected too often in it, so it may grow again afterwards.
  */
 export async function withSmallNursery<T>(work: () => Promise<T>): Promise<T> {
   underWay += 1;

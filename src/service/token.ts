@@ -14,36 +14,36 @@ export type Credentials =
   | (ApiSecret & { readonly next?: ApiSecret | undefined })
   | { readonly apiKey: Secret };
 
-/** Which of the configured credentials: the one in place, the one to rotate to, or the legacy key. */
+/** Which of the configured credentials: the current one, the next one, or the legacy key. */
 export type CredentialName = 'current' | 'next' | 'api-key';
 
 export interface Authorization {
   /** The value of the `Authorization` header. Never to be logged. */
   readonly header: string;
   readonly credential: CredentialName;
-  /** Rises with each token made, so that a refusal can be told from an old one. */
+  /** Rises with each new token, so that the refusal of an older token is recognised. */
   readonly serial: number;
 }
 
-/** What there is to do about a 401. */
+/** What to do after a 401. */
 export type Remedy = 'again' | 'fresh-token' | 'other-secret' | 'none';
 
 export interface Tokens {
   /** The header to send now: one token is reused for up to 4 minutes. */
   authorization(credential?: CredentialName): Promise<Authorization>;
   /**
-   * Takes note of a 401: first one fresh token of the same secret, then the other secret, then nothing.
+   * Handles a 401: first one fresh token of the same secret, then the other secret, then nothing.
    *
-   * @param tried what the same call has already tried after a 401
+   * @param tried what this call has already tried after a 401
    */
   refused(authorization: Authorization, tried: ReadonlySet<Remedy>): Remedy;
-  /** Takes note of an accepted call. */
+  /** Handles an accepted call. */
   accepted(authorization: Authorization): void;
   /** Prefers a credential from now on. */
   prefer(credential: CredentialName): void;
   readonly names: readonly CredentialName[];
   inUse(): CredentialName;
-  /** When a call last went through on each credential, in ms since 1970; `null`: not since the start. */
+  /** When a call last succeeded with each credential, in ms since 1970; `null`: not since the start. */
   lastNeeded(): ReadonlyMap<CredentialName, number | null>;
 }
 
@@ -99,10 +99,10 @@ interface Made {
 }
 
 /**
- * Makes and keeps tokens (interface.md, API Secret JWT). Their age is measured on the monotonic clock, and
- * a jump of the wall clock ends them as well.
+ * Makes and caches tokens (interface.md, API Secret JWT). Their age is measured by the monotonic clock, and
+ * a jump of the wall clock ends them too.
  *
- * @param correctionMs what to add to our clock to get the service's, as far as that may be done
+ * @param correctionMs ms to add to our clock to get the service's, within the allowed bound
  * @throws MusterdError `configuration` for an empty credential
  */
 export function createTokens(credentials: Credentials, clock: Clock, correctionMs: () => number): Tokens {
@@ -138,7 +138,7 @@ export function createTokens(credentials: Credentials, clock: Clock, correctionM
       try {
         return { header: `Bearer ${await token}`, credential, serial: mine };
       } catch (error) {
-        // The next call makes one of its own.
+        // The next call makes a new token.
         if (made.get(credential)?.serial === mine) made.delete(credential);
         throw error;
       }

@@ -1,4 +1,4 @@
-/** Rows of the plain listings: tags and contact fields; and the count of contacts. */
+/** Decodes tags, contact fields and the count of contacts. */
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Tag } from '../model/tag.ts';
@@ -43,7 +43,7 @@ export function decodePage<Row>(reply: Reply, resource: string, decode: DecodeRo
   return decodeRows({ resource, decode }, rows, reply.body);
 }
 
-/** One resource by its id. @throws ServiceError for anything that cannot be taken, or has another id */
+/** Decodes one resource. @throws ServiceError for anything that cannot be accepted, or has another id */
 export function decodeOne<Row extends { readonly id: Id }>(
   reply: Reply,
   resource: string,
@@ -64,7 +64,7 @@ const count = /^(?:0|[1-9]\d{0,14})$/;
 
 /**
  * `POST /v1/contacts/count`: "a string holding the count of contacts" (interface.md, Endpoints). A JSON
- * integer is taken as well; nothing else is, since a guess would be stored as a count.
+ * integer is accepted as well, and nothing else, because a wrong guess would be stored as a count.
  *
  * @throws ServiceError
  */

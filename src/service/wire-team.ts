@@ -29,7 +29,7 @@ const memberShape: Shape<Omit<TeamMember, 'id'>> = {
   phone: ['phone', takeText],
 };
 
-/** Fields that cannot be stored are left out and told of; they cost neither the team nor its members. */
+/** Fields that cannot be stored are left out with a warning; the team and its members are still read. */
 function dropFlawed(row: JsonObject, suspicious: boolean): { sound: JsonObject; rejected: RejectedRow[] } {
   const rejected: RejectedRow[] = [];
   const sound = Object.entries(row).filter(([name, value]) => {
@@ -49,22 +49,22 @@ function decodePlainMember(row: JsonObject): TeamMember | null {
   const { id, name, role, email, phone } = row;
   if (!Number.isSafeInteger(id) || (id as number) <= 0 || !isPlainText(name) || !isPlainText(role))
     return null;
-  // Extras that most deployments do not send.
+  // Extra fields that most deployments do not send.
   const keys = email === undefined && phone === undefined ? 3 : 5;
   const [mail = null, number = null] = keys === 3 ? [] : [email, phone];
   if (!isPlainText(mail) || !isPlainText(number) || countKeys(row) !== keys) return null;
   return { id: BigInt(id as number), name, role, email: mail, phone: number };
 }
 
-/** Of the list of `members`. */
+/** Decodes a row of `members`. */
 export const decodeMembers: DecodeRows<TeamMember> = (rows, look) =>
   decodeRows({ resource: 'team members', decode: decodeMember, decodePlain: decodePlainMember }, rows, look);
 
 /**
- * interface.md, Team: who is in it. `id` and `members` are needed, for without them nobody could be told
- * from somebody who left; a member needs an id.
+ * interface.md, Team. `id` and `members` are required: without them it would be unknown who
+ * has left. A member needs an id.
  *
- * @throws ServiceError where one of the two is missing
+ * @throws ServiceError if one of the two is missing
  */
 export function decodeTeam(reply: Reply): Team {
   const { value, suspicious } = reply.body;

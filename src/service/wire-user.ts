@@ -41,7 +41,7 @@ const shape: Shape<Required<Sent> & Pick<ServiceUser, 'id'>> = {
 
 const excerptLength = 60;
 
-/** interface.md, User. A field that can be written is unreadable, and not left out, where no value can be made of it. */
+/** interface.md, User. A writable field without a usable value is unreadable, which differs from absent. */
 export function decodeUser(row: JsonObject): ServiceUser {
   const user = takeSentFields(row, shape) as ServiceUser;
   return user.raw === nothing ? user : { ...user, ...unreadableOf(user.raw) };
@@ -54,7 +54,7 @@ function unreadableOf(raw: JsonObject): Partial<Record<Field, Unreadable>> {
   );
 }
 
-/** Of a user who has all of the documented fields, each as documented, and nothing else: as nearly all are. */
+/** Fast path for a user with exactly the documented fields and types, as nearly all are. */
 function decodePlainUser(row: JsonObject): ServiceUser | null {
   const { id, name, email, phone, role_id: role, team_id: team } = row;
   const { created_at: createdAt, updated_at: updatedAt } = row;
@@ -90,7 +90,7 @@ const withPackedRaw = Object.create(Object.prototype, {
   },
 }) as object;
 
-/** What is seldom asked for, as text: of a long list the values would take many times the room. */
+/** Rarely used fields, kept as text: in a long list the parsed values would take many times the memory. */
 function packRaw({ raw, ...fields }: ServiceUser): ServiceUser {
   return Object.assign(Object.create(withPackedRaw) as ServiceUser, fields, { packed: toJson(raw) });
 }
@@ -100,7 +100,7 @@ const decodePacked = (row: JsonObject): ServiceUser => {
   return user.raw === nothing ? user : packRaw(user);
 };
 
-/** Of the list of `memberships`. */
+/** Decodes a row of `memberships`. */
 export const decodeUsers: DecodeRows<ServiceUser> = (rows, look) => {
   const decode = look.piece === undefined ? decodeUser : decodePacked;
   return decodeRows({ resource: 'users', decode, decodePlain: decodePlainUser }, rows, look);
@@ -124,7 +124,7 @@ export function decodeMemberships(reply: Reply): {
   return { users, rejected, requestId: reply.requestId };
 }
 
-/** What `GET /v1/users/get` takes: "phone string[] (optional; E.164 without plus), email string[] (optional)". */
+/** The filter of `GET /v1/users/get`: "phone string[] (optional; E.164 without plus), email string[] (optional)". */
 export function encodeUserFilter(filter: {
   readonly emails: readonly string[];
   readonly phones: readonly string[];
@@ -141,7 +141,7 @@ export function encodeUserFilter(filter: {
  * are "linked: send both together or one is overwritten", so they go together or not at all. A phone is
  * digits "in E.164 form without the plus sign"; none is sent as the empty string.
  *
- * @throws RangeError for an email or a role to be cleared: the mirror refuses that when it is written
+ * @throws RangeError for clearing an email or a role: the mirror already refuses such edits
  */
 export function encodeUserPatch(id: Id, patch: UserPatch): JsonObject {
   const { name, email, phone, roleId } = patch;

@@ -1,7 +1,7 @@
 /**
- * What all decoders share. They are tolerant: a row needs an
- * id that can be stored and nothing else; a number for a text, or the reverse, is read as what it plainly says;
- * what is absent, null or of another type than documented does not cost the row, and what the typed fields cannot say exactly stays in `raw`.
+ * Shared by all decoders. They are tolerant: a row needs only a storable id. A number in place of a text, or the
+ * reverse, is converted. A field that is absent, null or of another type does not reject the row, and anything
+ * that the typed fields cannot express exactly stays in `raw`.
  */
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
@@ -16,16 +16,16 @@ import { escapeUnprintable } from './printable.ts';
 import { judgeRow, type TakeAs, takeExact, takeId } from './row-flaws.ts';
 
 const excerptLength = 500;
-/** Of so many rejected rows of an answer it is told how they looked. */
+/** Number of rejected rows of an answer to report with an excerpt. */
 const mostExcerpts = 1_000;
 
-/** A text; a number that is exactly an integer counts as its digits. */
+/** A text; an exact integer becomes its digits. */
 export const takeText: TakeAs<string> = (value) =>
   typeof value === 'string' ? value : (takeExact(value)?.toString() ?? null);
 
 export const takeBoolean: TakeAs<boolean> = (value) => (typeof value === 'boolean' ? value : null);
 
-/** All of the list's entries, or `null`. */
+/** All entries of the list, or `null`. */
 export function takeList<T>(take: TakeAs<T>): TakeAs<readonly T[]> {
   return (value) => {
     if (!Array.isArray(value)) return null;
@@ -34,15 +34,15 @@ export function takeList<T>(take: TakeAs<T>): TakeAs<readonly T[]> {
   };
 }
 
-/** An object inside a row, with its documented fields and its own `raw`. */
+/** A nested object with its documented fields and its own `raw`. */
 export function takeObject<T>(shape: Shape<T>): TakeAs<Nullable<T> & { readonly raw: JsonObject }> {
   return (value) => (isObject(value) ? takeFields(value, shape, false) : null);
 }
 
-/** An object whose fields are not documented, as it is. */
+/** An object without documented fields, unchanged. */
 export const takeJson: TakeAs<JsonObject> = (value) => (isObject(value) ? value : null);
 
-/** The documented fields of a resource: our name, the interface's name, and the type. */
+/** The documented fields of a resource: our name, the interface's name and the type. */
 export type Shape<T> = {
   readonly [K in keyof T]: readonly [wireName: string, take: TakeAs<NonNullable<T[K]>>];
 };
@@ -55,11 +55,11 @@ interface ReadField {
   readonly take: TakeAs<unknown>;
 }
 
-/** A shape by the interface's names, made once; rows come by the hundred thousand. */
+/** A shape by the interface's names, built once for hundreds of thousands of rows. */
 interface Reader {
   readonly fields: readonly ReadField[];
   readonly byWireName: ReadonlyMap<string, ReadField>;
-  /** Every field of the shape, as absent. */
+  /** All fields of the shape as absent. */
   readonly blank: JsonObject;
 }
 
@@ -79,13 +79,13 @@ function readerOf<T>(shape: Shape<T>): Reader {
   return reader;
 }
 
-/** The `raw` of a row whose every field is documented. */
+/** The `raw` of a row that has only documented fields. */
 export const nothing: JsonObject = Object.freeze({});
 
-/** Fills in what the row says; `raw` is what the typed fields do not say: unknown, or of another type. */
+/** Fills in the row's fields; unknown fields and those of another type go to `raw`. */
 function fillIn(fields: Record<string, unknown>, row: JsonObject, reader: Reader, hasId: boolean): void {
   let rest: Record<string, unknown> | undefined;
-  // Rows have their keys in the order of the interface, as a rule: then none has to be looked up.
+  // Keys are usually in the order of the interface: then no lookup is needed.
   let next = 0;
   for (const key in row) {
     if (hasId && key === 'id') continue;
@@ -97,7 +97,7 @@ function fillIn(fields: Record<string, unknown>, row: JsonObject, reader: Reader
     if (field !== undefined && (taken !== null || value === null)) fields[field.name] = taken;
     else {
       rest ??= {};
-      // Assigned, this one name would set the prototype instead.
+      // Assigning to `__proto__` would set the prototype.
       if (key === '__proto__') Object.defineProperty(rest, key, { value, enumerable: true });
       else rest[key] = value;
     }
@@ -105,7 +105,7 @@ function fillIn(fields: Record<string, unknown>, row: JsonObject, reader: Reader
   if (rest !== undefined) fields['raw'] = rest;
 }
 
-/** All documented fields, `null` where absent, null or of another type; in the last case `raw` has them. */
+/** All documented fields: `null` if absent, null or of another type; in the last case `raw` has the value. */
 export function takeFields<T>(
   row: JsonObject,
   shape: Shape<T>,
@@ -118,8 +118,8 @@ export function takeFields<T>(
 }
 
 /**
- * Only the documented fields that the service sent, `id` among them where the shape has it; one of another type
- * counts as not sent, and is in `raw`.
+ * Only the documented fields that the service sent, including `id` if the shape has it. A field of another type
+ * counts as not sent and is in `raw`.
  */
 export function takeSentFields<T>(
   row: JsonObject,
@@ -143,19 +143,19 @@ export function rejectRow(resource: string, row: unknown, reason: string): Rejec
   return { resource, id: isObject(row) ? takeId(row['id']) : null, reason, excerpt: excerpt(row) };
 }
 
-/** How the rows of one resource are read. */
+/** How to decode the rows of one resource. */
 export interface RowReader<Row> {
   readonly resource: string;
-  /** Of a row that can be taken. */
+  /** Decodes an accepted row. */
   readonly decode: (row: JsonObject, id: Id) => Row;
   /**
-   * Of a row that has its documented fields, each as documented, and nothing else: that can be told without a look at
-   * everything in it. `null` of any other. Strings were looked at before.
+   * Fast path for a row with exactly the documented fields and types, which needs no full check. `null` for any
+   * other row. Strings were checked before.
    */
   readonly decodePlain?: (row: JsonObject) => Row | null;
 }
 
-/** Takes what rows can be taken. One bad row costs no other. */
+/** Decodes all acceptable rows. A bad row does not affect the others. */
 export function decodeRows<Row>(
   { resource, decode, decodePlain }: RowReader<Row>,
   rows: readonly unknown[],
@@ -183,7 +183,7 @@ function reject(resource: string, row: unknown, flaw: string | null, before: num
 }
 
 /**
- * An answer that is JSON and not what the interface says. Whether a write had its effect is then unknown,
+ * The error for JSON of another shape than the interface's. Whether a write had an effect is then unknown,
  * hence `sent`.
  */
 export function unexpected(reply: Reply, expected: string): ServiceError {
@@ -203,23 +203,23 @@ export function requireList(reply: Reply, value: unknown, expected: string): rea
   return value;
 }
 
-/** The rows of a list that may be a long one, which was decoded while it was parsed. */
+/** The rows of a possibly long list, which was decoded during parsing. */
 export function takeRows<Row>(
   reply: Reply,
   value: unknown,
   expected: string,
   decode: DecodeRows<Row>,
 ): Page<Row> {
-  // It was asked for with the same way to decode it.
+  // The request named the same decoder.
   if (isDecoded(value)) return value.page as Page<Row>;
   return decode(requireList(reply, value, expected), reply.body);
 }
 
-/** Whether nothing speaks against a text, or none, as it is: see `findFlaw`. */
+/** Whether a text, or `null`, can be stored unchanged: see `findFlaw`. */
 export const isPlainText = (value: unknown): value is string | null =>
   value === null || (typeof value === 'string' && value.length <= longestText);
 
-/** How many keys a row has; it is parsed JSON, which inherits none. */
+/** Number of keys of a row. Parsed JSON inherits none. */
 export function countKeys(row: JsonObject): number {
   let keys = 0;
   for (const _key in row) keys += 1;

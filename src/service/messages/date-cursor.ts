@@ -1,23 +1,22 @@
 /**
- * Reads a listing by its `date` cursor, where `page` turned out to be ignored: rows with `updated` before
- * `date`, newest first (seen in deployments; the interface names `date` in the shared pagination body and says
- * no more of it).
+ * Reads a listing by its `date` cursor if `page` is ignored: rows with `updated` before
+ * `date`, newest first (seen in deployments; the interface only names `date` in the shared pagination body).
  *
- * Rows that share one `updated` can lie on both sides of a page's edge, and "before" would pass over them.
+ * Rows with the same `updated` can be on both sides of a page's end, and "before" would skip some of them.
  * So the next `date` is not the last row's `updated` but the next newer one on the page: the rows with the
- * last `updated` come a second time, and their fellows with them. When that brings nothing new, the last
- * `updated` itself is asked for, and the listing ends if that page is empty. Where one `updated` fills a
- * whole page, as after an import, larger pages are asked for.
+ * last `updated` come a second time, now all of them. If that brings nothing new, the last
+ * `updated` itself is requested, and the listing ends if that page is empty. If one `updated` fills a
+ * whole page, as after an import, larger pages are requested.
  */
 import type { Id } from '../../model/id.ts';
 import type { ListingSink } from '../../model/listing.ts';
 import { type Collector, createCollector } from '../collector.ts';
 import { countRows, type Fetched, type FetchPage, fetchOrRefused, type Page } from '../page.ts';
 
-/** Beyond this no page is made larger. */
+/** Largest page size. */
 const largestLimit = 5_000;
 
-/** A row's `updated`, as the service wrote it; `null` where it has none. */
+/** A row's `updated`, as the service wrote it; `null`: it has none. */
 export type DateRow<Row> = (row: Row) => string | null;
 
 export interface DateWalk<Row> {
@@ -31,14 +30,14 @@ export interface DateWalkOptions<Row> {
   readonly updatedOf: DateRow<Row>;
   readonly maxPages: number;
   readonly sink: ListingSink<Row>;
-  /** The page without a `date`, where it is known already. */
+  /** The page without a `date`, if already read. */
   readonly first: Page<Row> | null;
 }
 
 interface Edge {
   /** The oldest `updated` of a page. */
   readonly last: string;
-  /** The one next to it; `null` where all rows of the page share one. */
+  /** The next newer one; `null` if all rows of the page share one. */
   readonly newer: string | null;
 }
 
@@ -48,7 +47,7 @@ function isUndated(date: string | null): boolean {
 
 /**
  * Whether a page's rows are sorted by `updated`, newest first, as far as they have one. In any other order
- * "before the last one" would pass over rows without a trace.
+ * "before the last one" would silently skip rows.
  */
 function isNewestFirst<Row>(page: Page<Row>, updatedOf: DateRow<Row>): boolean {
   const dates = page.rows.map(updatedOf).filter((date) => !isUndated(date));
@@ -56,31 +55,31 @@ function isNewestFirst<Row>(page: Page<Row>, updatedOf: DateRow<Row>): boolean {
   return times.every((time, i) => i === 0 || time <= (times[i - 1] ?? time));
 }
 
-/** Where a page ends, verbatim; `null` where that cannot be told. */
+/** The last `updated` of a page, verbatim; `null` if unknown. */
 function findEdge<Row>(page: Page<Row>, updatedOf: DateRow<Row>): Edge | null {
   const dates = page.rows.map(updatedOf).filter((date) => date !== null);
   const last = dates.at(-1);
   return last === undefined ? null : { last, newer: dates.findLast((date) => date !== last) ?? null };
 }
 
-/** Where the walk is: what is asked for next, and what the pages so far have shown. */
+/** The state of the walk: the next request, and what the pages have shown so far. */
 interface Position {
   readonly date: string | undefined;
   readonly limit: number;
-  /** Nothing before `date` was left out: if nothing comes now, nothing is left. */
+  /** No row newer than `date` is missing: if the next page is empty, the listing is complete. */
   readonly strict: boolean;
-  /** Rows of the page that this query asks for once more, with a larger `limit`. */
+  /** Number of rows of the page that is requested again with a larger `limit`. */
   readonly again: number | null;
   /** A larger `limit` brings no more rows. */
   readonly capped: boolean;
-  /** Rows of the fullest page so far. */
+  /** Number of rows of the fullest page so far. */
   readonly largest: number;
   readonly edge: Edge | null;
 }
 
 type Next = { readonly to: Position; readonly flaw?: string } | { readonly end: string | null };
 
-/** What follows from a page. Pure. */
+/** The next state after a page. Pure. */
 function move<Row>(from: Position, page: Page<Row>, fresh: number, updatedOf: DateRow<Row>): Next {
   const rows = countRows(page);
   if (rows === 0) {
@@ -98,7 +97,7 @@ function move<Row>(from: Position, page: Page<Row>, fresh: number, updatedOf: Da
   if (crowded && !capped && from.limit < largestLimit) {
     return { to: { ...from, limit: from.limit * 2, again: rows, largest, edge } };
   }
-  // Nothing new among those that share the edge's date, or no way to ask for them: go past it.
+  // Nothing new among the rows with the last date, or they cannot be requested: go on past it.
   const strict = fresh === 0 || edge.newer === null;
   const date = strict ? edge.last : (edge.newer ?? edge.last);
   const to = { date, limit: from.limit, strict, again: null, capped, largest, edge };
@@ -106,7 +105,7 @@ function move<Row>(from: Position, page: Page<Row>, fresh: number, updatedOf: Da
   return crowded ? { to, flaw } : { to };
 }
 
-/** @throws ServiceError when a page cannot be had; 400s are part of the result */
+/** @throws ServiceError if a page cannot be read; 400s are part of the result */
 export async function walkDates<Row extends { readonly id: Id }>(
   options: DateWalkOptions<Row>,
 ): Promise<DateWalk<Row>> {

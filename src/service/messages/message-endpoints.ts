@@ -14,7 +14,7 @@ import {
   type WriteResult,
 } from './wire-schedule.ts';
 
-/** What `POST /v1/conversations/read` takes; the two ids are required in practice. */
+/** The body of `POST /v1/conversations/read`; the two ids are required in practice. */
 export interface ReadConversation {
   readonly inboxId: Id;
   readonly userId: Id;
@@ -23,14 +23,14 @@ export interface ReadConversation {
   readonly reassignId?: Id;
 }
 
-/** All of them but `schedule` are writes: refused in read-only mode and never sent again blindly. */
+/** All of them but `schedule` are writes: refused in read-only mode and never repeated blindly. */
 export interface MessageEndpoints {
   /** `POST /v1/tag` with `{tag}` (interface.md, Endpoints). */
   createTag(tag: string): Promise<WriteResult>;
   /** `POST /v1/conversations/read`: "marks the conversation as read"; answers the service's string. */
   readConversation(request: ReadConversation): Promise<string>;
   /**
-   * `POST /v1/schedule` (interface.md, Endpoints, note 3). Checked first; what would be refused is not sent.
+   * `POST /v1/schedule` (interface.md, Endpoints, note 3). Checked first; an invalid request is not sent.
    *
    * @returns the write result and the `local_id` that was sent: the one given, or a new one
    */
@@ -50,7 +50,7 @@ function refuseFlawed(operation: Operation, flaw: string | null): void {
   throw new ServiceError(`${name} was not sent: ${flaw}`, { operation: name, phase: 'not-sent' });
 }
 
-/** @param serviceNowMs the service's clock, as well as it is known */
+/** @param serviceNowMs the service's clock, as far as it is known */
 export function createMessageEndpoints(call: MakeCall, serviceNowMs: () => number): MessageEndpoints {
   const withId = (operation: Operation, id: Id) => ({
     operation,

@@ -1,5 +1,5 @@
 /**
- * What is sent to schedule a message, checked before it leaves. "Which ScheduleRequest fields are required:
+ * The request to schedule a message, with checks before it is sent. "Which ScheduleRequest fields are required:
  * not shown" (interface.md, Endpoints, note 3); the rules here are those that deployments enforce.
  */
 import { canonicalPhone } from '../../model/canonical.ts';
@@ -38,7 +38,7 @@ export interface ScheduleRequest {
   readonly conversationId?: Id;
   readonly listId?: Id;
   readonly targets?: readonly string[];
-  /** Ours; where a deployment knows it again, a repeated request makes no second message. */
+  /** Our own id. If a deployment recognises it, a repeated request makes no second message. */
   readonly localId?: string;
   readonly userId?: Id;
   readonly superId?: Id;
@@ -60,7 +60,7 @@ function findTimeFlaw(executeAt: string, serviceNowMs: number): string | null {
 }
 
 /**
- * What would be refused, in words; `null` if nothing is known to be wrong.
+ * Why the request would be refused; `null` if nothing is known to be wrong.
  *
  * @param serviceNowMs the service's clock, in ms since 1970
  */
@@ -105,7 +105,7 @@ function encodeContent(content: ScheduleContent): JsonObject {
   };
 }
 
-/** As the interface spells it; what is `undefined` is left out when it becomes JSON. */
+/** With the interface's names; JSON leaves out `undefined`. */
 export function encodeSchedule(request: ScheduleRequest): JsonObject {
   return {
     _: request._,

@@ -120,7 +120,7 @@ export function decodeScheduledMessage(row: JsonObject, id: Id): ScheduledMessag
   return { id, ...takeFields(row, shape) };
 }
 
-/** @throws ServiceError without an id: whether the write had its effect is unknown then */
+/** @throws ServiceError without an id: then it is unknown whether the write had an effect */
 export function decodeWriteResult(reply: Reply): WriteResult {
   const { value, suspicious } = reply.body;
   const id = isObject(value) ? takeId(value['id']) : null;
