@@ -1,4 +1,4 @@
-/** Rows that complete listings no longer show: since when, what is withheld, and what people decided. */
+/** Rows that are missing from complete listings: since when, which are withheld, and people's decisions. */
 import { sql } from 'kysely';
 import type {
   AbsenceDecision,
@@ -34,7 +34,7 @@ export async function readAbsenceGrounds(
   };
 }
 
-/** @param scope what the settings ask for: an approval for another scope does not count */
+/** @param scope what the settings select: an approval for another scope does not count */
 export async function readOverlap(
   db: Queryable,
   teamId: Id,
@@ -56,7 +56,7 @@ export async function readOverlap(
   return rows[0] ?? { known: 0, population: 0, unlisted: [], name: null };
 }
 
-/** Puts it in place of what was withheld before; the same again is left as it is. @returns whether it is not the same */
+/** Replaces the withheld rows, unless they are the same. @returns whether they differ */
 async function writeWithheld(
   tx: Transaction,
   teamId: Id,
@@ -80,7 +80,7 @@ async function writeWithheld(
 
 /**
  * Withholds rows that no complete pass has missed yet, so that a person can decide about them.
- * @returns whether it is not what waited before
+ * @returns whether these differ from the rows that waited before
  */
 export async function applyWithheld(
   tx: Transaction,
@@ -96,7 +96,7 @@ export async function applyWithheld(
   return writeWithheld(tx, run.teamId, resource, { withheld, scope });
 }
 
-/** What these missing rows are from now on; whoever was shown again meanwhile is no longer among them. */
+/** Sets the verdict of these missing rows. Rows that were shown again meanwhile are not among them. */
 async function writeVerdict(
   tx: Transaction,
   { teamId, resource }: { readonly teamId: Id; readonly resource: MirroredResource },
@@ -111,7 +111,7 @@ async function writeVerdict(
     where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
 }
 
-/** Whether there is nothing to write: no row is missing or was, and the settings are the usual ones. */
+/** Whether there is nothing to write: no row is or was missing, and the scope is the default. */
 export function isNoNews(
   known: KnownTeam,
   resource: MirroredResource,
@@ -122,8 +122,8 @@ export function isNoNews(
 }
 
 /**
- * Counts a complete pass against the missing rows and calls the proven ones gone.
- * @returns those that an editor holds: they are missing still, and called gone by a later run
+ * Records a complete pass for the missing rows, and marks the proven ones as gone.
+ * @returns rows that an editor has locked: they stay missing, and a later run marks them as gone
  */
 export async function applyAbsences(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** By which addresses users can be looked up on the service. */
+/** The addresses to look users up by on the service. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Addresses } from '../model/user.ts';
@@ -6,7 +6,7 @@ import { byKey, idArray } from './by-key.ts';
 import type { Database, Queryable, Row } from './database.ts';
 
 /**
- * Those of mirror and base, of held service values, and of pushes whose outcome is not known.
+ * Addresses in mirror and base, in held service values, and in pushes with an unknown outcome.
  * @param wanted a query of `id`
  */
 export const addressesOf = (teamId: Id, wanted: RawBuilder<unknown>): RawBuilder<Addresses> => sql<Addresses>`
@@ -36,7 +36,7 @@ export async function readAddresses(
   return (await addressesOf(teamId, wanted).execute(db)).rows;
 }
 
-/** What was put into mirror.user_lookups for this team. */
+/** The addresses in mirror.user_lookups for this team. */
 export async function readLookups(
   db: Queryable,
   teamId: Id,
@@ -53,7 +53,7 @@ export async function readLookups(
   };
 }
 
-/** Adds addresses that are not there yet. @returns how many were added */
+/** Adds new addresses. @returns how many were added */
 export async function addLookups(
   db: Database,
   teamId: Id,

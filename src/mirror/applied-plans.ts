@@ -1,16 +1,16 @@
-/** What became of the file of a plan. */
+/** The record of applied plan files. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Queryable } from './database.ts';
 import { fieldOfSql } from './users-read.ts';
 
-/** When and by whom it was applied. */
+/** When and by whom a plan was applied. */
 export interface Use {
   readonly at: Date;
   readonly by: string;
 }
 
-/** What plans of this team are sealed with; there is none before the first run, and nothing to send either. */
+/** The key that seals plans of this team. Before the first run there is none, and nothing to send either. */
 export async function readPlanKey(db: Queryable, team: string): Promise<string> {
   const row = await db
     .selectFrom('sync.teams')
@@ -20,7 +20,7 @@ export async function readPlanKey(db: Queryable, team: string): Promise<string> 
   return row?.plan_key ?? '';
 }
 
-/** By the clock that `readUse` goes by. */
+/** The time by the database's clock, as in `readUse`. */
 export async function readDatabaseTime(db: Queryable): Promise<Date> {
   const { rows } = await sql<{ readonly now: Date }>`
     select date_trunc('milliseconds', clock_timestamp()) as now`.execute(db);
@@ -29,7 +29,7 @@ export async function readDatabaseTime(db: Queryable): Promise<Date> {
   return row.now;
 }
 
-/** Whether just this was applied since the plan was made, out of this file or another one. */
+/** Whether the same plan was applied since it was made, from this file or another one. */
 export async function readUse(
   db: Queryable,
   teamId: Id,
@@ -43,7 +43,7 @@ export async function readUse(
   return rows[0] ?? null;
 }
 
-/** What became of the pushes of this run, by user and field. */
+/** The outcomes of the pushes of this run, by user and field. */
 export async function readPushed(db: Queryable, runId: bigint): Promise<ReadonlyMap<string, string>> {
   const { rows } = await sql<{ user_id: Id; field: string; outcome: string }>`
     select c.user_id, f.field, case when c.state = 'open' then 'unknown' else f.outcome end as outcome

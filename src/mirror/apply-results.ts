@@ -1,4 +1,4 @@
-/** Results of pushes: what they change in mirror, base, ledger and holds. */
+/** Writes the results of pushes to mirror, base, ledger and holds. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { IntentResult } from '../model/intent.ts';
@@ -58,7 +58,7 @@ const stagedAs = (json: string) => sql`
     phone text, role_id bigint, is_known boolean, created_at timestamptz, updated_at timestamptz,
     user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
 
-/** Closes the intents of users whose row is no longer there: there is nothing left to carry over. */
+/** Closes the intents of users whose row no longer exists: there is nothing left to send. */
 async function closeLost(
   tx: Transaction,
   teamId: Id,
@@ -74,9 +74,9 @@ async function closeLost(
 }
 
 /**
- * Takes the service's own values for what is confirmed: into the base always, into the mirror where it
+ * Stores the service's own values of confirmed fields: always in the base, in the mirror if it
  * still holds what was sent (a later edit stays, and is pushed next).
- * @returns the users whose row an editor holds: nothing of theirs was written, their intent stays open
+ * @returns the users whose row an editor has locked: nothing was written for them, and their intent stays open
  */
 export async function applyResults(
   tx: Transaction,
@@ -95,7 +95,7 @@ export async function applyResults(
   const applied = await withoutWaitingNames(tx, teamId, mine);
   if (applied.length === 0) return ids.filter((id) => !lost.has(id));
   const json = toJson(applied.map(stageResult));
-  // Whatever the statistics say: a few rows are compared with a few, and never with the whole team.
+  // Compares only these few rows, never the whole team, whatever the statistics say.
   const these = anyOf(applied.map(({ intent }) => intent.userId));
   const changes = applied.map(({ intent }) => intent.changeId);
   await sql`

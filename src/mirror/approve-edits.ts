@@ -1,4 +1,4 @@
-/** A person confirms what a command edits, and says why: it passes the limits once, as an approved batch does. */
+/** A person confirms the edits of a command with a reason: they pass the limits once, like an approved batch. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
@@ -12,10 +12,10 @@ import { fieldOfSql, sqlField } from './users-read.ts';
 export interface ApprovedEdit {
   readonly userId: Id;
   readonly field: Field;
-  /** What it is to be now, and what was agreed on when the person looked. */
+  /** The new value, and the base that the person saw. */
   readonly to: FieldValue;
   readonly base: FieldValue | undefined;
-  /** What the service showed; left out: what was agreed on. */
+  /** The service's value that the person saw; absent: the base. */
   readonly service?: Exclude<ServiceValue, undefined>;
 }
 
@@ -23,28 +23,28 @@ export interface Approval {
   readonly batch: string;
   readonly why: string;
   readonly rows: readonly ApprovedEdit[];
-  /** What they wait for again where the approval is void: a person sees each push first, or the limits. */
+  /** What they wait for if the approval becomes void: a review of each push, or the limits. */
   readonly reason?: 'limit' | 'review';
-  /** The run that sends them itself, and was begun for that: what becomes of them is news to it. */
+  /** The run that was started to send them, if there is one. */
   readonly runId?: bigint | null;
 }
 
 export interface Confirmation {
-  /** For whom it is done. */
+  /** In whose name. */
   readonly actor: string | undefined;
-  /** Why. With it the edits pass the limits once. */
+  /** The reason. With it the edits pass the limits once. */
   readonly why: string | undefined;
 }
 
-/** For whom the rest of the transaction is done. */
+/** Sets in whose name the rest of the transaction acts. */
 export async function actFor(tx: Transaction, actor: string): Promise<void> {
   await sql`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
 }
 
 /**
- * Approves what was just edited, with these values on these bases, over what the service showed with them. What is
- * held for another reason than the limits stays held with the value that it has, and is decided by itself. Where four eyes are asked for, nothing
- * is approved that whoever confirms edited too.
+ * Approves the edits just made, with these values, bases and service values. A field that is held for another reason
+ * than the limits stays held with its value and needs its own decision. With `push.fourEyes` the person's own earlier
+ * edits are not approved.
  * @returns the fields that may pass
  */
 export async function approveEdits(

@@ -1,4 +1,4 @@
-/** Text that is written once and read in order: in memory at first, and in a file where it is a lot. */
+/** Text that is written once and read in order: first in memory; if it gets large, in a file. */
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
@@ -6,24 +6,24 @@ import { join } from 'node:path';
 
 export interface Blocks {
   add(text: string): void;
-  /** As often as wanted; what was added stays whole. */
+  /** May be read repeatedly; each block comes as it was added. */
   read(): Iterable<Buffer>;
   close(): void;
 }
 
 export interface BlocksOptions {
-  /** Where the file is. */
+  /** The folder of the file. */
   readonly folder?: string;
-  /** How many bytes are kept in memory. */
+  /** Number of bytes to keep in memory. */
   readonly inMemory?: number;
 }
 
 const charactersPerBlock = 256 * 1024;
 
-/** A block, or where in the file it is. */
+/** A block, or its position in the file. */
 type Kept = Buffer | { readonly at: number; readonly length: number };
 
-/** Nobody else can open it, and it is gone with this process. */
+/** No other process can open the file, and it disappears with this process. */
 function openUnnamed(folder: string): number {
   const path = join(folder, `musterd-${randomUUID()}`);
   const file = openSync(path, 'wx+', 0o600);
@@ -37,7 +37,7 @@ export function createBlocks({ folder = tmpdir(), inMemory = 8 * 1024 * 1024 }: 
   let characters = 0;
   let bytes = 0;
   let file: number | undefined;
-  /** A disk that is full or must not be written to: memory has to do. */
+  /** The disk is full or read-only: memory has to do. */
   let isRefused = false;
   const keep = (block: Buffer): Kept => {
     if (isRefused || bytes + block.length <= inMemory) return block;

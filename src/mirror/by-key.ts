@@ -1,6 +1,6 @@
 /**
- * The one row with a key, for `left join lateral`. Before a table is analysed Postgres takes a team for a handful
- * of rows, and compares each row of one side with each of the other; `offset 0` keeps it to a look at the key.
+ * The one row with a key, for `left join lateral`. Before a table is analysed, Postgres expects a handful of rows per
+ * team and plans a quadratic nested loop; `offset 0` forces a lookup by key.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { MirroredResource } from '../model/absence.ts';
@@ -19,12 +19,12 @@ export function absenceByKey(
     (select * from sync.absences where team_id = ${teamId} and resource = ${resource} and id = ${id} offset 0)`;
 }
 
-/** One parameter, however many there are. pg's own way to an array takes many times as long. */
+/** One parameter for any number of ids. pg's own conversion of arrays takes many times as long. */
 export function idArray(ids: readonly Id[]): RawBuilder<readonly Id[]> {
   return sql`${`{${ids.join(',')}}`}::bigint[]`;
 }
 
-/** For `where('id', '=', anyOf(ids))`: none is allowed too. */
+/** For `where('id', '=', anyOf(ids))`. The list may be empty. */
 export function anyOf(ids: readonly Id[]): RawBuilder<Id> {
   return sql`any (${idArray(ids)})`;
 }

@@ -1,13 +1,13 @@
-/** When each credential was last needed, so that an old one can be revoked. */
+/** When each credential was last used, so that an old one can be revoked. */
 import { sql } from 'kysely';
 import type { Database, Row } from './database.ts';
 import { type Learned, writeLearned } from './learned.ts';
 
-/** Of the topics that are credentials. */
+/** Prefix of the topics of credentials. */
 const prefix = 'credential ';
 
 export interface CredentialUse {
-  /** Not the id itself: the interface keeps Secret IDs out of client code and logs. */
+  /** A fingerprint, not the id itself: by the interface, Secret IDs must stay out of client code and logs. */
   readonly fingerprint: string;
   /** When the service last accepted it, in ms since 1970. */
   readonly acceptedAtMs: number;
@@ -30,7 +30,7 @@ export async function writeCredentials(
   if (learned.length > 0) await db.transaction((tx) => writeLearned(tx, team, learned));
 }
 
-/** When each was last accepted, by fingerprint. */
+/** When each credential was last accepted, by fingerprint. */
 export async function readCredentials(
   { kysely }: Database,
   team: string,

@@ -1,15 +1,15 @@
 import { MusterdError } from '../errors.ts';
 
-/** The SQLSTATE of an error that Postgres sent, or that has such an error as its cause. */
+/** The SQLSTATE of an error from Postgres, or of its cause. */
 export function sqlState(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
-    // System errors have a code too (`ECONNRESET`, `EPIPE`): only Postgres' own carry a severity.
+    // System errors have a code too (`ECONNRESET`, `EPIPE`), but only errors from Postgres have a severity.
     if ('severity' in at && 'code' in at && typeof at.code === 'string') return at.code;
   }
   return undefined;
 }
 
-/** States after which a connection is not worth keeping, or no further statement will fare better. */
+/** States after which the connection is useless, or any further statement would fail too. */
 const OUT_OF_ORDER: Readonly<Record<string, string>> = {
   '25006':
     'It takes no writes: a standby, or default_transaction_read_only. Point DATABASE_URL at the primary.',
@@ -22,15 +22,15 @@ const OUT_OF_ORDER: Readonly<Record<string, string>> = {
   '57P03': 'It is starting or shutting down. Try again in a moment.',
 };
 
-/** Whether a connection on which this happened must not go back to the pool. */
+/** Whether after this error the connection must not go back to the pool. */
 export function spoilsConnection(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined || state in OUT_OF_ORDER || state.startsWith('08');
 }
 
 /**
- * The error of a statement, for its caller. One that says something about the statement (a constraint, a
- * lock, a syntax error) is left as it is; one that says that Postgres is away becomes a `MusterdError`.
+ * The error of a statement, for its caller. Errors about the statement (a constraint, a
+ * lock, a syntax error) are returned unchanged; if Postgres is away, it becomes a `MusterdError`.
  */
 export function describeStatementError(error: unknown, shown: string): unknown {
   const state = sqlState(error);
@@ -43,7 +43,7 @@ export function describeStatementError(error: unknown, shown: string): unknown {
   });
 }
 
-/** All connections were at work for too long; the server itself is there. */
+/** All connections were busy for too long; the server itself is up. */
 export function noneFree(
   shown: string,
   { maxConnections, freeTimeoutMs }: { readonly maxConnections: number; readonly freeTimeoutMs: number },
@@ -57,7 +57,7 @@ export function noneFree(
   );
 }
 
-/** Why no connection came about. Never holds the password: neither pg nor Node puts it in a message. */
+/** Why connecting failed. Never contains the password: neither pg nor Node puts it in a message. */
 export function describeConnectError(error: unknown, shown: string): MusterdError {
   const words = firstWords(error);
   return new MusterdError('mirror', `Could not connect to Postgres at ${shown}: ${words}`, {
@@ -81,7 +81,7 @@ function connectHint(error: unknown, words: string): string {
   return 'Check that Postgres runs and that DATABASE_URL names its host and port.';
 }
 
-/** An AggregateError of Node's (one failure for each address of a host) has no message of its own. */
+/** Node's AggregateError (one failure per address of a host) has no message. */
 function firstWords(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return firstWords(error.errors[0]);
   if (!(error instanceof Error)) return String(error);

@@ -26,16 +26,16 @@ export interface PoolOptions {
   readonly onConnectionError?: ((error: Error) => void) | undefined;
 }
 
-/** What the last statement of a beginning came to, and when it was sent, by `performance.now()`. */
+/** The result of the last statement of `begin`, and when it was sent, by `performance.now()`. */
 export interface Opened {
   readonly rows: readonly unknown[];
   readonly sentMs: number;
 }
 
-/** How one transaction is begun, and for how long each of its statements may go unanswered. */
+/** How to begin a transaction, and the time limit for the answer to each statement. */
 export interface TransactionTerms {
   readonly begin: string;
-  /** Told what its last statement came to. */
+  /** Called with the result of its last statement. */
   readonly onBegun: ((opened: Opened) => void) | undefined;
   readonly patienceMs: number;
 }
@@ -43,12 +43,12 @@ export interface TransactionTerms {
 export const transactionTerms = new AsyncLocalStorage<TransactionTerms>();
 
 /**
- * A pg pool as Kysely wants it, that survives what servers do to connections:
- * a lost connection is an error of the statement that was under way and never of the process; a statement
- * without an answer ends after a while and takes its connection along.
+ * A pg pool for Kysely that survives broken connections:
+ * a lost connection is an error of the current statement, never of the process; a statement
+ * without an answer ends after a time limit, together with its connection.
  *
- * No setting of a session is made here: behind a PgBouncer in transaction mode a start-up option is refused
- * and a session's SET would reach somebody else's session.
+ * It makes no session settings: a PgBouncer in transaction mode refuses start-up options,
+ * and a SET would affect another client's session.
  */
 export function createPool(connection: ConnectionUrl, options: PoolOptions): PostgresPool {
   const sockets = new Set<Socket>();
@@ -63,23 +63,23 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
   });
   const turns = createTurns(options.maxConnections);
   const report = (error: Error) => options.onConnectionError?.(error);
-  // Idle connections report to the pool, those at work to themselves; unheard, both would end the process.
+  // Idle connections report errors on the pool, busy ones on the client; without listeners both would end the process.
   pool.on('error', report);
   pool.on('connect', (client) => client.on('error', report));
   return {
     options: pool.options,
     end: async () => {
       if (pool.ending) return;
-      // A server that hangs says no goodbye.
+      // A server that hangs does not answer the goodbye.
       await within(partingMs, pool.end());
       for (const socket of sockets) socket.destroy();
     },
     connect: async () => {
-      // In pg's own queue a free connection would be waited for no longer than for a new one.
+      // pg's own queue has only one time limit for waiting and for connecting.
       if (!(await turns.take(options.freeTimeoutMs))) throw noneFree(connection.shown, options);
       const tried: Socket[] = [];
       try {
-        // At each time: a certificate can have been renewed.
+        // Read each time, because a certificate may have been renewed.
         Object.assign(pool.options, connectionOptions(connection));
         const client = await attempt.run(tried, async () => await pool.connect());
         return guard(client, connection.shown, options.queryTimeoutMs, turns.give);
@@ -93,14 +93,14 @@ export function createPool(connection: ConnectionUrl, options: PoolOptions): Pos
 }
 
 /**
- * What stands in a schema that others may create in (`public`, before Postgres 15) must not run in place of what
- * is meant, with the rights of musterd: `public.concat(text, text)` fits better than Postgres's own `concat`.
+ * A safe search_path. Functions in a schema that others can write to (`public`, before Postgres 15) must not run with
+ * the rights of musterd: `public.concat(text, text)` would win over Postgres's own `concat`.
  */
 export const safePath = 'pg_catalog, pg_temp';
 
 /**
- * The same connections, for statements outside of transactions: each gets one of its own, since a search_path can
- * not be set for longer than that (see `createPool`).
+ * The same connections, for statements outside of transactions: each gets its own transaction, because a search_path
+ * must not be set for longer than that (see `createPool`).
  */
 export function withOwnTransactions(pool: PostgresPool): PostgresPool {
   return {
@@ -110,14 +110,14 @@ export function withOwnTransactions(pool: PostgresPool): PostgresPool {
       const query = async (text: string, values: readonly unknown[]) => {
         const begin = `begin isolation level read committed; set local search_path = ${safePath}`;
         try {
-          // Without values all of it is one text, and one round trip.
+          // Without values everything is one text, and one round trip.
           if (values.length === 0) return await client.query(`${begin};\n${text};\ncommit`, []);
           await client.query(begin, []);
           const result = await client.query(text, values);
           await client.query('commit', []);
           return result;
         } catch (error) {
-          // On a broken connection this fails as well; the first error says more.
+          // On a broken connection this fails too; the first error says more.
           await client.query('rollback', []).catch(() => {});
           throw error;
         }
@@ -128,8 +128,8 @@ export function withOwnTransactions(pool: PostgresPool): PostgresPool {
 }
 
 /**
- * The sockets of one attempt to connect. pg forgets one on which the two sides could not agree (a missing
- * password), and a server waits for it to go on for a minute, and this process with it.
+ * The sockets of one attempt to connect. pg forgets the socket of a failed login (a missing
+ * password); the server then waits a minute for it, and so would this process.
  */
 const attempt = new AsyncLocalStorage<Socket[]>();
 
@@ -141,10 +141,10 @@ function openSocket(all: Set<Socket>): Socket {
   return socket;
 }
 
-/** How long a server may take to say goodbye. */
+/** How long closing a connection may take, in ms. */
 const partingMs = 3_000;
 
-/** Waits for this, and no longer than so many ms. */
+/** Waits for the promise, at most `ms`. */
 async function within(ms: number, work: Promise<void>): Promise<void> {
   const patience = new AbortController();
   const over = delay(ms, undefined, { signal: patience.signal }).catch(() => {});
@@ -159,7 +159,7 @@ function guard(
 ): PostgresPoolClient {
   let broken: unknown;
   const send = async (text: string, values: readonly unknown[]) => {
-    // After a timeout the answer may still come: the next statement would wait behind it, as long again.
+    // After a timeout the answer may still come, and the next statement would have to wait for it.
     if (broken !== undefined) throw broken;
     const timeoutMs = transactionTerms.getStore()?.patienceMs ?? patienceMs;
     const [source] = values;
@@ -188,7 +188,7 @@ function guard(
   };
 }
 
-/** A `copy … from stdin`, whose one value is the stream of what is copied. */
+/** A `copy … from stdin`, whose only value is the stream to copy. */
 async function copyIn(
   client: pg.PoolClient,
   text: string,
@@ -196,7 +196,7 @@ async function copyIn(
   timeoutMs: number,
 ): Promise<PostgresQueryResult<unknown>> {
   const target = client.query(copyFrom(text));
-  // pg lets no stream run into its time-out. Without its connection it ends with an error.
+  // pg has no timeout for streams. Closing the connection ends it with an error.
   const patience = timeoutMs > 0 ? setTimeout(() => cut(client), timeoutMs) : undefined;
   try {
     await pipeline(source, target);
@@ -206,14 +206,14 @@ async function copyIn(
   return { command: 'INSERT', rowCount: target.rowCount, rows: [] };
 }
 
-/** pg would say goodbye and wait for an answer, for ever where nobody answers any more. */
+/** Closes without waiting: pg would say goodbye and wait for ever if nobody answers. */
 export function cut(client: pg.Client | pg.PoolClient): void {
   const connection: unknown = Reflect.get(client, 'connection');
   if (typeof connection !== 'object' || connection === null || !('stream' in connection)) return;
   if (connection.stream instanceof Socket) connection.stream.destroy();
 }
 
-/** A text of several statements (a migration) has several results, of which Kysely wants the last, but for its commit. */
+/** Several statements in one text (a migration) have several results; Kysely needs the last one before the commit. */
 function onlyResult(answer: pg.QueryResult<Record<string, unknown>>): PostgresQueryResult<unknown> {
   const result = Array.isArray(answer)
     ? (answer.findLast(({ command }) => command !== 'COMMIT') as typeof answer)
@@ -228,8 +228,8 @@ const DATE = pg.types.builtins.DATE;
 const JSON_TYPES: readonly number[] = [pg.types.builtins.JSON, pg.types.builtins.JSONB];
 
 /**
- * int8 is a bigint, since ids do not fit a number; date stays `YYYY-MM-DD`, since a Date of it would be
- * midnight in this machine's zone; timestamptz is a Date; integers in json and jsonb stay exact.
+ * int8 becomes a bigint, because ids do not fit a number; date stays `YYYY-MM-DD`, because a Date would be
+ * midnight in this machine's zone; timestamptz becomes a Date; integers in json and jsonb stay exact.
  */
 const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') => {
   if (format === 'binary') return pg.types.getTypeParser(oid, format);

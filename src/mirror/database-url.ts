@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { MusterdError } from '../errors.ts';
 
-/** How much of TLS a connection has: none, encryption without proof of who answers, or both. */
+/** The TLS mode: none, encryption without verification of the server, or both. */
 export type Tls = 'disable' | 'no-verify' | 'verify-full';
 
-/** A connection URL, made safe, and what of it may be shown to people. */
+/** A parsed connection URL, with a form that may be shown to people. */
 export interface ConnectionUrl {
-  /** For pg, without what is said of TLS; holds the password. */
+  /** For pg, without TLS options; contains the password. */
   readonly url: string;
   readonly tls: Tls;
-  /** Whether TLS begins at once, without asking the server whether it knows it. */
+  /** Whether TLS begins at once, without negotiation (`sslnegotiation=direct`). */
   readonly direct: boolean;
-  /** The files that it names: authorities to trust instead of Node's, and a certificate of our own. */
+  /** The named files: authorities to trust instead of Node's, and our client certificate. */
   readonly files: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>;
   /** Such as `db.example.net:5432/muster`: no user, no password. */
   readonly shown: string;
@@ -21,10 +21,10 @@ export interface ConnectionUrl {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * TLS is decided here alone: pg would take a second `sslmode` for the first, follow PGSSLMODE to no encryption at
- * all, and believe anybody where NODE_TLS_REJECT_UNAUTHORIZED is 0. The first of these that is said decides:
+ * Only this function decides about TLS. pg itself would let a second `sslmode` win, switch encryption off by
+ * PGSSLMODE, and trust any server if NODE_TLS_REJECT_UNAUTHORIZED is 0. The first row that is set decides:
  *
- * | what is said                                          | TLS                                     |
+ * | setting                                               | TLS                                     |
  * |-------------------------------------------------------|-----------------------------------------|
  * | `sslmode` is `disable` or `no-verify`                 | that                                    |
  * | any other `sslmode`, `ssl=true`, a certificate's file | verify-full                             |
@@ -32,9 +32,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * | any other PGSSLMODE                                   | verify-full                             |
  * | nothing                                               | verify-full; to this machine itself none |
  *
- * What is empty is not said.
+ * Empty values count as not set.
  *
- * @throws MusterdError `configuration`, also for what is said twice or contradicts itself
+ * @throws MusterdError `configuration`, also for repeated or contradicting options
  */
 export function readConnectionUrl(text: string, environment: Environment = process.env): ConnectionUrl {
   const url = parse(text);
@@ -59,20 +59,20 @@ export function readConnectionUrl(text: string, environment: Environment = proce
   return { url: url.href, tls, direct, files, shown: `${host}:${port}${url.pathname}` };
 }
 
-/** What pg is to be told of the connection. Reads the files that it names. */
+/** The connection options for pg. Reads the named files. */
 export function connectionOptions({ url, tls, direct, files }: ConnectionUrl) {
   if (tls === 'disable') return { connectionString: url, ssl: false };
   const held = Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]);
-  // Said in either case: else NODE_TLS_REJECT_UNAUTHORIZED would decide.
+  // Always set, because NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise.
   const ssl = { ...Object.fromEntries(held), rejectUnauthorized: tls === 'verify-full' };
   return { connectionString: url, ssl, ...(direct ? { sslnegotiation: 'direct' as const } : {}) };
 }
 
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
-/** What pg would make an `ssl` of its own of. */
+/** The options from which pg would make its own `ssl`. */
 const tlsParameters = ['sslmode', 'ssl', 'uselibpqcompat', 'sslnegotiation', ...certificates];
-/** Whose names may be repeated in words: others may be a piece of a password. */
+/** Options whose names may appear in messages; an unknown name may be a part of a password. */
 const parameters = [...tlsParameters, 'host', 'port', 'user', 'password'];
 
 function refuse(message: string, hint: string): never {
@@ -88,7 +88,7 @@ function refuseRepeated(given: URLSearchParams) {
   refuse(`DATABASE_URL has ${shown} more than once.`, 'Leave all but one out.');
 }
 
-/** What a mode asks for; `name` is where it stands. */
+/** The TLS of a mode; `name` is the option it was read from. */
 function readMode(mode: string | undefined, name: string): Tls | undefined {
   if (mode === undefined) return undefined;
   if (!modes.includes(mode)) {
@@ -120,10 +120,10 @@ const form =
 function parse(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'postgres:' && url.protocol !== 'postgresql:')) {
-    // The text itself is not repeated: it may hold a password.
+    // The text itself is not repeated: it may contain a password.
     refuse(notAnUrl, form);
   }
-  // A `/`, `?` or `#` of a password ends the host too early, and what follows would be shown.
+  // An unescaped `/`, `?` or `#` in a password ends the host too early, and the rest would be shown.
   const names = [...url.searchParams.keys()].join('');
   if (url.pathname.includes('@') || url.hash !== '' || names.includes('@')) refuse(notAnUrl, form);
   return url;
@@ -137,20 +137,20 @@ function hostIn({ hostname }: URL): string | undefined {
   }
 }
 
-/** Whether no network lies between: a Unix socket, or this machine's own address. */
+/** Whether the server is on this machine: a Unix socket, or a loopback address. */
 function isLocal(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   if (bare.startsWith('/') || bare === 'localhost' || bare.endsWith('.localhost')) return true;
   return (isIP(bare) === 4 && bare.startsWith('127.')) || bare === '::1';
 }
 
-/** What people and their tools need to get at it, without the password. */
+/** What people and their tools need to connect, without the password. */
 export function reachOf(text: string): { readonly url: string; readonly psql: string } {
   const url = parse(text);
   url.password = '';
   for (const name of ['password', 'sslpassword']) url.searchParams.delete(name);
   const forPsql = new URL(url);
-  // psql has another word for it.
+  // psql has another name for it.
   if (url.searchParams.get('sslmode') === 'no-verify') forPsql.searchParams.set('sslmode', 'require');
   return { url: url.href, psql: `psql '${forPsql.href.replaceAll("'", '%27')}'` };
 }

@@ -19,76 +19,76 @@ import { createPool, type Opened, safePath, transactionTerms, withOwnTransaction
 import { readConnectionUrl } from './database-url.ts';
 import type { Schema } from './schema.ts';
 
-/** What a statement can be sent to: the pool, for reads of one statement, or a transaction. */
+/** Where a statement can be sent: the pool, for single reads, or a transaction. */
 export type Queryable = Kysely<Schema>;
 export type Transaction = KyselyTransaction<Schema>;
 
-/** Columns of a table or view, as they are read. */
+/** The columns of a table or view, as read. */
 export type Row<Table extends keyof Schema, Column extends keyof Selectable<Schema[Table]>> = Readonly<
   Pick<Selectable<Schema[Table]>, Column>
 >;
 
-/** The time of this very moment; `now()` is that at which the transaction began. */
+/** The current time; `now()` would be the start of the transaction. */
 export const databaseTime = sql<Date>`clock_timestamp()`;
 
 export interface DatabaseOptions {
-  /** postgres://…; how its `sslmode` is read, `readConnectionUrl` says. */
+  /** postgres://…; see `readConnectionUrl` for its `sslmode`. */
   readonly url: string;
   /** Shown in pg_stat_activity. Begins with `musterd`, so that an embedded server waits for it. */
   readonly applicationName?: string;
   readonly maxConnections?: number;
-  /** How long a new connection may take to come about. */
+  /** Time limit for a new connection, in ms. */
   readonly connectTimeoutMs?: number;
-  /** How long a connection may take to become free, where all are at work. */
+  /** Time limit for a connection to become free if all are busy, in ms. */
   readonly freeTimeoutMs?: number;
-  /** How long one statement of a transaction may take on the server. */
+  /** Time limit for one statement of a transaction on the server, in ms. */
   readonly statementTimeoutMs?: number;
-  /** How long one statement may wait for a lock, such as an analyst's. */
+  /** Time limit for waiting for a lock, such as an analyst's, in ms. */
   readonly lockTimeoutMs?: number;
-  /** How long a transaction may stand still between two statements. */
+  /** Time limit for a pause between two statements of a transaction, in ms. */
   readonly idleTimeoutMs?: number;
   /**
-   * How long any statement may go unanswered, for servers that are there but do not speak; in a
-   * transaction with a longer limit for statements, half a minute more than that.
+   * Time limit in ms for the answer to any statement, against servers that hang. In a
+   * transaction with a longer statement limit: half a minute more than that.
    */
   readonly queryTimeoutMs?: number;
-  /** Told of connections that broke while nobody used them, or beneath a statement. */
+  /** Called for connections that broke, idle or in use. */
   readonly onConnectionError?: (error: Error) => void;
-  /** Told how long each statement took, whether it succeeded or not. Must not throw. */
+  /** Called with the duration of each statement, successful or not. Must not throw. */
   readonly onQuery?: ((ms: number) => void) | undefined;
 }
 
 export interface TransactionOptions {
-  /** Read committed when left out, whatever the default of the server is. */
+  /** Read committed if left out, whatever the server's default is. */
   readonly isolationLevel?: IsolationLevel;
-  /** 0: none, for this and for the next. */
+  /** 0: no limit, for this and the next one. */
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
-  /** The first statement, without parameters: it is sent together with the beginning, and told what it came to. */
+  /** The first statement, without parameters. It is sent together with `begin`, and its result is passed on. */
   readonly opening?: { readonly text: string; readonly take: (opened: Opened) => void };
 }
 
 export interface Database {
-  /** For reads of one statement, each in a transaction of its own. Writes go through `transaction`. */
+  /** For single reads, each in its own transaction. Writes go through `transaction`. */
   readonly kysely: Queryable;
-  /** For SQL that a person wrote (`runSqlText`): sent as it is, and read by the search_path of the session. */
+  /** For SQL that a person wrote (`runSqlText`): sent unchanged, with the search_path of the session. */
   readonly asTyped: Queryable;
   /**
-   * Runs `work` in one transaction and resolves only when Postgres said that it committed. `work` runs
-   * again, from the start, after a deadlock or serialization failure (5 times at most) and after a lock or
-   * statement timeout (twice at most): it must do nothing but SQL. Rejects with the error of `work`, with
-   * that of Postgres, or with a `MusterdError('mirror')`; when the connection broke beneath the commit,
-   * nobody knows whether it happened, and the error says so: read again before writing again.
+   * Runs `work` in one transaction and resolves once Postgres has confirmed the commit. `work` is
+   * repeated from the start after a deadlock or serialization failure (at most 5 times) and after a lock or
+   * statement timeout (at most twice), so it must do nothing but SQL. Rejects with the error of `work`, with
+   * that of Postgres, or with a `MusterdError('mirror')`. If the connection breaks during the commit,
+   * it is unknown whether it happened, and the error says so: read again before writing again.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Waits for transactions under way, then closes every connection. */
+  /** Waits for running transactions, then closes all connections. */
   close(): Promise<void>;
 }
 
-/** How often a transaction that Postgres broke off for this reason is run again. */
+/** How often a transaction is repeated after this error. */
 const RETRIES: Readonly<Record<string, number>> = { '40001': 5, '40P01': 5, '55P03': 2, '57014': 2 };
 
-/** Connects lazily: the first statement, or `checkServer`, finds out whether anybody is there. */
+/** Connects lazily: the first statement, or `checkServer`, shows whether the server answers. */
 export function createDatabase(options: DatabaseOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 60_000;
   const lockTimeoutMs = options.lockTimeoutMs ?? 10_000;
@@ -130,20 +130,20 @@ export function createDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** A transaction that may take longer than others is also waited for longer. */
+/** A transaction with a longer limit gets a longer time for its answers, too. */
 function patienceFor(statementTimeoutMs: number | undefined, queryTimeoutMs: number): number {
   if (statementTimeoutMs === undefined) return queryTimeoutMs;
   return statementTimeoutMs === 0 ? 0 : Math.max(queryTimeoutMs, statementTimeoutMs + 30_000);
 }
 
-/** One text of several statements, so that a transaction's settings cost no round trip of their own. */
+/** One text of several statements, so that the settings cost no extra round trip. */
 function beginning(
   isolationLevel: IsolationLevel,
   limits: Readonly<Record<string, number>>,
   opening: string | undefined,
 ): string {
   const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${Math.round(ms)}`);
-  // Always said: a server's or a role's default may be stricter, and then statements fail that wait for others here.
+  // Always set: with a stricter default of server or role, statements would fail that only wait for others here.
   const begin = `begin isolation level ${isolationLevel}`;
   return [
     begin,
@@ -154,8 +154,8 @@ function beginning(
 }
 
 /**
- * Kysely's, but a transaction begins on its terms, and the Migrator's lock is one of the transaction: a session's
- * lock would be left behind in somebody else's session by a PgBouncer, and in the pool by a failed migration.
+ * Kysely's dialect, but with our own `begin`, and with a transaction-level lock for the Migrator. A session-level
+ * lock would stay behind: in another client's session behind a PgBouncer, in the pool after a failed migration.
  */
 function createDialect(dialect: PostgresDialect): Dialect {
   return {
@@ -170,7 +170,7 @@ function createDialect(dialect: PostgresDialect): Dialect {
           const { rows } = await connection.executeQuery(CompiledQuery.raw(terms.begin));
           terms.onBegun?.({ rows, sentMs });
         } catch (error) {
-          // It may have begun; on a broken connection this fails as well, and the first error says more.
+          // The transaction may have begun. On a broken connection this fails too; the first error says more.
           await driver.rollbackTransaction(connection).catch(() => {});
           throw error;
         }
@@ -209,7 +209,7 @@ async function retry<T>(once: () => Promise<T>): Promise<T> {
         });
       }
     }
-    // Jitter, so that two who met do not meet again; the longer, the more often they did.
+    // Jitter, so that two transactions do not collide again; longer after each collision.
     await delay(Math.random() * 20 * 2 ** tries);
   }
 }
@@ -229,7 +229,7 @@ async function runOnce<T>(kysely: Queryable, work: (tx: Transaction) => Promise<
       }
     });
   } catch (error) {
-    // The first error counts: on a broken connection the ROLLBACK after it fails too, with other words.
+    // The first error counts: on a broken connection the ROLLBACK fails too, with another message.
     if (failure !== undefined) throw failure.error;
     throw worked ? describeCommitError(error) : error;
   }
@@ -255,14 +255,14 @@ function describeCommitError(error: unknown): unknown {
   });
 }
 
-/** Rejects where nobody answers. */
+/** Rejects if the server does not answer. */
 export async function ping({ kysely }: Database): Promise<void> {
   await sql`select 1`.execute(kysely);
 }
 
 /**
- * Refuses servers on which the mirror would go wrong: older than Postgres 15, another encoding than
- * UTF8, dates in a form that pg does not read, or, unless we only read, one that takes no writes.
+ * Refuses servers on which the mirror would not work: older than Postgres 15, an encoding other than
+ * UTF8, dates in a format that pg cannot read, or, unless we only read, a read-only server.
  */
 export async function checkServer(db: Database, isReading = false): Promise<void> {
   const { rows } = await sql<{ version: number; encoding: string; style: string; standby: boolean }>`

@@ -1,16 +1,16 @@
-/** When each group of each team is to be done, and how it stands: `sync.due`, by the database's clock. */
+/** When each group of each team is due, and its last results: `sync.due`, by the database's clock. */
 import { type RawBuilder, sql } from 'kysely';
 import type { DueGroup, NextTime, ScheduledRun } from '../model/due-groups.ts';
 import type { GroupStatus, RunGroup, RunOutcome } from '../model/run-group.ts';
 import type { Database, Queryable } from './database.ts';
 
-/** A clock that was set back must not put everything off: nothing has begun in the future. */
+/** A clock that was set back must not delay everything: a start in the future counts as now. */
 const isDue = sql`(run_group <> 'edits'
   and (due_at <= clock_timestamp() or started_at > clock_timestamp() + interval '1 minute'))`;
 
 /**
- * Makes these groups known. One that is new is due at once, and so is every one with `now`; one whose
- * schedule has changed follows the new one.
+ * Registers these groups. A new group is due at once, and so is each group with `now`; a group with a
+ * changed schedule follows the new one.
  */
 export async function registerGroups(
   db: Database,
@@ -31,7 +31,7 @@ export async function registerGroups(
   await db.transaction((tx) => make.execute(tx));
 }
 
-/** What of these teams is due, by team; the team that has waited longest first. */
+/** The due groups by team; the team that has waited longest first. */
 export async function readDue(
   db: Queryable,
   teams: readonly string[],
@@ -43,7 +43,7 @@ export async function readDue(
   return Map.groupBy(rows, ({ team }) => team);
 }
 
-/** Ms until something of these teams is due; `null`: nothing ever is. */
+/** Ms until a group of these teams is due; `null`: never. */
 export async function readNextDueMs(db: Queryable, teams: readonly string[]): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select extract(epoch from min(due_at) - clock_timestamp())::float8 * 1000 as ms from sync.due
@@ -53,7 +53,7 @@ export async function readNextDueMs(db: Queryable, teams: readonly string[]): Pr
   return rows[0]?.ms ?? null;
 }
 
-/** Sets the next times of groups, unless somebody has set another one since the run took them up. */
+/** Sets the next times of groups, unless they were changed since the run read them. */
 export async function setNextTime(db: Database, team: string, next: readonly NextTime[]): Promise<void> {
   const set = sql`
     update sync.due d set due_at = clock_timestamp() + n."delayMs" * interval '1 ms'
@@ -63,8 +63,8 @@ export async function setNextTime(db: Database, team: string, next: readonly Nex
 }
 
 /**
- * Somebody says that the users of this team may have changed: they are due soon, within reason. A run that
- * is under way may have read them before that: then they are due once more after it.
+ * A caller says that the users of this team may have changed: they become due soon, but not too often. A current run
+ * may have read them before that: then they are due again after it.
  */
 export async function runSooner(
   db: Database,
@@ -81,7 +81,7 @@ export async function runSooner(
   await db.transaction((tx) => set.execute(tx));
 }
 
-/** How every group of these teams stands. */
+/** The state of every group of these teams. */
 export async function readStandings(
   db: Queryable,
   teams: readonly string[],
@@ -94,7 +94,7 @@ export async function readStandings(
   return rows;
 }
 
-/** Notes that a run of these groups begins; a part of the statement that records it. */
+/** Records that a run of these groups begins; part of the statement that records the run. */
 export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
   insert into sync.due as d (team, run_group, started_at)
   select ${team}, g, clock_timestamp() from unnest(${groups}::text[]) g
@@ -102,10 +102,10 @@ export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
     failures = d.failures + case when d.started_at > coalesce(d.finished_at, '-infinity') then 1 else 0 end`;
 
 /**
- * Notes how groups of a team ended. A run of the users was to carry the edits, too: if it did not get to its end, they
- * are tried again by themselves, after a while.
- * @param ended a query of `team` and `groups`, such as the statement that closes the run; of no row: nothing is noted
- * @param waits what waits for a person, which `ended` may ask for
+ * Records how groups of a team ended. A run of the users pushes the edits, too: if it did not finish, a run of the
+ * edits follows after a while.
+ * @param ended a query of `team` and `groups`, such as the statement that closes the run; no row: nothing is written
+ * @param waits a query of what waits for a person, which `ended` may use
  */
 export const noteEnd = <Waits>(
   ended: RawBuilder<unknown>,
@@ -135,7 +135,7 @@ export const noteEnd = <Waits>(
     select waits.*, exists (select from ended) as "isNoted" from waits`;
 };
 
-/** The configured names of all teams, by what they are called in notifications of edits. */
+/** The configured names of all teams, by their key in notifications of edits. */
 export async function readTeamNames(db: Queryable): Promise<ReadonlyMap<string, string>> {
   const rows = await db.selectFrom('sync.teams').select(['edit_key', 'team']).execute();
   return new Map(rows.map(({ edit_key: key, team }) => [key, team]));

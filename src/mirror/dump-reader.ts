@@ -1,16 +1,16 @@
-/** Reads a dump line by line, and the rows of a table as they come: only a piece of it is in memory. */
+/** Reads a dump line by line, and the rows of a table in pieces: it is never in memory as a whole. */
 
 export interface DumpReader {
-  /** Without its end; `null` after the last. */
+  /** The next line without its line break; `null` after the last. */
   line(): Promise<string | null>;
-  /** What stands before the line that ends the rows, in pieces of whole lines. */
+  /** The rows up to the end marker, in pieces of whole lines. */
   rows(): AsyncGenerator<Buffer>;
 }
 
 const endOfRows = Buffer.from('\\.\n');
 const inTheMiddle = Buffer.from('\n\\.\n');
 
-/** A line of a dump outside of its rows; those of the schema are the longest. */
+/** Longest line outside of rows; those of the schema are the longest. */
 const longestLine = 1_000_000;
 
 export function createDumpReader(chunks: AsyncIterator<Buffer>): DumpReader {

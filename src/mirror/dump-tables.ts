@@ -1,21 +1,21 @@
-/** What a dump holds of the schema, read from the catalogs: tables that a later migration makes are in it by themselves. */
+/** The tables and sequences of a dump, read from the catalogs, so that new tables are included automatically. */
 
-/** Asks Postgres, within the transaction of the dump or the restore. */
+/** Queries Postgres within the transaction of the dump or restore. */
 export type Ask = <R extends object>(text: string) => Promise<readonly R[]>;
 
 export interface DumpTable {
-  /** With its schema, quoted where it has to be. */
+  /** With its schema, quoted where necessary. */
   readonly name: string;
-  /** Those that can be written. */
+  /** The writable columns. */
   readonly columns: string;
   /** Tables that its rows refer to. */
   readonly needs: readonly string[];
 }
 
-/** Rows of processes that are at work now, which mean nothing anywhere else. */
+/** Tables about running processes, which have no meaning elsewhere. */
 export const leftOut: ReadonlySet<string> = new Set(['sync.leases']);
 
-/** Each after those that its rows refer to. */
+/** Sorted so that each table comes after those that it refers to. */
 export async function readDumpTables(ask: Ask): Promise<readonly DumpTable[]> {
   const rows = await ask<DumpTable>(`
     select quote_ident(n.nspname) || '.' || quote_ident(c.relname) as name,
@@ -47,7 +47,7 @@ export interface DumpSequence {
   readonly isCalled: boolean;
 }
 
-/** What was given away counts, and not what is there: the number of a row that was removed does not come again. */
+/** The sequence counts, not the rows: the number of a deleted row is not used again. */
 export async function readDumpSequences(ask: Ask): Promise<readonly DumpSequence[]> {
   return ask<DumpSequence>(`
     select quote_ident(schemaname) || '.' || quote_ident(sequencename) as name,
@@ -60,7 +60,7 @@ export const copyLine = ({ name, columns }: DumpTable) => `copy ${name} (${colum
 export const sequenceLine = ({ name, value, isCalled }: DumpSequence) =>
   `select pg_catalog.setval('${name}', ${value}, ${isCalled});`;
 
-/** Before the rows come: nothing that happens by itself, and none of those that the migrations wrote. */
+/** Before the rows are loaded: switches triggers off and deletes the rows that migrations wrote. */
 export const openTables = (tables: readonly DumpTable[]): readonly string[] => [
   ...tables.map(({ name }) => `alter table ${name} disable trigger user;`),
   `truncate ${tables.map(({ name }) => name).join(', ')};`,

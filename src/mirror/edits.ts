@@ -1,4 +1,4 @@
-/** Edits that a person makes through a command: the same triggers judge and stamp them as those made in psql. */
+/** Edits that a person makes through a command: the same triggers check and stamp them as in psql. */
 import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
@@ -10,17 +10,17 @@ import { patchInSql } from './patch-in-sql.ts';
 
 export interface UserEdit {
   readonly id: Id;
-  /** What the mirror held when it was read; the edit does not happen if it holds anything else by then. */
+  /** The value of the mirror when it was read; if it has changed, the edit is not made. */
   readonly expected: MirrorUser;
-  /** What it is to hold. A name counts as known, whoever cut it before. */
+  /** The new value. A name counts as known, even if it was split by a guess before. */
   readonly values: UserPatch;
-  /** Nobody knows the halves of this name: it was cut in two. */
+  /** The split of this name is a guess. */
   readonly isGuess?: true;
 }
 
 const checkViolation = '23514';
 
-/** What the trigger says to an editor who writes what could never reach the service. */
+/** The error of the trigger for a value that could never reach the service. */
 function describeRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || sqlState(error) !== checkViolation) return error;
   const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
@@ -40,7 +40,7 @@ function stage({ id, expected, values }: UserEdit) {
   };
 }
 
-/** A person stands by what the mirror holds of this user: as good as an edit of now. */
+/** A person confirms the user's values in the mirror: this counts as an edit now. */
 export async function stampEdit(tx: Transaction, teamId: Id, id: Id): Promise<void> {
   await tx
     .updateTable('mirror.users')
@@ -49,7 +49,7 @@ export async function stampEdit(tx: Transaction, teamId: Id, id: Id): Promise<vo
     .execute();
 }
 
-/** Edits that all hold a name, or none of which does: a statement that names the halves of a name accepts them. */
+/** Edits that all contain a name, or none does: a statement that sets the halves of a name accepts them. */
 async function writeEdits(
   tx: Transaction,
   teamId: Id,
@@ -81,7 +81,7 @@ async function writeEdits(
   return rows.map(({ id }) => id);
 }
 
-/** A statement that names both halves says that they are known. */
+/** A statement that sets both halves makes the split known. */
 async function markGuesses(tx: Transaction, teamId: Id, edits: readonly UserEdit[]): Promise<void> {
   if (edits.length === 0) return;
   await sql`
@@ -90,8 +90,8 @@ async function markGuesses(tx: Transaction, teamId: Id, edits: readonly UserEdit
 }
 
 /**
- * Edits these users as an editor would, in a transaction of musterd's own.
- * @returns the users who were edited; the others have gone, were changed since, or are being edited
+ * Edits these users as an editor would, in musterd's own transaction.
+ * @returns the edited users; the others are gone, were changed since, or are being edited
  * @throws MusterdError `usage` if one of the values could never reach the service
  */
 export async function editUsers(

@@ -1,4 +1,4 @@
-/** What waits for one user, and why: the facts that a plan does not need and a person does. */
+/** What waits for one user, and why: facts for people, which a plan does not need. */
 import { sql } from 'kysely';
 import type { HoldReason } from '../model/user-plan.ts';
 import type { Intent } from '../model/intent.ts';
@@ -9,7 +9,7 @@ import { isLetPass } from './holds.ts';
 import { readIntents } from './intents.ts';
 import { fieldOfSql } from './users-read.ts';
 
-/** A held field since when, until when, and by which run (`null`: a person). */
+/** Since when and until when a field is held, and by which run (`null`: by a person). */
 export interface HeldSince {
   readonly field: Field;
   readonly reason: HoldReason;
@@ -32,7 +32,7 @@ export async function readHeldSince(db: Queryable, teamId: Id, id: Id): Promise<
   return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
 }
 
-/** A push that was written down and whose outcome is not known. */
+/** An open push. */
 export interface OpenPush {
   readonly intent: Intent;
   readonly runId: bigint | null;
@@ -50,7 +50,7 @@ export async function readOpenPush(db: Queryable, teamId: Id, id: Id): Promise<O
   return row === undefined || intent === undefined ? null : { ...row, intent };
 }
 
-/** Who edited the mirror's row last, and when. */
+/** Who last edited the mirror's row, and when. */
 export interface LastEdit {
   readonly at: Date;
   readonly by: string;

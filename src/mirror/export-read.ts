@@ -1,4 +1,4 @@
-/** Everything of one kind, read in one snapshot and handed on page by page. */
+/** All rows of one kind, read in one snapshot and passed on page by page. */
 import { type RawBuilder, sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
@@ -8,10 +8,10 @@ interface Listing {
   readonly columns: readonly string[];
   readonly from: string | RawBuilder<unknown>;
   readonly team?: string;
-  /** Those who have gone are left out. */
+  /** Without users that are gone. */
   readonly presentOnly: boolean;
   readonly order: readonly string[];
-  /** The same rows as they were at a time. */
+  /** The rows as of a past time. */
   readonly asOf?: (at: string) => RawBuilder<unknown>;
 }
 
@@ -74,7 +74,7 @@ const listings = {
       'decided_why',
       'edited_by',
     ],
-    // Each by its key: before the tables are analysed Postgres would compare each change with every user.
+    // Each by its key: before the tables are analysed Postgres would plan a quadratic join.
     from: sql`(select team_id as team, change_id as number from sync.changes) c
       cross join lateral (
         select * from report.changes where team_id = c.team and change_id = c.number offset 0
@@ -87,20 +87,20 @@ const listings = {
 
 export type Exported = keyof typeof listings;
 export const exportable = Object.keys(listings) as readonly Exported[];
-/** Of which it is known what they were at a time. */
+/** The kinds whose past is recorded. */
 export const isKnownAsOf = (what: Exported): boolean => 'asOf' in listings[what];
 export const exportColumns = (what: Exported): readonly string[] => listings[what].columns;
 
 export type ExportRow = Readonly<Record<string, unknown>>;
 
-/** Few enough that a page of long names is small, and enough that the way to the server does not count. */
+/** Rows per page: few enough for memory, enough that round trips do not matter. */
 const rowsPerPage = 1000;
-/** How long whoever takes the rows may do nothing, such as a reader of a pipe who has gone for lunch. */
+/** How long the consumer of the rows may pause, such as a reader of a pipe who has gone for lunch. */
 const patience = '15min';
 
 /**
- * Hands on every row as it was at one moment. A page is read when the one before has been taken.
- * @throws what `take` throws; it is called again from the first page only where it was not called before
+ * Passes on all rows in one snapshot. A page is read once the previous one has been taken.
+ * @throws what `take` throws. The work is repeated only if `take` was not called before.
  */
 export async function readPages(
   db: Database,
@@ -120,7 +120,7 @@ export async function readPages(
       await take(rows);
     }
   };
-  // What was handed on cannot be taken back, so nothing may be tried again after it.
+  // Rows that were passed on cannot be taken back, so nothing may be repeated after that.
   const once = (tx: Transaction) =>
     read(tx).catch((error: unknown) => {
       if (!hasBegun || error instanceof MusterdError) throw error;
@@ -142,7 +142,7 @@ async function openCursor(tx: Transaction, teamId: Id, listing: Listing, asOf?: 
     order by ${names(order)}`.execute(tx);
 }
 
-/** Of times before this one not everybody is known: the mirror is older than the record of what it was. */
+/** Before this time the roster is not fully known: the mirror is older than the record. */
 export async function isBeforeRecord(db: Database, asOf: string): Promise<boolean> {
   const { rows } = await sql<{ is: boolean }>`
     select ${asOf}::timestamptz < (select timestamp::timestamptz from sync.migrations where name = '0032_periods')

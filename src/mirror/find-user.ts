@@ -1,18 +1,18 @@
-/** Finds users by what a person knows of them. */
+/** Finds users by what a person types. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { UserQuery } from '../model/user-query.ts';
 import type { Queryable, Row } from './database.ts';
 
-/** One user who answers to it, with enough to tell them from another. */
+/** A matching user, with enough to tell it from others. */
 export interface FoundUser extends Row<'mirror.users', 'id' | 'name' | 'email' | 'phone'> {
   readonly gone: boolean;
 }
 
 /**
  * Users with exactly this id, email, phone or name, in canonical form. The mirror's values come first;
- * those last agreed on with the service count only where nobody in the mirror has it. An id is found also
- * where only the ledger still knows it.
+ * those of base count only if nobody in the mirror matches. An id is also found
+ * if only the ledger still knows it.
  */
 export async function findUsers(
   db: Queryable,
@@ -47,7 +47,7 @@ export async function findUsers(
   return rows;
 }
 
-/** As `canonicalEmail` has it: ASCII letters alone change their case. */
+/** As `canonicalEmail`: only ASCII letters are lowered. */
 function sameEmail(text: RawBuilder<unknown>) {
   return sql`lower(regexp_replace(${text}, '^\\s+|\\s+$', '', 'g') collate "C") = a.email`;
 }
@@ -56,7 +56,7 @@ function samePhone(text: RawBuilder<unknown>) {
   return sql`regexp_replace(${text}, '[^0-9]', '', 'g') = a.phone`;
 }
 
-/** In any case, and as `canonicalName` has it. */
+/** As `canonicalName`, ignoring case. */
 function sameName(text: RawBuilder<unknown>) {
   return sql`lower(btrim(regexp_replace(normalize(${text}), '\\s+', ' ', 'g'))) = lower(a.name)`;
 }

@@ -1,6 +1,6 @@
 /**
- * Edits that no push has set out with yet: found in `sync.user_edits`, by transaction. A time would not do: what commits
- * after a look may have edited before it. What was edited while the triggers were off is found by a run of the users.
+ * Edits that no push has handled yet: found in `sync.user_edits`, by transaction id. A time would not do: a transaction
+ * can edit before a look and commit after it. Edits made while the triggers were off are found by a run of the users.
  */
 import { sql } from 'kysely';
 import type { FreshEdits } from '../model/due-groups.ts';
@@ -9,30 +9,30 @@ import type { EditedUser } from '../model/plan.ts';
 import { addressesOf } from './addresses.ts';
 import type { Database, Queryable, Row } from './database.ts';
 
-/** Of the row d of `sync.due`: it has a mark, which this server made. */
+/** Condition on the row d of `sync.due`: it has a mark, made on this server. */
 const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_current_snapshot()), false)`;
 
 /**
- * Of the row d of `sync.due`: all edits are looked at, whenever they were made. Nobody knows which were seen, the last
- * push did not get to its end, or the numbers of transactions are those of another server, which a backup was made of.
+ * Condition on the row d of `sync.due`: all edits have to be looked at, because it is unknown which were seen, the last
+ * push did not finish, or the transaction ids are those of another server (after a restore).
  */
 const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
-/** The row e of `sync.user_edits` is one that `d.mark` did not see; a number that is yet to come is another server's. */
+/** `d.mark` did not see the row e of `sync.user_edits`. A transaction id in the future is another server's. */
 const isSince = sql`e.xid >= pg_snapshot_xmin(d.mark) and e.xid < pg_snapshot_xmax(pg_current_snapshot())
   and not pg_visible_in_snapshot(e.xid, d.mark)`;
 
-/** Of mirror u and base b: it was not taken back, and is not on the service yet. */
+/** Condition on mirror u and base b: the edit was not taken back and is not on the service yet. */
 const isDirty = sql`u.gone_at is null and (u.first_name, u.last_name, u.email, u.phone, u.role_id)
   is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)`;
 
 /**
- * Users, not gone, in whom the mirror differs from the base: those edited since the last push, or all of them. Roles
- * concern each other, since somebody has to stay in charge: with one of them go all whose role was edited. Each with
- * the addresses by which it can be looked up.
+ * Users, not gone, whose mirror differs from the base: those edited since the last push, or all. If one of them has an
+ * edited role, all users with an edited role are included, because one administrator must remain. Each with
+ * the addresses to look it up by.
  */
 export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly EditedUser[]> {
-  // Each of the two conditions that follow it is found out once, and not for each user.
+  // The next two conditions are evaluated once, not for each user.
   const differingUsers = sql`
     select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
     where u.team_id = ${teamId} and ${isDirty}`;
@@ -61,7 +61,7 @@ export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readon
   return rows;
 }
 
-/** Of each of these teams whether there are edits that the last push did not set out with. */
+/** For each of these teams, whether there are edits that the last push did not handle. */
 export async function readFreshEdits(
   db: Queryable,
   teams: readonly string[],
@@ -90,7 +90,7 @@ export async function readFreshEdits(
   }));
 }
 
-/** Teams with an edit that nothing holds back. */
+/** Teams with an edit that is not held. */
 async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Promise<ReadonlySet<Id>> {
   if (teamIds.length === 0) return new Set();
   const { rows } = await sql<Row<'sync.teams', 'team_id'>>`
@@ -100,9 +100,9 @@ async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Prom
 }
 
 /**
- * Keeps what a push set out with, so that edits that cannot be sent do not ask for one again and again.
- * @param mark `null`: all that waits is to be tried again
- * @param wasMarked whether there was a mark when the push set out: a person who decided something since has taken it away
+ * Stores which edits a push has handled, so that edits that cannot be sent do not trigger a push again and again.
+ * @param mark `null`: all waiting edits are to be tried again
+ * @param wasMarked whether there was a mark when the push began; a person's decision since then has removed it
  */
 export async function noteEdits(
   db: Database,

@@ -1,4 +1,4 @@
-/** What the guard stopped: held fields in batches, until a person decides; and what a person decides about them. */
+/** Batches of held fields that the guard stopped, and people's decisions about them. */
 import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
@@ -14,13 +14,13 @@ import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
 /** How long a batch waits before people are told of it again. */
 const patience = sql`interval '24 hours'`;
 
-/** A push of which no field ever left does not count for the day; one of which a part did does. */
+/** A push counts for the day if at least one of its fields left. */
 const pushedToday = (teamId: Id) => sql`
   select distinct user_id from sync.changes c
   where team_id = ${teamId} and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
     and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`;
 
-/** All that waits in batches, of users who have not left, and what is said of fields that many users lack. */
+/** All fields that wait in batches, of users that are not gone, and the decisions about fields that many users lack. */
 export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {
   const { rows: all } = await sql<{
     pushed: readonly Id[];
@@ -55,7 +55,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
   };
 }
 
-/** Writes down what a run stopped: all of it or nothing, so that no part of a batch is sent as a few more edits. */
+/** Stores what a run stopped, all or nothing, so that no part of a batch can be sent as a few more edits. */
 export async function writeStopped(
   tx: Transaction,
   run: RunOf,
@@ -86,7 +86,7 @@ export async function writeStopped(
     );
 }
 
-/** The batches of which something waits, the oldest first. */
+/** The waiting batches, the oldest first. */
 export async function readBatches(db: Queryable, teamId: Id): Promise<readonly HeldBatch[]> {
   const { rows } = await sql<Omit<HeldBatch, 'lacking'> & { lacking: readonly string[] }>`
     select h.batch as hash, min(h.since) as since, count(distinct h.user_id)::int as users,
@@ -99,30 +99,30 @@ export async function readBatches(db: Queryable, teamId: Id): Promise<readonly H
   return rows.map((row) => ({ ...row, lacking: row.lacking.map(fieldOfSql) }));
 }
 
-/** What became of one field that a person named. */
+/** The result for one field that a person named. */
 export interface DecidedField {
   /** `null`: the field of all users. */
   readonly user_id: Id | null;
   readonly field: string;
-  /** `moved`: it is not as it was held. `asked`, `held`: something else holds it. `left`: there is nothing to reject. */
+  /** `moved`: it changed since. `asked`, `held`: something else holds it. `left`: there is nothing to reject. */
   readonly outcome: 'approved' | 'rejected' | 'moved' | 'gone' | 'asked' | 'held' | 'left';
 }
 
 export interface Choice {
   readonly batch: string;
-  /** `null`: all of them. */
+  /** `null`: all users. */
   readonly only: readonly Id[] | null;
   readonly why: string;
 }
 
-/** What Postgres says of a batch or a user that is not there. */
+/** The SQLSTATE for an unknown batch or user. */
 function describeRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || !['P0002', '22023'].includes(sqlState(error) ?? '')) return error;
   const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
   return new MusterdError('usage', error.message, { ...hint, cause: error });
 }
 
-/** Lets the fields of a batch pass once, as they are. @throws MusterdError `usage` for what is not in it */
+/** Approves the fields of a batch as they are. @throws MusterdError `usage` for users that are not in it */
 export async function approveBatch(
   tx: Transaction,
   teamId: Id,
@@ -137,7 +137,7 @@ export async function approveBatch(
   ).rows;
 }
 
-/** Decides that they are not sent. @param revert gives the mirror back what both sides last agreed on */
+/** Rejects them. @param revert also resets the mirror to the base */
 export async function rejectBatch(
   tx: Transaction,
   teamId: Id,
@@ -152,7 +152,7 @@ export async function rejectBatch(
   ).rows;
 }
 
-/** Keeps what a person decided of one field, and lets it pass with the values of the hold, where it is to pass limits. */
+/** Stores a person's decision about one field; if it may pass limits, with the values of the hold. */
 export async function writeResolution(
   tx: Transaction,
   { teamId, runId }: RunOf,

@@ -1,4 +1,4 @@
-/** Fields that wait for a person: the list, and holds that a person asks for. */
+/** Held fields: the list, and holds that a person asks for. */
 import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { HoldReason } from '../model/user-plan.ts';
@@ -18,14 +18,14 @@ export interface HeldRow {
   readonly base_value: unknown;
   readonly mirror_value: unknown;
   readonly service_value: unknown;
-  /** Both sides when the hold began. */
+  /** Both values when the hold began. */
   readonly mirror_value_then: unknown;
   readonly service_value_then: unknown;
   readonly detail: string;
   readonly since: Date;
   readonly until: Date | null;
   readonly run_id: bigint | null;
-  /** What "musterd approve" is given; `null`: it is decided by itself. */
+  /** The hash for "musterd approve"; `null`: the field is not in a batch. */
   readonly batch: string | null;
   /** When, by whom and why it was rejected. */
   readonly decided_at: Date | null;
@@ -33,7 +33,7 @@ export interface HeldRow {
   readonly decided_why: string | null;
 }
 
-/** All of the team, or of one user, the oldest first. */
+/** All of a team or of one user, the oldest first. */
 export async function readHeldFields(
   db: Queryable,
   teamId: Id,
@@ -48,18 +48,18 @@ export async function readHeldFields(
   return rows;
 }
 
-/** A moment, or seconds from now by the database's clock. */
+/** A time, or seconds from now by the database's clock. */
 export type HoldEnd = { readonly moment: string } | { readonly seconds: number };
 
 export interface AskedHolds {
-  /** Held until then; a hold that was asked for before has its end and its reason changed. */
+  /** Held until then; an existing hold of this kind gets the new end and reason. */
   readonly held: readonly string[];
-  /** Held already for another reason, and left as they are. */
+  /** Already held for another reason, and left unchanged. */
   readonly left: readonly { readonly field: string; readonly reason: HoldReason }[];
   readonly until: Date;
 }
 
-/** @throws MusterdError `usage` for an end that has passed */
+/** @throws MusterdError `usage` for an end in the past */
 async function readEnd(tx: Transaction, end: HoldEnd): Promise<Date> {
   const moment = 'moment' in end ? end.moment : null;
   const seconds = 'seconds' in end ? end.seconds : null;
@@ -74,7 +74,7 @@ async function readEnd(tx: Transaction, end: HoldEnd): Promise<Date> {
   return row.until;
 }
 
-/** Holds fields of one user as they are, with the values of mirror and base as they stand. */
+/** Holds fields of one user with the current values of mirror and base. */
 export async function askHolds(
   tx: Transaction,
   teamId: Id,
@@ -111,7 +111,7 @@ export async function askHolds(
   return { held: rows.map(({ field }) => field), left: others.rows, until };
 }
 
-/** Ends holds that were asked for; others stay, and a field that was in a batch waits in it again, for what it waited for before. @returns the fields */
+/** Ends holds that a person asked for, not others. A field that was in a batch waits in it again. @returns the fields */
 export async function endAskedHolds(
   tx: Transaction,
   teamId: Id,

@@ -1,4 +1,4 @@
-/** Writes of held fields: what waits for a person, what the service shows of it, and its end. */
+/** Writes held fields: new holds, the service's current value, and ends of holds. */
 import { type RawBuilder, sql } from 'kysely';
 import { type DecidedUser, decisionsOf, endedHolds, type Hold } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
@@ -11,35 +11,35 @@ interface RunOrPerson {
   readonly runId: bigint | null;
 }
 
-/** A person lets it pass, for now. */
+/** A person approved or resolved it. */
 export const isLetPass = sql`(h.decision is not null and h.until > clock_timestamp())`;
 
-/** Of what is to be sent (`s.sent` of `s.id`) a field is held. */
+/** A field to be sent (`s.sent` of `s.id`) is held. */
 export const isHeldBack = (teamId: Id) => sql`
   exists (
     select from sync.held_fields h
     where h.team_id = ${teamId} and h.user_id = s.id and s.sent ? h.field and not ${isLetPass}
   )`;
 
-/** A hold that a person asked for stands until its end: nothing ends it early or takes its place. */
+/** A hold that a person asked for lasts to its end: nothing ends it early or replaces it. */
 export const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
 
-/** A rejection stands for as long as the mirror has the rejected value: no later hold takes its place. */
+/** A rejection lasts as long as the mirror has the rejected value: no later hold replaces it. */
 const isRejected = sql`h.reason = 'rejected' and excluded.reason <> 'rejected'
   and h.mirror_value is not distinct from excluded.mirror_value and not ${isLetPass}`;
 
-/** The rejection of a user who left and came back is the one that it was. */
+/** For a user who left and came back, the same rejection goes on. */
 const isRejectedStill = sql`h.reason = 'rejected' and excluded.reason = 'rejected' and h.decision is null`;
 
-/** It waits in a batch, or will when what was asked for ends; nobody has let it pass. */
+/** It waits in a batch, or will when an asked hold ends; it is not approved. */
 export const isInBatch = sql`
   (h.batch is not null and h.reason in ('limit', 'review', 'asked') and not ${isLetPass})`;
 
-/** A person decided about it while the run was under way, which knows nothing of that: the next one does. */
+/** A person decided about it during this run, which does not know that; the next run does. */
 const isDecidedSince = (runId: bigint | null) => sql`
   coalesce(h.decided_at > (select r.started_at from sync.runs r where r.run_id = ${runId}::bigint), false)`;
 
-/** What was let pass was sent, or the user has left: whatever becomes of it, it is in no batch any more. */
+/** The approved value was sent, or the user has left: in any case it is no longer in a batch. */
 const isDone = sql`
   (excluded.reason = 'gone' or ${isLetPass} and h.mirror_value is not distinct from excluded.mirror_value)`;
 
@@ -80,7 +80,7 @@ export async function writeHolds(
       where not (${isAskedFor}) and not (${isRejected}) and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
-/** Fields that stay held, and of which the service shows something else by now: nobody has let that pass. */
+/** Fields that stay held although the service's value has changed: an approval does not cover that. */
 export async function noteShown(
   tx: Transaction,
   { teamId, runId }: RunOrPerson,
@@ -115,22 +115,22 @@ export async function endHolds(
 }
 
 /**
- * What was let pass has arrived: an approval is good once.
- * @param results of which `s.outcome` is that of the user `s.id`
+ * Ends approvals whose value has arrived: an approval is good once.
+ * @param results a query with `s.outcome` for the user `s.id`
  */
 export const endApprovals = (teamId: Id, results: RawBuilder<unknown>) => sql`
   delete from sync.held_fields h using ${results}
   where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and h.decision is not null`;
 
-/** How much waits for a person. */
+/** Counts what waits for a person. */
 export interface Waiting {
   readonly held: number;
   readonly inBatches: number;
 }
 
 /**
- * Fields, each by itself, and users whose fields are in batches; 1 at least where a field waits that many users no
- * longer have. Not those of users who have left, nor those that a person asked to hold.
+ * Counts single fields, and users with fields in batches; at least 1 if a field that many users lack
+ * waits. Without users that have left, and without holds that a person asked for.
  */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
     select count(*) filter (where h.reason <> 'asked' and not ${isInBatch} and not ${isLetPass})::int as held,

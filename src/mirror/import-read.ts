@@ -1,4 +1,4 @@
-/** What an import is compared with: everybody in the team, and the roles that somebody has. */
+/** What an import is compared with: all users of the team, and the roles in use. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { BaseUser, MirrorRow } from '../model/user.ts';
@@ -21,8 +21,8 @@ export async function readTeamUsers(
 }
 
 /**
- * Names of roles by id. The name follows the service when everybody is read: of whoever got another role since, or has
- * an edit of it that waits, it is still that of the role before.
+ * Names of roles by id. A user's role name is updated when all users are read: if the role was edited or changed since,
+ * the name is still that of the previous role.
  */
 export async function readRoles(
   db: Queryable,

@@ -63,7 +63,7 @@ export async function readIntents(db: Queryable, teamId: Id): Promise<readonly I
   return rows.map(toIntent);
 }
 
-/** What the service showed of the fields that are to be sent; a name that is not the base's is cut in two. */
+/** The service's values of the fields to send; a name that differs from base is split. */
 function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     decisionsOf(plan, 'push').map(
@@ -86,8 +86,8 @@ function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Writes down what is about to be sent. A user whose row changed since it was read, or who has an open
- * intent already, is left out; so is one of whom a field is held that is to be sent: a person has decided meanwhile.
+ * Writes down what is about to be sent, without users whose row changed since it was read, who already have an open
+ * intent, or of whom a field to send is held, because a person has decided meanwhile.
  */
 export async function openIntents(
   tx: Transaction,
@@ -129,7 +129,7 @@ export async function openIntents(
   return rows.map(toIntent);
 }
 
-/** Notes when these users' open intents leave: the quiet period counts from the last time. */
+/** Records when these users' open intents leave: the quiet period counts from the last time. */
 export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   await tx
     .updateTable('sync.changes')

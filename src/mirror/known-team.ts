@@ -1,4 +1,4 @@
-/** What the database knows of a team before anything is read from the service: asked in one statement. */
+/** What the database knows about a team before the service is read, in one statement. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
@@ -7,34 +7,34 @@ import type { Team } from '../model/team.ts';
 import type { Queryable } from './database.ts';
 import type { Learned, LearnedValue } from './learned.ts';
 
-/** While a run holds the lease, nobody else changes any of it but what `musterd check` learns. */
+/** While a run holds the lease, only `musterd check` changes anything of this. */
 export interface KnownTeam {
-  /** `null`: no run of this team has got that far yet. */
+  /** `null`: no run of this team has read it yet. */
   readonly teamId: Id | null;
-  /** As `mirror.teams` has it. */
+  /** From `mirror.teams`. */
   readonly team: { readonly name: string | null; readonly listSize: bigint | null } | null;
   /** By topic. */
   readonly learned: ReadonlyMap<string, LearnedValue>;
-  /** Whether users are shown older than they were before. */
+  /** Whether the service shows users with older versions than before. */
   readonly hasStale: boolean;
-  /** Resources of which rows are missing, … */
+  /** Resources with missing rows. */
   readonly missing: ReadonlySet<string>;
-  /** … and those of which rows were rejected. */
+  /** Resources with rejected rows. */
   readonly rejected: ReadonlySet<string>;
-  /** Whether the outcome of a push is not known yet. */
+  /** Whether a push is open. */
   readonly hasIntents: boolean;
   /**
-   * Whether `mirror.roles` may be behind: the last run of the users did not get to its end, or a role was moved since, or
-   * came with a newcomer of a resync. That run itself pushes after it has counted them; whom it adopted it has counted.
+   * Whether `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed since, by
+   * its own pushes, which come after the count, or by a resync. Users adopted by that run are counted already.
    */
   readonly mayLackRoles: boolean;
-  /** Whether nobody may approve what they edited themselves. */
+  /** Whether people may not approve their own edits (`push.fourEyes`). */
   readonly fourEyes: boolean;
-  /** Who is edited, where that was asked for along with it. */
+  /** The edited users, if requested. */
   readonly edited?: readonly EditedUser[];
 }
 
-/** As it comes, in one column. */
+/** The raw row, in one column. */
 export interface KnownRow {
   readonly known: {
     readonly team_id: Id | null;
@@ -86,16 +86,16 @@ export function isSameTeam({ team }: KnownTeam, { name, listSize }: Team): boole
   return team !== null && team.name === name && team.listSize === listSize;
 }
 
-/** Whether this is what is known of the topic. */
+/** Whether this is the known value of the topic. */
 export function isKnown({ learned }: Pick<KnownTeam, 'learned'>, topic: string, value: unknown): boolean {
   const known = learned.get(topic)?.value;
   return known !== undefined && inOrder(known) === inOrder(value);
 }
 
-/** What is written of a time that moves on with each run. */
+/** A time that changes with each run is written only in steps of this. */
 const timeIsNewsMs = 3_600_000;
 
-/** What of this is not known yet, or was known so long ago that its time is worth noting. */
+/** The values that are new, or whose time is old enough to be updated. */
 export function newsOf(known: Pick<KnownTeam, 'learned'>, learned: readonly Learned[]): readonly Learned[] {
   return learned.filter(({ topic, value, atMs }) => {
     const ageMs = known.learned.get(topic)?.ageMs ?? 0;
@@ -103,7 +103,7 @@ export function newsOf(known: Pick<KnownTeam, 'learned'>, learned: readonly Lear
   });
 }
 
-/** The same text for the same value, whatever the order of its keys; jsonb has one of its own. */
+/** The same text for the same value, whatever the order of its keys; jsonb has its own order. */
 function inOrder(value: unknown): string {
   if (typeof value !== 'object' || value === null) return toJson(value);
   return toJson(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,4 +1,4 @@
-/** Who edited what a user has now, and whether whoever decides did so. */
+/** Who made the current edits of a user, and whether the person who decides did. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { EditedField } from '../model/waiting.ts';
@@ -18,7 +18,7 @@ export async function readLastEdits(
   return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
 }
 
-/** The fields of these users whose values were edited by whoever decides in this transaction. */
+/** The fields of these users that were edited by the person who decides in this transaction. */
 export async function readOwnEdits(
   tx: Transaction,
   teamId: Id,

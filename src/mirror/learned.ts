@@ -1,4 +1,4 @@
-/** What was learned of a team's deployment and is kept from run to run: `sync.learned`, a row a topic. */
+/** What is known about a team's deployment, kept between runs: `sync.learned`, one row per topic. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
@@ -7,7 +7,7 @@ import type { Queryable, Row, Transaction } from './database.ts';
 export interface Learned {
   readonly topic: string;
   readonly value: unknown;
-  /** Ms since 1970; left out: now. */
+  /** Ms since 1970; absent: now. */
   readonly atMs?: number;
 }
 
@@ -19,11 +19,11 @@ const named = (team: Team): RawBuilder<string> =>
     ? sql`${team}::text`
     : sql`(select t.team from sync.teams t where t.team_id = ${team})`;
 
-/** Written only where something else, or nothing, was known. */
+/** Written only if the known value differs or is absent. */
 const isNews = sql`not exists (
   select from sync.learned o where o.team = k.team and o.topic = s.topic and o.value = s.value)`;
 
-/** Writes down what was found out; nothing of a team that no run has met yet. */
+/** Stores what was found out, unless the team has had no run yet. */
 export async function writeLearned(
   tx: Transaction,
   team: Team,
@@ -42,7 +42,7 @@ export async function writeLearned(
   );
 }
 
-/** What is known of a topic, and how long ago it was written, by the database's clock. */
+/** The known value of a topic, and its age by the database's clock. */
 export interface LearnedValue {
   readonly value: unknown;
   readonly ageMs: number;

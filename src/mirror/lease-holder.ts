@@ -1,16 +1,16 @@
-/** Who has a team's lease. */
+/** Who holds a team's lease. */
 import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Queryable, Row } from './database.ts';
 import { thisProcess } from './process-identity.ts';
 
-/** No lease is longer, by far: what ends later was written by a clock that has been set back since. */
+/** Far longer than any lease: a later end was written before the clock was set back. */
 const longestMs = 15 * 60_000;
 
 export interface Holder
   extends Row<'sync.leases', 'lease_id' | 'host' | 'pid' | 'process' | 'taken_at' | 'expires_at'> {
   readonly expired: boolean;
-  /** Further ahead than a lease can be long. */
+  /** Whether the end is further ahead than any lease lasts. */
   readonly unbelievable: boolean;
 }
 

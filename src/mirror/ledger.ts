@@ -1,24 +1,24 @@
-/** Reads of the ledger: every field moved, in either direction. */
+/** Reads the ledger: every field that moved, in either direction. */
 import { sql } from 'kysely';
 import type { PushOutcome } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
 import type { ChangeField, ChangeKind } from '../model/ledger-words.ts';
 import type { Queryable, Row } from './database.ts';
 
-/** What is left `null` selects everything. */
+/** A `null` selects everything. */
 export interface LedgerFilter {
   readonly userId: Id | null;
   readonly runId: bigint | null;
   readonly field: ChangeField | null;
   readonly kind: ChangeKind | null;
   readonly outcome: PushOutcome | null;
-  /** What was written down or closed since: a moment, or seconds before now by the database's clock. */
+  /** Rows written or closed since a time, or in the last seconds by the database's clock. */
   readonly since: { readonly moment: string } | { readonly seconds: number } | null;
-  /** Rows at most: the newest. */
+  /** Most rows to return, the newest. */
   readonly limit: number;
 }
 
-/** One field moved or decided about; a user who is proven gone, forgotten or agreed to have left is one row without a field. */
+/** One field that moved or was decided about. A user that is gone, forgotten or has left is one row without a field. */
 export interface LedgerRow
   extends Row<
     'sync.changes',
@@ -32,7 +32,7 @@ export interface LedgerRow
     | 'decided_by'
     | 'decided_why'
   > {
-  /** As the mirror has it today. */
+  /** The name in the mirror today. */
   readonly name: string | null;
   readonly field: ChangeField | null;
   readonly base_value: unknown;
@@ -45,7 +45,7 @@ export interface LedgerRow
   readonly edited_by: string | null;
 }
 
-/** The newest rows that the filter lets through, newest last. */
+/** The newest rows that match the filter, newest last. */
 export async function readLedger(
   db: Queryable,
   teamId: Id,

@@ -1,10 +1,10 @@
-/** Hears of edits of the mirror the moment that they are committed: LISTEN on a connection of its own. */
+/** Receives notifications of edits when they are committed: LISTEN on a separate connection. */
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 import pg from 'pg';
 import { cut } from './database-pool.ts';
 import { connectionOptions, readConnectionUrl } from './database-url.ts';
 
-/** What the trigger on `mirror.users` notifies, with the team's key (`sync.teams.edit_key`). */
+/** The channel of the trigger on `mirror.users`; the payload is the team's key (`sync.teams.edit_key`). */
 const channel = 'musterd_edits';
 
 export interface Listener {
@@ -16,11 +16,11 @@ export interface ListenOptions {
   /** The key of a team whose users were edited. */
   readonly onEdit: (editKey: string) => void;
   /**
-   * The connection stands, for the first time or again: whatever was edited meanwhile went unheard. Behind a
-   * PgBouncer in transaction mode it stands as well, and nothing is ever heard.
+   * Connected, for the first time or again: notifications sent meanwhile are lost. Behind a
+   * PgBouncer in transaction mode it connects, too, but never receives a notification.
    */
   readonly onListening: () => void;
-  /** It is lost, or could not be had; another attempt follows. */
+  /** The connection is lost or failed; another attempt follows. */
   readonly onLost: (error: Error) => void;
   /** Ms before the first attempt after a loss; doubled up to a minute. */
   readonly retryMs?: number;
@@ -28,10 +28,10 @@ export interface ListenOptions {
 
 const longestRetryMs = 60_000;
 const partingMs = 2_000;
-/** How often a silent connection is asked whether anybody is there. */
+/** How often a silent connection is checked, in ms. */
 const askEveryMs = 30_000;
 
-/** Says goodbye, and does not wait for somebody who says nothing. */
+/** Closes the connection without waiting for an answer. */
 async function part(client: pg.Client): Promise<void> {
   const patience = new AbortController();
   await Promise.race([
@@ -62,7 +62,7 @@ export function createListener(options: ListenOptions): Listener {
     timer = setTimeout(open, waitMs).unref();
     waitMs = Math.min(waitMs * 2, longestRetryMs);
   };
-  /** A cable that was pulled is no error of anybody: only a question without an answer shows it. */
+  /** An unplugged cable causes no error: only a query without an answer shows it. */
   const ask = (of: pg.Client) => {
     timer = setTimeout(() => {
       of.query({ text: 'select 1', query_timeout: askEveryMs } as pg.QueryConfig).then(
