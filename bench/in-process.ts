@@ -25,7 +25,7 @@ export async function runHere(
   db: Database,
   config: Config,
   groups: readonly RunGroup[] = scheduledGroups,
-  watch: Pick<Watch, 'teamMemory'> = {},
+  watch: Pick<Watch, 'teamMemory' | 'connections'> = {},
 ): Promise<RunReport> {
   return await runReconcile(db, config, 'daemon', { ...watch, log: silent, groups });
 }

@@ -2,6 +2,7 @@
 import { type Bench, type Group, inWords } from './bench.ts';
 import { configOf, runHere } from './in-process.ts';
 import { measure, type RowResult } from './results.ts';
+import { createConnections } from '../src/service/connections.ts';
 import { startService } from './service.ts';
 
 const users = 500;
@@ -10,10 +11,12 @@ async function measureUnchanged({ server, quick }: Bench): Promise<RowResult> {
   const emulator = { users, tags: 25, fields: 12, ratePerMinute: 0 };
   const service = await startService({ emulator, replay: true });
   const database = await server.newDatabase();
+  // As a daemon keeps them.
+  const connections = createConnections();
   try {
     // A thousand a second: so close together that places are not asked for ahead of need.
     const config = configOf(service.environment, 60_000);
-    const run = (db = database.db) => runHere(db, config);
+    const run = (db = database.db) => runHere(db, config, undefined, { connections });
     // The first has everything to do, and after some more the code is compiled.
     for (let turn = 0; turn < 10; turn += 1) await run();
     await database.sql('analyze');
@@ -44,6 +47,7 @@ async function measureUnchanged({ server, quick }: Bench): Promise<RowResult> {
       ],
     };
   } finally {
+    await connections.close();
     await database.close();
     await service.close();
   }

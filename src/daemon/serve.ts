@@ -27,6 +27,7 @@ import type { RunGroup } from '../model/run-group.ts';
 import type { Mirror } from '../runs/open.ts';
 import { requireService } from '../runs/open-service.ts';
 import type { RunEvent } from '../reconcile/run-notes.ts';
+import { type Connections, createConnections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
 
 /** Events of runs, for metrics and progress. */
@@ -129,6 +130,7 @@ const ends: Readonly<Record<string, RunEnd>> = {
 /** Makes the runs of the loop: a failure is logged, and the next run tries again. */
 function createRun(
   options: ServeOptions,
+  connections: Connections,
   configOf: (team: string) => Config | undefined,
   end: (error: unknown) => void,
 ) {
@@ -145,6 +147,7 @@ function createRun(
         signal,
         groups,
         teamMemory: memoryOf(config),
+        connections,
         onBegun: () => {
           begun = true;
         },
@@ -204,11 +207,12 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   if (anyTeam === undefined) throw new MusterdError('configuration', 'There is no team to serve');
   let configs = new Map(options.configs.map((config) => [config.team, config]));
   const fatal = Promise.withResolvers<never>();
+  const connections = createConnections(anyTeam.daemon.concurrency);
   const loop = await createLoop({
     teams: options.configs.map(loopTeamOf),
     store: createStore(mirror.db),
     createQueue: (work) => createQueue(options, anyTeam, work),
-    run: createRun(options, (team) => configs.get(team), fatal.reject),
+    run: createRun(options, connections, (team) => configs.get(team), fatal.reject),
     firstRunNow: anyTeam.daemon.queue === 'process',
     monotonicMs: () => systemClock.monotonicMs(),
     onTrouble: (error, step) => log.warn({ err: error }, `${step}: trying again`),
@@ -229,6 +233,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       await Promise.race([asked, fatal.promise]);
     } finally {
       await Promise.all([listener.close(), pruner.close(), loop.close()]);
+      await connections.close();
     }
   };
   const over = untilEnd();

@@ -11,6 +11,7 @@ import type { KnownTeam } from '../mirror/known-team.ts';
 import { createSharedPlaces, lessonOf, lessonTopic, readLesson } from '../mirror/rate-limits.ts';
 import { createSecret } from '../secret.ts';
 import { type Client, createClient } from '../service/client.ts';
+import type { Connections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
 import type { RateSettings } from '../service/rate-limiter.ts';
 import type { CredentialName } from '../service/token.ts';
@@ -98,6 +99,8 @@ export interface ServiceOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called for each request, retry and pause. */
   readonly onServiceEvent?: ((event: ServiceEvent) => void) | undefined;
+  /** Connections that other clients use as well. */
+  readonly connections?: Connections | undefined;
   /** The pace shared with other processes on this database; `null`: there is no database. */
   readonly pace: SharedPace | null;
 }
@@ -108,7 +111,7 @@ export function createService(
   mode: 'read-only' | 'read-write',
   options: ServiceOptions,
 ): Client {
-  const { signal, pace } = options;
+  const { signal, pace, connections } = options;
   const { baseUrl, caFile } = config.service;
   if (baseUrl === undefined) {
     throw new MusterdError('configuration', 'No service: service.baseUrl (MUSTERD_BASE_URL) is not set', {
@@ -128,12 +131,13 @@ export function createService(
     clock: systemClock,
     signal,
     onEvent,
+    connections,
   });
 }
 
 /** Checks that an address and credentials are configured. @throws MusterdError `configuration` */
-export async function requireService(config: Config, log: Log): Promise<void> {
-  await createService(config, 'read-only', { log, pace: null }).close();
+export async function requireService(config: Config, log: Log, connections?: Connections): Promise<void> {
+  await createService(config, 'read-only', { log, pace: null, connections }).close();
 }
 
 /**

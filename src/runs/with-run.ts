@@ -18,6 +18,7 @@ import type { WritingContext } from '../reconcile/apply-users.ts';
 import type { RunContext } from '../reconcile/plan-users.ts';
 import { createRunNotes, type RunEvent, type RunNotes } from '../reconcile/run-notes.ts';
 import type { Client } from '../service/client.ts';
+import type { Connections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
 import { logRunEvent } from './log-events.ts';
 import { keepFourEyes } from './four-eyes.ts';
@@ -42,6 +43,8 @@ export interface Watch {
   readonly onServiceEvent?: (event: ServiceEvent) => void;
   /** Remembers the members for runs of the edits, which need not read them each time. */
   readonly teamMemory?: TeamMemory;
+  /** Connections to the service that other runs use as well. */
+  readonly connections?: Connections;
 }
 
 /** The members of the team, as read by an earlier run and compared with the mirror. */
@@ -97,7 +100,7 @@ export async function withRun<Result>(
 ): Promise<{ readonly report: RunReport; readonly result: Result }> {
   const { config } = kind;
   const log = watch.log.child({ team: config.team });
-  await requireService(config, log);
+  await requireService(config, log, watch.connections);
   const { waitMs = 0, signal, onWait } = watch;
   const { lease, result: begun } = await takeLeaseFor(
     db,
@@ -135,6 +138,7 @@ async function runUnderLease<Result>(
   try {
     service = createService(config, mode, {
       signal: watch.signal,
+      connections: watch.connections,
       pace: await sharePace(db, config, known),
       onServiceEvent: (event) => {
         record.onServiceEvent(event);

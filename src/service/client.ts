@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
 import { checkBaseUrl } from './base-url.ts';
 import { createCall } from './call.ts';
+import type { Connections } from './connections.ts';
 import { type ClockSkewSettings, createClockSkew, defaultClockSkewSettings } from './clock-skew.ts';
 import { type CredentialCheck, createCredentialCheck } from './credential-check.ts';
 import type { OnEvent } from './event.ts';
@@ -23,6 +24,8 @@ export interface ClientOptions {
   /** `read-only`: every write is refused before anything is sent. */
   readonly mode: 'read-only' | 'read-write';
   readonly http?: Partial<HttpSettings>;
+  /** Connections that other clients use as well. */
+  readonly connections?: Connections | undefined;
   readonly rate?: Partial<RateSettings>;
   readonly retry?: Partial<RetrySettings>;
   readonly clockSkew?: Partial<ClockSkewSettings>;
@@ -54,7 +57,7 @@ export interface Client
   longestAnswer(): LongestAnswer | null;
   /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
   clockOffsetMs(): number | null;
-  /** Waits for requests in flight and closes the connections. */
+  /** Waits for requests in flight and closes its own connections; shared ones stay open. */
   close(): Promise<void>;
 }
 
@@ -89,7 +92,7 @@ export function createClient(options: ClientOptions): Client {
   const skew = createClockSkew(clock, { ...defaultClockSkewSettings, ...options.clockSkew });
   const tokens = createTokens(options.credentials, clock, () => skew.correctionMs());
   const rate = createRate(rateSettings, clock, { signal, random });
-  const http = createHttp(checkBaseUrl(options.baseUrl), options.mode, httpSettings);
+  const http = createHttp(checkBaseUrl(options.baseUrl), options.mode, httpSettings, options.connections);
   const { concurrency } = httpSettings;
   const graceMs = options.graceMs ?? defaultGraceMs;
   let grace: NodeJS.Timeout | undefined;

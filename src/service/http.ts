@@ -1,24 +1,15 @@
-import { readFileSync } from 'node:fs';
-import { getCACertificates } from 'node:tls';
-import { type Dispatcher, Pool } from 'undici';
-import { MusterdError, ServiceError } from '../errors.ts';
+import type { Dispatcher, Pool } from 'undici';
+import { ServiceError } from '../errors.ts';
 import { failAfterHead, type Head, judgeHead, lengthOf, readAnswer } from './answer.ts';
 import type { BaseUrl } from './base-url.ts';
+import { type Connections, type ConnectionSettings, createConnections } from './connections.ts';
 import { type Body, createBody } from './body.ts';
 import { nameOperation, type Operation } from './operation.ts';
 import type { ListAsked } from './parse-json.ts';
 import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts';
 
-export interface HttpSettings {
-  readonly connectTimeoutMs: number;
-  readonly headersTimeoutMs: number;
-  /** Ms from handing over a request to the last byte of its answer. */
-  readonly totalDeadlineMs: number;
-  /** Requests in parallel, each on its own connection. */
-  readonly concurrency: number;
+export interface HttpSettings extends ConnectionSettings {
   readonly maxResponseBytes: number;
-  /** A PEM file of certificate authorities to trust in addition to the built-in ones. */
-  readonly caFile?: string | undefined;
   /** Accepts JSON with any content type. Off by default, so that a proxy's page is not taken for an answer. */
   readonly anyContentType?: boolean | undefined;
 }
@@ -72,37 +63,24 @@ const maxErrorBytes = 65_536;
 const tlsCode =
   /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|CRL_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|UNSPECIFIED|HOSTNAME_|INVALID_|ERROR_IN_)/;
 
-function readAuthorities(caFile: string): string[] {
-  try {
-    return [...getCACertificates('default'), readFileSync(caFile, 'utf8')];
-  } catch (cause) {
-    throw new MusterdError(
-      'configuration',
-      'the file of certificate authorities (MUSTERD_CA_FILE) cannot be read',
-      {
-        cause,
-      },
-    );
-  }
-}
-
-/** @throws MusterdError `configuration` when the CA file cannot be read. */
-export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', settings: HttpSettings): Http {
-  const pool = new Pool(base.origin, {
-    connections: settings.concurrency,
-    // One request at a time: undici sends pipelined requests again after one that fails.
-    pipelining: 1,
-    allowH2: false,
-    headersTimeout: settings.headersTimeoutMs,
-    bodyTimeout: settings.totalDeadlineMs,
-    connect: {
-      timeout: settings.connectTimeoutMs,
-      minVersion: 'TLSv1.2',
-      rejectUnauthorized: true,
-      ...(settings.caFile === undefined ? {} : { ca: readAuthorities(settings.caFile) }),
-    },
-  });
+/**
+ * @param shared connections that other clients use as well; without them it has its own
+ * @throws MusterdError `configuration` when the CA file cannot be read.
+ */
+export function createHttp(
+  base: BaseUrl,
+  mode: 'read-only' | 'read-write',
+  settings: HttpSettings,
+  shared?: Connections,
+): Http {
+  const own = createConnections();
+  const pool = (shared ?? own).to(base.origin, settings);
+  const underWay = new Map<Promise<Outcome>, GiveUp>();
   let closing: Promise<void> | undefined;
+  const close = async () => {
+    await Promise.allSettled(underWay.keys());
+    await own.close();
+  };
   let longest: LongestAnswer | null = null;
   const noteLength = (operation: Operation, bytes: number) => {
     if (operation.maxAnswerBytes !== undefined || bytes <= (longest?.bytes ?? -1)) return;
@@ -113,6 +91,7 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
     exchange: async (request) => {
       const { operation } = request;
       if (mode === 'read-only' && operation.effect === 'write') throw refuseWrite(operation);
+      if (closing !== undefined) return failWithoutHead(false, 'unreachable', givenUp);
       const token = request.authorization.replace(/^Bearer /, '');
       const maxAnswerBytes = Math.min(settings.maxResponseBytes, operation.maxAnswerBytes ?? Infinity);
       const options: Dispatcher.DispatchOptions = {
@@ -131,15 +110,22 @@ export function createHttp(base: BaseUrl, mode: 'read-only' | 'read-write', sett
       };
       const { atStart, list } = request;
       const onLength = (bytes: number) => noteLength(operation, bytes);
-      return await transfer(pool, settings, { token, atStart, list, maxAnswerBytes, onLength }, options);
+      let giveUp: GiveUp = () => {};
+      const onDispatch = (how: GiveUp) => {
+        giveUp = how;
+      };
+      const parts = { token, atStart, list, maxAnswerBytes, onLength, onDispatch };
+      const outcome = transfer(pool, settings, parts, options);
+      underWay.set(outcome, giveUp);
+      return await outcome.finally(() => underWay.delete(outcome));
     },
     close: () => {
-      closing ??= pool.close();
+      closing ??= close();
       return closing;
     },
     cut: () => {
-      const cut = pool.destroy();
-      closing ??= cut;
+      for (const giveUp of underWay.values()) giveUp();
+      closing ??= close();
     },
   };
 }
@@ -160,7 +146,7 @@ function classify(error: Error, sent: boolean): { reason: FailureReason; message
   return { reason: 'broken', message: `the connection broke before the answer was whole (${code})` };
 }
 
-function failWithoutHead(sent: boolean, reason: FailureReason, message: string, cause: unknown): Failure {
+function failWithoutHead(sent: boolean, reason: FailureReason, message: string, cause?: unknown): Failure {
   const phase = sent ? 'sent' : 'not-sent';
   return { kind: 'failure', reason, phase, message, cause, status: null, requestId: null, dateMs: null };
 }
@@ -171,13 +157,18 @@ interface Transfer extends Pick<HttpRequest, 'atStart' | 'list'> {
   readonly maxAnswerBytes: number;
   /** Called with each complete answer. */
   readonly onLength: (bytes: number) => void;
+  /** Called with a function that gives the request up. */
+  readonly onDispatch: (giveUp: GiveUp) => void;
 }
+
+type GiveUp = () => void;
+const givenUp = 'given up: this client is closed';
 
 /** One request and its answer. undici reports just before it writes, so it is known whether a byte left. */
 function transfer(
   pool: Pool,
   settings: HttpSettings,
-  { token, atStart, list, maxAnswerBytes, onLength }: Transfer,
+  { token, atStart, list, maxAnswerBytes, onLength, onDispatch }: Transfer,
   options: Dispatcher.DispatchOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -204,6 +195,7 @@ function transfer(
     function onDeadline() {
       stop(fail('timeout', `not finished within ${settings.totalDeadlineMs} ms`));
     }
+    onDispatch(() => stop(fail(controller === undefined ? 'unreachable' : 'broken', givenUp)));
     pool.dispatch(options, {
       onRequestStart: (started) => {
         // The deadline passed before there was a connection: the request has already been given up.

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
@@ -108,6 +109,7 @@ describe('what a run asks of Postgres', () => {
       });
       stage.emulator.clearRequests();
       sent.take();
+      const before = connected;
       await stage.sql(`update mirror.users set phone = '1555018${turn}' where id = ${user?.id}`);
       await eventually(
         'the run is over',
@@ -119,16 +121,25 @@ describe('what a run asks of Postgres', () => {
         );
         return seen === 'true';
       });
-      return { requests: stage.emulator.requests.length, ...tally(sent.take()) };
+      const connections = connected - before;
+      return { connections, requests: stage.emulator.requests.length, ...tally(sent.take()) };
     };
+    let connected = 0;
+    const onConnected = () => {
+      connected += 1;
+    };
+    subscribe('undici:client:connected', onConnected);
     try {
       // The first one teaches that the name is kept.
       expect(await edit(1)).toMatchObject({ requests: 4 });
       // A daemon looks at what is due by its schedules from time to time, whoever is edited.
       const edits = [await edit(2), await edit(3), await edit(4)];
       const [least] = edits.toSorted((one, other) => one.statements - other.statements);
-      expect(least).toEqual({ requests: 3, statements: 30, transactions: 8, leaseWrites: 2 });
+      expect(least).toMatchObject({ requests: 3, statements: 30, transactions: 8, leaseWrites: 2 });
+      // A run goes on with the connections of the one before.
+      expect(Math.min(...edits.map(({ connections }) => connections))).toBe(0);
     } finally {
+      unsubscribe('undici:client:connected', onConnected);
       stop.abort();
       await ended;
     }

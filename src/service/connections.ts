@@ -1,0 +1,81 @@
+/** Connections to services that outlive a client: the next client, of any team, uses those that are still open. */
+import { readFileSync } from 'node:fs';
+import { getCACertificates } from 'node:tls';
+import { Pool } from 'undici';
+import { MusterdError } from '../errors.ts';
+
+export interface ConnectionSettings {
+  readonly connectTimeoutMs: number;
+  readonly headersTimeoutMs: number;
+  /** Ms from handing over a request to the last byte of its answer. */
+  readonly totalDeadlineMs: number;
+  /** Requests in parallel, each on its own connection. */
+  readonly concurrency: number;
+  /** A PEM file of certificate authorities to trust in addition to the built-in ones. */
+  readonly caFile?: string | undefined;
+}
+
+export interface Connections {
+  /** @throws MusterdError `configuration` when the CA file cannot be read. */
+  to(origin: string, settings: ConnectionSettings): Pool;
+  /** Closes all of them, also those with requests in flight. */
+  close(): Promise<void>;
+}
+
+function readAuthorities(caFile: string): string {
+  try {
+    return readFileSync(caFile, 'utf8');
+  } catch (cause) {
+    throw new MusterdError(
+      'configuration',
+      'the file of certificate authorities (MUSTERD_CA_FILE) cannot be read',
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/**
+ * undici closes a connection that was idle for some seconds.
+ * @param clients how many use them at the same time
+ */
+export function createConnections(clients = 1): Connections {
+  const pools = new Map<string, Pool>();
+  return {
+    to: (origin, { caFile, ...settings }) => {
+      const { connectTimeoutMs, headersTimeoutMs, totalDeadlineMs, concurrency } = settings;
+      // Read each time: the file can change.
+      const authorities = caFile === undefined ? null : readAuthorities(caFile);
+      const key = JSON.stringify([
+        origin,
+        connectTimeoutMs,
+        headersTimeoutMs,
+        totalDeadlineMs,
+        concurrency,
+        authorities,
+      ]);
+      const kept = pools.get(key);
+      if (kept !== undefined) return kept;
+      const pool = new Pool(origin, {
+        connections: clients * concurrency,
+        // One request at a time: undici sends pipelined requests again after one that fails.
+        pipelining: 1,
+        allowH2: false,
+        headersTimeout: headersTimeoutMs,
+        bodyTimeout: totalDeadlineMs,
+        connect: {
+          timeout: connectTimeoutMs,
+          minVersion: 'TLSv1.2',
+          rejectUnauthorized: true,
+          ...(authorities === null ? {} : { ca: [...getCACertificates('default'), authorities] }),
+        },
+      });
+      pools.set(key, pool);
+      return pool;
+    },
+    close: async () => {
+      await Promise.all(pools.values().map((pool) => pool.destroy()));
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createConnections } from '../../src/service/connections.ts';
+import { closeAfterEach, onClose, openClient } from './client-fixture.ts';
+import { json, listenRaw, type Respond } from './raw-server.ts';
+
+closeAfterEach();
+
+const team = { id: 7, name: 'North', list_size: 1, members: [] };
+const respond: Respond = (socket) => socket.write(json(200, team));
+
+async function open(answer: Respond = respond, clients = 2) {
+  const server = await listenRaw(answer);
+  onClose(() => server.close());
+  const connections = createConnections(clients);
+  onClose(() => connections.close());
+  const client = (options: Parameters<typeof openClient>[1] = {}) =>
+    openClient(server.baseUrl, { connections, retry: { attempts: 1 }, ...options }).client;
+  return { server, connections, client };
+}
+
+test('clients that follow each other go on with the connection of the first, whatever they may do', async () => {
+  const { server, connections, client } = await open(respond, 1);
+  for (const mode of ['read-only', 'read-write', 'read-only'] as const) {
+    const one = client({ mode, http: { concurrency: 1 } });
+    await one.team();
+    await one.close();
+    await expect(one.team()).rejects.toMatchObject({ phase: 'not-sent' });
+  }
+  expect(server.requests).toHaveLength(3);
+  expect(server.connections()).toBe(1);
+  await connections.close();
+  await expect.poll(() => server.closed()).toBe(1);
+});
+
+test('each client has a connection for each of its requests in flight, and no more of those', async () => {
+  let waiting: (() => void)[] = [];
+  const { server, client } = await open((socket) => {
+    waiting.push(() => socket.write(json(200, team)));
+    if (waiting.length !== 6) return;
+    setImmediate(() => {
+      const all = waiting;
+      waiting = [];
+      for (const answerNow of all) answerNow();
+    });
+  });
+  const clients = [client({ http: { concurrency: 3 } }), client({ http: { concurrency: 3 } })];
+  await Promise.all(clients.flatMap((one) => Array.from({ length: 6 }, () => one.team())));
+  expect(server.requests).toHaveLength(12);
+  expect(server.connections()).toBe(6);
+});
+
+test('a client that is closed waits for its own requests, and for those of no other', async () => {
+  const answers: (() => void)[] = [];
+  const { client } = await open((socket) => answers.push(() => socket.write(json(200, team))));
+  const [one, other] = [client(), client()];
+  const asked = one.team();
+  await expect.poll(() => answers.length).toBe(1);
+  const askedByOther = other.team();
+  await expect.poll(() => answers.length).toBe(2);
+  let isClosed = false;
+  const closing = one.close().then(() => {
+    isClosed = true;
+  });
+  expect(isClosed).toBe(false);
+  answers[0]?.();
+  expect((await asked).id).toBe(7n);
+  await closing;
+  answers[1]?.();
+  expect((await askedByOther).id).toBe(7n);
+});
+
+test('a client that is stopped gives up its own requests, and those of no other', async () => {
+  const answers: (() => void)[] = [];
+  const { server, client } = await open((socket) => answers.push(() => socket.write(json(200, team))));
+  const stop = new AbortController();
+  const [one, other] = [client({ signal: stop.signal, graceMs: 20 }), client()];
+  const patches = new Map([[1n, { email: 'a@example.com' }]]);
+  const given = expect(one.updateUsers(patches)).rejects.toMatchObject({ code: 'service', phase: 'sent' });
+  await expect.poll(() => answers.length).toBe(1);
+  const asked = other.team();
+  await expect.poll(() => answers.length).toBe(2);
+  stop.abort();
+  await given;
+  await one.close();
+  answers[1]?.();
+  expect((await asked).id).toBe(7n);
+  await expect.poll(() => server.closed()).toBe(1);
+});
+
+test('other settings, and other authorities in the same file, are other connections', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'musterd-authorities-'));
+  onClose(async () => rmSync(folder, { recursive: true }));
+  const caFile = join(folder, 'ca.pem');
+  const settings = { connectTimeoutMs: 1, headersTimeoutMs: 2, totalDeadlineMs: 3, concurrency: 4, caFile };
+  const connections = createConnections();
+  onClose(() => connections.close());
+  const origin = 'https://localhost:1';
+  expect(() => connections.to(origin, settings)).toThrow('certificate authorities');
+  writeFileSync(caFile, 'one');
+  const first = connections.to(origin, settings);
+  expect(connections.to(origin, { ...settings })).toBe(first);
+  writeFileSync(caFile, 'another');
+  const all = [
+    first,
+    connections.to(origin, settings),
+    connections.to('https://localhost:2', settings),
+    connections.to(origin, { ...settings, connectTimeoutMs: 9 }),
+    connections.to(origin, { ...settings, headersTimeoutMs: 9 }),
+    connections.to(origin, { ...settings, totalDeadlineMs: 9 }),
+    connections.to(origin, { ...settings, concurrency: 9 }),
+    connections.to(origin, { ...settings, caFile: undefined }),
+  ];
+  expect(new Set(all).size).toBe(all.length);
+});
