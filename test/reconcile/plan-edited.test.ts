@@ -137,6 +137,29 @@ it('does not count the users again where that was done with the team', async () 
   expect(planned.population).toBe(7);
 });
 
+it.each([
+  [40, 8, 0],
+  [40, 9, 9],
+  [20, 5, 0],
+  [20, 6, 6],
+])(
+  'lets through the share of the %d users whom it was told of, and nobody beyond it: of %d edits it holds %d',
+  async (population, count, held) => {
+    const edited = Array.from({ length: count }, (_, at) => BigInt(at + 3));
+    const mirror = Object.assign(
+      createMirrorStandIn(edited.map((id) => stateOf(id, { name: { first: 'Bea', last: 'Berg' } }))),
+      // Meanwhile half of them have left, by another daemon.
+      { countPresentUsers: () => Promise.resolve(population / 2) },
+    );
+    const service = createServiceStandIn(edited.map((id) => shownAs(id)));
+    const places = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
+    const team = teamOf(edited.map((id) => ({ ...member, id })));
+    const settings = { policy: holdAll, guard };
+    const { verdict } = await planEdited({ ...places, recalled: { population } }, team, settings);
+    expect(verdict.waiting).toHaveLength(held);
+  },
+);
+
 describe('edits that a person sees first', () => {
   it('are in a batch for each transaction when they alone are looked at', async () => {
     const names = [3n, 4n].map((id) => stateOf(id, { name: { first: 'Bea', last: `Berg${id}` } }));
