@@ -20,6 +20,7 @@ import { createRunNotes, type RunEvent, type RunNotes } from '../reconcile/run-n
 import type { Client } from '../service/client.ts';
 import type { Connections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
+import { withSmallNursery } from '../service/small-nursery.ts';
 import { logRunEvent } from './log-events.ts';
 import { keepFourEyes } from './four-eyes.ts';
 import { requireSchema } from './open.ts';
@@ -119,6 +120,9 @@ export async function withRun<Result>(
   }
 }
 
+/** Of fewer no run takes more room for a moment than for good. */
+const manyMembers = 10_000;
+
 async function runUnderLease<Result>(
   db: Database,
   begun: BegunRun,
@@ -165,7 +169,10 @@ async function runUnderLease<Result>(
     };
     const keepPopulation = (users: number) => watch.teamMemory?.keepPopulation(users);
     const places = { runId, service, mirror, notes, monotonicMs, recalled, keepTeam, keepPopulation };
-    const result = await work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
+    const run = () => work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
+    // Of a large team everybody is held and written at once: what lives for a moment shall not take as much room again.
+    const isLarge = known.teamId === null && team.members.length > manyMembers;
+    const result = await (isLarge ? withSmallNursery(run) : run());
     return { report: await record.end(team), result };
   } catch (error) {
     await record.endEarly(error);

@@ -153,7 +153,9 @@ export async function readList(
   const about = { digest: await digestOf(bytes), bytes: bytes.length };
   const read = async () => {
     try {
-      const parsed = (await readLong(bytes, long)) ?? readJson({ take: () => bytes }, maxBytes);
+      const decoded = await readLong(bytes, long);
+      if (decoded !== null) letGo(bytes);
+      const parsed = decoded ?? readJson({ take: () => bytes }, maxBytes);
       return parsed === null || 'excess' in parsed ? parsed : { ...parsed, ...about };
     } catch {
       return null;

@@ -54,6 +54,19 @@ function unreadableOf(raw: JsonObject): Partial<Record<Field, Unreadable>> {
   );
 }
 
+/** A team has few roles: equal ids of roles and teams share one value, which saves memory. */
+const shared = new Map<number, Id>();
+const mostShared = 1_000;
+
+function share(number: number): Id {
+  const known = shared.get(number);
+  if (known !== undefined) return known;
+  if (shared.size >= mostShared) shared.clear();
+  const id = BigInt(number);
+  shared.set(number, id);
+  return id;
+}
+
 /** Fast path for a user with exactly the documented fields and types, as nearly all are. */
 function decodePlainUser(row: JsonObject): ServiceUser | null {
   const { id, name, email, phone, role_id: role, team_id: team } = row;
@@ -70,8 +83,8 @@ function decodePlainUser(row: JsonObject): ServiceUser | null {
     name,
     email,
     phone,
-    roleId: BigInt(role as number),
-    teamId: BigInt(team as number),
+    roleId: share(role as number),
+    teamId: share(team as number),
     createdAt,
     updatedAt,
     userCreatedAt,

@@ -282,3 +282,51 @@ describe('A long list', () => {
     expect(Math.min(await read(), await read(), await read())).toBeLessThan(whole / 2);
   }, 60_000);
 });
+
+describe('the bytes of a long answer', () => {
+  const rows = Array.from({ length: 4_000 }, (_, at) => ({ id: at + 1, name: `Robin Reed ${at}` }));
+  const isLetGo = (bytes: Buffer) => bytes.buffer instanceof ArrayBuffer && bytes.buffer.detached;
+  const read = async (text: string, known?: string) => {
+    const bytes = bodyOf(text).take();
+    const parsed = await readList({ take: () => bytes }, maxBytes, { ...users, known });
+    if (parsed === null || 'excess' in parsed) throw new Error('not read');
+    return { bytes, parsed };
+  };
+
+  it.each([
+    ['that is decoded piece by piece', longAnswer(rows, undefined, {})],
+    ['that cannot be cut', longAnswer(rows, undefined, {}).replace('memberships', 'members')],
+  ])('%s are let go once it is read', async (_, text) => {
+    expect(isLetGo((await read(text)).bytes)).toBe(true);
+  });
+
+  it('that was known are held until it is asked for after all', async () => {
+    const text = longAnswer(rows, undefined, {});
+    const { digest } = (await read(text)).parsed;
+    const { bytes, parsed } = await read(text, digest);
+    expect(isLetGo(bytes)).toBe(false);
+    expect(
+      decodeMemberships(reply((await parsed.read?.()) as ParsedJson)).users.length,
+    ).toBeGreaterThanOrEqual(rows.length);
+    expect(isLetGo(bytes)).toBe(true);
+  });
+});
+
+it('Of more roles than are remembered each user has its own', async () => {
+  const rows = Array.from({ length: 4_000 }, (_, at) => ({
+    id: at + 1,
+    name: 'Robin Reed',
+    email: null,
+    phone: null,
+    role_id: (at * 7) % 1_500,
+    team_id: 5_000 + (at % 2),
+    created_at: null,
+    updated_at: null,
+    user_created_at: null,
+    user_updated_at: null,
+  }));
+  const { users: read } = decodeMemberships(reply(await readLong(longAnswer(rows, undefined, {}))));
+  expect(read.map(({ roleId, teamId }) => [roleId, teamId])).toEqual(
+    rows.map(({ role_id: role, team_id: team }) => [BigInt(role), BigInt(team)]),
+  );
+});
