@@ -16,14 +16,14 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { MusterdError } from '../errors.ts';
 
-/** Whom the server runs as, when not as ourselves. */
+/** The account that the server runs as, if not our own. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** `below`: in a place that all may write to, and so to be looked at first. */
+/** `below`: in a folder that everybody may write to, so it must be checked first. */
 interface Candidate {
   readonly folder: string;
   readonly below?: string;
@@ -31,12 +31,12 @@ interface Candidate {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** All that a program of ours is told: no secret, not PGDATA, not a locale that it does not know. */
+/** The environment of a started program: no secrets, no PGDATA, no unknown locale. */
 export const CHILD_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
 
 /**
- * Works on files with no more rights than the account has. In a folder of its own it can put a link in place of
- * any file, so root must not follow a path there. `work` must not wait: the whole process has those rights.
+ * Works on files with only the rights of the account. In its own folder the account can replace any file by a
+ * link, so root must not follow paths there. `work` must be synchronous: the whole process has those rights meanwhile.
  */
 export function asAccount<T>(account: Account | undefined, work: () => T): T {
   if (account === undefined) return work();
@@ -59,7 +59,7 @@ export function asAccount<T>(account: Account | undefined, work: () => T): T {
   }
 }
 
-/** Postgres refuses to run as root: root lends it to `postgres` or, where there is none, to `nobody`. */
+/** Postgres refuses to run as root, so root starts it as `postgres` or, if there is none, as `nobody`. */
 function serverAccount(): Account {
   const account = findAccount('postgres') ?? findAccount('nobody');
   if (account !== undefined) return account;
@@ -76,14 +76,14 @@ function findAccount(name: string): Account | undefined {
   return { name, uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
 
-/** Where the mirror lives unless somebody says otherwise; made, and ours. */
+/** The default data folder; created, and owned by us. */
 export function dataFolder(environment: Environment = process.env): string {
   const own = environment['MUSTERD_DATA_DIR'];
   if (own) return resolve(own);
   return firstUsable(candidates(environment, 'data'));
 }
 
-/** Where the unpacked server binaries are kept; made, and ours. */
+/** The folder of the unpacked server binaries; created, and owned by us. */
 export function cacheFolder(environment: Environment = process.env): string {
   return firstUsable(candidates(environment, 'cache'));
 }
@@ -109,7 +109,7 @@ function homeFolder(): string | undefined {
   try {
     return homedir() || undefined;
   } catch {
-    // HOME is unset and the user is in no passwd.
+    // HOME is unset, and the user is not in passwd.
     return undefined;
   }
 }
@@ -120,7 +120,7 @@ function firstUsable(places: readonly Candidate[]): string {
     try {
       if (below !== undefined) makePrivate(below);
       const made = mkdirSync(folder, { recursive: true, mode: 0o755 }) !== undefined;
-      // Whatever root's umask is, the server's account has to pass.
+      // The server's account needs access, whatever root's umask is.
       if (made && process.getuid?.() === 0) chmodSync(folder, 0o755);
       accessSync(folder, constants.W_OK | constants.X_OK);
       return folder;
@@ -135,7 +135,7 @@ function firstUsable(places: readonly Candidate[]): string {
   });
 }
 
-/** In a folder that all may write to, a name can have been taken by somebody with plans for it. */
+/** In a folder that everybody may write to, somebody may have created this name with bad intentions. */
 function makePrivate(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const found = lstatSync(folder);
@@ -145,8 +145,8 @@ function makePrivate(folder: string): void {
 }
 
 /**
- * Makes `folder` the server's own and says as whom the server runs; none: as ourselves. A mirror that is
- * there already keeps its owner, so that root can look at a user's.
+ * Gives `folder` to the server's account and returns that account; none: our own. An existing mirror keeps its
+ * owner, so that root can look at another user's.
  */
 export function giveFolder(folder: string): Account | undefined {
   mkdirSync(dirname(folder), { recursive: true });
@@ -163,10 +163,10 @@ export function giveFolder(folder: string): Account | undefined {
   });
 }
 
-/** Never somebody's folder with things in it: the variable may name / or /tmp by mistake. */
+/** Refuses a folder with other content: the variable may name / or /tmp by mistake. */
 function giveEmpty(folder: string, { uid, gid }: Account): void {
   const link = lstatSync(folder);
-  // A link of root's own leads where it is meant to; anybody else's does not.
+  // Only links created by root are trusted.
   const path = link.isSymbolicLink() && link.uid === 0 ? realpathSync(folder) : folder;
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {

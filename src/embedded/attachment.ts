@@ -2,28 +2,28 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Cluster, OWNER } from './cluster.ts';
 
-/** What a process holds while it uses a server, so that nobody stops it under its feet. */
+/** Held by a process while it uses a server, so that no other process stops the server. */
 export interface Attachment {
   /**
-   * Gives it up and waits, at most so long, until no other musterd uses the server. When it says so (true),
+   * Gives it up and waits, at most for the given time, until no other musterd uses the server. If it returns true,
    * none can attach any more until `end`.
    */
   waitAlone(patienceMs: number): Promise<boolean>;
   end(): Promise<void>;
 }
 
-/** What the connections of guests call themselves: of a prompt or a page, before which somebody may sit for hours. */
+/** Application names of guests, such as a prompt or a page, which may stay open for hours. */
 const GUESTS = ['musterd sql prompt', 'musterd page'];
 
-/** The first key of the lock: any number that nobody else uses in the database `postgres`. */
+/** The first key of the lock: a number that nothing else uses in the database `postgres`. */
 const LOCK = 1_836_413_796;
 const RETURN_MS = 500;
 
 /**
  * An advisory lock on a connection that stays open and ends with the process, however that ends. All
- * users share the lock; who stops the server must have it alone, so that nobody can attach to a server
- * that is about to stop. Rejects while it is about to. After a crash of the server, which restarts by
- * itself, the connection is made again as long as `isRunning`.
+ * users share the lock. To stop the server a process needs it exclusively, so that nobody can attach to a server
+ * that is about to stop; attaching then rejects. After a crash the server restarts by
+ * itself, and the connection is opened again as long as `isRunning`.
  */
 export async function enter(cluster: Cluster, port: number, isRunning: () => boolean): Promise<Attachment> {
   let ended = false;
@@ -68,7 +68,7 @@ async function openClient(cluster: Cluster, port: number): Promise<pg.Client> {
     application_name: 'musterd presence',
     connectionTimeoutMillis: 5_000,
   });
-  // Should the server die, the work that needs it says so.
+  // If the server dies, the work that needs it reports that.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -113,7 +113,7 @@ async function waitAlone(client: pg.Client, patienceMs: number): Promise<boolean
       await delay(50);
     }
   } catch {
-    // The server is gone, or came back after a crash and does not know us yet: nothing is proved.
+    // The server is gone, or restarted after a crash and does not know us yet: this proves nothing.
     return false;
   }
 }

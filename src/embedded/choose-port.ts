@@ -1,4 +1,4 @@
-/** Where the server listens: on the same port at each start, so that a connection that somebody saved stays good. */
+/** The server's port: the same at each start, so that saved connections stay valid. */
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -14,16 +14,16 @@ export interface PortOptions {
   readonly onWarning: (words: string) => void;
 }
 
-/** How long a port may be in use by who only looks whether it is free. */
+/** Ms for which another process may occupy a port just to check whether it is free. */
 const patienceMs = 1_000;
 
-/** Below those that systems lend to outgoing connections. */
+/** Below the range of ephemeral ports. */
 const [lowest, highest] = [20_000, 30_000];
 
 /**
- * The port of the settings; else the one that was chosen at the first start.
- * @param isStarted whether somebody else has started the server meanwhile
- * @returns nothing where somebody has @throws MusterdError `mirror` where the port of the settings is taken
+ * The port of the settings; otherwise the one chosen at the first start.
+ * @param isStarted whether another process has started the server meanwhile
+ * @returns `undefined` if one has @throws MusterdError `mirror` if the port of the settings is taken
  */
 export async function choosePort(
   options: PortOptions,
@@ -57,7 +57,7 @@ function readKept(file: string): number | undefined {
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
-/** Of several processes that choose at once the first one's choice counts. */
+/** If several processes choose concurrently, the first choice counts. */
 async function choose({ account, cluster }: PortOptions): Promise<number> {
   let port: number | undefined;
   while (port === undefined) port = await freePort(randomInt(lowest, highest));
@@ -69,14 +69,14 @@ async function choose({ account, cluster }: PortOptions): Promise<number> {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       const kept = readKept(cluster.portFile);
       if (kept !== undefined) return kept;
-      // Nobody can read what is in it.
+      // The file is unreadable.
       writeFileSync(cluster.portFile, `${chosen}\n`);
     }
     return chosen;
   });
 }
 
-/** This one, or for 0 any; nothing where somebody listens there. */
+/** This port, or any for 0; `undefined` if it is taken. */
 async function freePort(port: number): Promise<number | undefined> {
   const probe = createServer();
   const isFree = await new Promise<boolean>((resolve) => {

@@ -17,21 +17,21 @@ import { MusterdError } from '../errors.ts';
 import { type Account, asAccount, CHILD_ENVIRONMENT } from './account.ts';
 import type { Binaries } from './binaries.ts';
 
-/** A data directory of Postgres and the password to it: made and renamed as one, so never one without the other. */
+/** A data directory of Postgres and its password: created and renamed together, so never one without the other. */
 export interface Cluster {
   /** PGDATA. */
   readonly data: string;
-  /** In the form that libpq reads (PGPASSFILE), mode 0600. */
+  /** A password file for libpq (PGPASSFILE), mode 0600. */
   readonly passwordFile: string;
   readonly password: string;
-  /** Holds the port that was chosen once. */
+  /** The file with the chosen port. */
   readonly portFile: string;
 }
 
 /** The role that owns everything in an embedded server, and the name of its database. */
 export const OWNER = 'musterd';
 
-/** Finds the cluster of a data folder, or makes it. Several processes may do so at once. */
+/** Finds the cluster of a data folder, or creates it. Several processes may do so concurrently. */
 export async function openCluster(
   folder: string,
   binaries: Binaries,
@@ -66,7 +66,7 @@ function isThere(place: string): boolean {
   return existsSync(join(place, 'data', 'PG_VERSION'));
 }
 
-/** The folder that becomes the cluster, with the password in it twice: for clients and for initdb. */
+/** The folder that becomes the cluster. It contains the password twice: for clients and for initdb. */
 function prepare(folder: string): string {
   const fresh = mkdtempSync(join(folder, 'cluster.new-'));
   const password = randomBytes(18).toString('base64url');
@@ -88,7 +88,7 @@ async function create(
     asAccount(account, () => {
       rmSync(plain);
       appendFileSync(join(fresh, 'data', 'postgresql.conf'), SETTINGS);
-      // Fails when another process was faster: then its cluster is the one.
+      // Fails if another process was faster: then its cluster is used.
       if (!existsSync(place)) renameSync(fresh, place);
     });
   } catch (error) {
@@ -98,7 +98,7 @@ async function create(
   }
 }
 
-/** For a small server beside a small process; whoever needs more edits the file. */
+/** Settings for a small server; the file may be edited for a larger one. */
 const SETTINGS = `
 # musterd
 shared_buffers = 64MB
@@ -116,7 +116,7 @@ async function initialise(
   account: Account | undefined,
   ephemeral: boolean,
 ): Promise<void> {
-  // The same order of characters on every machine, whatever locales it has: Postgres brings it along since 17.
+  // The same sort order on every machine, whatever its locales: built into Postgres since 17.
   const locale =
     major >= 17
       ? ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
@@ -137,12 +137,12 @@ async function initialise(
   }
 }
 
-/** For spawn: whom to become. */
+/** The account for spawn. */
 export function identity(account: Account | undefined): { uid?: number; gid?: number } {
   return account === undefined ? {} : { uid: account.uid, gid: account.gid };
 }
 
-/** Removes what creations that were killed left behind. */
+/** Removes the remains of creations that were killed. */
 function sweep(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (!name.startsWith('cluster.new-')) continue;

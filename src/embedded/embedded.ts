@@ -11,37 +11,37 @@ import { enter, type Attachment } from './attachment.ts';
 import { type PostgresServer, type ServerOptions, startServer } from './postgres-server.ts';
 
 export interface EmbeddedOptions {
-  /** Where the mirror lives; without it MUSTERD_DATA_DIR or the usual place (`dataFolder`). */
+  /** The data folder; default: MUSTERD_DATA_DIR or the usual place (`dataFolder`). */
   readonly dataDir?: string | undefined;
-  /** In a folder that goes away with `close` or with the process, and without a care for power loss. */
+  /** Uses a folder that is deleted with `close` or with the process; not safe from power loss. */
   readonly ephemeral?: boolean | undefined;
   /** The programs of an installed Postgres instead of those from npm. */
   readonly bindir?: string | undefined;
-  /** Where the server listens; without it on the port that was chosen at its first start. */
+  /** The port; default: the one chosen at the first start. */
   readonly port?: number | undefined;
-  /** How long `close` waits for other musterd processes that use the server. */
+  /** How long `close` waits for other musterd processes that use the server, in ms. */
   readonly closePatienceMs?: number | undefined;
-  /** Nobody waits for this process before a server that it found running is stopped, as nobody waits for psql. */
+  /** The server may be stopped without waiting for this process, as for psql, if it was already running. */
   readonly isGuest?: boolean | undefined;
-  /** Told of steps that take a while, such as "unpacking Postgres 18.4". */
+  /** Called for steps that take a while, such as "unpacking Postgres 18.4". */
   readonly onProgress?: ((step: string) => void) | undefined;
-  /** Told of what is in order and yet to be known, such as another port. */
+  /** Called with notes that are not errors, such as another port. */
   readonly onWarning?: ((words: string) => void) | undefined;
 }
 
 export interface Embedded {
-  /** For `createDatabase`; holds the password. */
+  /** For `createDatabase`; contains the password. */
   readonly url: string;
   /** The same without the password. */
   readonly shownUrl: string;
   readonly dataDir: string;
   /** Whether another process started the server. */
   readonly attached: boolean;
-  /** What a person types to get at the mirror; takes the password from a file that they may read. */
+  /** A command to type to reach the mirror; reads the password from a file. */
   readonly psqlCommand: string;
   /**
    * Close your own databases first. The process that started the server waits until no other musterd uses
-   * it, or its patience ends, and stops it. One that attached only leaves, unless it is the last.
+   * it, or the wait times out, and stops it. A process that attached only leaves, unless it is the last.
    */
   close(): Promise<void>;
 }
@@ -53,9 +53,9 @@ interface Found {
 }
 
 /**
- * A real Postgres server beside this process, on loopback: starts it, or attaches to the one that another
+ * A real Postgres server next to this process, on loopback: starts it, or attaches to the one that another
  * musterd process runs on the same data folder. The first use unpacks the server and creates the
- * database. Rejects with `MusterdError('mirror')`, whose hint is often: set DATABASE_URL.
+ * database. Rejects with `MusterdError('mirror')`, whose hint is often to set DATABASE_URL.
  */
 export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embedded> {
   try {
@@ -87,13 +87,13 @@ async function open(options: EmbeddedOptions): Promise<Embedded> {
   }
 }
 
-/** A data folder, and whom the server in it runs as; `undefined`: as ourselves. */
+/** A data folder, and the account of its server; `undefined`: our own. */
 interface Place {
   readonly folder: string;
   readonly account: Account | undefined;
 }
 
-/** What is in the folder may be the account's, what the folder is in may be root's alone. */
+/** The content may belong to the account, while only root can write to the parent folder. */
 function remove(folder: string, account: Account | undefined): void {
   asAccount(account, () => {
     for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
@@ -113,7 +113,7 @@ function prepareFolder(options: EmbeddedOptions): Place {
       return { folder, account: giveFolder(folder) };
     } catch (error) {
       rmdirSync(folder);
-      // root's own TMPDIR is often out of the server's reach.
+      // The server often has no access to root's TMPDIR.
       if (index === bases.length - 1) throw error;
     }
   }
@@ -122,7 +122,7 @@ function prepareFolder(options: EmbeddedOptions): Place {
 
 const TRIES = 20;
 
-/** A server that is found can be about to stop, or stop between the finding and the entering. */
+/** A running server may be about to stop, or may stop before we have attached. */
 async function startAndEnter(options: ServerOptions): Promise<Found> {
   const { data } = options.cluster;
   let ownPid: number | undefined;
@@ -157,7 +157,7 @@ function describe(
   const close = async () => {
     if (options.isGuest === true && !started) return;
     const alone = await presence.waitAlone(started ? (options.closePatienceMs ?? 30_000) : 0);
-    // Stopped before it is left: in between, somebody could attach.
+    // Stop before leaving: in between, another process could attach.
     if (started || alone) await server.stop();
     await presence.end();
     if (options.ephemeral === true) remove(folder, account);

@@ -11,16 +11,16 @@ import { choosePort } from './choose-port.ts';
 import { disownLockFile, findPostmaster, isPostmaster } from './postmaster.ts';
 
 export interface ServerOptions {
-  /** The data folder; the server's log is in it. */
+  /** The data folder; it contains the server's log. */
   readonly folder: string;
   readonly cluster: Cluster;
   readonly binaries: Binaries;
   readonly account: Account | undefined;
-  /** Faster and not safe from power loss; the folder goes away with the process. */
+  /** Faster and not safe from power loss; the folder is deleted with the process. */
   readonly ephemeral: boolean;
-  /** Where it listens, if somebody said so. */
+  /** The configured port, if any. */
   readonly port?: number | undefined;
-  /** Told that it listens elsewhere than it used to. */
+  /** Called if the port has changed. */
   readonly onWarning: (words: string) => void;
 }
 
@@ -35,8 +35,8 @@ const READY_TIMEOUT_MS = 60_000;
 const POLL_MS = 15;
 
 /**
- * Starts the server of a cluster, or finds it running. Of several processes that try at once Postgres lets
- * one win; the others find that one's server.
+ * Starts the server of a cluster, or finds it running. If several processes try concurrently, Postgres lets
+ * one win, and the others find its server.
  */
 export async function startServer(
   options: ServerOptions,
@@ -51,7 +51,7 @@ export async function startServer(
       return { server: { ...running, stop: () => stopPostmaster(running.pid, data) }, started: false };
     }
     if (running !== undefined) {
-      // Starting, recovering or stopping: it will be ready or gone.
+      // Starting, recovering or stopping: it will soon be ready or gone.
       await delay(POLL_MS);
       continue;
     }
@@ -61,7 +61,7 @@ export async function startServer(
     const attempt = await launch(options, port, deadline);
     if ('server' in attempt) return { server: attempt.server, started: true };
     words = attempt.words;
-    // Another start was faster, a dead server's last children still write, or the port was taken meanwhile.
+    // Another start was faster, children of a dead server still write, or the port was taken meanwhile.
     if (!/lock file|shared memory block|could not bind|could not create any TCP/.test(words)) break;
     await delay(POLL_MS);
   }
@@ -70,7 +70,7 @@ export async function startServer(
   });
 }
 
-/** One start: a server that takes connections, or what it said when it gave up. */
+/** One start: a server that accepts connections, or its last log lines. */
 async function launch(
   options: ServerOptions,
   port: number,
@@ -104,8 +104,8 @@ async function launch(
 }
 
 /**
- * `setpriv` lets the kernel stop the server when this process dies, however it dies; the guard below does
- * so elsewhere. A process group of its own keeps Ctrl-C from reaching the server before we are done with it.
+ * With `setpriv` the kernel stops the server when this process dies, however it dies; elsewhere the guard below
+ * does. In a separate process group, Ctrl-C does not reach the server before we have finished.
  */
 function spawnServer(options: ServerOptions, port: number, log: number): ChildProcess {
   const { cluster, binaries, account, ephemeral } = options;
@@ -137,7 +137,7 @@ function spawnServer(options: ServerOptions, port: number, log: number): ChildPr
 
 /**
  * A shell that waits for the end of this process (the end of its input), then stops the server and removes
- * an ephemeral folder: what a process that was killed cannot do itself.
+ * a temporary folder, which a killed process cannot do itself.
  */
 function guardServer(options: ServerOptions, pid: number): ChildProcess {
   const { account, ephemeral, folder } = options;
@@ -152,7 +152,7 @@ function guardServer(options: ServerOptions, pid: number): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   guard.on('error', () => undefined);
-  // Neither it nor the pipe to it keeps this process from ending.
+  // Neither the shell nor its pipe keeps this process alive.
   guard.unref();
   if (guard.stdin instanceof Socket) guard.stdin.unref();
   return guard;
@@ -176,19 +176,19 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It went by itself meanwhile.
+    // It ended meanwhile.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 
-/** The log of the last start is worth keeping, those before it are not. */
+/** Keeps only the log of the last start. */
 function openLog(file: string): { fd: number; from: number } {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size > 1_000_000) renameSync(file, `${file}.1`);
   return { fd: openSync(file, 'a', 0o600), from: size > 1_000_000 ? 0 : size };
 }
 
-/** What a server that gave up wrote. */
+/** The log lines of a server that failed to start. */
 function lastWords(file: string, from: number): string {
   const lines = readFileSync(file).subarray(from).toString('utf8').trim().split('\n');
   // Without time and pid.

@@ -11,14 +11,14 @@ import {
 import { join } from 'node:path';
 import { CHILD_ENVIRONMENT } from './account.ts';
 
-/** What the postmaster wrote into its lock file. */
+/** The content of the postmaster's lock file. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
   readonly status: 'starting' | 'ready' | 'stopping';
 }
 
-/** The server that runs on this data directory, if one does. A lock file alone proves nothing. */
+/** The server that runs on this data directory, if any. A lock file alone proves nothing. */
 export function findPostmaster(data: string): Postmaster | undefined {
   const lines = readLockFile(data);
   const pid = Number(lines[0]);
@@ -30,11 +30,11 @@ export function findPostmaster(data: string): Postmaster | undefined {
 }
 
 /**
- * Postgres believes a lock file whose pid is alive, and so would not start again where the pid was given
- * to another process, or where nobody has buried the dead server yet (a zombie; common in containers).
- * The file's other lines name the shared memory by which Postgres sees for itself whether a child of the
- * dead server still writes, so the file stays, with a pid that no process has. The same with a file that
- * a power cut left empty.
+ * Postgres trusts a lock file whose pid is alive. So it would not start if the pid was reused by
+ * another process, or if the dead server is still a zombie (common in containers).
+ * The other lines of the file name the shared memory, by which Postgres checks whether a child of the
+ * dead server still writes. So the file is kept, with a pid that no process has. The same is done with a file that
+ * is empty after a power cut.
  */
 export function disownLockFile(data: string): void {
   const file = join(data, 'postmaster.pid');
@@ -44,15 +44,15 @@ export function disownLockFile(data: string): void {
     if (pid === NOBODY || !isAlive(pid) || isPostmaster(pid, data)) return;
   } else {
     const writtenAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
-    // A server that starts has it empty for a moment.
+    // A starting server has an empty file for a moment.
     if (writtenAt === undefined || Date.now() - writtenAt < 1_000 || isWorkedIn(data)) return;
   }
-  // Meanwhile another process may have done the same and started the server.
+  // Another process may have done the same meanwhile and started the server.
   if (readLockFile(data).join('\n') !== lines.join('\n')) return;
   writeFileSync(file, [String(NOBODY), ...lines.slice(1), ''].join('\n'));
 }
 
-/** No system counts so far. */
+/** A pid beyond the range of any system. */
 const NOBODY = 2_147_483_646;
 
 function readLockFile(data: string): readonly string[] {
@@ -92,7 +92,7 @@ function isWorkedIn(data: string): boolean {
   return readdirSync('/proc').some((name) => /^\d+$/.test(name) && folderOf(Number(name)) === real);
 }
 
-/** A server works in its data directory. Unknown where /proc keeps it from us. */
+/** A server's working directory is its data directory. Unknown if /proc does not show it. */
 function folderOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
@@ -101,7 +101,7 @@ function folderOf(pid: number): string | undefined {
   }
 }
 
-/** The command line of a process; none of a zombie, which has ended. */
+/** The command line of a process; empty for a zombie. */
 function commandOf(pid: number): string | undefined {
   if (process.platform === 'linux') {
     try {

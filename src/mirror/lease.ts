@@ -1,9 +1,9 @@
 /**
  * One run of a team at a time. The lease is a row with a random id and an expiry, renewed while the run
  * lives. It is checked before each write to the service and within each transaction, so that a process
- * that stalled past its expiry can neither send nor commit what it began before. A transaction of the run
- * holds the row, and with it the lease, however long it takes. No session-level locks: the row serves
- * behind a PgBouncer in transaction mode as well.
+ * that stalled past the expiry can neither send nor commit. A transaction of the run
+ * locks the row, and with it keeps the lease, however long it takes. There are no session-level locks, so this also
+ * works behind a PgBouncer in transaction mode.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,17 +20,17 @@ export interface Lease {
   readonly team: string;
   readonly leaseId: string;
   readonly ttlMs: number;
-  /** Throws `lease-lost` if another run has it by now. */
+  /** Throws `lease-lost` if another run has taken the lease. */
   check(): Promise<void>;
-  /** Throws `lease-lost` where it can have run out, going by what this process knows: nobody is asked. */
+  /** Throws `lease-lost` if the lease may have expired by this process's clock. Makes no query. */
   require(): void;
-  /** Takes note that a statement which began at this time, by `performance.now()`, has extended it. */
+  /** Records that a statement has extended it, which began at this time by `performance.now()`. */
   extended(sinceMs: number): void;
-  /** Whether it can run out within half its length, going by what this process knows. */
+  /** Whether it may expire within half its length, by this process's clock. */
   isLate(): boolean;
   /**
    * Gives it back once, if it is still ours.
-   * @param last done in the same transaction, whoever has the lease by now
+   * @param last done in the same transaction, even if the lease is lost
    */
   release(last?: LeasedWork<void>): Promise<void>;
 }
@@ -38,19 +38,19 @@ export interface Lease {
 type OwnLease = Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>;
 
 export interface LeaseOptions {
-  /** How long the lease outlives the last sign of life of its holder. */
+  /** Ms for which the lease is valid after its last renewal. */
   readonly ttlMs: number;
-  /** How long to wait for another run to end; not at all when left out. */
+  /** How long to wait for another run to end, in ms; absent: not at all. */
   readonly waitMs?: number;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
-  /** Told once, when the wait begins, for whom it is. */
+  /** Called once, when the wait begins, with the current holder. */
   readonly onWait?: ((who: string) => void) | undefined;
 }
 
-/** How often a lease that somebody else has is asked for. */
+/** How often to try for a lease that another run holds, in ms. */
 const askEveryMs = 250;
-/** For how long at least a lease is asked for that is free, but for a transaction which still holds its row. */
+/** How long to try at least for a free lease whose row a transaction still has locked, in ms. */
 const lockedMs = 2_000;
 const lost = (team: string) =>
   new MusterdError(
@@ -68,16 +68,16 @@ function endIfStopped(signal: AbortSignal | undefined): void {
 }
 
 /**
- * Takes the team's lease. A holder on this host that no longer runs is seen at once; one elsewhere when
- * its lease expires. Whether it is free is decided by the statement that takes it: a lease that its holder
- * renewed a moment before stays the holder's, and so does one whose row a transaction of the holder's locks.
- * @throws MusterdError `lease-held`; `stopped` when it is asked to during the wait
+ * Takes the team's lease. A dead holder on this host is noticed at once, one on another host when
+ * its lease expires. The statement that takes the lease decides whether it is free: a lease that was
+ * just renewed stays with its holder, and so does one whose row a transaction of the holder has locked.
+ * @throws MusterdError `lease-held`; `stopped` if asked to stop during the wait
  */
 export async function takeLease(db: Database, team: string, options: LeaseOptions): Promise<Lease> {
   return (await takeLeaseFor(db, team, options, async () => {})).lease;
 }
 
-/** The same, and in the same transaction what is done first under it. */
+/** As `takeLease`, with the first work under it in the same transaction. */
 export async function takeLeaseFor<R>(
   db: Database,
   team: string,
@@ -108,7 +108,7 @@ export async function takeLeaseFor<R>(
     if (isFree) taken = await takeFrom(holder?.lease_id, dead);
     if (taken !== undefined) break;
     if (holder?.unbelievable === true) await db.transaction((tx) => shorten(tx, own));
-    // Free when it was looked at: either somebody was faster, or a transaction holds its row.
+    // It was free a moment ago: either another process was faster, or a transaction has locked its row.
     const patienceMs = isFree ? Math.max(waitMs, lockedMs) : waitMs;
     if (performance.now() >= startMs + patienceMs) throw held(team, holder, isFree);
     if (!waits && waitMs > 0 && holder !== undefined)
@@ -119,7 +119,7 @@ export async function takeLeaseFor<R>(
   return taken;
 }
 
-/** Takes a lease that nobody has, or the one that was found expired or its holder dead. Waits for no lock of a row. */
+/** Takes a lease that is free, has expired or has a dead holder. Does not wait for a row lock. */
 function taking({ team, leaseId, ttlMs }: OwnLease, found: string | undefined, dead: boolean): string {
   const { host, pid, process } = thisProcess();
   const [name, id, where, since] = [team, leaseId, host, process].map(pg.escapeLiteral);
@@ -140,7 +140,7 @@ function taking({ team, leaseId, ttlMs }: OwnLease, found: string | undefined, d
       from free where l.team = free.team returning l.team`;
 }
 
-/** A holder that lives renews its lease; that of a dead one ends as late as if it had been renewed just now. */
+/** A live holder renews its lease; at the latest, the lease of a dead one ends as if it had just been renewed. */
 async function shorten(tx: Transaction, { team, ttlMs }: OwnLease): Promise<void> {
   await sql`
     with far as (
@@ -154,13 +154,13 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
   const { team, leaseId, ttlMs } = own;
   let renewing = false;
   let isReleased = false;
-  /** It lasts until then, or longer. */
+  /** It lasts at least until then. */
   let knownUntilMs = sinceMs + ttlMs;
   const extended = (atMs: number) => {
     knownUntilMs = Math.max(knownUntilMs, atMs + ttlMs);
   };
   const renew = async () => {
-    // Without an answer from the database one renewal is enough.
+    // Only one renewal at a time while the database does not answer.
     if (renewing) return;
     renewing = true;
     try {
@@ -170,7 +170,7 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
       renewing = false;
     }
   };
-  // A renewal that fails shows at the next check: the lease has run out by then, or it has not.
+  // The next check shows the result of a failed renewal: the lease has expired by then, or not.
   const timer = setInterval(() => void renew().catch(() => {}), ttlMs / 4);
   timer.unref();
   return {
@@ -203,7 +203,7 @@ function giving({ team, leaseId }: OwnLease): string {
   return `delete from sync.leases where team = ${pg.escapeLiteral(team)} and lease_id = ${pg.escapeLiteral(leaseId)}`;
 }
 
-/** A transaction of ours that holds the row extends the lease itself: nobody waits for it here. */
+/** Does not wait for our own transactions that have locked the row: they extend the lease themselves. */
 async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Promise<boolean> {
   const { rows } = await sql`
     with mine as (
@@ -215,16 +215,16 @@ async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Pro
   return rows.length > 0;
 }
 
-/** What `holding` comes to. */
+/** The result of `holding`. */
 interface HeldRow {
   readonly extended: boolean;
 }
 
 /**
- * Locks the lease's row to the end of the transaction, extends it where half of it is over, lets the rest of the
- * transaction pass the triggers, and tells them of the run. One that has run out is not ours any more, unless our lock
- * has kept it: no row then. The lock is the weakest that nobody can take the lease past: two transactions of one run
- * can have it at once, and each can extend it.
+ * Locks the lease's row until the end of the transaction, extends the lease if half of it is over, lets the rest of the
+ * transaction pass the triggers, and tells them the run. Returns no row for an expired lease, unless our own lock
+ * has kept it. It is the weakest lock that keeps others from taking the lease: two transactions of one run
+ * can hold it together, and each can extend the lease.
  */
 function holding({ team, leaseId, ttlMs }: OwnLease, isLocked: boolean, runId: bigint | undefined): string {
   const after = (ms: number) => `clock_timestamp() + ${ms} * interval '1 ms'`;
@@ -242,12 +242,12 @@ function holding({ team, leaseId, ttlMs }: OwnLease, isLocked: boolean, runId: b
       set_config('musterd.run', '${runId?.toString() ?? ''}', true) from mine`;
 }
 
-/** What is done in one transaction, by a caller that knows nothing of the database. */
+/** Work for one transaction, by a caller without access to the database. */
 export type LeasedWork<R> = (tx: Transaction) => Promise<R>;
 
 /**
- * One transaction under a lease of its own, for which it waits: no run is under way meanwhile.
- * @throws MusterdError `lease-held`; `stopped` when it is asked to before it has begun to write
+ * One transaction under its own lease, for which it waits, so that no run goes on meanwhile.
+ * @throws MusterdError `lease-held`; `stopped` if asked to stop before it begins to write
  */
 export async function underLease<R>(
   db: Database,
@@ -267,9 +267,9 @@ export async function underLease<R>(
 }
 
 /**
- * One transaction of a run: it holds the lease to the end, and the triggers on the mirror let it through. The lease is
- * extended where half of it or more is over. Nobody can take it meanwhile, so that is done once more before the
- * commit, even past its expiry.
+ * One transaction of a run: it keeps the lease to its end, and the triggers on the mirror let it through. The lease is
+ * extended if half of it or more is over, and again before the commit, even past its expiry, because nobody can take it
+ * meanwhile.
  * @throws MusterdError `lease-lost`
  */
 export async function fenced<R>(

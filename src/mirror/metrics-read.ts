@@ -1,4 +1,4 @@
-/** What of the mirror is measured at each scrape, of many teams in one statement each. */
+/** The figures of the mirror for each scrape: one statement per figure, for all teams. */
 import { sql } from 'kysely';
 import type { HoldReason } from '../model/user-plan.ts';
 import type { Queryable } from './database.ts';
@@ -9,11 +9,11 @@ export interface HeldByReason {
   readonly team: string;
   readonly reason: HoldReason;
   readonly count: number;
-  /** When the oldest of them was held, in ms since 1970. */
+  /** When the oldest hold began, in ms since 1970. */
   readonly sinceMs: number;
 }
 
-/** Held fields of users who have not left, but for those in batches; `asked` ones wait for nobody. Reasons without any are not named. */
+/** Held fields by reason, of users that are not gone, without batches. `asked` waits for nobody. */
 export async function readHeldByReason(
   db: Queryable,
   teams: readonly string[],
@@ -30,11 +30,11 @@ export async function readHeldByReason(
 
 export interface UsersInBatches {
   readonly team: string;
-  /** Whose pushes wait; 1 where nothing waits but a field that many users no longer have. */
+  /** Number of users whose pushes wait; 1 if only a field waits that many users lack. */
   readonly users: number;
 }
 
-/** How many users wait in batches; teams without any are not named. */
+/** Number of users that wait in batches. Only teams that have any. */
 export async function readUsersInBatches(
   db: Queryable,
   teams: readonly string[],
@@ -51,11 +51,11 @@ export async function readUsersInBatches(
 
 export interface TokensLeft {
   readonly team: string;
-  /** Requests that may leave at once; 0 while a pause lasts. */
+  /** Requests that may leave at once; 0 during a pause. */
   readonly tokens: number;
 }
 
-/** What is left of each team's pace, for all processes together. */
+/** The remaining pace of each team, for all processes together. */
 export async function readTokensLeft(
   db: Queryable,
   paces: ReadonlyMap<string, PaceSettings>,

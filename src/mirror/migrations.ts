@@ -10,7 +10,7 @@ import { sqlState } from './database-errors.ts';
 import { grantMissingRights } from './roles-for-people.ts';
 
 export interface MigrateOptions {
-  /** Where the numbered `.sql` files are; those of musterd itself by default. */
+  /** The folder of the numbered `.sql` files; musterd's own by default. */
   readonly folder?: string;
 }
 
@@ -23,27 +23,27 @@ interface MigrationFile {
 
 /** Beside src in a checkout, beside dist in the package. */
 const FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
-/** A big index may take its time; a lock that somebody holds should not. */
+/** A large index may take long; waiting for a lock should not. */
 const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
 
 /**
- * Brings the schema up to this version in one transaction: all files that are missing, or nothing. Of
- * several processes one applies them and the others wait for it. Roles for people that came later are
- * granted their rights. Throws `MusterdError('mirror')` with the
- * file and line where Postgres stumbled; when the database knows migrations that this version does not;
- * when a file was changed after it was applied.
+ * Migrates the schema to this version in one transaction: all missing files, or nothing. One of
+ * several processes applies them and the others wait. Roles for people that were created later get their
+ * rights. Throws `MusterdError('mirror')`, with file and line, if a statement fails;
+ * if the database has migrations that this version does not know;
+ * or if a file was changed after it was applied.
  */
 export async function migrate(db: Database, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const files = readMigrations(options.folder ?? FOLDER);
   const applying = db.transaction(async (tx) => {
-    // Before anything is looked at: `create … if not exists` of two processes at once fails in one of them.
+    // Before anything else: `create … if not exists` by two processes in parallel fails in one of them.
     await tx.getExecutor().adapter.acquireMigrationLock(tx, { lockTable: '', lockRowId: '' });
     return { applied: await migrateWithin(tx, files) };
   }, LIMITS);
   return await applying.catch(explain);
 }
 
-/** The same in a transaction that is under way, and holds the lock. */
+/** As `migrate`, in a running transaction that holds the lock. */
 export async function migrateWithin(tx: Transaction, files = readMigrations(FOLDER)): Promise<string[]> {
   compare(files, await readApplied(tx));
   const applied = await apply(tx, files);
@@ -54,7 +54,7 @@ export async function migrateWithin(tx: Transaction, files = readMigrations(FOLD
   return applied;
 }
 
-/** The schema as it was when these were applied, in an empty database. @throws MusterdError for one that is not known */
+/** Applies these migrations to an empty database. @throws MusterdError for an unknown one */
 export async function makeSchemaOf(
   tx: Transaction,
   applied: ReadonlyMap<string, string | null>,
@@ -67,7 +67,7 @@ export async function makeSchemaOf(
   );
 }
 
-/** What makes the same schema without us, and the migrations in it with their checksums. */
+/** SQL that creates the same schema without musterd, including the applied migrations and their checksums. */
 export function schemaText(applied: ReadonlyMap<string, string | null>): {
   readonly names: readonly string[];
   readonly schema: string;
@@ -83,7 +83,7 @@ export function schemaText(applied: ReadonlyMap<string, string | null>): {
   };
 }
 
-/** The names of the migrations that `migrate` would apply; writes nothing, and throws as it would. */
+/** The names of the migrations that `migrate` would apply. Writes nothing; throws as `migrate` does. */
 export async function pendingMigrations(db: Database, options: MigrateOptions = {}): Promise<string[]> {
   const files = readMigrations(options.folder ?? FOLDER);
   const applied = await readApplied(db.kysely).catch(explain);
@@ -117,14 +117,14 @@ function readMigrations(folder: string): readonly MigrationFile[] {
         `${name} is no name for a migration; it has to be like 0001_name.sql.`,
       );
     }
-    // A checkout on Windows may have other line ends; that is no change.
+    // A checkout on Windows may have other line ends, which do not count as a change.
     const text = readFileSync(join(folder, name), 'utf8').replaceAll('\r\n', '\n');
     const checksum = createHash('sha256').update(text).digest('hex');
     return { name: name.slice(0, -'.sql'.length), text, checksum };
   });
 }
 
-/** Name and checksum of what was applied; empty when no migration ever ran. */
+/** Names and checksums of applied migrations; empty if none was ever applied. */
 async function readApplied(db: Queryable): Promise<ReadonlyMap<string, string | null>> {
   const { rows: found } = await sql<{ there: boolean }>`
     select to_regclass('sync.migrations') is not null as there`.execute(db);
@@ -159,30 +159,30 @@ async function apply(tx: Transaction, files: readonly MigrationFile[]): Promise<
     migrationTableSchema: 'sync',
     migrationTableName: 'migrations',
     migrationLockTableName: 'migration_lock',
-    // Kysely would compare by the machine's locale.
+    // Kysely would sort by the machine's locale.
     nameComparator: (left, right) => (left < right ? -1 : Number(left > right)),
   });
   await prepareTables(tx, migrator);
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error === undefined) return results.map(({ migrationName }) => migrationName);
   const words = error instanceof Error ? error.message : '';
-  // An error of Postgres that has to do with the moment stays what it is: the transaction runs again.
+  // A temporary error of Postgres is passed on, so that the transaction is repeated.
   throw words.startsWith('corrupted migrations')
     ? new MusterdError('mirror', `The list of applied migrations does not fit: ${words}`, { cause: error })
     : error;
 }
 
-/** The Migrator makes its two tables without a word about them, and knows no checksums. */
+/** Adds comments and checksums to the Migrator's two tables. */
 async function prepareTables(tx: Transaction, migrator: Migrator): Promise<void> {
   const { rows } = await sql<{ there: boolean }>`
     select to_regclass('sync.migrations') is not null as there`.execute(tx);
   if (rows[0]?.there === true) return;
-  // Makes the tables and applies nothing.
+  // Creates the tables and applies nothing.
   await migrator.migrateTo(NO_MIGRATIONS);
   await tx.executeQuery(CompiledQuery.raw(TABLES));
 }
 
-/** As the Migrator makes them. */
+/** The tables as the Migrator creates them. */
 const MIGRATOR_TABLES = `
 create schema sync;
 create table sync.migrations (name varchar(255) not null primary key, timestamp varchar(255) not null);
@@ -212,14 +212,14 @@ function toMigration(file: MigrationFile): Migration {
   };
 }
 
-/** Deadlocks and lock timeouts are no fault of the file. */
+/** Deadlocks and lock timeouts are not the file's fault. */
 const OF_THE_MOMENT = new Set(['40001', '40P01', '55P03', '57014']);
 
 function describeFailure(file: MigrationFile, error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error) || OF_THE_MOMENT.has(String(error.code))) return error;
   if (error instanceof MusterdError) return error;
   const position = 'position' in error ? Number(error.position) : Number.NaN;
-  // Postgres counts characters, from 1; a function's body counts within itself and has no position here.
+  // Postgres counts characters from 1. Errors in a function's body have a position within it, not within the file.
   const line =
     Array.from(file.text)
       .slice(0, position - 1)

@@ -1,4 +1,4 @@
-/** The mirror of one team: the near place, as `reconcile/ports.ts` asks for it. */
+/** The mirror of one team, as declared in `reconcile/ports.ts`. */
 import type { AbsenceDecision, ListedResource, MirroredResource, WithheldAbsence } from '../model/absence.ts';
 import type { Intent, IntentResult, NameSafety } from '../model/intent.ts';
 import type { Concern } from '../model/plan.ts';
@@ -50,10 +50,10 @@ import { readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers, isNothingToWrite } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
 
-/** Told of users whom a read has come by. */
+/** Called with edited users found along with another read. */
 type Look = (users: readonly UserState[]) => void;
 
-/** One question for all listings: each is asked for once in a run, and no run writes another one's rows. */
+/** One query for all listings: each is needed once in a run, and a run does not change the rows of another listing. */
 function createListingRests(db: Queryable, teamId: Id) {
   let read: ReturnType<typeof readListingRests> | undefined;
   return async (resource: ListedResource): Promise<ListingRest> => {
@@ -108,7 +108,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
   };
 }
 
-/** The reading half: whatever is committed. */
+/** The reading half: sees committed data. */
 export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, look?: Look) {
   return {
     ...createReads(db, teamId, known, look),
@@ -121,7 +121,7 @@ export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, 
   };
 }
 
-/** What was edited while the triggers were off counts from now on: before anything is decided about it. */
+/** Records edits made while the triggers were off, before anything is decided about them. */
 function createRecording(record: (ids: readonly Id[]) => Promise<void>) {
   const unrecorded = new Set<Id>();
   return {
@@ -145,7 +145,7 @@ type Reads = ReturnType<typeof createReads>;
 const namesAsBegun = (known: KnownTeam | undefined): NameSafety | undefined =>
   known === undefined ? undefined : nameSafetyOf(known.learned.get(keepsNameProbe));
 
-/** Before a run pushes anything, these are as they were when it began. */
+/** Until a run pushes, these are unchanged since it began. */
 const readsAsBegun = (reads: Reads, known: KnownTeam | undefined, mayHaveIntents: () => boolean) => ({
   readIntents: async () => (mayHaveIntents() ? await reads.readIntents() : []),
   readEditedUsers: async () =>
@@ -154,7 +154,7 @@ const readsAsBegun = (reads: Reads, known: KnownTeam | undefined, mayHaveIntents
     (mayHaveIntents() ? undefined : namesAsBegun(known)) ?? (await reads.readNameSafety()),
 });
 
-/** One after the other: they would wait for each other at the lease, each on a connection of its own. */
+/** One after the other: they would wait for each other's lock on the lease, each with its own connection. */
 function createWrite(db: Database, lease: Lease, runId: bigint) {
   let last: Promise<unknown> = Promise.resolve();
   return <R>(work: (tx: Transaction) => Promise<R>): Promise<R> => {
@@ -166,7 +166,7 @@ function createWrite(db: Database, lease: Lease, runId: bigint) {
 
 /**
  * Both halves, for one run: every write is one transaction under the run's lease.
- * @param known what was known when the run began: what is as it was is neither asked for again nor written
+ * @param known the state when the run began: unchanged parts are neither read again nor written
  */
 export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigint, known?: KnownTeam) {
   const run = { teamId, runId };
@@ -199,7 +199,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
         ? []
         : await write((tx) => applyUsers(tx, run, plans));
     },
-    /** Two of these can be under way at once, of users who are not the same: nothing in one depends on the other. */
+    /** Two of these may run in parallel for different users: they do not depend on each other. */
     takeUsers: (writes: Iterable<UserWrite>) => {
       mayLackRoles = true;
       return withSpool(newShape, writes, (spool) =>
@@ -230,7 +230,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     applyResults: (results: readonly IntentResult[]) =>
       write((tx) => applyResults(tx, run, results, namesAsBegun(known) === 'kept')),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
-    /** What this run has learned of the service's answers: it goes with the end of the run. */
+    /** What this run has learned about the service's answers; written when the run ends. */
     learned: () => [...learned.values()],
     applyRestingUsers: (users: RestingUsers) => learn(learnedOfRest('users', users)),
     applyRestingListing: (resource: ListedResource, listing: RestingListing) =>

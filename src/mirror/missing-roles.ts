@@ -1,10 +1,10 @@
-/** What an administrator has to do where the roles for people could not be made. */
+/** What an administrator has to do if the roles for people could not be created. */
 import type { Database } from './database.ts';
 import { readRolesForPeople } from './roles-for-people.ts';
 
 /**
- * @param willMigrate whether migrations are still to come, which make the roles where they may
- * @returns sentences and statements, line by line; nothing where all is well
+ * @param willMigrate whether migrations are still to be applied, which create the roles if they may
+ * @returns sentences and statements, line by line; empty if nothing is missing
  */
 export async function missingRoles(db: Database, willMigrate = false): Promise<readonly string[]> {
   const { user, missing, mayCreate } = await readRolesForPeople(db);

@@ -1,4 +1,4 @@
-/** What one run moved, and how it stands today: what `musterd undo` decides on. */
+/** The changes of one run with their current state, for `musterd undo`. */
 import { sql } from 'kysely';
 import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
@@ -6,22 +6,22 @@ import type { BaseUser, Field, MirrorUser, UserValues } from '../model/user.ts';
 import type { Queryable, Row } from './database.ts';
 import { type BaseRow, fieldOfSql, type UserColumn, valueFromJson } from './users-read.ts';
 
-/** One field of one user that a run moved. */
+/** A field of a user that the run changed. */
 export interface MovedField {
   readonly userId: Id;
   readonly name: string;
   readonly field: Field;
   readonly kind: 'return' | 'pull' | 'push' | 'settle';
-  /** Before the run, and after it. */
+  /** Values before and after the run. */
   readonly old: UserValues[Field];
   readonly new: UserValues[Field];
-  /** `undefined`: the user has gone, or nothing is agreed on any more. */
+  /** `undefined`: the user is gone, or there is no base any more. */
   readonly now: { readonly mirror: MirrorUser; readonly base: BaseUser } | undefined;
   readonly heldBecause: HoldReason | null;
   readonly hasOpenIntent: boolean;
-  /** Somebody had written the old value here: an edit that the run replaced, or one that a push had carried. */
+  /** A person had written the old value in the mirror: an edit that the run replaced, or that had been pushed. */
   readonly oldWasWritten: boolean;
-  /** How the field was moved last by a later run, if it was. */
+  /** The last change of the field by a later run, if any. */
   readonly movedLater: 'return' | 'pull' | 'push' | 'settle' | null;
 }
 
@@ -59,7 +59,7 @@ function toMoved(row: MovedRow): MovedField {
     name: row.name,
     field,
     kind: row.kind,
-    // The ledger may have the service's own way of writing that there is none.
+    // The ledger may contain the service's own notation for an empty value.
     old: row.old === '' ? null : valueFromJson(field, row.old),
     new: valueFromJson(field, row.new),
     now: row.present ? { mirror, base } : undefined,
@@ -81,8 +81,8 @@ export async function hasRun(db: Queryable, team: string, runId: bigint): Promis
 }
 
 /**
- * Every field to which a run gave another value: pulled, adopted again, settled, or pushed and confirmed.
- * A first sight is none: there was no value before it.
+ * Every field that a run changed: pulled, adopted again, settled, or pushed and confirmed.
+ * A first adoption does not count: there was no value before it.
  */
 export async function readMovedFields(
   db: Queryable,

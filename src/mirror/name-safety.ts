@@ -1,4 +1,4 @@
-/** What updates without a name do to the name on this deployment, and what becomes of the names that they harm. */
+/** What updates without a name do to the name on this deployment, and how harmed names are restored. */
 import { sql } from 'kysely';
 import type { IntentResult, NameSafety } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
@@ -7,18 +7,18 @@ import { readable } from '../model/user.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { type LearnedValue, readLearned, writeLearned } from './learned.ts';
 
-/** What `musterd check --write-probe` asks, and what a push without a name answers as well. */
+/** The topic of `musterd check --write-probe`, which pushes without a name update too. */
 export const keepsNameProbe = 'an email alone keeps the name';
 
-/** Whether an update had its effect and the name is there to be seen; an answer without a name tells nothing. */
+/** Whether an update had an effect and its answer shows the name; otherwise it proves nothing. */
 function showsName({ outcomes, seen }: IntentResult): boolean {
   return Object.values(outcomes).includes('confirmed') && canonicalName(readable(seen?.name) ?? '') !== '';
 }
 
 /**
- * Whoever was seen with a name after an update without one; what is known for certain stays. Of a push whose
- * fields are settled one after another, what is left may lack the name that was sent: it is no evidence.
- * @returns whether it is news
+ * Records users that kept their name after an update without one; what is certain stays. If the fields of a push are
+ * settled one after another, the rest may lack the name that was sent, so it proves nothing.
+ * @returns whether this is new
  */
 export async function noteKeptName(
   tx: Transaction,
@@ -38,16 +38,16 @@ export async function noteKeptName(
   return rows.length > 0;
 }
 
-/** Kept for good where no single user is suspected: a name is set right again some day, the deployment stays as it is. */
+/** Kept for ever unless it is about a single user: names get corrected, but the deployment stays the same. */
 async function noteHarm(tx: Transaction, teamId: Id, suspect: Id | null): Promise<void> {
   const value = { keeps_name: false, ...(suspect === null ? {} : { suspect }) };
   await writeLearned(tx, teamId, [{ topic: keepsNameProbe, value }]);
 }
 
 /**
- * Ends the holds of names that an update seemed to harm: it is known now whether it did. Where it did, base has what
- * it left, and the next run puts the name back. Where it did not, somebody else changed the name, and base is again
- * what it was before. Such a hold has the name unedited, and base moved since; no other hold is like that.
+ * Ends the holds of names that an update seemed to harm, once it is known whether it did. If so, base has what
+ * was left of the name, and the next run restores it. If not, somebody else changed the name, and base gets its
+ * earlier value back. Only such a hold has an unedited name and a base that moved since.
  */
 export async function endSuspicion(tx: Transaction, teamId: Id, keepsName: boolean): Promise<void> {
   await sql`
@@ -64,7 +64,7 @@ export async function endSuspicion(tx: Transaction, teamId: Id, keepsName: boole
 }
 
 /**
- * Notes what these results teach.
+ * Records what these results show.
  *
  * | known before    | a name is harmed           | a name is kept without being sent |
  * |-----------------|----------------------------|-----------------------------------|
@@ -72,7 +72,7 @@ export async function endSuspicion(tx: Transaction, teamId: Id, keepsName: boole
  * | *suspect*       | of a second one: *touched* | of another: *kept*                |
  * | *touched*       | ·                          | ·                                 |
  *
- * @param wereKept what is known was *kept* when the run began: until a name is harmed there is nothing to learn
+ * @param wereKept it was *kept* when the run began: until a name is harmed there is nothing to learn
  */
 export async function noteNames(
   tx: Transaction,
@@ -109,7 +109,7 @@ export async function noteNames(
   if (news) await endSuspicion(tx, teamId, true);
 }
 
-/** A name that waits already is left as it is: what an update left of it is one more reason to look at it. */
+/** A name that is already held stays so: the harm is one more reason to look at it. */
 export async function withoutWaitingNames(
   tx: Transaction,
   teamId: Id,

@@ -1,4 +1,4 @@
-/** Whoever may not be equal on both sides, found by an index (`users_not_at_rest`): the others are counted, and not looked at. */
+/** Users that may differ between the sides, found by the index `users_not_at_rest`. The others are only counted. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { idArray } from './by-key.ts';
@@ -12,7 +12,7 @@ export interface NotAtRest {
   readonly unresolved: readonly Id[];
 }
 
-/** Was edited here, is unresolved or has left. */
+/** Edited in the mirror, unresolved or gone. */
 const isNotAtRest = sql`(edited_at is not null or not resolved or gone_at is not null)`;
 
 export async function readNotAtRest(db: Queryable, teamIds: readonly Id[]): Promise<readonly NotAtRest[]> {
@@ -30,15 +30,15 @@ export async function readNotAtRest(db: Queryable, teamIds: readonly Id[]): Prom
 }
 
 /**
- * Of whom the mirror may differ from the base: also who has a field held or a push open. Missing are those whom
- * somebody edited with the triggers off.
+ * Users whose mirror may differ from the base, including those with a held field or an open push. Does not include
+ * users edited while the triggers were off.
  */
 export const idsOfSuspects = (teamId: Id): RawBuilder<unknown> => sql`
   select id from mirror.users where team_id = ${teamId} and ${isNotAtRest}
   union select user_id from sync.held_fields where team_id = ${teamId} and user_id is not null
   union select user_id from sync.changes where team_id = ${teamId} and state = 'open'`;
 
-/** Their rows of `report.pending`, each found by its key: whatever Postgres knows of the tables, it reads no other base. */
+/** Their rows of `report.pending`, each by its key: whatever the statistics say, no other base is read. */
 export const pendingOf = (teamId: Id, ids: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   (${ids}) one (id)
   cross join lateral (

@@ -1,4 +1,4 @@
-/** The ledger as the page shows it: filtered, the newest first, a page of it by keys. */
+/** The ledger for the status page: filtered, newest first, with keyset pagination. */
 import { type RawBuilder, sql } from 'kysely';
 import type { PushOutcome } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
@@ -8,24 +8,24 @@ import type { Row } from './database.ts';
 import { contains } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
 
-/** What is left `null` selects everything. */
+/** A `null` selects everything. */
 export interface ChangesAsked {
-  /** What a name contains, or an id is; without details an id alone. */
+  /** A part of a name, or an id; without details only an id. */
   readonly q: string;
   readonly details: boolean;
   readonly field: ChangeField | null;
   readonly direction: Direction | null;
-  /** Who edited or decided; of what was pulled nobody knows. */
+  /** Who edited or decided; unknown for pulls. */
   readonly actor: string | null;
   readonly runId: bigint | null;
   readonly since: Date | null;
   /** Older than this one. */
   readonly before: bigint | null;
-  /** Changes at most; a change is of one user, and may be of several fields. */
+  /** Most changes to return. A change is about one user and one or more fields. */
   readonly limit: number;
 }
 
-/** One field moved; who came, went or came back is one row without a field. */
+/** One field that moved. A user that came, went or came back is one row without a field. */
 export interface ChangeRow
   extends Row<
     'sync.changes',
@@ -40,7 +40,7 @@ export interface ChangeRow
     | 'decided_by'
     | 'decided_why'
   > {
-  /** As the mirror has it today. */
+  /** The name in the mirror today. */
   readonly name: string | null;
   readonly field: ChangeField | null;
   readonly base_value: unknown;
@@ -48,7 +48,7 @@ export interface ChangeRow
   readonly new_value: unknown;
   readonly outcome: PushOutcome | null;
   readonly edited_by: string | null;
-  /** Of a hold: why it is held, where it still is. */
+  /** For a hold that still lasts: its reason. */
   readonly held: string | null;
 }
 
@@ -60,20 +60,20 @@ export interface LookedTo {
 export interface ChangesRead {
   readonly rows: readonly ChangeRow[];
   readonly isMore: boolean;
-  /** Of a page that is not full: the oldest change that was looked at, where there may be others before it. */
+  /** If the page is not full: the oldest change that was looked at, if there may be older matches. */
   readonly lookedTo: LookedTo | null;
-  /** Who edited or decided lately. */
+  /** The actors of recent changes. */
   readonly actors: readonly string[];
 }
 
-/** Rows of the ledger that a page looks through at most: what is rare is found over several pages. */
+/** Most rows of the ledger to search per page: rare matches are found over several pages. */
 const mostLookedAt = 10_000;
-/** Of how many of the newest changes the actors are offered. */
+/** Number of newest changes whose actors are offered as a filter. */
 const actorsOf = 1_000;
-/** Users whose names are alike. */
+/** Users with a matching name. */
 const mostNamed = 200;
 
-/** `null`: nobody was asked for. */
+/** `null`: no search. */
 async function findNamed(
   { db, teamIds }: PageReader,
   { q, details }: ChangesAsked,
@@ -88,7 +88,7 @@ async function findNamed(
   return rows.map(({ id }) => id);
 }
 
-/** What an index leads to, the newest first; all of the teams otherwise. */
+/** The conditions that an index serves, newest first; otherwise all changes of the teams. */
 function lookedAt(
   { teamIds }: PageReader,
   { runId, before }: ChangesAsked,
@@ -103,7 +103,7 @@ function lookedAt(
   return sql`report.changes c where ${sql.join(where, sql` and `)} order by c.change_id desc`;
 }
 
-/** What each row is asked for. Who was adopted is one row, and not one of a field. */
+/** The conditions on each row. An adopted user is one row without a field. */
 function letThrough({ field, direction, actor, since }: ChangesAsked): RawBuilder<unknown> {
   const all = [
     sql`true`,
@@ -115,7 +115,7 @@ function letThrough({ field, direction, actor, since }: ChangesAsked): RawBuilde
   return sql.join(all, sql` and `);
 }
 
-/** First which changes, which stops as soon as there are enough; then these, with their values. */
+/** First finds the changes, up to the limit; then reads their values. */
 export async function readChanges(reader: PageReader, asked: ChangesAsked): Promise<ChangesRead> {
   const { db } = reader;
   const looked = lookedAt(reader, asked, await findNamed(reader, asked));
@@ -165,7 +165,7 @@ async function readRows(
   );
 }
 
-/** Where a page stopped that is not full, if there is more before it. */
+/** Where a page that is not full stopped, if there are older changes. */
 async function readLookedTo(
   { db }: PageReader,
   looked: RawBuilder<unknown>,
@@ -188,7 +188,7 @@ async function readRoleNames({ db, teamIds }: PageReader): Promise<ReadonlyMap<s
   return new Map(rows.map((row) => [`${row.team_id} ${row.role_id}`, row.name ?? '']));
 }
 
-/** A role is a number to the service, and has a name for people. */
+/** Replaces role ids by the names that people know. */
 function withRoleNames(row: ChangeRow, roles: ReadonlyMap<string, string>): ChangeRow {
   if (row.field !== 'role_id') return row;
   const named = (value: unknown) => {
@@ -205,7 +205,7 @@ function withRoleNames(row: ChangeRow, roles: ReadonlyMap<string, string>): Chan
 
 const mostOfOne = 200;
 
-/** All that moved of one user, the newest first. */
+/** All changes of one user, newest first. */
 export async function readChangesOf(reader: PageReader, userId: Id): Promise<readonly ChangeRow[]> {
   const none = { field: null, direction: null, actor: null, runId: null, since: null, before: null };
   const asked = { ...none, q: userId.toString(), details: false, limit: mostOfOne };

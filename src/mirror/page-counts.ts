@@ -1,4 +1,4 @@
-/** Counts over time as the page shows them: in steps, so that a year is few rows. */
+/** Counts over time for the status page, in steps, so that a year is few rows. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { idArray } from './by-key.ts';
@@ -6,17 +6,17 @@ import type { Row } from './database.ts';
 import { daysShown, type GlanceCount, readDailyCounts } from './page-glance.ts';
 import type { PageReader } from './page-reader.ts';
 
-/** The counts of one segment in a stretch of time; none where nothing was counted. */
+/** The counts of one segment within a step; absent if nothing was counted. */
 export interface CountedStep {
   readonly segment: string;
-  /** When it begins. */
+  /** When the step begins. */
   readonly from: Date;
-  /** The last count in it, and when that was. */
+  /** The last count within the step, and its time. */
   readonly last: number;
   readonly countedAt: Date;
 }
 
-/** Of a week that begins on a Monday (UTC). */
+/** Of a week from Monday (UTC). */
 export interface CountedWeek {
   readonly week: Date;
   readonly lowest: number;
@@ -30,7 +30,7 @@ export interface LastCount {
   readonly countedAt: Date;
 }
 
-/** One look at the index for each segment, however many counts there are. */
+/** One index lookup per segment, however many counts there are. */
 const segmentsOf = (teamId: Id) => sql`
   segments as (
     (select segment from mirror.contact_counts where team_id = ${teamId} order by segment limit 1)
@@ -41,7 +41,7 @@ const segmentsOf = (teamId: Id) => sql`
     ) from segments s where s.segment is not null
   )`;
 
-/** The last count of each step: a look at the index for each step of each segment. */
+/** The last count of each step: one index lookup per step and segment. */
 export async function readSteps(
   { db }: PageReader,
   teamId: Id,
@@ -63,7 +63,7 @@ export async function readSteps(
   return rows;
 }
 
-/** How far apart the newest counts of a segment are, as most of them have it. */
+/** The usual interval between the newest counts of a segment. */
 export async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select (extract(epoch from percentile_cont(0.5) within group (order by n.apart)) * 1000)::float8 as ms
@@ -94,7 +94,7 @@ export async function readWeeks(
   return rows;
 }
 
-/** How many tags or contact fields came and went in a month. */
+/** Number of tags or contact fields that came and went in a month. */
 export interface MovedMonth {
   readonly month: Date;
   readonly added: number;
@@ -108,7 +108,7 @@ export interface ListedRead {
   readonly months: readonly MovedMonth[];
 }
 
-/** The last twelve months. What was there at the first look was not added then. */
+/** The last twelve months. Rows found by the first refresh do not count as added. */
 export async function readMonths(
   { db, now }: PageReader,
   teamIds: readonly Id[],
@@ -116,7 +116,7 @@ export async function readMonths(
 ): Promise<ListedRead> {
   const table = sql.table(`mirror.${listed}`);
   const ofTeams = sql`team_id = any (${idArray(teamIds)})`;
-  // Into which month a time falls is found among twelve: of 20,000 tags that is a third of what date_trunc() takes.
+  // Finds the month among twelve bounds: for 20,000 tags this takes a third of the time of date_trunc().
   const { rows } = await sql<MovedMonth & { now: number }>`
     with months as (
       select m.month, row_number() over (order by m.month)::int as nth
@@ -157,7 +157,7 @@ export async function readRoleCounts(
   return rows;
 }
 
-/** All that the view of counts shows of one team. */
+/** Everything that the view of counts shows for one team. */
 export interface CountsRead {
   readonly teamId: Id | null;
   readonly days: number;
@@ -167,19 +167,19 @@ export interface CountsRead {
   readonly stepMs: number;
   readonly paceMs: number | null;
   readonly weeks: readonly CountedWeek[];
-  /** The last counts by 30 days ago. */
+  /** The last counts as of 30 days ago. */
   readonly monthAgo: readonly LastCount[];
   readonly tags: ListedRead;
   readonly contactFields: ListedRead;
   readonly roles: readonly RoleCount[];
-  /** Of several teams each one's first segment, day by day. */
+  /** For several teams: the first segment of each, day by day. */
   readonly counts: readonly GlanceCount[];
 }
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Small enough for a line that shows how it went, and as long as it takes from one count to the next. */
+/** The step: small enough for a smooth line, and at least the interval between counts. */
 export function stepFor(days: number, paceMs: number | null): number {
   const least = days <= 7 ? hourMs : days <= 30 ? 6 * hourMs : dayMs;
   const steps = [hourMs, 6 * hourMs, dayMs, 7 * dayMs];
@@ -187,7 +187,7 @@ export function stepFor(days: number, paceMs: number | null): number {
   return steps.find((step) => step >= wanted) ?? 7 * dayMs;
 }
 
-/** The last count of each segment by then. */
+/** The last count of each segment as of then. */
 async function readCountsBy({ db }: PageReader, teamId: Id, by: Date): Promise<readonly LastCount[]> {
   const { rows } = await sql<LastCount>`
     with recursive ${segmentsOf(teamId)}
@@ -201,7 +201,7 @@ async function readCountsBy({ db }: PageReader, teamId: Id, by: Date): Promise<r
   return rows;
 }
 
-/** Of several teams the first in full: two teams' contacts have nothing to do with each other. */
+/** With several teams, the first in full: contacts of different teams are not comparable. */
 export async function readCounts(
   reader: PageReader,
   { days, segment: wanted }: { readonly days: number; readonly segment: string | null },

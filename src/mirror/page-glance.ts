@@ -1,4 +1,4 @@
-/** What the first view shows: how each team stands, and what it did of late. */
+/** The first view of the page: the state and recent activity of each team. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { ScheduledGroup } from '../model/run-group.ts';
@@ -13,17 +13,17 @@ import {
   type WaitingTotals,
 } from './page-waiting.ts';
 
-/** How a group of a team stands. */
+/** The state of a group of a team. */
 export interface GlanceGroup {
   readonly teamId: Id;
   readonly group: ScheduledGroup;
-  /** `null`: no daemon has a schedule for it. */
+  /** `null`: no daemon schedules it. */
   readonly schedule: string | null;
-  /** How old it may become: three times the longest pause of the schedule. */
+  /** Oldest age that counts as fresh: three times the longest interval of the schedule. */
   readonly limitSeconds: bigint | null;
   readonly dueAt: Date | null;
   readonly lastAttempt: Date | null;
-  /** `null`: it is fresh, or no schedule promises anything. */
+  /** `null`: it is fresh, or there is no schedule. */
   readonly staleSince: Date | null;
   readonly failures: number;
   readonly completeAt: Date | null;
@@ -36,7 +36,7 @@ export interface GlanceTotals {
   readonly gone: number;
   readonly tags: number;
   readonly contactFields: number;
-  /** Of pushes in the last 24 hours: fields, and those that the service refused. */
+  /** Fields pushed in the last 24 hours, and those that the service refused. */
   readonly pushed: number;
   readonly refused: number;
 }
@@ -103,7 +103,7 @@ async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> 
   });
 }
 
-/** The segment "all" of each team, or else its first, its last count of each of so many days. */
+/** For each team the last count of each day, of the segment "all" or else the first one. */
 export const readDailyCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
   select t.id as "teamId", s.segment, d.day::text as day, c.count
   from unnest(${teamIds}::bigint[]) t (id)

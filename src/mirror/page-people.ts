@@ -1,4 +1,4 @@
-/** The roster as the page shows it: who is there, how each stands, and a page of them by keys. */
+/** The roster for the status page: users with their states, with keyset pagination. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import {
@@ -20,14 +20,14 @@ import {
 } from './page-standings.ts';
 
 export interface PeopleAsked {
-  /** What a name, an email, a phone or an id contains; without details an id alone. */
+  /** A part of a name, email, phone or id; without details only an id. */
   readonly q: string;
   readonly details: boolean;
   readonly state: PeopleState;
   readonly roleId: Id | null;
   readonly sort: PeopleSort;
   readonly isDown: boolean;
-  /** The last one of the page before. */
+  /** The last user of the previous page. */
   readonly after: { readonly teamId: Id; readonly id: Id } | null;
   readonly limit: number;
 }
@@ -45,16 +45,16 @@ export interface RosterRow
 
 export interface PeopleRead {
   readonly rows: readonly RosterRow[];
-  /** There are others after these. */
+  /** There are more users after these. */
   readonly isMore: boolean;
-  /** Of all, whatever is searched for. */
+  /** Counts of all users, independent of the search. */
   readonly counts: Readonly<Record<PeopleState, number>>;
-  /** How many match, one more than `mostFound` where there are more; `null`: nothing was searched for, and the counts say it. */
+  /** Number of matches, at most `mostFound` + 1; `null`: no search, see the counts. */
   readonly found: number | null;
   readonly roles: readonly Row<'mirror.roles', 'role_id' | 'name'>[];
 }
 
-/** Capital letters count as small ones; of letters beyond ASCII, which takes twice as long, only where one is searched for. */
+/** Ignores case; beyond ASCII, which takes twice as long, only if the search has such letters. */
 export function contains(columns: RawBuilder<unknown>, q: string): RawBuilder<unknown> {
   const of = /^[\x20-\x7e]*$/.test(q)
     ? sql`lower((${columns}) collate "C")`
@@ -77,7 +77,7 @@ function matches({ q, details }: PeopleAsked): RawBuilder<unknown> {
 
 const changedAt = sql`greatest(u.edited_at, u.updated_at)`;
 
-/** What is sorted by; whoever has no value comes last going up. Without details nothing is sorted by what is not shown. */
+/** The sort key; empty values come last in ascending order. Without details, hidden values are not sort keys. */
 function keysOf({ sort, details }: PeopleAsked): readonly RawBuilder<unknown>[] {
   const name = details ? [sql`u.name`] : [];
   const text = (column: RawBuilder<unknown>) => [sql`(${column} is null)`, sql`coalesce(${column}, '')`];
@@ -98,18 +98,18 @@ type Cursor = NonNullable<PeopleAsked['after']>;
 
 interface StateAsked {
   readonly where: RawBuilder<unknown>;
-  /** The last row of the page before, if it was of this state. */
+  /** The last row of the previous page, if it had this state. */
   readonly after: Cursor | null;
   readonly limit: number;
 }
 
 const columns = sql`u.team_id, u.id, u.name, u.email, u.phone, u.role_id, u.role, u.gone_at, ${changedAt} as changed_at`;
 
-/** Who is asked for, and the part of it that is on the page. */
+/** The selection, and the part of it on this page. */
 function askedOf({ teamIds }: PageReader, asked: PeopleAsked, { where, after, limit }: StateAsked) {
   const keys = keysOf(asked);
   const way = asked.isDown ? sql`desc` : sql`asc`;
-  // The key of the last row is looked up, so that no link holds a name.
+  // The sort key of the last row is looked up, so that links contain no names.
   const beyond =
     after === null
       ? sql`true`
@@ -123,7 +123,7 @@ function askedOf({ teamIds }: PageReader, asked: PeopleAsked, { where, after, li
   };
 }
 
-/** Those in a state, a page of them. */
+/** One page of the users in a state. */
 async function readState(
   reader: PageReader,
   asked: PeopleAsked,
@@ -142,7 +142,7 @@ async function countRows({ db }: PageReader, some: RawBuilder<unknown>): Promise
   return rows[0]?.count ?? 0;
 }
 
-/** Looked for once, for the page and for how many there are; whatever matches very many is sorted by another look. */
+/** One search for the page and the number of matches; very many matches are sorted by a second query. */
 async function readMatching(
   reader: PageReader,
   asked: PeopleAsked,
@@ -154,13 +154,13 @@ async function readMatching(
     with matched as materialized (select u.* from ${matched})
     select ${columns}, (select count(*)::int from matched) as found
     from matched u where ${beyond} ${page}`.execute(reader.db);
-  // Behind the last page there is no row that says how many there are.
+  // Beyond the last page there is no row with the count.
   const found =
     rows[0]?.found ?? (of.after === null ? 0 : await countRows(reader, sql`select from ${matched}`));
   return { found, rows: found > mostFound ? await readState(reader, asked, of) : rows };
 }
 
-/** The worst first: one standing after the other, until the page is full. */
+/** The worst state first, one state after the other, until the page is full. */
 async function readWorstFirst(
   reader: PageReader,
   asked: PeopleAsked,

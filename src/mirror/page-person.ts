@@ -1,4 +1,4 @@
-/** All that the page shows of one person, with the rights of whoever may read reports. */
+/** Everything that the page shows about one person, with the rights of a reader of reports. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { joinName } from '../model/name.ts';
@@ -10,10 +10,10 @@ import { type ChangeRow, readChangesOf } from './page-changes.ts';
 import type { PageReader } from './page-reader.ts';
 import { fieldOfSql, toHold, valueFromJson } from './users-read.ts';
 
-/** What the roster showed of the person, and from when to when: none of the time in which they were not there. */
+/** A period of the person in the roster, with the values; there is none for times of absence. */
 export interface PersonPeriod {
   readonly valid_from: Date;
-  /** `null`: it is so now. */
+  /** `null`: the current period. */
   readonly valid_to: Date | null;
   readonly first_name: string;
   readonly last_name: string;
@@ -22,7 +22,7 @@ export interface PersonPeriod {
   readonly role_id: Id | null;
   readonly role: string | null;
   readonly resolved: boolean;
-  /** From which side it came; `null`: the person came with it. */
+  /** The side that the change came from; `null`: the person's arrival. */
   readonly side: 'mirror' | 'service' | null;
   readonly edited_by: string | null;
 }
@@ -49,7 +49,7 @@ export interface PersonRead {
   readonly id: Id;
   readonly teamId: Id;
   readonly row: PersonRow;
-  /** The service as a run last saw it. */
+  /** The service's values as last seen by a run. */
   readonly state: UserState;
   readonly held: readonly HeldRow[];
   /** The newest first. */
@@ -62,7 +62,7 @@ export interface PersonRead {
 
 const mostPeriods = 200;
 
-/** What a run last saw of the service: what both sides agreed on, but for held fields, which keep what it shows. */
+/** The service's values as last seen: those of base, and for held fields the value stored with the hold. */
 function lastSeen(id: Id, base: BaseColumns, held: readonly HeldRow[]): ServiceUser {
   const agreed: Record<string, ServiceValue> = {
     name: joinName({ first: base.first_name, last: base.last_name }),
@@ -134,7 +134,7 @@ function stateOf(
   };
 }
 
-/** What both sides last agreed on: as the mirror has it, but for what was edited since. */
+/** The base: the mirror's values without edits made since. */
 async function readBase(
   { db }: PageReader,
   row: BaseColumns,
@@ -154,7 +154,7 @@ async function readBase(
   return Object.assign({ first_name, last_name, email, phone, role_id }, ...edited) as BaseColumns;
 }
 
-/** A push of which nobody knows yet what became of it. */
+/** An open push. */
 async function hasOpenPush({ db }: PageReader, teamId: Id, id: Id): Promise<boolean> {
   const { rows } = await sql`
     select change_id from report.changes
@@ -178,7 +178,7 @@ async function readPeriods({ db }: PageReader, teamId: Id, id: Id): Promise<read
   return rows;
 }
 
-/** @returns `null`: the mirror has nobody with this id */
+/** @returns `null`: no user with this id */
 export async function readPerson(reader: PageReader, wanted: string): Promise<PersonRead | null> {
   const { db, now, teamIds } = reader;
   const [teamId] = teamIds;

@@ -1,42 +1,42 @@
-/** What the page reads from: one read-only transaction a request, as short as somebody who waits for it. */
+/** The page's database access: one short read-only transaction per request. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Database, Queryable } from './database.ts';
 
-/** A team that whoever reads may see. */
+/** A team that the reader may see. */
 export interface SeenTeam {
-  /** As the settings call it, and `?team=`. */
+  /** Its name in the settings and in `?team=`. */
   readonly team: string;
   readonly teamId: Id;
-  /** As the service calls it. */
+  /** Its name on the service. */
   readonly name: string | null;
 }
 
-/** What a view reads with: the rights of the role that is connected, `report` and `mirror` alone. */
+/** What a view gets: the rights of the connected role, on `report` and `mirror` only. */
 export interface PageReader {
   readonly db: Queryable;
-  /** Those that are asked for. */
+  /** The requested teams. */
   readonly teams: readonly SeenTeam[];
   readonly teamIds: readonly Id[];
-  /** By the database's clock. */
+  /** The time by the database's clock. */
   readonly now: Date;
 }
 
-/** What is read for every view: the header has it. */
+/** Read for every view, for the header. */
 export interface PageFrame {
   readonly now: Date;
   readonly seen: readonly SeenTeam[];
   readonly reader: PageReader;
-  /** Fields and missing rows that wait for a person, in the teams asked for. */
+  /** Number of fields and missing rows that wait for a person, in the requested teams. */
   readonly waiting: number;
 }
 
-/** What the connections of `musterd page` call themselves: the embedded server is not kept up for them. */
+/** The application name of `musterd page`, whose connections do not keep the embedded server running. */
 export const pageName = 'musterd page';
 
 const patienceMs = 4_000;
 
-/** Fields that wait for a person; what was asked for or rejected waits for nobody. */
+/** Fields that wait for a person, without asked and rejected ones. */
 export const waitsForPerson = sql`(h.reason not in ('asked', 'rejected') and not exists (
   select from mirror.users g where g.team_id = h.team_id and g.id = h.user_id and g.gone_at is not null))`;
 
@@ -63,8 +63,8 @@ async function countWaiting(db: Queryable, teamIds: readonly Id[]): Promise<numb
 }
 
 /**
- * Reads one page: the frame, and what `work` reads. Nothing of it is written, and nobody waits for long.
- * @param team as `?team=` names it; a team that is not seen is none
+ * Reads one page: the frame, and what `work` reads. Read-only, with short time limits.
+ * @param team from `?team=`; an invisible team counts as unknown
  */
 export async function readPageFrame<Result>(
   db: Database,
@@ -84,7 +84,7 @@ export async function readPageFrame<Result>(
   );
 }
 
-/** What is another text as soon as a run or a person has changed what the page shows. */
+/** A text that changes whenever a run or a person changes something on the page. */
 export async function readPulse(db: Database): Promise<string> {
   const { rows } = await sql<{ pulse: string }>`
     select concat_ws(' ', (select max(run_id) from report.runs),

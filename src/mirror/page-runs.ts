@@ -1,4 +1,4 @@
-/** Runs as the page shows them. */
+/** Runs for the status page. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { PageReader } from './page-reader.ts';
@@ -22,10 +22,10 @@ const columns = sql`
   run_id as "runId", team, team_id as "teamId", command, started_at as "startedAt", finished_at as "finishedAt", outcome,
   reasons, counts, waiting, requests, groups`;
 
-/** More than this of one team in a day is not looked at: a run every 30 s. */
+/** Most runs per team and day to read: one every 30 s. */
 const mostOfTeam = 3_000;
 
-/** The runs that began in the last hours, the newest first. */
+/** The runs that began in the last hours, newest first. */
 export async function readRecentRuns(
   { db, teams }: Pick<PageReader, 'db' | 'teams'>,
   hours: number,
@@ -72,7 +72,7 @@ export interface RunsRead {
   /** The newest first. */
   readonly runs: readonly PageRun[];
   readonly open: OpenRun | null;
-  /** Whether the list is of the last 24 hours, and not of older runs. */
+  /** Whether the list covers the last 24 hours, not older runs. */
   readonly isRecent: boolean;
 }
 
@@ -87,7 +87,7 @@ async function readOlderRuns({ db, teams }: PageReader, before: bigint): Promise
   return rows;
 }
 
-/** One run with all that is known of it. */
+/** One run with all details. */
 export async function readOpenRun({ db, teams }: PageReader, runId: bigint): Promise<OpenRun | null> {
   const names = teams.map(({ team }) => team);
   const { rows } = await sql<Omit<OpenRun, 'moves'>>`

@@ -1,4 +1,4 @@
-/** How everybody of the mirror stands: who is not equal, by team and id; the others are. */
+/** The states of the users that are not equal on both sides, by team and id; all others are equal. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { type PeopleState, type UserStanding, standingOf, standings } from '../model/standing.ts';
@@ -6,10 +6,10 @@ import { idArray } from './by-key.ts';
 import { type NotAtRest, pendingOf, readNotAtRest } from './not-at-rest.ts';
 import type { PageReader } from './page-reader.ts';
 
-/** A field that is not as on the service. */
+/** A field that differs from the service. */
 export interface OpenField {
   readonly field: string;
-  /** Why it is held; `null`: it is not, and goes by itself. */
+  /** Why it is held; `null`: it is not held and will be pushed. */
   readonly reason: string | null;
   readonly batch: string | null;
   readonly until: Date | null;
@@ -32,7 +32,7 @@ async function readOpen({ db }: PageReader, { teamId, edited }: NotAtRest): Prom
   return rows;
 }
 
-/** Who is not equal: who was never edited here, is resolved and has nothing held is equal, as `musterd status` has it. */
+/** Users that are not equal. As in `musterd status`, equal users were never edited, are resolved and have no hold. */
 export interface TeamStandings {
   readonly noted: NotAtRest;
   readonly open: ReadonlyMap<Id, readonly OpenField[]>;
@@ -56,7 +56,7 @@ export async function readTeamStandings(reader: PageReader): Promise<readonly Te
   return teams;
 }
 
-/** Who is in this standing; those who are equal are the others. */
+/** The users in this state; the equal ones are all others. */
 export function inState(state: PeopleState, teams: readonly TeamStandings[]): RawBuilder<unknown> {
   if (state === 'left') return sql`u.gone_at is not null`;
   if (state === 'present') return sql`u.gone_at is null`;
@@ -69,7 +69,7 @@ export function inState(state: PeopleState, teams: readonly TeamStandings[]): Ra
   return state === 'equal' ? sql`u.gone_at is null and not ${any}` : sql`u.gone_at is null and ${any}`;
 }
 
-/** Of each state how many there are. */
+/** Number of users in each state. */
 export function countStandings(teams: readonly TeamStandings[]): Readonly<Record<PeopleState, number>> {
   const sum = (of: (team: TeamStandings) => number) => teams.reduce((all, team) => all + of(team), 0);
   const present = sum(({ noted }) => noted.present);

@@ -1,4 +1,4 @@
-/** Tags as the page lists them. */
+/** Tags for the status page. */
 import { sql } from 'kysely';
 import { idArray } from './by-key.ts';
 import type { Row } from './database.ts';
@@ -6,12 +6,12 @@ import { type ListedRead, readMonths } from './page-counts.ts';
 import type { PageReader } from './page-reader.ts';
 
 export interface TagsAsked {
-  /** What a name contains. */
+  /** A part of a name. */
   readonly q: string;
   readonly hasGone: boolean;
   readonly sort: 'tag' | 'first' | 'id';
   readonly isDown: boolean;
-  /** How many come before this page. */
+  /** Number of tags before this page. */
   readonly before: number;
   readonly limit: number;
 }
@@ -24,7 +24,7 @@ export interface TagsRead extends ListedRead {
   readonly gone: number;
 }
 
-/** Tags are few beside users: pages are counted, and each is sorted anew. */
+/** There are fewer tags than users, so pages use an offset, and each query sorts again. */
 export async function readTags(reader: PageReader, asked: TagsAsked): Promise<TagsRead> {
   const { db, teamIds } = reader;
   const { q, hasGone, sort, isDown, before, limit } = asked;

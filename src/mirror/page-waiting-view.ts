@@ -1,4 +1,4 @@
-/** What the view of waiting things reads. */
+/** The queries of the view of waiting things. */
 import type { PageReader, SeenTeam } from './page-reader.ts';
 import {
   countSingleFields,
@@ -16,7 +16,7 @@ export interface PageWaiting extends WaitingTotals {
   readonly singleCounts: Readonly<Record<string, number>>;
 }
 
-/** Of each batch so many rows show, and so many single fields. */
+/** Most rows to show of each batch, and most single fields. */
 const rowsShown = 6;
 const singlesShown = 50;
 
@@ -33,7 +33,7 @@ export async function readWaitingView(reader: PageReader): Promise<PageWaiting> 
   };
 }
 
-/** Rows of one batch on a page of their own, at most. */
+/** Most rows on the page of one batch. */
 const mostRows = 2_000;
 
 /** All rows of one batch. */

@@ -1,4 +1,4 @@
-/** What waits for a person: batches of held fields, single ones, and rows that are missing. */
+/** What waits for a person: batches of held fields, single fields, and missing rows. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { HoldReason } from '../model/user-plan.ts';
@@ -18,9 +18,9 @@ export interface PageField {
   readonly since: Date;
   readonly runId: bigint | null;
   readonly batch: string | null;
-  /** Of the push that the service refused. */
+  /** The service's message for the refused push. */
   readonly requestId: string | null;
-  /** Who edited the user last, and when. */
+  /** Who last edited the user, and when. */
   readonly editedBy: string | null;
   readonly editedAt: Date | null;
 }
@@ -36,12 +36,12 @@ export interface PageBatch {
   readonly since: Date;
   readonly runId: bigint | null;
   readonly editors: readonly string[];
-  /** Whose fields they are, the most frequent first. */
+  /** The actors of the edits, most frequent first. */
   readonly roles: readonly { readonly role: string | null; readonly users: number }[];
   readonly editedAt: Date | null;
 }
 
-/** Rows that are not called gone before a person agrees. */
+/** Rows that are not marked as gone before a person approves it. */
 export interface MissingRows {
   readonly teamId: Id;
   readonly hash: string;
@@ -56,7 +56,7 @@ export interface WaitingTotals {
   readonly missing: readonly MissingRows[];
 }
 
-/** It waits with others, and is decided with them. */
+/** It waits and is decided together with others. */
 const inBatch = sql`(h.batch is not null and h.reason in ('limit', 'review'))`;
 
 export async function readWaitingBatches({ db, teamIds }: PageReader): Promise<WaitingTotals> {
@@ -88,7 +88,7 @@ const fieldColumns = sql`
 
 const heldFields = sql`report.held h left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id`;
 
-/** Each decided by itself, the oldest first. */
+/** Fields that are decided one by one, oldest first. */
 export async function readSingleFields(
   { db, teamIds }: PageReader,
   most: number,
@@ -108,7 +108,7 @@ export async function readSingleFields(
   return rows;
 }
 
-/** The rows of these batches, of each no more than so many. */
+/** The rows of these batches, up to a limit for each. */
 export async function readBatchRows(
   { db, teamIds }: PageReader,
   hashes: readonly string[],
@@ -124,7 +124,7 @@ export async function readBatchRows(
   return rows;
 }
 
-/** How many single fields wait, by reason. */
+/** Number of waiting single fields by reason. */
 export async function countSingleFields({
   db,
   teamIds,

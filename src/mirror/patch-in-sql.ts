@@ -10,7 +10,7 @@ export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> 
   );
 }
 
-/** Of a user's patch: who made it, by field. A value that the last edit of its field did not leave there is nobody's. */
+/** By field: who edited the value in a user's patch. Unknown if the field's last edit set another value. */
 export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
   select jsonb_object_agg(f.key, sync.named_editor(e.edited_by, e.actor)) as by
   from jsonb_each(${wanted}.sent) f

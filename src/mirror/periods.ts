@@ -1,4 +1,4 @@
-/** What the roster was: `sync.user_periods`, which triggers write wherever `mirror.users` is written. */
+/** The history of the roster: `sync.user_periods`, written by triggers on `mirror.users`. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { anyOf, idArray } from './by-key.ts';
@@ -9,12 +9,12 @@ const values = (row: string): RawBuilder<unknown> =>
     `${row}.first_name, ${row}.last_name, ${row}.email, ${row}.phone, ${row}.role_id, ${row}.edited_at, ${row}.edited_by`,
   );
 
-/** Whether the row u of `mirror.users` was edited past the triggers: they were off, or it was restored. */
+/** Whether the row u of `mirror.users` was changed without the triggers: they were off, or it was restored. */
 export const isUnrecorded = sql`(u.id is not null and u.gone_at is null and (${values('u')}) is distinct from (
   select (${values('p')}) from sync.user_periods p
   where p.team_id = u.team_id and p.user_id = u.id order by p.valid_from desc limit 1))`;
 
-/** The triggers look at these rows as they are; one that an editor holds is looked at when it is written. */
+/** Makes the triggers record these rows as they are. A row that an editor has locked is recorded when it is written. */
 export async function recordUsers(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   await sql`
     update mirror.users set resolved = resolved
@@ -24,7 +24,7 @@ export async function recordUsers(tx: Transaction, teamId: Id, ids: readonly Id[
   );
 }
 
-/** Users whose row is no longer there were in the team until now. */
+/** Ends the periods of users whose row no longer exists. */
 export async function endPeriods(
   tx: Transaction,
   { teamId, runId }: { readonly teamId: Id; readonly runId: bigint },

@@ -1,4 +1,4 @@
-/** Which team of the service a configured team is, and its row in the mirror. */
+/** The service's team behind a configured name, and its row in the mirror. */
 import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
@@ -6,7 +6,7 @@ import { toJson } from '../model/json.ts';
 import type { Team } from '../model/team.ts';
 import type { Database, Queryable, Transaction } from './database.ts';
 
-/** `null`: no run of this team has got that far yet. */
+/** `null`: no run of this team has read it yet. */
 export async function readTeamId(db: Queryable, team: string): Promise<Id | null> {
   const row = await db.selectFrom('sync.teams').select('team_id').where('team', '=', team).executeTakeFirst();
   return row?.team_id ?? null;
@@ -32,7 +32,7 @@ export async function checkTeam(db: Queryable, team: string, teamId: Id): Promis
   );
 }
 
-/** Fixes the team at its first run. @throws MusterdError `wrong-team` */
+/** Records the team in its first run. @throws MusterdError `wrong-team` */
 export async function pinTeam(db: Database, team: string, teamId: Id): Promise<void> {
   await checkTeam(db.kysely, team, teamId);
   if ((await readTeamId(db.kysely, team)) !== null) return;
@@ -59,7 +59,7 @@ export async function writeTeam(tx: Transaction, { id, name, listSize, raw }: Te
       changed_at = clock_timestamp()`.execute(tx);
 }
 
-/** Keeps for everybody who decides, in SQL too, whether nobody may approve what they edited themselves. */
+/** Stores `push.fourEyes` for all who decide, in SQL too. */
 export async function writeFourEyes(tx: Transaction, team: string, fourEyes: boolean): Promise<void> {
   await sql`
     update sync.teams set four_eyes = ${fourEyes} where team = ${team} and four_eyes <> ${fourEyes}`.execute(

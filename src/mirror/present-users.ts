@@ -1,4 +1,4 @@
-/** Users who are not gone. */
+/** Users that are not gone. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { Concern, PresentUser } from '../model/plan.ts';
@@ -15,13 +15,13 @@ export async function countPresentUsers(db: Queryable, teamId: Id): Promise<numb
   return Number(count);
 }
 
-/** So many addresses are looked for one by one in each text, which takes half the time. */
+/** Up to this many addresses are searched one by one in each text, which takes half the time. */
 const few = 3;
 
 const containing = (parts: readonly string[]) =>
   parts.map((part) => `%${part.replaceAll(/[\\%_]/g, '\\$&')}%`);
 
-/** Begins with the first letter of one of these, large or small, or with what a canonical form is without. */
+/** Begins with the first letter of one of these in either case, or with a character that canonical forms drop. */
 const beginsLike = (text: RawBuilder<unknown>, emails: readonly string[]) => {
   const letters = emails.flatMap((email) => [email.slice(0, 1), email.slice(0, 1).toUpperCase()]);
   const codes = [...new Set(letters.map((letter) => letter.charCodeAt(0)))];
@@ -29,9 +29,8 @@ const beginsLike = (text: RawBuilder<unknown>, emails: readonly string[]) => {
 };
 
 /**
- * A canonical email. Of few it is asked which texts they are in, whatever is around them, where the first letter allows
- * it; of many which are equal, and one with white space or letters of other alphabets, which no comparison in SQL cuts,
- * is always among them.
+ * A prefilter for canonical emails. A few are searched as substrings, if the first letter matches. Many are compared for
+ * equality; texts with white space or non-ASCII letters, which SQL cannot canonicalise, always pass.
  */
 const hasEmail = (emails: readonly string[]) => {
   const email = sql`t.email collate "C"`;
@@ -40,7 +39,7 @@ const hasEmail = (emails: readonly string[]) => {
     : sql`(lower(${email}) = any (${emails}::text[]) or ${email} ~ '[^!-~]')`;
 };
 
-/** The digits of a phone. Of few their order is looked at first, whatever is between them. */
+/** The digits of a phone. A few are first matched as digits in order with anything between them. */
 const hasPhone = (phones: readonly string[]) => {
   const isEqual = sql`regexp_replace(t.phone, '[^0-9]', '', 'g') = any (${phones}::text[])`;
   const inOrder = phones.map((digits) => `%${digits.split('').join('%')}%`);
@@ -50,9 +49,9 @@ const hasPhone = (phones: readonly string[]) => {
 };
 
 /**
- * Those who are not gone and have one of these addresses or roles by the values last agreed on; of whoever has none, by
- * the mirror's. Each table is read once, and nothing but what is asked for is compared: an index would cost every load
- * and every edit more than that. The rest is asked of those alone who are found: `offset 0` keeps it apart.
+ * Users, not gone, with one of these addresses or roles in base; without a base, in the mirror.
+ * Each table is scanned once and only the requested columns are compared: an index would cost every load
+ * and edit more than that. Other columns are read only for the matches: `offset 0` keeps the two steps apart.
  */
 export async function readPresentUsers(
   db: Queryable,

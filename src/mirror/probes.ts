@@ -1,4 +1,4 @@
-/** What `musterd check` found out about the service, kept from check to check. */
+/** Findings of `musterd check` about the service, kept between checks. */
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 import { writeLearned } from './learned.ts';
@@ -6,7 +6,7 @@ import { writeLearned } from './learned.ts';
 export interface Probe {
   /** Such as `users/get without a filter`. */
   readonly probe: string;
-  /** What the service did, in words and values. */
+  /** What the service did, as text and values. */
   readonly answer: unknown;
 }
 

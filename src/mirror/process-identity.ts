@@ -1,4 +1,4 @@
-/** Which process this is, told so that another one on the same host can see whether it still runs. */
+/** Identifies this process, so that another one on the same host can see whether it still runs. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
@@ -6,7 +6,7 @@ export interface ProcessIdentity {
   /** Host, boot and process namespace: process ids are comparable only where all three are equal. */
   readonly host: string;
   readonly pid: bigint;
-  /** Start time of the process in clock ticks since boot; empty where it cannot be told. */
+  /** Start time of the process in clock ticks since boot; empty if unknown. */
   readonly process: string;
 }
 
@@ -18,10 +18,10 @@ function attempt(read: () => string): string {
   }
 }
 
-/** State letter and start time from /proc; both empty where there is no such process, or no /proc. */
+/** State letter and start time from /proc; both empty if there is no such process, or no /proc. */
 function readStat(pid: bigint): { readonly state: string; readonly started: string } {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  // The command name stands in parentheses and may itself hold any character: count from the last one.
+  // The command name is in parentheses and may contain any character: count from the last parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0] ?? '', started: fields[19] ?? '' };
 }
@@ -39,13 +39,13 @@ function readOwn(): ProcessIdentity {
 
 let own: ProcessIdentity | undefined;
 
-/** Read once: it stays the same. */
+/** Read once, because it never changes. */
 export function thisProcess(): ProcessIdentity {
   own ??= readOwn();
   return own;
 }
 
-/** Only for a process of this host. A zombie has ended; a process id that was given again is another process. */
+/** Only for a process of this host. A zombie counts as ended; a reused process id is another process. */
 export function isRunning({ pid, process: started }: Omit<ProcessIdentity, 'host'>): boolean {
   try {
     process.kill(Number(pid), 0);

@@ -1,4 +1,4 @@
-/** What the ledger teaches about pushing: what had no effect, and whom nobody answered for. */
+/** What the ledger shows about earlier pushes: those without effect, and those without an answer. */
 import { sql } from 'kysely';
 import type { Intent, PushTries } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
@@ -9,8 +9,8 @@ import { patchInSql } from './patch-in-sql.ts';
 import { fieldOfSql } from './users-read.ts';
 
 /**
- * How often each of these very values was pushed before to no effect, by user and field, since a push of
- * that field last had one.
+ * How often each of these values was pushed without effect, by user and field, since the last push of
+ * that field that had an effect.
  */
 export async function countIneffective(
   db: Queryable,
@@ -45,7 +45,7 @@ export async function countIneffective(
   return tries;
 }
 
-/** Those of these users whose last push was sent and never answered for. */
+/** Those of these users whose last push was sent and got no answer. */
 export async function readUnanswered(
   db: Queryable,
   teamId: Id,

@@ -1,8 +1,8 @@
 /**
- * The places of a team for every process on this database: one row a team, taken from in one statement, by the
- * database's clock. Two rules at once. The pace is a generic cell rate: `next_at` is when the next place is due, had
- * all been evenly spaced. The limit is a log: places count from when they are taken until a minute after the answer,
- * and one is due only when there is room for it.
+ * The places of a team for all processes on this database: one row per team, reserved in one statement, by the
+ * database's clock. Two rules apply. The pace is a generic cell rate algorithm: `next_at` is when the next place would
+ * be due if all were evenly spaced. The limit is a sliding log: places count from their reservation until a minute after
+ * the answer, and a place is due only if there is room for it.
  */
 import { sql } from 'kysely';
 import pg from 'pg';
@@ -12,7 +12,7 @@ import type { Database } from './database.ts';
 import type { Opened } from './database-pool.ts';
 import { type Learned, type LearnedValue, readLearned } from './learned.ts';
 
-/** No pause is longer, and nothing counts for longer; what lies further ahead is left from a clock that was set back. */
+/** Longest pause, and longest time that a place counts; a later time was written before the clock was set back. */
 const longestPauseMs = 15 * 60_000;
 const longestCountedMs = 5 * 60_000;
 
@@ -50,7 +50,7 @@ export interface RateLesson {
 export const lessonTopic = 'rate';
 const dayMs = 86_400_000;
 
-/** What an earlier process learned of the pace that the service stands; `undefined` if nothing, or a day ago. */
+/** The pace that an earlier process learned; `undefined`: none, or more than a day old. */
 export function lessonOf(learned: LearnedValue | undefined): RateLesson | undefined {
   return learned !== undefined && learned.ageMs < dayMs ? (learned.value as RateLesson) : undefined;
 }
@@ -59,7 +59,7 @@ export async function readLesson({ kysely }: Database, team: string): Promise<Ra
   return lessonOf(await readLearned(kysely, team, lessonTopic));
 }
 
-/** To be written only when it differs from what is there. */
+/** To be written only if it differs. */
 export function learnedOfRate({ burst, perMinute }: RateLesson): Learned {
   return { topic: lessonTopic, value: { burst, perMinute } };
 }

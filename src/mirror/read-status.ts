@@ -1,4 +1,4 @@
-/** What `musterd status` shows of one team, read in a handful of statements. */
+/** The data of `musterd status` for one team, in a handful of statements. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { readWaitingAbsences, type WaitingAbsence } from './absences.ts';
@@ -16,24 +16,24 @@ export interface TeamStatus {
   readonly name: string | null;
   readonly lastAttempt: RunRow | null;
   readonly lastSuccess: RunRow | null;
-  /** The run under way, if any. */
+  /** The current run, if any. */
   readonly running: (Row<'sync.leases', 'host' | 'pid'> & { readonly since: Date }) | null;
   readonly rows: Readonly<Record<'users' | 'unresolved' | 'gone' | 'tags' | 'contact_fields', number>>;
   /** Edits not yet on the service, by state. */
   readonly pending: Readonly<Record<string, number>>;
-  /** `pending` is of the users whose edit the triggers noted, and not of all. */
+  /** `pending` covers only users whose edits the triggers recorded. */
   readonly isNotedOnly: boolean;
   /** Fields that wait for a person, by reason. */
   readonly held: Readonly<Record<string, number>>;
   readonly openPushes: number;
-  /** What the guard stopped and that waits for a person, the oldest first. */
+  /** Batches that wait for a person, oldest first. */
   readonly batches: readonly HeldBatch[];
-  /** Missing rows that are not called gone before a person agrees. */
+  /** Missing rows that are not marked as gone before a person approves it. */
   readonly withheld: readonly WaitingAbsence[];
   readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
 }
 
-/** To compare everybody takes longer than somebody who only looks should wait, where there are more users than this. */
+/** With more users than this, comparing all of them takes too long for a status command. */
 const mostCompared = 20_000;
 
 async function readListed(db: Queryable, teamId: Id) {
@@ -54,7 +54,7 @@ async function readTally(db: Queryable, query: ReturnType<typeof sql<{ word: str
   return Object.fromEntries(rows.map(({ word, count }) => [word, count]));
 }
 
-/** The last count of each segment: one look at the index for each of them, however many counts there are. */
+/** The last count of each segment: one index lookup per segment, however many counts there are. */
 async function readLastCounts(db: Queryable, teamId: Id): Promise<TeamStatus['counts']> {
   const { rows } = await sql<TeamStatus['counts'][number]>`
     with recursive segments as (
@@ -74,7 +74,7 @@ async function readLastCounts(db: Queryable, teamId: Id): Promise<TeamStatus['co
   return rows;
 }
 
-/** All of it is of one moment. */
+/** Read in one snapshot. */
 export async function readStatus(
   db: Database,
   team: string,

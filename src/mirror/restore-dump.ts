@@ -1,6 +1,6 @@
 /**
- * Puts a dump into an empty database, in one transaction. Nothing in the file is run: the schema is that of our own
- * migrations, and what is read are rows for tables, and numbers for sequences, that it has.
+ * Loads a dump into an empty database, in one transaction. No SQL of the file is executed: the schema comes from our own
+ * migrations, and only rows of its tables and values of its sequences are read.
  */
 import { Readable } from 'node:stream';
 import { CompiledQuery, sql } from 'kysely';
@@ -22,9 +22,9 @@ import {
 import { makeSchemaOf, migrateWithin } from './migrations.ts';
 
 export interface RestoreOptions {
-  /** Opens the file at its beginning: the transaction may run again. */
+  /** Opens the file from its beginning, because the transaction may be repeated. */
   readonly open: () => AsyncIterable<Buffer>;
-  /** Told how many rows were read so far. */
+  /** Called with the number of rows read so far. */
   readonly onRows: (rows: number) => void;
 }
 
@@ -33,7 +33,7 @@ export interface Restored {
   readonly tables: number;
 }
 
-/** @throws MusterdError `usage` where the file is no whole dump, `mirror` where the database is not empty */
+/** @throws MusterdError `usage` if the file is not a complete dump, `mirror` if the database is not empty */
 export async function restoreDump(db: Database, { open, onRows }: RestoreOptions): Promise<Restored> {
   const terms = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
   return db.transaction(async (tx) => {
@@ -49,7 +49,7 @@ export async function restoreDump(db: Database, { open, onRows }: RestoreOptions
     try {
       return await restoreFrom(tx, createDumpReader({ next }), onRows);
     } catch (error) {
-      // A copy that gets no more rows says so in words of its own.
+      // A COPY that ends early has its own error.
       throw failure ?? error;
     } finally {
       await chunks.return?.();
@@ -83,7 +83,7 @@ async function restoreFrom(
   return restored;
 }
 
-/** @returns the migrations that the dump was made with, and their checksums */
+/** @returns the migrations of the dump with their checksums */
 async function readHead(reader: DumpReader): Promise<ReadonlyMap<string, string>> {
   const first = await reader.line();
   if (first !== firstLine) {
@@ -123,7 +123,7 @@ async function requireEmpty(tx: Transaction): Promise<void> {
 
 const sequencePattern = /^select pg_catalog\.setval\('([\w."]+)', (\d{1,19}), (true|false)\);$/;
 
-/** All that may follow the head; anything else is a file that somebody has changed. */
+/** What may follow the head; anything else means that the file was changed. */
 async function readRows(
   tx: Transaction,
   reader: DumpReader,

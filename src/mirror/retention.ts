@@ -1,6 +1,6 @@
 /**
- * Removes what is older than it is to be kept, in small batches and beside the runs: no lease is taken, and no row that
- * a run may write is touched. What decisions need stays, however old it is.
+ * Deletes rows past their retention, in small batches and in parallel to the runs: it takes no lease and touches no row
+ * that a run may write. Rows that decisions need are kept, however old they are.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
@@ -8,9 +8,9 @@ import { type Ages, type Pruned, prunable, type Prunable } from '../model/ages.t
 import type { Database, Transaction } from './database.ts';
 import { readTeamId } from './pinned-teams.ts';
 
-/** Some 0.2 s of the database's time. */
+/** Rows per batch: about 0.2 s of the database's time. */
 const rowsPerBatch = 5000;
-/** The newest runs of a team tell since when something is wrong: see `told.ts`. */
+/** The newest runs of a team show since when something is wrong: see `told.ts`. */
 const runsAtLeast = 200;
 
 interface Target {
@@ -19,7 +19,7 @@ interface Target {
   readonly days: number;
 }
 
-/** `batch` are the next rows after the cursor, in order, as n, cursor and is_over; `remove` takes those away that are over. */
+/** `batch`: the next rows after the cursor, in order, as n, cursor and is_over; `remove` deletes those with is_over. */
 interface Part {
   readonly batch: RawBuilder<unknown>;
   readonly remove: RawBuilder<unknown>;
@@ -28,9 +28,9 @@ interface Part {
 const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * interval '1 day')`;
 
 /**
- * A change is needed as long as it is the last of its field that moved it, or that a push of it was confirmed by; so are
- * pushes after that one, which count as tries of their value. Whoever reads the roles' names looks at pushes since the
- * last complete run of the users. That a plan was applied stays: it is good once.
+ * A change is needed if it was the last move of its field, or its last confirmed push; so are later
+ * pushes, which count as attempts of their value. Role names need the pushes since the
+ * last complete run of the users. Applied plans are kept, because a plan may be applied only once.
  */
 function changesOf(target: Target, cursor: string): Part {
   const { team, teamId } = target;
@@ -59,7 +59,7 @@ function changesOf(target: Target, cursor: string): Part {
   };
 }
 
-/** An edit is needed until the last push has seen it and it is on the service, or taken back. */
+/** An edit is needed until the last push has seen it, and it is on the service or was taken back. */
 function editsOf(target: Target, cursor: string): Part {
   const { team, teamId } = target;
   const [xid = '0', editId = '0'] = cursor === '' ? [] : cursor.split(' ');
@@ -84,13 +84,13 @@ function editsOf(target: Target, cursor: string): Part {
 }
 
 /**
- * A run stays as long as something refers to it. Of the others stay the newest, the last one in which all users were read,
- * and one of each day in which all tags were: without it nobody would know that somebody looked.
+ * A run is kept as long as something refers to it. Of the others, the newest are kept, the last one that read all users,
+ * and one of each day that read all tags, as proof that they were read.
  */
 function runsOf(target: Target, cursor: string): Part {
   const { team } = target;
-  // The next run that it refers to, if not this one. That is one look by the index, whatever the statistics say: asked
-  // whether it refers to this run, Postgres may read all of the table for each run.
+  // Finds the next referenced run by index and compares it, whatever the statistics say. With a plain `exists`, Postgres
+  // may scan the whole table for each run.
   const leavesAlone = (table: string) =>
     sql`b.run_id is distinct from (select min(o.run_id) from ${sql.table(table)} o where o.run_id >= b.run_id)`;
   return {
@@ -112,7 +112,7 @@ function runsOf(target: Target, cursor: string): Part {
   };
 }
 
-/** Of each day that is over for so long the last count stays: the one that report.contact_counts_daily shows. */
+/** Of each day past the retention the last count is kept: the one in report.contact_counts_daily. */
 function countsOf(target: Target, cursor: string): Part {
   const { teamId } = target;
   const [segment = '', countedAt = '-infinity'] = cursor === '' ? [] : (JSON.parse(cursor) as string[]);
@@ -137,7 +137,7 @@ function countsOf(target: Target, cursor: string): Part {
   };
 }
 
-/** Changes first: as long as one refers to a run, the run stays. */
+/** Changes first, because a run is kept as long as one refers to it. */
 const partOf: Readonly<Record<Prunable, (target: Target, cursor: string) => Part>> = {
   changes: changesOf,
   edits: editsOf,
@@ -151,7 +151,7 @@ interface BatchEnd {
   readonly cursor: string | null;
 }
 
-/** Of two that prune a team at once, each waits for the other's batch: they would lock the same rows in any order. */
+/** Two processes that prune the same team take turns by batch; otherwise they could deadlock. */
 async function pruneBatch(
   tx: Transaction,
   teamId: Id,
@@ -172,11 +172,11 @@ async function pruneBatch(
 
 export interface PruneOptions {
   readonly isDry?: boolean;
-  /** Asked before each batch; `false` ends it there. What is left is done the next time. */
+  /** Called before each batch; `false` stops. The rest is left to the next time. */
   readonly goesOn?: (part: Prunable, pruned: Pruned) => Promise<boolean>;
 }
 
-/** Removes what is over of one team, or counts it. */
+/** Deletes, or only counts, what is past the retention of one team. */
 export async function prune(
   db: Database,
   team: string,
@@ -204,14 +204,14 @@ export async function prune(
 }
 
 const topic = 'prune';
-/** Once a day, … */
+/** Time between two prunings of a team. */
 const everyMs = 86_400_000;
-/** … and of one that ended early so long after its last sign of life. */
+/** Time after the last sign of life until another process continues. */
 const patienceMs = 600_000;
 
 /**
- * Takes the turn to prune a team, so that of several daemons one does it, and whoever finds it left goes on.
- * @returns whether it is ours
+ * Claims the pruning of a team, so that one of several daemons does it, and another continues if that one dies.
+ * @returns whether the claim succeeded
  */
 export async function takePruneTurn(db: Database, team: string): Promise<boolean> {
   const { rows } = await db.transaction((tx) =>
@@ -226,7 +226,7 @@ export async function takePruneTurn(db: Database, team: string): Promise<boolean
   return rows.length > 0;
 }
 
-/** Gives a sign of life, or says that it is done for today. */
+/** Gives a sign of life, or records that it is done for today. */
 export async function notePruneTurn(db: Database, team: string, done: boolean): Promise<void> {
   await db.transaction((tx) =>
     tx

@@ -1,4 +1,4 @@
-/** The roles that migrations make for people, where the migrating role may, and what they are granted. */
+/** The roles that migrations create for people, if the migrating role may, and their rights. */
 import { CompiledQuery, sql } from 'kysely';
 import type { Database, Transaction } from './database.ts';
 
@@ -18,7 +18,7 @@ const reading = [
   'select on report.contact_counts, report.decisions, report.freshness, report.sync_health, report.usage, report.missing',
   'select (team_id, email, phone, added_at) on mirror.user_lookups',
 ];
-/** What the migrations grant to those that are there. */
+/** The rights that migrations grant to existing roles. */
 const rights: Readonly<Record<(typeof rolesForPeople)[number], readonly string[]>> = {
   musterd_reader: reading,
   musterd_editor: [
@@ -36,8 +36,8 @@ const rights: Readonly<Record<(typeof rolesForPeople)[number], readonly string[]
 };
 
 /**
- * Grants their rights to roles that were made after the migrations: to those that were not even granted the use of
- * the schema. What an administrator took from another one is not given back. Only the owner of the schema may grant.
+ * Grants their rights to roles that were created after the migrations, which is seen by the missing usage of
+ * the schema. Rights that an administrator revoked are not restored. Only the owner of the schema may grant.
  */
 export async function grantMissingRights(tx: Transaction): Promise<void> {
   const { rows } = await sql<{ name: keyof typeof rights }>`
@@ -54,7 +54,7 @@ export async function grantMissingRights(tx: Transaction): Promise<void> {
   await grantWhatViewsRead(tx, names);
 }
 
-/** The views of report read with the rights of whoever asks: so whoever may read one is granted the columns that it reads. */
+/** The views of report run with the rights of the caller, so readers are granted the columns behind them. */
 async function grantWhatViewsRead(tx: Transaction, names: readonly string[]): Promise<void> {
   const { rows } = await sql<{ columns: string; place: string; name: string }>`
     select string_agg(distinct quote_ident(t.attname), ', ') as columns, t.attrelid::regclass::text as place, n.name
@@ -72,7 +72,7 @@ async function grantWhatViewsRead(tx: Transaction, names: readonly string[]): Pr
 }
 
 export interface RolesForPeople {
-  /** Who is connected. */
+  /** The connected role. */
   readonly user: string;
   /** In the order of the list. */
   readonly missing: readonly string[];

@@ -1,10 +1,10 @@
-/** The roles that users have: the service lists users with a role's id and members with its name, and no roles. */
+/** The roles of users. The service has no list of roles: users have a role's id, and members its name. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { UserPlan } from '../model/user-plan.ts';
 import type { Transaction } from './database.ts';
 
-/** Whether a write of this user can change who has which role, or what one is called. */
+/** Whether this write of a user can change the counts or names of roles. */
 export function movesRole({ write }: UserPlan): boolean {
   if (write === null) return false;
   const { expected, mirror, observed } = write;
@@ -18,8 +18,8 @@ export function movesRole({ write }: UserPlan): boolean {
 }
 
 /**
- * Counts them anew, by what both sides last agreed on. Right only where all that the service shows was taken and nothing
- * was sent since: a role that was just pushed still has the name of the one before it. What is as it was is not written.
+ * Counts them again from base. Correct only after all pulls and before any push:
+ * a role that was just pushed still has the name of the previous one. Unchanged rows are not written.
  */
 export async function writeRoles(tx: Transaction, teamId: Id): Promise<void> {
   await sql`

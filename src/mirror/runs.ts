@@ -8,9 +8,9 @@ import { readEditedUsers } from './fresh-edits.ts';
 import { type Waiting, waitingOf } from './holds.ts';
 import { type KnownRow, type KnownTeam, toKnown } from './known-team.ts';
 
-/** Of one endpoint: how it is kept in `sync.runs.endpoints`. */
+/** The counts of one endpoint, as stored in `sync.runs.endpoints`. */
 export interface EndpointCount {
-  /** Retries included. */
+  /** All requests, including retries. */
   readonly requests: number;
   /** Answered 429. */
   readonly throttled: number;
@@ -26,7 +26,7 @@ export interface FinishedRun {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
-  /** Besides what waits for a person of the team; `null`: nobody has asked. */
+  /** In addition to what waits for a person in the team; `null`: not known. */
   readonly waiting: { readonly teamId: Id; readonly departures: number; readonly atLeast: number } | null;
   readonly requests: number;
   readonly endpoints: Readonly<Record<string, EndpointCount>>;
@@ -36,8 +36,8 @@ export interface FinishedRun {
 }
 
 /**
- * Begins a run, in the transaction that takes the team's lease: the run that is on record belongs to whoever has it.
- * One that its process did not finish is closed as failed.
+ * Records a new run, in the transaction that takes the team's lease, so that an open run belongs to the lease's holder.
+ * A run that its process did not finish is closed as failed.
  */
 export async function beginRun(
   tx: Transaction,
@@ -61,13 +61,13 @@ export async function beginRun(
   const [row] = rows;
   if (row === undefined) throw new Error('insert of one row returned none');
   const known = toKnown(row);
-  // A run of the edits alone asks for them first: that takes no transaction of its own.
+  // A run of the edits reads them first: this saves it a transaction.
   const isOfEdits = known.teamId !== null && groups.every((group) => group === 'edits');
   const edits = isOfEdits ? { edited: await readEditedUsers(tx, known.teamId) } : {};
   return { runId: row.run_id, known: { ...known, ...edits } };
 }
 
-/** Notes which team it turned out to be; not written where the run was begun with it. */
+/** Records the team's id, unless the run began with it. */
 export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise<void> {
   await db.transaction((tx) =>
     tx.updateTable('sync.runs').set({ team_id: teamId }).where('run_id', '=', runId).execute(),
@@ -76,7 +76,7 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 
 const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
 
-/** @returns what waits for a person; and whether it was noted: nothing is of a run that another one has closed already */
+/** @returns what waits for a person, and whether the end was written: not if another run has already closed this one */
 export async function finishRun(
   tx: Transaction,
   runId: bigint,
@@ -97,7 +97,7 @@ export async function finishRun(
   return { held, waiting: Math.max(atLeast, held + inBatches + departures), isNoted };
 }
 
-/** Records a step that a person took and that is over with its transaction, so that the ledger can name it. */
+/** Records a person's action as a finished run, so that the ledger can refer to it. */
 export async function recordStep(
   tx: Transaction,
   step: { readonly team: string; readonly teamId: Id; readonly command: string },
@@ -118,7 +118,7 @@ export type RunRow = Row<
 > &
   Pick<FinishedRun, 'counts'>;
 
-/** The newest complete two-way run, and the newest one that was tried; `resolve` and `resync` are neither. */
+/** The newest complete run in both directions, and the newest attempt, without `resolve` and `resync`. */
 export async function readLastRuns(
   db: Queryable,
   team: string,
@@ -133,7 +133,7 @@ export async function readLastRuns(
   return { attempt: await newest(false), success: await newest(true) };
 }
 
-/** The numbers of the newest runs of these teams that moved something, the newest first. */
+/** The numbers of the newest runs of these teams that changed something, newest first. */
 export async function readLatestRuns(db: Queryable, teams: readonly string[]): Promise<readonly bigint[]> {
   const { rows } = await sql<{ run_id: bigint }>`
     select r.run_id from unnest(${teams}::text[]) t (team)

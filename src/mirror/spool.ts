@@ -1,10 +1,10 @@
-/** Rows on their way to Postgres, in the text format of COPY: a tenth of what they take as objects. */
+/** Rows on their way to Postgres, in the text format of COPY: a tenth of their size as objects. */
 import { inTurns } from '../model/in-turns.ts';
 import { toJson } from '../model/json.ts';
 import type { ListingSink } from '../model/listing.ts';
 import { createBlocks } from './blocks.ts';
 
-/** `jsonb` is JSON already. */
+/** `jsonb`: the value is already JSON text. */
 type ColumnType = 'bigint' | 'text' | 'boolean' | 'timestamptz' | 'jsonb';
 
 /** How rows are staged. The first column is their key. */
@@ -18,7 +18,7 @@ export interface StageShape<Row, Name extends string = string> {
 export interface Spool<Row, Name extends string = string> extends ListingSink<Row> {
   readonly shape: StageShape<Row, Name>;
   readonly count: number;
-  /** What was added, a whole number of lines each time. */
+  /** Blocks of whole lines. */
   blocks(): Iterable<Buffer>;
   close(): void;
 }
@@ -34,11 +34,11 @@ function toField(value: string | bigint | boolean | null | undefined): string {
 
 const characters: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r' };
 
-/** The opposite of what {@link toField} does to a text. */
+/** The inverse of {@link toField} for texts. */
 const unescaped = (field: string): string =>
   field.replaceAll(/\\(.)/g, (_, char: string) => characters[char] ?? char);
 
-/** A `bigint` is rare in what is kept as it came, and looking for one takes longer than the rest. */
+/** A `bigint` is rare in raw values, and searching for one takes longer than everything else. */
 export function toJsonField(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -47,7 +47,7 @@ export function toJsonField(value: unknown): string {
   }
 }
 
-/** The lines of a block, with those in their places that are to replace them. */
+/** The lines of a block, with replacements inserted. */
 function replaceLines(block: Buffer, replaced: ReadonlyMap<string, string>): Buffer {
   if (replaced.size === 0) return block;
   const lines = block
@@ -60,7 +60,7 @@ function replaceLines(block: Buffer, replaced: ReadonlyMap<string, string>): Buf
 export function createSpool<Row, Name extends string>(shape: StageShape<Row, Name>): Spool<Row, Name> {
   let blocks = createBlocks();
   let count = 0;
-  /** By their key: a row that comes twice is rare. */
+  /** By key; rows that come twice are rare. */
   const replaced = new Map<string, string>();
   const lineOf = (row: Row) => {
     let line = '';
@@ -95,7 +95,7 @@ export function createSpool<Row, Name extends string>(shape: StageShape<Row, Nam
   };
 }
 
-/** Hands over all of these rows, taken without holding up anything else for long. */
+/** Adds all of these rows, in turns with other work. */
 export async function withSpool<Row, Name extends string, R>(
   shape: StageShape<Row, Name>,
   rows: Iterable<Row>,
@@ -110,7 +110,7 @@ export async function withSpool<Row, Name extends string, R>(
   }
 }
 
-/** A value as JSON; left out where it is null, which a record has by itself. */
+/** A value as JSON; left out if null, which is a record's default. */
 function fieldToJson(field: string, key: string, type: ColumnType): string {
   if (field === '\\N') return '';
   if (type === 'bigint' || type === 'boolean') return `${key}${field},`;

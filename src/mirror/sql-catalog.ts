@@ -1,4 +1,4 @@
-/** What there is to ask: the report views and the tables of the mirror, with what their comments say. */
+/** The report views and the tables of the mirror, with their comments. */
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
@@ -24,7 +24,7 @@ export async function readRelations({ kysely }: Database): Promise<readonly Rela
   return rows;
 }
 
-/** @param name with its schema, or without: then that of `report` comes before that of `mirror` */
+/** @param name with or without its schema; without one, `report` is searched before `mirror` */
 export async function describeRelation(
   { kysely }: Database,
   name: string,
@@ -47,7 +47,7 @@ export async function describeRelation(
   return { relation, columns };
 }
 
-/** What can be completed: schemas, relations with and without their schema, columns. */
+/** Completions: schemas, relations with and without schema, columns. */
 export async function readNamesToComplete({ kysely }: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
     with relations as (

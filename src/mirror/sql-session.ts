@@ -7,26 +7,26 @@ import { describeConnectError, describeStatementError } from './database-errors.
 import { connectionOptions, readConnectionUrl } from './database-url.ts';
 import { columnsInAnswer, type SqlColumn } from './sql-values.ts';
 
-/** As Postgres wrote them. */
+/** Values as text from Postgres. */
 export type SqlRow = readonly (string | null)[];
 
 export interface AnswerSink {
-  /** Called once, and only for what has columns, also where no row follows. */
+  /** Called once if the result has columns, even without rows. */
   readonly begin: (columns: readonly SqlColumn[]) => Promise<void>;
   /** @returns whether more is wanted */
   readonly take: (rows: readonly SqlRow[]) => Promise<boolean>;
 }
 
 export interface SqlSession {
-  /** @returns what it came to, such as `UPDATE 3` @throws MusterdError with the place, as psql shows it */
+  /** @returns the command tag, such as `UPDATE 3` @throws MusterdError with the position, as in psql */
   run(statement: SqlStatement, sink: AnswerSink): Promise<string>;
-  /** Ends the statement under way, if there is one. */
+  /** Cancels the current statement, if any. */
   cancel(): Promise<void>;
-  /** Aborted, with what happened as its reason, when the server ends the connection. */
+  /** Aborted when the server ends the connection; the reason says why. */
   readonly lost: AbortSignal;
-  /** Whether a transaction that somebody began is still open. */
+  /** Whether a transaction is still open. */
   isInTransaction(): boolean;
-  /** What is not committed by then is undone. */
+  /** Rolls back what is not committed. */
   close(): Promise<void>;
 }
 
@@ -34,28 +34,28 @@ export interface SqlSessionOptions {
   readonly url: string;
   /** Without it each statement is a read-only transaction. */
   readonly isWriting: boolean;
-  /** Told of warnings and notices. */
+  /** Called with warnings and notices. */
   readonly onNotice: (words: string) => void;
-  /** What the connection calls itself. */
+  /** The application name. */
   readonly applicationName?: string | undefined;
 }
 
-/** What the connections of a prompt call themselves: the embedded server is not kept up for them. */
+/** The application name of a prompt, whose connections do not keep the embedded server running. */
 export const promptName = 'musterd sql prompt';
 
 const rowsOfPage = 1_000;
 
-/** Words that begin, end or part a transaction. */
+/** Statements that begin, end or divide a transaction. */
 export const transactionWords: ReadonlySet<string> = new Set(
   'begin start commit end rollback abort savepoint release'.split(' '),
 );
 
-/** What both sides of a read have to agree on: times as in the rest of the program, numbers in full. */
+/** Session formats: times as in the rest of the program, numbers in full precision. */
 const terms = `set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set extra_float_digits to 1`;
 
 /**
- * Whether it may write is settled by a first read: after it no statement of the same transaction can change that.
- * Each goes by the extended protocol, which takes one statement, so that none can end the transaction and go on.
+ * A first read fixes the transaction as read-only: after it no statement can change that.
+ * Each statement uses the extended protocol, which accepts only one, so that none can end the transaction and go on.
  */
 const beginReading =
   'begin isolation level read committed read only; select pg_catalog.pg_backend_pid() as pid';
@@ -69,7 +69,7 @@ async function connect({ url, onNotice, applicationName }: SqlSessionOptions): P
     keepAlive: true,
     types: { getTypeParser: () => (text: string | Buffer) => text },
   });
-  // The statement under way says so.
+  // The current statement reports it.
   client.on('error', () => {});
   client.on('notice', ({ severity = 'NOTICE', message = '' }) => onNotice(`${severity}:  ${message}`));
   try {
@@ -81,7 +81,7 @@ async function connect({ url, onNotice, applicationName }: SqlSessionOptions): P
   }
 }
 
-/** Opens it, and learns whom to name where a statement is to be cancelled. */
+/** Opens it, and reads the backend's pid, which cancelling a statement needs. */
 export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSession> {
   const { isWriting } = options;
   const { shown } = readConnectionUrl(options.url);
@@ -104,13 +104,13 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
       });
     underWay = true;
     try {
-      // Behind a pooler each transaction may be another server's process.
+      // Behind a pooler each transaction may run in another backend.
       if (!isWriting) pid = await asked(readPid(beginReading));
       const tag = await answer(client, statement.text, sink, asked);
       if (!isWriting) await asked(client.query('commit'));
       return tag;
     } catch (error) {
-      // On a broken connection this fails as well; the first error says more.
+      // On a broken connection this fails too; the first error says more.
       if (!isWriting) await client.query('rollback').catch(() => {});
       throw error;
     } finally {
@@ -142,7 +142,7 @@ const serverStopped = () =>
     hint: 'Start "musterd sql" again: with the embedded Postgres it starts the server where nothing runs.',
   });
 
-/** What would not work as it reads. */
+/** Statements that would not do what they seem to. */
 function refuse({ keyword }: SqlStatement, isWriting: boolean): void {
   if (keyword === 'copy')
     throw new MusterdError('usage', 'COPY does not go through musterd sql', {
@@ -156,7 +156,7 @@ function refuse({ keyword }: SqlStatement, isWriting: boolean): void {
     );
 }
 
-/** Waits for each page to be taken, so that only one is in memory. */
+/** Waits until each page is taken, so that only one is in memory. */
 async function answer(
   client: pg.Client,
   text: string,
@@ -199,7 +199,7 @@ function failCopy(connection: { sendCopyFail(words: string): void }): void {
 const windowBefore = 50;
 const windowAfter = 30;
 
-/** The line with the place in it, and a mark below. @param position in characters, from 1 */
+/** The line with the position, and a caret below. @param position in characters, from 1 */
 function showPlace({ text, line }: SqlStatement, position: number): readonly string[] {
   const characters = Array.from(text);
   const before = characters
@@ -218,7 +218,7 @@ function showPlace({ text, line }: SqlStatement, position: number): readonly str
   ];
 }
 
-/** Undefined: it was not this statement that Postgres refused. */
+/** Undefined: the error is not about this statement. */
 function describeSqlError(
   error: unknown,
   statement: SqlStatement,

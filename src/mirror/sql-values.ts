@@ -1,9 +1,9 @@
-/** The columns of an answer, and what their values are in words and in JSON: exactly what Postgres said. */
+/** The columns of a result, and their values as text and as JSON, exact to the digit. */
 import pg from 'pg';
 
 export interface SqlColumn {
   readonly name: string;
-  /** For tables and CSV. */
+  /** The value as text, for tables and CSV. */
   readonly inWords: (value: string) => string;
   readonly inJson: (value: string) => string;
 }
@@ -21,7 +21,7 @@ const numbers: ReadonlySet<number> = new Set([
 const moments: ReadonlySet<number> = new Set([builtins.TIMESTAMP, builtins.TIMESTAMPTZ]);
 const documents: ReadonlySet<number> = new Set([builtins.JSON, builtins.JSONB]);
 
-/** What the lists that the mirror has, or that people make of its columns, are lists of. */
+/** The element types of arrays in the mirror, or that people build from its columns. */
 const elements: ReadonlyMap<number, number> = new Map([
   [199, builtins.JSON],
   [1000, builtins.BOOL],
@@ -44,7 +44,7 @@ const textList: number = 1009;
 
 const moment = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)(?:([+-]\d\d)(:\d\d(?::\d\d)?)?)?$/;
 
-/** `infinity` and years before Christ stay as they are. */
+/** `infinity` and years BC stay unchanged. */
 function toIso(text: string): string {
   const [, date, time, hours, minutes = ':00'] = moment.exec(text) ?? [];
   if (date === undefined || time === undefined) return text;
@@ -62,7 +62,7 @@ function listInJson(value: unknown, inJson: (value: string) => string): string {
   return typeof value === 'string' ? inJson(value) : 'null';
 }
 
-/** Of a list with bounds of its own, such as `[0:1]={a,b}`, the bounds are left out. */
+/** Explicit bounds of an array, such as `[0:1]={a,b}`, are dropped. */
 function inJson(type: number): (value: string) => string {
   const element = elements.get(type);
   if (element !== undefined) {
@@ -70,17 +70,17 @@ function inJson(type: number): (value: string) => string {
     const each = inJson(element);
     return (value) => listInJson(read(value), each);
   }
-  // Line breaks stand only between the parts of a document.
+  // Line breaks occur only between the parts of a document.
   if (documents.has(type)) return (value) => value.replaceAll(/[\r\n]+/g, ' ');
   if (type === builtins.BOOL) return inWords(type);
-  // NaN and Infinity are none in JSON.
+  // JSON has no NaN and Infinity.
   if (numbers.has(type))
     return (value) => (/^-?\d+(\.\d+)?(e[+-]\d+)?$/i.test(value) ? value : JSON.stringify(value));
   const words = inWords(type);
   return (value) => JSON.stringify(words(value));
 }
 
-/** Names that come twice are told apart, since a JSON object has each once. */
+/** Makes column names unique, because a JSON object has each key once. */
 export function columnsInAnswer(
   fields: readonly { readonly name: string; readonly dataTypeID: number }[],
 ): readonly SqlColumn[] {

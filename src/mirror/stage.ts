@@ -1,8 +1,8 @@
 /**
- * Rows put where a statement can join them: a few as JSON in the statement itself, many by COPY in a temporary table
- * that the session keeps. Whatever the statistics say, a full join looks at each row of both sides once: Postgres has
- * only hashing and merging for it. For a left join it may compare each row with each, where it takes a team that
- * nobody has analysed for a handful of rows.
+ * Stages rows for a join: a few as JSON in the statement itself, many by COPY in a temporary table
+ * that the session keeps. A full join reads each row of both sides once, whatever the statistics say, because Postgres
+ * can only hash or merge it. A left join can become a quadratic nested loop if a team was never
+ * analysed and Postgres expects a handful of rows.
  */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -10,7 +10,7 @@ import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { Database, Queryable, Transaction } from './database.ts';
 import { type Spool, spoolToJson } from './spool.ts';
 
-/** Up to so many rows JSON is the quicker way. */
+/** Up to this many rows JSON is faster. */
 const rowsAsJson = 2000;
 
 export const goesAsJson = ({ count }: Pick<SpoolOf, 'count'>): boolean => count <= rowsAsJson;
@@ -28,7 +28,7 @@ function asJson(spool: SpoolOf): Staged {
   return sql`json_to_recordset(${spoolToJson(spool)}::json) as s (${sql.raw(definitionOf(spool))})`;
 }
 
-/** A session of a pooler outlives an upgrade: a table of another shape has another name. */
+/** A pooled session may outlive an upgrade, so the name depends on the table's columns. */
 function tableOf(spool: SpoolOf): string {
   const version = createHash('sha256').update(definitionOf(spool)).digest('hex').slice(0, 8);
   return `stage_${spool.shape.name}_${version}`;
@@ -40,12 +40,12 @@ async function mayMakeTables(tx: Transaction): Promise<boolean> {
   return rows[0]?.may === true;
 }
 
-/** For the statements of this transaction. */
+/** Stages rows for the statements of this transaction. */
 export async function stage(tx: Transaction, spool: SpoolOf): Promise<Staged> {
   if (goesAsJson(spool) || !(await mayMakeTables(tx))) return asJson(spool);
   const name = tableOf(spool);
   const table = sql.id('pg_temp', name);
-  // Rows of the same shape can have been staged in this very transaction.
+  // Rows with the same columns may have been staged earlier in this transaction.
   await sql`
     create temp table if not exists ${table} (${sql.raw(definitionOf(spool))}) on commit delete rows;
     delete from ${table}`.execute(tx);
@@ -55,7 +55,7 @@ export async function stage(tx: Transaction, spool: SpoolOf): Promise<Staged> {
   return sql`${table} as s`;
 }
 
-/** The same for reads: a few rows need no transaction of their own. */
+/** As `stage`, for reads: a few rows need no transaction. */
 export async function withStaged<R>(
   db: Database,
   spool: SpoolOf,

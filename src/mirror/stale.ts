@@ -1,6 +1,6 @@
 /**
- * Rows that are older than what the service has shown before: a cached answer, or a replica that lags. They
- * are told by their two versions, `updated_at` and `user_updated_at`.
+ * Rows that are older than what the service has shown before, because of a cached answer or a lagging replica. They
+ * are recognised by their two versions, `updated_at` and `user_updated_at`.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
@@ -16,8 +16,8 @@ export function isOlder(u: RawBuilder<unknown>): RawBuilder<boolean> {
 }
 
 /**
- * Whether what `sync.stale_rows` t says makes the older row the one to believe: this pass is at least the
- * third, half an hour after the first. A service that was restored from a backup goes back for good.
+ * Whether by `sync.stale_rows` t the older row is accepted: this pass is at least the
+ * third, half an hour after the first. A service that was restored from a backup stays at older versions.
  */
 export const isToBeBelieved = sql`coalesce(t.passes >= 2 and t.since <= clock_timestamp() - interval '30 min', false)`;
 
@@ -28,7 +28,7 @@ export async function noteStale(tx: Transaction, teamId: Id, ids: readonly Id[])
     on conflict (team_id, id) do update set passes = t.passes + 1`.execute(tx);
 }
 
-/** Whoever was shown as new as before, or is believed all the same. */
+/** Users that are shown with a version as new as before, or are accepted all the same. */
 export async function endStale(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.deleteFrom('sync.stale_rows').where('team_id', '=', teamId).where('id', '=', anyOf(ids)).execute();

@@ -1,13 +1,13 @@
 /** Postgres takes offsets below 16 hours. */
 const iso = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):?[0-5]\d)$/;
 
-/** What nearly all of them look like: in UTC, and on a day that every year has. They come by the hundred thousand. */
+/** Fast path for nearly all timestamps: in UTC, on a day that every year has. */
 const plain =
   /^(?!0000)\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z$/;
 
 /**
- * A timestamp of the service as Postgres reads it, or `null` if it is none: one odd value in one row must
- * not fail a statement of thousands. Its digits stay as they are.
+ * A timestamp of the service in a form that Postgres accepts, or `null` if it is invalid: one odd value must
+ * not fail a statement with thousands of rows. Its digits stay unchanged.
  */
 export function asTimestamp(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null;

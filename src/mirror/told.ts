@@ -1,4 +1,4 @@
-/** How the teams stand as far as people are told of it, and what they were told: both at one moment. */
+/** The state of the teams for notices, and the notices already sent, in one snapshot. */
 import { sql } from 'kysely';
 import { toJson } from '../model/json.ts';
 import type { Notice, Pile, TeamEvent } from '../model/notices.ts';
@@ -8,16 +8,16 @@ import { readStandings } from './due.ts';
 import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
 import { isInBatch, isLetPass } from './holds.ts';
 
-/** Of the topics that are notices. */
+/** Prefix of the topics of notices. */
 const prefix = 'notice ';
-/** So many runs of a team are looked at to find out since when, and which one: no more than a few hours' worth. */
+/** Number of runs per team to search for the beginning of a problem: a few hours' worth. */
 const runsLookedAt = 200;
 
-/** What waits for an approval together. */
+/** A batch that waits for an approval. */
 export interface WaitingBatch extends Pile {
   readonly team: string;
   readonly hash: string;
-  /** What `count` counts. */
+  /** The unit of `count`. */
   readonly of: 'users' | 'tags' | 'contact_fields';
 }
 
@@ -56,7 +56,7 @@ export interface TeamsNow {
 const ms = (moment: ReturnType<typeof sql>) =>
   sql<number>`round(extract(epoch from ${moment}) * 1000)::float8`;
 
-/** The newest runs of each team that are over; steps that a person took are none. */
+/** The newest finished runs of each team, without people's actions. */
 const lastRuns = (teams: readonly string[]) => sql`
   unnest(${teams}::text[]) t (team)
   cross join lateral (
@@ -65,7 +65,7 @@ const lastRuns = (teams: readonly string[]) => sql`
     order by run_id desc limit ${runsLookedAt}
   ) r`;
 
-/** A run that ended for another reason, before or after the service took them, tells nothing of the credentials. */
+/** A run that ended for another reason says nothing about the credentials. */
 async function readRefused(db: Queryable, teams: readonly string[]): Promise<readonly RefusedCredentials[]> {
   const { rows } = await sql<RefusedCredentials>`
     with told as (
@@ -134,8 +134,8 @@ export async function readTeamsNow(db: Database, teams: readonly string[]): Prom
 }
 
 /**
- * Writes down a notice in place of what was read, so that of several who have read the same one has it.
- * @returns whether it is this one
+ * Replaces a notice if it is still as it was read, so that only one of several processes succeeds.
+ * @returns whether this one did
  */
 export async function replaceNotice(
   db: Database,
@@ -156,7 +156,7 @@ export async function replaceNotice(
   return (await db.transaction((tx) => write.execute(tx))).rows.length > 0;
 }
 
-/** A held field with its values, and whose it is. */
+/** A held field with its values and its user. */
 export interface HeldDetail {
   readonly user_id: bigint | null;
   readonly name: string | null;
@@ -168,7 +168,7 @@ export interface HeldDetail {
 
 const detailsAtMost = 20;
 
-/** The oldest of those that wait for a person, in batches or each by itself. */
+/** The oldest fields that wait for a person, in batches or alone. */
 export async function readHeldDetails(
   db: Queryable,
   team: string,
@@ -185,7 +185,7 @@ export async function readHeldDetails(
   return rows;
 }
 
-/** Why a run came to no good end, in the words of its record. */
+/** Why a run failed or was partial, as recorded. */
 export async function readReasons(db: Queryable, runId: bigint): Promise<readonly string[]> {
   const { rows } = await sql<{ reasons: readonly string[] }>`
     select reasons from sync.runs where run_id = ${runId}`.execute(db);

@@ -1,8 +1,8 @@
-/** Lets at most so many in at once, in the order in which they came. */
+/** A semaphore: admits a limited number of callers, first come, first served. */
 export interface Turns {
-  /** Resolves with `true` when it is one's turn, with `false` after having waited for so many ms. */
+  /** Resolves with `true` once admitted, with `false` after `ms` of waiting. */
   take(patienceMs: number): Promise<boolean>;
-  /** The turn is over. */
+  /** Releases the place. */
   readonly give: () => void;
 }
 

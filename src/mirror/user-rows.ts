@@ -1,4 +1,4 @@
-/** The rows of users in mirror and base: locked where they are as they were read, and written from one stage. */
+/** Locks users' rows that are unchanged since they were read, and writes mirror and base from one stage. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { isTakenWhole, type UserWrite } from '../model/user-plan.ts';
@@ -82,8 +82,8 @@ function valuesOf(write: UserWrite) {
 }
 
 /**
- * Locks the rows that are as they were read.
- * @returns the ids of the others: of rows that changed, that somebody else holds, or that are there though they were not
+ * Locks the rows that are unchanged since they were read.
+ * @returns the ids of the others: rows that changed, are locked by others, or were created meanwhile
  */
 export async function lockUnchanged(tx: Transaction, teamId: Id, staged: Staged): Promise<ReadonlySet<Id>> {
   const { rows } = await sql<Row<'mirror.users', 'id'>>`
@@ -107,7 +107,7 @@ export async function lockUnchanged(tx: Transaction, teamId: Id, staged: Staged)
   return new Set(rows.map(({ id }) => id));
 }
 
-/** @param from in which s is a staged row */
+/** @param from a `from` clause with the staged rows as s */
 const addToMirror = (teamId: Id, from: RawBuilder<unknown>) => sql`
   insert into mirror.users as u (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, role,
     resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
@@ -126,7 +126,7 @@ const changeInMirror = (teamId: Id, from: RawBuilder<unknown>) => sql`
     raw = case when s.has_details then s.raw else u.raw end
   from ${from} where u.team_id = ${teamId} and u.id = s.id`;
 
-/** Those of whom base is not as it is to be. */
+/** Rows whose base has to change. */
 const foundInBase = (teamId: Id, from: RawBuilder<unknown>) => sql`
   select s.id, s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id, b.id is not null as is_known
   from ${from}
@@ -134,7 +134,7 @@ const foundInBase = (teamId: Id, from: RawBuilder<unknown>) => sql`
   where b.id is null or (b.name, b.first_name, b.last_name, b.email, b.phone, b.role_id)
     is distinct from (s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id)`;
 
-/** Of those that were found; without a word about conflicts Postgres takes half the time. */
+/** For rows that exist. Without `on conflict` Postgres takes half the time. */
 const addToBase = (teamId: Id, isKnown: boolean) => sql`
   insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
   select ${teamId}, f.id, f.base_name, f.base_first, f.base_last, f.base_email, f.base_phone, f.base_role_id
@@ -153,7 +153,7 @@ interface TeamRun {
   readonly runId: bigint;
 }
 
-/** Of those who are taken as the service has them. */
+/** For users that are taken as the service has them. */
 const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => sql`
   insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
   select ${teamId}, s.id, ${runId}, case when s.is_new then 'adopt' else 'return' end, '{}',
@@ -162,9 +162,9 @@ const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => s
   from ${from} where s.is_taken`;
 
 /**
- * Parts of a statement, for rows that are staged as `taken`: mirror and base together, and the ledger of those who are
- * taken whole. What already is as it should be in base is not written.
- * @param inMirror what is written there: each fires the triggers, even for no row
+ * Parts of a statement for rows staged as `taken`: mirror and base together, and the ledger of users that are
+ * taken as a whole. Unchanged bases are not written.
+ * @param inMirror the kinds of writes to the mirror: each fires the triggers, even without rows
  */
 function writesOf(run: TeamRun, inMirror: readonly (typeof addToMirror)[]): RawBuilder<unknown> {
   const { teamId } = run;
@@ -183,7 +183,7 @@ function writesOf(run: TeamRun, inMirror: readonly (typeof addToMirror)[]): RawB
     in_ledger as (${addToLedger(run, from)})`;
 }
 
-/** Writes those who are locked, in one statement: the stage is sent and read once. */
+/** Writes the locked users in one statement, so that the stage is sent and read once. */
 export async function writeUsers(
   tx: Transaction,
   run: TeamRun,

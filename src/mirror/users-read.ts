@@ -10,7 +10,7 @@ import { absenceByKey, byKey, idArray } from './by-key.ts';
 import type { Queryable, Row } from './database.ts';
 import { isUnrecorded } from './periods.ts';
 
-/** A hold as `sync.held_fields` has it. */
+/** A row of `sync.held_fields`. */
 export interface HoldRow {
   readonly field: string;
   readonly reason: HoldReason;
@@ -20,20 +20,20 @@ export interface HoldRow {
   readonly shown_value: unknown;
   readonly detail: string;
   readonly batch: string | null;
-  /** Why it waited in its batch before somebody asked to hold it. */
+  /** Why it was in its batch before a person asked to hold it. */
   readonly batch_reason: 'limit' | 'review' | null;
-  /** Left out where the row is not of one user. */
+  /** Absent if the row is not about one user. */
   readonly ends_in_ms?: number | null;
   readonly decision?: 'approved' | 'resolved' | null;
 }
 
-/** The values that both sides have; a name in its two halves and, as `name`, joined. */
+/** The columns of values; a name as two halves and, as `name`, joined. */
 export type UserColumn = 'name' | 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id';
 type BaseValues = Row<'sync.user_base', UserColumn>;
-/** The base's values, selected beside those of the mirror. */
+/** The base's values, selected together with the mirror's. */
 export type BaseRow = { readonly [Column in UserColumn as `base_${Column}`]: BaseValues[Column] };
 
-/** A user of the mirror beside the base. */
+/** A user's mirror and base. */
 export interface MirrorAndBaseRow
   extends Row<'mirror.users', UserColumn | 'id' | 'name_split' | 'role' | 'resolved'>,
     BaseRow {
@@ -50,13 +50,13 @@ export interface UserRow extends MirrorAndBaseRow {
   readonly observed_differs: boolean;
   readonly stale: boolean;
   readonly is_unrecorded: boolean;
-  /** These three of users whom the service was asked for. */
+  /** These three for users that the service was asked for. */
   readonly is_newer?: boolean;
   readonly is_edited_since?: boolean;
   readonly is_telling?: boolean;
 }
 
-/** The columns of a field in SQL words; `role_id` is the only one that differs. */
+/** The column names of a field; only `role_id` differs. */
 export function sqlField(field: Field): string {
   return field === 'roleId' ? 'role_id' : field;
 }
@@ -65,13 +65,13 @@ export function fieldOfSql(column: string): Field {
   return column === 'role_id' ? 'roleId' : (column as Field);
 }
 
-/** A field's value out of jsonb. */
+/** A field's value from jsonb. */
 export function valueFromJson(field: Field, value: unknown): UserValues[Field] {
   if (value === null || value === undefined) return null;
   return field === 'roleId' ? BigInt(value as number) : (value as UserValues[Field]);
 }
 
-/** A decision counts until its end; a field of a batch waits in it again when the hold that was asked for has ended. */
+/** A decision counts until its end; after an asked hold ends, a field of a batch waits in the batch again. */
 export function toHold(row: HoldRow): Hold {
   const field = fieldOfSql(row.field);
   const endsInMs = row.ends_in_ms ?? undefined;
@@ -104,7 +104,7 @@ export const toMirror = (row: MirrorAndBaseRow, gone: boolean): MirrorRow => ({
   gone,
 });
 
-/** Nothing where nothing was agreed on yet. */
+/** `undefined` without a base. */
 export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
   row.has_base
     ? {
@@ -140,7 +140,7 @@ export function toState(row: UserRow, service: ServiceUser | undefined): UserSta
   };
 }
 
-/** What `UserRow` needs of mirror u, base b, absence a, open intent c and held fields h. */
+/** The columns of `UserRow` from mirror u, base b, absence a, open intent c and held fields h. */
 export const userColumns = sql`
   u.id is not null as has_mirror, b.id is not null as has_base,
   u.name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id, u.role, u.resolved,
@@ -164,7 +164,7 @@ export const userJoins = (teamId: Id) => sql`
     select ${heldOf} as held from sync.held_fields f where f.team_id = ${teamId} and f.user_id = i.id
   ) h on true`;
 
-/** Users of mirror or base whom `seen` does not hold; of those that are gone, only the listed ones. */
+/** Users of mirror or base that are not in `seen`; those that are gone only if listed. */
 export async function readUnseenUsers(
   db: Queryable,
   teamId: Id,
@@ -196,7 +196,7 @@ export async function readUnseenUsers(
   return rows.map((row) => toState(row, undefined));
 }
 
-/** One user as mirror and base have it, whoever it is; what the service says of it is not known here. */
+/** Mirror and base of one user, without the service's values. */
 export async function readUserState(db: Queryable, teamId: Id, id: Id): Promise<UserState> {
   const { rows } = await sql<UserRow>`
     select i.id, ${userColumns}, false as observed_differs, false as stale
@@ -209,7 +209,7 @@ export async function readUserState(db: Queryable, teamId: Id, id: Id): Promise<
   return toState(row, undefined);
 }
 
-/** The halves of a user's name as the mirror has them. */
+/** The halves of a user's name in the mirror. */
 export async function readName(db: Queryable, teamId: Id, id: Id): Promise<NamePair | null> {
   const name = await db
     .selectFrom('mirror.users')

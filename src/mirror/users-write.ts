@@ -24,7 +24,7 @@ import { endStale } from './stale.ts';
 import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 import { sqlField } from './users-read.ts';
 
-/** What every writing statement needs to know of the run. */
+/** What every writing statement needs of the run. */
 export interface RunOf {
   readonly teamId: Id;
   readonly runId: bigint;
@@ -42,7 +42,7 @@ function sideInSql(of: readonly (readonly [Field, Values])[], side: keyof Values
   return inSql(of.map(([field, values]) => [sqlField(field), values[side] ?? null]));
 }
 
-/** The ledger's rows for one user, but that they were adopted: one per kind of change. */
+/** The ledger's rows for one user, except for adoptions: one per kind of change. */
 function ledgerOf(decided: DecidedUser) {
   const { id: user_id, write } = decided;
   const rows: LedgerEntry[] = [];
@@ -61,7 +61,7 @@ function ledgerOf(decided: DecidedUser) {
   return [...rows, ...holdsInLedger(user_id, holdsOf(decided))];
 }
 
-/** A row of the ledger for what is held of one user from now on. */
+/** A row of the ledger for a user's new holds. */
 export function holdsInLedger(user_id: Id, holds: readonly Hold[]): readonly LedgerEntry[] {
   if (holds.length === 0) return [];
   const held = holds.map((hold) => [hold.field, hold] as const);
@@ -69,7 +69,7 @@ export function holdsInLedger(user_id: Id, holds: readonly Hold[]): readonly Led
   return [{ user_id, kind: 'hold', base, old, new: sideInSql(held, 'service') }];
 }
 
-/** A change for the ledger: of each value what it was on either side, and what it is now. */
+/** A change for the ledger: the old values of both sides and the new one, for each field. */
 interface LedgerEntry {
   readonly user_id: Id;
   readonly kind: string;
@@ -104,7 +104,7 @@ export async function writeLedger(
   });
 }
 
-/** Whoever was seen is no longer missing. */
+/** Ends the absences of users that were seen. */
 async function endAbsences(tx: Transaction, { teamId }: RunOf, ids: readonly Id[]): Promise<void> {
   if (ids.length === 0) return;
   await tx
@@ -128,8 +128,8 @@ async function applyWrites(
 }
 
 /**
- * Writes what was decided, but for what is to be pushed.
- * @returns the users whose row an editor holds, or changed since it was read: nothing of theirs was written
+ * Writes the decisions, except for pushes.
+ * @returns the users whose row an editor has locked or changed since it was read: nothing was written for them
  */
 export async function applyDecisions(
   tx: Transaction,
@@ -147,7 +147,7 @@ export async function applyDecisions(
   return deferred;
 }
 
-/** Of a user who was neither missing nor stale before. */
+/** Skipped for a user that was neither missing nor stale before. */
 export function isNothingToWrite(plan: UserPlan): boolean {
   return (
     plan.write === null &&
@@ -155,7 +155,7 @@ export function isNothingToWrite(plan: UserPlan): boolean {
   );
 }
 
-/** The same for users whom a run has looked at: whoever was seen is neither missing nor stale any more. */
+/** As `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users. */
 export async function applyUsers(
   tx: Transaction,
   run: RunOf,

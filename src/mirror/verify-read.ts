@@ -1,19 +1,19 @@
-/** The mirror as `musterd verify` compares it: read in one snapshot, and by statements of its own. */
+/** The mirror for `musterd verify`: read in one snapshot, with separate statements. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
 import { absenceByKey, byKey } from './by-key.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 
-/** Anything that a column can hold and that is compared. */
+/** A value of a compared column. */
 export type Cell = string | bigint | Date | null;
 
-/** A row of a listing: `columns` are those that follow the service. */
+/** A row of a listing; `columns` are those set by the service. */
 export interface MirroredRow {
   readonly id: Id;
   readonly gone_at: Date | null;
   readonly missing_since: Date | null;
-  /** The service said that it is there, though the listing leaves it out. */
+  /** The service's lookup found it, though the listing leaves it out. */
   readonly found: boolean;
   readonly columns: Readonly<Record<string, Cell>>;
 }
@@ -23,7 +23,7 @@ export interface MirrorSnapshot {
   readonly users: readonly MirroredUser[];
   readonly tags: readonly MirroredRow[];
   readonly contactFields: readonly MirroredRow[];
-  /** A run is under way: what it moves right now may show as a difference. */
+  /** A run is in progress: its current changes may show as differences. */
   readonly isRunning: boolean;
 }
 
@@ -84,7 +84,7 @@ async function readContactFields(tx: Transaction, teamId: Id): Promise<readonly 
   return rows.map(toRow);
 }
 
-/** One snapshot, in a transaction that could not write if it wanted to. */
+/** One snapshot, in a read-only transaction. */
 export async function readSnapshot(db: Database, team: string, teamId: Id): Promise<MirrorSnapshot> {
   return db.transaction(
     async (tx) => {
@@ -114,11 +114,11 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
 
 /** Addresses to look a user up by. */
 export interface KnownAddress extends Row<'mirror.users', 'email' | 'phone'> {
-  /** `null`: of `mirror.user_lookups`, whose users are not known. */
+  /** `null`: an address of `mirror.user_lookups`, whose user is unknown. */
   readonly id: Id | null;
 }
 
-/** Those of users who are not gone, in the mirror and as last agreed on; and whatever was put into user_lookups. */
+/** The addresses in mirror and base of users that are not gone, and those in user_lookups. */
 export async function readKnownAddresses(db: Queryable, teamId: Id): Promise<readonly KnownAddress[]> {
   const { rows } = await sql<KnownAddress>`
     select id, email, phone from mirror.users where team_id = ${teamId} and gone_at is null

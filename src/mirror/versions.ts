@@ -1,5 +1,5 @@
 /**
- * Whether the versions of users, `updated_at` and `user_updated_at`, tell that one of their values was changed. Some
+ * Whether the versions of users, `updated_at` and `user_updated_at`, prove that a value was changed. Some
  * deployments count a login as a change, or show another version in every answer.
  */
 import { type RawBuilder, sql } from 'kysely';
@@ -10,7 +10,7 @@ import type { Transaction } from './database.ts';
 
 const topic = 'a version moves though no value does';
 
-/** Users seen so, each counting half as much with every day since. Of `sync.learned` l. */
+/** Weighted number of users, each counting half as much with every day since; of `sync.learned` l. */
 const seenLately = sql`(l.value ->> 'users')::float8
   * power(0.5, greatest(0, extract(epoch from clock_timestamp() - l.learned_at)) / 86400)`;
 
@@ -24,12 +24,12 @@ export const isTelling = (teamId: Id): RawBuilder<boolean> => sql`not exists (
 export const isNewer = sql`(coalesce(s.updated_at > u.updated_at, false)
   or coalesce(s.user_updated_at > u.user_updated_at, false))`;
 
-/** Whether u was edited after s was changed: by more than the clocks of service and database may part. */
+/** Whether u was edited after s was changed, by more than the clocks may differ. */
 export const isEditedSince = sql`coalesce(
   u.edited_at > greatest(s.updated_at, s.user_updated_at) + interval '1 minute', false)`;
 
 /**
- * Whether the version is to be kept off the record: the service does not show what was sent, and nobody knows whether
+ * Whether the version must not be stored: the service does not show what was sent, and it is unknown whether
  * it ever did, so somebody may have taken it back.
  */
 export function isInDoubt({ intent: { sent }, outcomes, seen }: IntentResult): boolean {
@@ -42,7 +42,7 @@ export function isInDoubt({ intent: { sent }, outcomes, seen }: IntentResult): b
   );
 }
 
-/** Adds what one pass has seen; no more than a few days' silence makes up for. */
+/** Adds the counts of one pass, capped so that a few quiet days outweigh them. */
 export async function noteMovedAlone(
   tx: Transaction,
   teamId: Id,

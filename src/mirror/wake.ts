@@ -1,10 +1,10 @@
-/** Has a daemon look at the edits of a team again. */
+/** Makes a daemon look at the edits of a team again. */
 import { sql } from 'kysely';
 import type { Transaction } from './database.ts';
 
 /**
- * A person has decided something: what waited may go now, though nobody has edited anything. Heard when it is
- * committed. The mark of the last push is forgotten, since what it saw is to be tried again.
+ * After a person's decision waiting edits may be pushed although nothing new was edited. Sent on
+ * commit. It also removes the mark of the last push, because edits that it saw are to be tried again.
  */
 export async function wakeForEdits(tx: Transaction, team: string): Promise<void> {
   await tx

@@ -1,4 +1,4 @@
-/** The whole mirror as SQL that psql can load into an empty database: the schema, then all rows as of one moment. */
+/** The whole mirror as SQL that psql can load into an empty database: the schema, then all rows in one snapshot. */
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { describeConnectError, describeStatementError } from './database-errors.ts';
@@ -21,13 +21,13 @@ import { schemaText } from './migrations.ts';
 
 export interface DumpOptions {
   readonly url: string;
-  /** Of musterd. */
+  /** The version of musterd. */
   readonly version: string;
-  /** Told how many rows of all tables were read so far. */
+  /** Called with the number of rows of all tables read so far. */
   readonly onRows: (rows: number) => void;
 }
 
-/** Values are written as any server reads them, and rows that a policy would hide are an error. */
+/** Portable value formats; rows hidden by a policy are an error. */
 const begin = `begin isolation level repeatable read read only;
   set local search_path = ${safePath}; set local row_security = off; set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0; set local datestyle = 'ISO, YMD';
@@ -50,7 +50,7 @@ const head = (version: string, at: Date, migrations: readonly string[]) => [
 
 const text = (lines: readonly string[]) => Buffer.from(`${lines.join('\n')}\n`);
 
-/** @throws MusterdError `mirror` where the schema is another than that of this version */
+/** @throws MusterdError `mirror` if the schema is not that of this version */
 export async function* writeDump({ url, version, onRows }: DumpOptions): AsyncGenerator<Buffer> {
   const connection = readConnectionUrl(url);
   const client = new pg.Client({
@@ -59,7 +59,7 @@ export async function* writeDump({ url, version, onRows }: DumpOptions): AsyncGe
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
   });
-  // What is under way says so.
+  // The current statement reports it.
   client.on('error', () => {});
   const orDescribe = (error: unknown) => {
     throw describeStatementError(error, connection.shown);
@@ -95,7 +95,7 @@ export async function* writeDump({ url, version, onRows }: DumpOptions): AsyncGe
   }
 }
 
-/** Of this format each row is one line. */
+/** In this format each row is one line. */
 export function countLines(chunk: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) count += 1;
