@@ -7,8 +7,10 @@ import type { Queryable, Row, Transaction } from './database.ts';
 export interface Learned {
   readonly topic: string;
   readonly value: unknown;
-  /** Ms since 1970; absent: now. */
+  /** Ms since 1970; absent: now. An earlier time never replaces a later one. */
   readonly atMs?: number;
+  /** In base64; absent: the rows kept so far stay. */
+  readonly rows?: string;
 }
 
 /** A team's name in the configuration, or the service's id of it. */
@@ -31,13 +33,13 @@ export async function writeLearned(
   onlyNews = false,
 ): Promise<void> {
   await sql`
-    insert into sync.learned as l (team, topic, value, learned_at)
-    select k.team, s.topic, s.value, coalesce(to_timestamp(s."atMs" / 1000.0), clock_timestamp())
+    insert into sync.learned as l (team, topic, value, rows, learned_at)
+    select k.team, s.topic, s.value, decode(s.rows, 'base64'), coalesce(to_timestamp(s."atMs" / 1000.0), clock_timestamp())
     from (select ${named(team)}) k (team)
-    cross join jsonb_to_recordset(${toJson(learned)}::jsonb) s (topic text, value jsonb, "atMs" float8)
+    cross join jsonb_to_recordset(${toJson(learned)}::jsonb) s (topic text, value jsonb, rows text, "atMs" float8)
     where k.team is not null and (${!onlyNews} or ${isNews})
     on conflict (team, topic) do update
-      set value = excluded.value, learned_at = least(greatest(l.learned_at, excluded.learned_at), clock_timestamp())`.execute(
+      set value = excluded.value, rows = coalesce(excluded.rows, l.rows), learned_at = least(greatest(l.learned_at, excluded.learned_at), clock_timestamp())`.execute(
     tx,
   );
 }
@@ -46,6 +48,13 @@ export async function writeLearned(
 export interface LearnedValue {
   readonly value: unknown;
   readonly ageMs: number;
+}
+
+/** The rows that are kept with a topic. */
+export async function readLearnedRows(db: Queryable, team: Team, topic: string): Promise<Buffer | null> {
+  const { rows } = await sql<Row<'sync.learned', 'rows'>>`
+    select rows from sync.learned where team = ${named(team)} and topic = ${topic}`.execute(db);
+  return rows[0]?.rows ?? null;
 }
 
 export async function readLearned(

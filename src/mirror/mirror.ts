@@ -9,7 +9,7 @@ import type { Id } from '../model/id.ts';
 import type { ListingMemory, RejectedRow } from '../model/listing.ts';
 import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
-import type { ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
+import type { ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
@@ -42,13 +42,24 @@ import { writeTeam } from './pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './present-users.ts';
 import { countIneffective, readUnanswered } from './push-history.ts';
 import { createSpool, type Spool, withSpool } from './spool.ts';
-import { learnedOfRest, readListingRests, readRest, readVersions, toResting } from './read-rest.ts';
+import {
+  learnedOfRest,
+  readKnownRows,
+  readListingRests,
+  readRest,
+  readRestOfSome,
+  readRestSince,
+  readVersions,
+  toResting,
+} from './read-rest.ts';
 import { movesRole, writeRoles } from './roles.ts';
 import { noteStale } from './stale.ts';
 import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users-compare.ts';
 import { readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers, isNothingToWrite } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
+
+type Since = readonly [before: Pick<Rest, 'versions'> & Partial<Rest>, ids: readonly Id[], some: RestOfSome];
 
 /** Called with edited users found along with another read. */
 type Look = (users: readonly UserState[]) => void;
@@ -101,6 +112,9 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
       Promise.resolve(known === undefined ? null : toResting<RestingListing>(known.learned, resource)),
     readRest: (than: RestingUsers | null) => readRest(kysely, teamId, than),
     readVersions: () => readVersions(kysely, teamId),
+    readRestOfSome: (ids: readonly Id[]) => readRestOfSome(kysely, teamId, ids),
+    readRestSince: (...since: Since) => readRestSince(kysely, teamId, ...since),
+    readKnownRows: (than: RestingUsers) => readKnownRows(kysely, teamId, than),
     readRestingUsers: () =>
       Promise.resolve(known === undefined ? null : toResting<RestingUsers>(known.learned, 'users')),
     readNameSafety: () => readNameSafety(kysely, teamId),
@@ -232,7 +246,12 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
     /** What this run has learned about the service's answers; written when the run ends. */
     learned: () => [...learned.values()],
-    applyRestingUsers: (users: RestingUsers) => learn(learnedOfRest('users', users)),
+    applyRestingUsers: (users: RestingUsers, rows: Buffer | null, isWhole: boolean) =>
+      learn({
+        ...learnedOfRest('users', users),
+        ...(rows === null ? {} : { rows: rows.toString('base64') }),
+        ...(isWhole ? {} : { atMs: 0 }),
+      }),
     applyRestingListing: (resource: ListedResource, listing: RestingListing) =>
       learn(learnedOfRest(resource, listing)),
     applyTags: (tags: Spool<Tag, ListedResource>) =>

@@ -1,12 +1,14 @@
 /** Whether anything in mirror or base is other than a run left it that found nothing to do. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
+import { digestOfRows, type KnownRows, openKnownRows } from '../model/known-rows.ts';
 import type { ListedResource, MirroredResource } from '../model/absence.ts';
-import type { ListingRest, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
+import type { ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
 import type { TeamBefore } from '../model/team.ts';
+import { anyOf } from './by-key.ts';
 import type { Queryable } from './database.ts';
 import type { KnownTeam } from './known-team.ts';
-import type { Learned, LearnedValue } from './learned.ts';
+import { type Learned, type LearnedValue, readLearnedRows } from './learned.ts';
 
 const topicOf = (resource: MirroredResource) => `${resource} at rest`;
 /** Then everybody is read again, whatever is known. */
@@ -37,16 +39,21 @@ function onlyRow<Row>([row]: readonly Row[]): Row {
   return row;
 }
 
-/** Compares all of mirror and base with each other. */
-async function readDiffering(db: Queryable, teamId: Id): Promise<Pick<Rest, 'print' | 'differing'>> {
+/** Compares mirror and base with each other: of everybody, or of some. */
+async function readDiffering(
+  db: Queryable,
+  teamId: Id,
+  ids?: readonly Id[],
+): Promise<Pick<Rest, 'print' | 'differing'>> {
+  const among = ids === undefined ? sql`` : sql`and id = ${anyOf(ids)}`;
   const { rows } = await sql<Pick<Rest, 'print' | 'differing'>>`
     select coalesce(bit_xor(hash_record_extended(row(u.id, b.id, u.gone_at is null, u.name, u.role, u.resolved,
         u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.name, b.email, b.phone, b.role_id), 0)), 0)::text as print,
       coalesce(array_agg(coalesce(u.id, b.id)) filter (where u.gone_at is null and (u.id is null or b.id is null
         or not u.resolved or u.name is distinct from b.name or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
            is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id))), '{}') as differing
-    from (select * from mirror.users where team_id = ${teamId}) u
-    full join (select * from sync.user_base where team_id = ${teamId}) b on b.id = u.id`.execute(db);
+    from (select * from mirror.users where team_id = ${teamId} ${among}) u
+    full join (select * from sync.user_base where team_id = ${teamId} ${among}) b on b.id = u.id`.execute(db);
   return onlyRow(rows);
 }
 
@@ -60,6 +67,53 @@ export async function readRest(db: Queryable, teamId: Id, known: RestingUsers | 
     known?.versions === now.versions
       ? { print: known.print, differing: known.differing.map(BigInt) }
       : await readDiffering(db, teamId);
+  return { ...now, print, differing, restless: [...new Set([...differing, ...noted])] };
+}
+
+/** What stands for rows that are others alone, or the same again: each is in it once. */
+function exclusiveOr(a: string, b: string): string {
+  const [left, right] = [a.split(' '), b.split(' ')];
+  return left
+    .map((part, at) => BigInt.asIntN(64, BigInt(part) ^ BigInt(right[at] ?? 0)).toString())
+    .join(' ');
+}
+
+/** Of the rows of everybody, what stands for those of all others. */
+function butFor(everybody: string, some: string): string {
+  const [place = '', ...rows] = everybody.split(' ');
+  return `${place} ${exclusiveOr(rows.join(' '), some)}`;
+}
+
+export async function readRestOfSome(db: Queryable, teamId: Id, ids: readonly Id[]): Promise<RestOfSome> {
+  if (ids.length === 0) return { versions: '0 0', print: '0', differing: [] };
+  const versionsOf = (table: string) => sql`(
+    select coalesce(bit_xor(hash_record_extended(row(t.id, t.xmin), 0)), 0) from ${sql.table(table)} t
+    where t.team_id = ${teamId} and t.id = ${anyOf(ids)})`;
+  const { rows } = await sql<Pick<Rest, 'versions'>>`
+    select concat_ws(' ', ${versionsOf('mirror.users')}, ${versionsOf('sync.user_base')}) as versions`.execute(
+    db,
+  );
+  return { ...onlyRow(rows), ...(await readDiffering(db, teamId, ids)) };
+}
+
+/** What is at rest where nobody but these was written since `before`; `null`: another was. */
+export async function readRestSince(
+  db: Queryable,
+  teamId: Id,
+  before: Pick<Rest, 'versions'> & Partial<Rest>,
+  ids: readonly Id[],
+  some: RestOfSome,
+): Promise<Rest | null> {
+  const { noted, ...now } = await readNoted(db, teamId);
+  const someNow = await readRestOfSome(db, teamId, ids);
+  if (butFor(now.versions, someNow.versions) !== butFor(before.versions, some.versions)) return null;
+  const { print, differing } =
+    before.print === undefined || before.differing === undefined
+      ? await readDiffering(db, teamId)
+      : {
+          print: exclusiveOr(exclusiveOr(before.print, some.print), someNow.print),
+          differing: [...new Set(before.differing).difference(new Set(ids)), ...someNow.differing],
+        };
   return { ...now, print, differing, restless: [...new Set([...differing, ...noted])] };
 }
 
@@ -88,6 +142,15 @@ export const learnedOfRest = (resource: MirroredResource, value: RestingUsers | 
   topic: topicOf(resource),
   value,
 });
+
+export async function readKnownRows(
+  db: Queryable,
+  teamId: Id,
+  { rows }: RestingUsers,
+): Promise<KnownRows | null> {
+  const packed = await readLearnedRows(db, teamId, topicOf('users'));
+  return packed === null || digestOfRows(packed) !== rows.digest ? null : openKnownRows(packed);
+}
 
 /** A team whose answer need not be read where it is as it was when everybody was at rest, and the mirror has it so. */
 export function toTeamBefore({ teamId, team, learned }: KnownTeam): TeamBefore | undefined {

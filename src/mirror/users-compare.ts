@@ -7,7 +7,7 @@ import type { ComparedUsers, RoleNames, ShownUsers, UserState } from '../model/u
 import { byKey, idArray } from './by-key.ts';
 import type { Database } from './database.ts';
 import { type StageShape, withSpool } from './spool.ts';
-import { goesAsJson, type Staged, withStaged } from './stage.ts';
+import { type Staged, withStaged } from './stage.ts';
 import { isOlder, isToBeBelieved } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { heldOf, toState, userColumns, userJoins, type UserRow } from './users-read.ts';
@@ -47,7 +47,7 @@ const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
   ],
 });
 
-/** A few users of a team that may be large: each by its key. */
+/** Some users of a team that may be large: each by its key. */
 const fewBesides = (teamId: Id, staged: Staged) => sql`${staged}
   cross join lateral (select s.id) as i (id)
   left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
@@ -127,7 +127,7 @@ async function readRows(
   return await withSpool(shapeWith(roles), users.values(), (spool) =>
     withStaged(db, spool, async (on, staged) => {
       const query =
-        listed === null && goesAsJson(spool)
+        listed === null
           ? select(teamId, fewBesides(teamId, staged), isNotAtRest)
           : select(
               teamId,

@@ -32,7 +32,14 @@ export interface RestingUsers {
   readonly differing: readonly string[];
   /** How many users were shown. */
   readonly shown: number;
+  /** The rows that are kept of an answer about the users, by their digest, and which of their pieces were not in the last. */
+  readonly rows: { readonly digest: string; readonly ended: readonly number[] };
+  /** Who was not equal everywhere, or was not known. In text as well. */
+  readonly planned: readonly string[];
 }
+
+/** What {@link Rest} says of some users alone. */
+export type RestOfSome = Pick<Rest, 'print' | 'versions' | 'differing'>;
 
 /** A listing as the database has it, whatever the service shows. */
 export interface ListingRest {
@@ -64,4 +71,6 @@ export interface Look {
   readonly first?: UsersAnswer;
   /** Those alone who can differ; left out: anybody. */
   readonly only?: ReadonlySet<Id>;
+  /** What was found of mirror and base, where no more is looked at than those. */
+  readonly rest?: Rest;
 }

@@ -1,5 +1,7 @@
 /** What the service is asked, and how it answers of users. */
+import type { NotedRows, RowsBefore } from './known-rows.ts';
 import type { ListingFilter, ListingMemory, RejectedRow, ListingSink } from './listing.ts';
+import type { Id } from './id.ts';
 import type { ServiceUser } from './user.ts';
 
 /** Which users to ask for; both lists empty asks for all, which not every deployment answers. */
@@ -18,6 +20,20 @@ export interface UsersAnswer {
   readonly digest?: string;
   /** Of an answer that was known by its digest: nothing of it has been read, and this does. */
   readonly read?: () => Promise<UsersAnswer>;
+  /** Reads no more of that answer than is new; `null`: all of it has to be read. */
+  readonly readNews?: (before: RowsBefore) => Promise<UsersAnswer | null>;
+  /** The rows of the answer, where they can be known again. */
+  readonly noted?: NotedRows;
+  /** Where not everybody was read: who of `users` is shown otherwise than before. All others are shown as they were. */
+  readonly changed?: ReadonlySet<Id>;
+}
+
+/** An answer that was read before. */
+export interface KnownUsers {
+  /** One with this digest is not read, but by its `read`. */
+  readonly digest: string;
+  /** Of any other no more is read than is new, where that can be told; `null`: it cannot. */
+  readonly before: () => Promise<RowsBefore | null>;
 }
 
 export interface SendOptions {

@@ -1,21 +1,32 @@
 /**
- * What a run need not look at. Where both answers have the bytes that they had in a run that read everybody and left
- * nobody to differ, and mirror and base are as that run left them, nobody differs now but those of whom the database
- * says so:
+ * What a run need not look at. The last complete run has left word of the answers that it had, of the rows in them, and
+ * of mirror and base as they were in the end. Whose row is among those, and who was not written since, is equal
+ * everywhere: it was found so then.
  *
- * | answers, settings, mirror and base | in the database nobody / some are not at rest | what is read           |
- * |------------------------------------|-----------------------------------------------|------------------------|
- * | the same                           | nobody                                        | nothing                |
- * | the same                           | some                                          | the answer; those alone |
- * | any other                          | ·                                             | everybody              |
+ * | team, settings, mirror and base | answer about the users            | not at rest | what is read                      |
+ * |---------------------------------|-----------------------------------|-------------|-----------------------------------|
+ * | the same                        | the same                          | nobody      | nothing                           |
+ * | the same                        | the same                          | some        | their rows                        |
+ * | the same                        | of the same users, other rows     | ·           | the other rows, and those of some |
+ * | the same                        | any other                         | ·           | everybody                         |
+ * | any other                       | ·                                 | ·           | everybody                         |
  *
- * It is learned from a complete run alone, and counts for a day.
+ * Not at rest is of whom the database says so, and who was planned in the last run. All of it counts for a day since
+ * everybody was read.
  */
 import { createHash } from 'node:crypto';
+import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import type { Look, Rest } from '../model/rest.ts';
+import {
+  digestOfRows,
+  type KnownRows,
+  type NotedRows,
+  openKnownRows,
+  type RowsBefore,
+} from '../model/known-rows.ts';
+import type { Look, Rest, RestingUsers } from '../model/rest.ts';
+import type { UsersAnswer } from '../model/service-request.ts';
 import type { Team } from '../model/team.ts';
-import { isPush } from '../model/user-plan.ts';
 import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
 import { askForAll } from './read/roster.ts';
@@ -25,6 +36,17 @@ export function standFor({ schema }: Pick<Rest, 'schema'>, settings: unknown): s
   return createHash('sha256')
     .update(toJson([schema, settings]))
     .digest('base64url');
+}
+
+/** Who is looked at even where the service shows the same. */
+const notAtRest = (known: RestingUsers, rest: Rest): ReadonlySet<Id> =>
+  new Set([...rest.restless, ...known.planned.map(BigInt)]);
+
+/** The rows that were kept; `null`: none, or somebody who is not at rest is in none of them. */
+async function recallRows(mirror: MirrorPort, known: RestingUsers, rest: Rest): Promise<RowsBefore | null> {
+  const rows = await mirror.readKnownRows(known);
+  const asked = rows?.holding(notAtRest(known, rest)) ?? null;
+  return rows === null || asked === null ? null : { rows, ended: new Set(known.rows.ended), asked };
 }
 
 /** Asks for everybody, if what was learned may still count; the database is looked at meanwhile. */
@@ -37,48 +59,98 @@ export async function lookForNews(
   if (known === null || known.team !== team.digest) return {};
   if ((await mirror.readIntents()).length > 0) return {};
   notes.event({ kind: 'step', step: 'users' });
-  const [rest, answer] = await Promise.all([mirror.readRest(known), askForAll(service, known.users)]);
-  if (answer.read === undefined) return { first: answer };
-  if (known.print !== rest.print || known.under !== standFor(rest, settings))
-    return { first: await answer.read() };
-  if (rest.restless.length === 0) return { atRest: known.shown };
-  return { first: await answer.read(), only: new Set(rest.restless) };
+  const reading = mirror.readRest(known);
+  const isAsBefore = (rest: Rest) => known.print === rest.print && known.under === standFor(rest, settings);
+  const before = async () => {
+    const rest = await reading;
+    return isAsBefore(rest) ? await recallRows(mirror, known, rest) : null;
+  };
+  const [rest, answer] = await Promise.all([reading, askForAll(service, { digest: known.users, before })]);
+  const restless = notAtRest(known, rest);
+  if (answer.read === undefined) return lookAt(team, answer, rest, restless);
+  if (!isAsBefore(rest)) return { first: await answer.read() };
+  if (restless.size === 0) return { atRest: known.shown, ...nobody(known.shown), rest };
+  const rows = await before();
+  const news = rows === null ? null : ((await answer.readNews?.(rows)) ?? null);
+  return news === null ? { first: await answer.read() } : lookAt(team, news, rest, restless);
+}
+
+/** Nothing is new, and nobody is to be looked at. */
+const nobody = (shown: number): Pick<Look, 'first' | 'only'> => ({
+  first: {
+    users: [],
+    rejected: [],
+    requestId: null,
+    noted: { length: shown, packed: () => Buffer.alloc(0) },
+    changed: new Set(),
+  },
+  only: new Set(),
+});
+
+/** An answer that was read: all of it, or what is new. */
+function lookAt(team: Team, answer: UsersAnswer, rest: Rest, restless: ReadonlySet<Id>): Look {
+  const { users, changed } = answer;
+  if (changed === undefined) return { first: answer };
+  // Somebody is of another team by now: everybody is asked for once more.
+  if (users.some(({ teamId }) => (teamId ?? team.id) !== team.id)) return {};
+  return { first: answer, only: changed.union(restless), rest };
 }
 
 /** Whether nobody was known here: all that is here now is what the service says. */
 export const isFirst = ({ roster, plans, unknown }: UsersPlan): boolean =>
-  plans.length === 0 && unknown.length === roster.users.size;
+  plans.length === 0 && unknown.length === roster.shown;
 
-/** Whether everybody was shown in one answer, and nothing was written of anybody but of all for the first time. */
-function isQuiet(planned: UsersPlan): boolean {
-  const { roster, plans, unknown, absent, stale, movedAlone } = planned;
-  const { users, members, rejected, unresolved } = roster;
+/** Whether all who are shown are in the team, were in one answer, and can be compared. */
+function isComplete({ roster, absent, stale }: UsersPlan): boolean {
+  const { shown, noted, members, rejected, unresolved } = roster;
   return (
-    rejected.length + unresolved.length + absent.length + stale.length + movedAlone === 0 &&
-    users.size === members.size &&
-    plans.every((plan) => plan.write === null && !isPush(plan)) &&
-    (unknown.length === 0 || isFirst(planned))
+    rejected.length + unresolved.length + absent.length + stale.length === 0 &&
+    shown === members.size &&
+    shown === noted?.length
   );
 }
 
-/** Learns from a run that read everybody, was complete, and has done all that there was to do. */
+/** The rows to keep of an answer: those kept before where most of them are in it still. */
+function rowsToKeep({ before, packed }: NotedRows): {
+  readonly rows: KnownRows;
+  readonly ended: ReadonlySet<number>;
+} {
+  if (before !== undefined && before.ended.size <= before.rows.pieces * mostEnded) return before;
+  return { rows: openKnownRows(packed()), ended: new Set() };
+}
+
+/** Such a share of the pieces that were kept may have ended before all are written again. */
+const mostEnded = 1 / 8;
+
+/** What there is to learn from. */
+export interface Learnable {
+  readonly plan: UsersPlan;
+  /** What was found of mirror and base beforehand, where not everybody was read. */
+  readonly rest: Rest | undefined;
+}
+
+/** Learns from a run that was complete. Who was planned in it is looked at again the next time. */
 export async function learnRest(
   mirror: MirrorPort & MirrorWriter,
   team: Team,
-  plan: UsersPlan,
+  { plan, rest: before }: Learnable,
   settings: unknown,
 ): Promise<void> {
-  const { digest, users } = plan.roster;
-  if (team.digest === undefined || digest === undefined || !isQuiet(plan)) return;
-  const rest = await mirror.inSnapshot((one) => one.readRest(null));
-  // Who wrote any of it since it was compared may have gone past the triggers.
-  if (rest.versions !== plan.versions) return;
-  const restless = new Set(rest.restless);
-  // Others differ by what the service says: they would be overlooked from now on.
-  if (!plan.plans.every((one) => restless.has(one.id))) return;
-  const under = standFor(rest, settings);
-  await mirror.applyRestingUsers({
-    under,
+  const { versions, restOfSome, plans, unknown, roster } = plan;
+  const { digest, noted, shown } = roster;
+  if (team.digest === undefined || digest === undefined || noted === undefined || !isComplete(plan)) return;
+  if (versions === undefined || restOfSome === undefined) return;
+  const planned = [...plans.map(({ id }) => id), ...(isFirst(plan) ? [] : unknown)];
+  // Who else wrote any of it since it was compared may have gone past the triggers.
+  const rest = await mirror.inSnapshot((one) =>
+    one.readRestSince({ ...before, versions }, planned, restOfSome),
+  );
+  if (rest === null) return;
+  const { rows, ended } = rowsToKeep(noted);
+  const kept = digestOfRows(rows.packed);
+  const isKept = noted.before !== undefined && digestOfRows(noted.before.rows.packed) === kept;
+  const users: RestingUsers = {
+    under: standFor(rest, settings),
     name: team.name,
     listSize: team.listSize?.toString() ?? null,
     team: team.digest,
@@ -86,6 +158,9 @@ export async function learnRest(
     print: rest.print,
     versions: rest.versions,
     differing: rest.differing.map(String),
-    shown: users.size,
-  });
+    shown,
+    rows: { digest: kept, ended: [...ended] },
+    planned: planned.map(String),
+  };
+  await mirror.applyRestingUsers(users, isKept ? null : rows.packed, before === undefined);
 }

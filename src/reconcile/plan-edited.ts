@@ -149,13 +149,22 @@ export async function planEdited(
     states: [...states, ...around],
     plans,
     users,
+    shown: users.size,
     differing: users.keys(),
     isWhole: false,
     members,
     ...known,
   };
   const verdict = guard(view, settings.guard);
-  const roster = { users, members, rejected, unresolved: [], unproven: new Set<Id>(), refusedLookups };
+  const roster = {
+    users,
+    shown: users.size,
+    members,
+    rejected,
+    unresolved: [],
+    unproven: new Set<Id>(),
+    refusedLookups,
+  };
   return {
     roster,
     roles,

@@ -4,7 +4,7 @@ import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import { inTurns } from '../model/in-turns.ts';
 import type { Concern } from '../model/plan.ts';
-import type { Look } from '../model/rest.ts';
+import type { Look, RestOfSome } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import { type Field, fields, type ServiceUser, sameBytes } from '../model/user.ts';
 import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
@@ -48,8 +48,10 @@ export interface UsersPlan {
   readonly verdict: GuardVerdict;
   /** What earlier pushes have taught, where that was read already. */
   readonly lessons?: PushLessons;
-  /** Stands for what was compared in mirror and base, where that was all of it. */
+  /** Stands for mirror and base as they were compared: all of them, … */
   readonly versions?: string;
+  /** … and those who are planned, or taken. */
+  readonly restOfSome?: RestOfSome;
   /** When those who are to be pushed were asked for, at the earliest; left out where that is to be done again. */
   readonly readAtMs?: number;
   /** How many users are present, where nobody comes or goes by this plan. */
@@ -60,10 +62,10 @@ export interface UsersPlan {
 
 /** What the roster as a whole says of this pass. */
 export async function noteRoster(
-  { users, members, rejected, unresolved }: Roster,
+  { users, shown, members, rejected, unresolved }: Roster,
   notes: RunNotes,
 ): Promise<void> {
-  notes.count('users_read', users.size);
+  notes.count('users_read', shown);
   notes.count('users_unresolved', unresolved.length);
   if (rejected.length > 0) notes.partial(`users: ${rejected.length} rows could not be taken`);
   let unlisted = 0;
@@ -84,7 +86,7 @@ export async function planUsers(
   { service, mirror, notes }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
-  { first, only }: Look = {},
+  { first, only, rest }: Look = {},
 ): Promise<UsersPlan> {
   notes.event({ kind: 'step', step: 'users' });
   const roster = await readRoster(service, mirror, team, notes, first);
@@ -96,7 +98,7 @@ export async function planUsers(
   tell(notes, unread);
   warnOfStale(notes, plan.stale.length);
   tell(notes, said);
-  return { roster, roles, ...plan };
+  return { roster, roles, ...(rest === undefined ? {} : { versions: rest.versions }), ...plan };
 }
 
 /** The roster beside mirror and base, merged and looked at by the guard. */
@@ -105,7 +107,7 @@ async function planRoster(
   { roster, roles, only }: Pick<UsersPlan, 'roster' | 'roles'> & { readonly only: Look['only'] | undefined },
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<Omit<UsersPlan, 'roster' | 'roles'> & Readonly<Record<'unread' | 'said', readonly RunNote[]>>> {
-  const { users, members, unresolved } = roster;
+  const { users, shown, members, unresolved } = roster;
   const versions = only === undefined ? { versions: await mirror.readVersions() } : {};
   const { differing, unknown, unseen } =
     only === undefined
@@ -122,23 +124,29 @@ async function planRoster(
   const strangers = unresolved.filter((id) => !unseenIds.has(id)).map((id) => unknownUser(id));
   const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const movedAlone = countMovedAlone(states);
-  const planned: UserPlan[] = [];
-  await inTurns(judgedBy(states, movedAlone, users.size), (state) =>
-    planned.push(planUser(state, members.get(state.id), settings.policy)),
+  const merged: UserPlan[] = [];
+  await inTurns(judgedBy(states, movedAlone, shown), (state) =>
+    merged.push(planUser(state, members.get(state.id), settings.policy)),
   );
   const { maxDrift } = settings.guard;
-  const unread = await readUnreadNotes(mirror, differing, { population: users.size, maxDrift });
+  const unread = await readUnreadNotes(mirror, differing, { population: shown, maxDrift });
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
   const population = await mirror.countPresentUsers();
-  const { plans, said } = keepResolved(planned, states, population);
+  const { plans, said } = keepResolved(merged, states, population);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = unseen
     .filter(({ id }) => missing.has(id))
     .map(({ id, missingForMs }) => ({ id, missingForMs }));
   const news = [...states.map(({ id }) => id), ...unknown];
-  const view = { states, plans, users, differing: news, isWhole: true, members, population };
+  const view = { states, plans, users, shown, differing: news, isWhole: true, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
-  return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, unread, said, ...versions };
+  const planned = { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, ...versions };
+  return {
+    ...planned,
+    restOfSome: await mirror.readRestOfSome(states.length === 0 && unknown.length === shown ? [] : news),
+    unread,
+    said,
+  };
 }
 
 /** The same plan with somebody decided about in it of whom nothing is known here. */

@@ -14,11 +14,18 @@ import type { ComparedUsers, RoleNames, ShownUsers, UserState } from '../model/u
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
+import type { KnownRows } from '../model/known-rows.ts';
 import type { GatheredRows, Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
 import type { Concern, EditedUser, PresentUser } from '../model/plan.ts';
-import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
+import type {
+  KnownUsers,
+  ListingOptions,
+  SendOptions,
+  UserFilter,
+  UsersAnswer,
+} from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
-import type { ListingRest, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
+import type { ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
 import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
@@ -27,8 +34,8 @@ import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
 export interface ServicePort {
   /** @param known a team read before: an answer with the same digest is parsed only when its `read` is called */
   team(known?: TeamBefore): Promise<Team>;
-  /** @param known the digest of an earlier answer: the same answer is parsed only when its `read` is called */
-  users(filter: UserFilter, known?: string): Promise<UsersAnswer>;
+  /** @param known an earlier answer: the same answer is parsed only when its `read` is called */
+  users(filter: UserFilter, known?: KnownUsers): Promise<UsersAnswer>;
   /** At most 25 users, by our own rule. The client itself repeats it only after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
   tags(options: ListingOptions<Tag>): Promise<Listing<Tag>>;
@@ -72,7 +79,21 @@ export interface MirrorPort {
   readRest(known: RestingUsers | null): Promise<Rest>;
   /** Only the part about {@link Rest}. */
   readVersions(): Promise<string>;
-  /** The record of a pass that found nothing to do; `null`: there is none, or it is too old. */
+  /** The part of {@link Rest} about these users alone. */
+  readRestOfSome(ids: readonly Id[]): Promise<RestOfSome>;
+  /**
+   * {@link Rest} as it is now, if only these users were written since.
+   * @param before what was read of all users then; `some`: what was read of these
+   * @returns `null` if another user was written, by whomever
+   */
+  readRestSince(
+    before: Pick<Rest, 'versions'> & Partial<Rest>,
+    ids: readonly Id[],
+    some: RestOfSome,
+  ): Promise<Rest | null>;
+  /** The rows kept with this record; `null`: there are none, or others by now. */
+  readKnownRows(known: RestingUsers): Promise<KnownRows | null>;
+  /** The record of the last complete pass; `null`: there is none, or it is too old. */
   readRestingUsers(): Promise<RestingUsers | null>;
   readListingRest(resource: ListedResource): Promise<ListingRest>;
   /** The record of a listing that was equal to the mirror; `null`: there is none, or it is too old. */
@@ -130,7 +151,11 @@ export interface MirrorWriter {
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
   /** How often these values were pushed in a row without effect, by user and field. */
   countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, PushTries>>;
-  applyRestingUsers(users: RestingUsers): Promise<void>;
+  /**
+   * @param rows the packed rows that `users` names, if they are not kept already
+   * @param isWhole whether all users were read: only then the day begins anew
+   */
+  applyRestingUsers(users: RestingUsers, rows: Buffer | null, isWhole: boolean): Promise<void>;
   applyRestingListing(resource: ListedResource, listing: RestingListing): Promise<void>;
   applyTags(tags: GatheredRows<Tag>): Promise<RefreshResult>;
   applyContactFields(fields: GatheredRows<ContactField>): Promise<RefreshResult>;

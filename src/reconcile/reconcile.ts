@@ -18,7 +18,7 @@ import type { Look } from '../model/rest.ts';
 import { type Team, wholeTeam } from '../model/team.ts';
 import { isPush, pushOf } from '../model/user-plan.ts';
 import type { EditedField } from '../model/waiting.ts';
-import { isFirst, learnRest, lookForNews } from './at-rest.ts';
+import { isFirst, type Learnable, learnRest, lookForNews } from './at-rest.ts';
 import {
   applyPulls,
   applyUserAbsences,
@@ -109,8 +109,9 @@ export interface Planned {
 /** Plans what a run would do to users and listings. Only reads. */
 export async function plan(places: RunContext, team: Team, settings: ReconcileSettings): Promise<Planned> {
   const { notes, mirror } = places;
-  const replaced = await judgeOverlap(mirror, team, settings.scope);
-  const planned = await planUsers(places, team, settings);
+  const look = await lookForNews(places, team, settings);
+  const replaced = look.only === undefined ? await judgeOverlap(mirror, team, settings.scope) : null;
+  const planned = await planUsers(places, team, settings, look);
   const users = { ...planned, plans: planUnknown(planned, settings.policy), unknown: [] };
   countPlans(users.plans, notes);
   notePostponed(users.verdict.postponed, notes);
@@ -137,14 +138,14 @@ function howRead({ atRest, only }: Look): HowRead {
 
 /**
  * Reconciles all users of a team, or only the edited ones.
- * @returns whether the guard stopped the run, and the plan if all users were read
+ * @returns whether the guard stopped the run, and what can be learned if all users were looked at
  */
 async function reconcileUsers(
   places: WritingContext,
   given: Team,
   settings: ReconcileSettings,
   who: 'everybody' | 'edited',
-): Promise<{ readonly stopped: boolean; readonly plan?: UsersPlan }> {
+): Promise<{ readonly stopped: boolean; readonly learn?: Learnable }> {
   const { mirror, notes } = places;
   const look = who === 'everybody' ? await lookForNews(places, given, settings) : {};
   if (who === 'everybody') notes.event({ kind: 'read', resource: 'users', how: howRead(look) });
@@ -162,10 +163,12 @@ async function reconcileUsers(
   await indexMembers(team);
   const push = createPushContext(places, team);
   const isRecalled = places.recalled !== undefined;
-  if (!isRecalled && (await stopReplaced(places, team, settings.scope))) return { stopped: true };
+  // Where some are looked at alone, it is the team that the mirror has.
+  if (!isRecalled && look.only === undefined && (await stopReplaced(places, team, settings.scope)))
+    return { stopped: true };
   await settleIntents(push, pushSettings);
   const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings, look);
-  if (look.only !== undefined) notes.count('users_at_rest', users.roster.users.size - look.only.size);
+  if (look.only !== undefined) notes.count('users_at_rest', users.roster.shown - look.only.size);
   const { refused, reviewed, waiting, batches, approved, stopped, isNews, writes } = users.verdict;
   if (isNews || writes.holds.length + writes.lacking.length + writes.ended.length > 0)
     await mirror.applyStopped(writes);
@@ -189,7 +192,7 @@ async function reconcileUsers(
   if (users.population !== undefined) places.keepPopulation?.(users.population);
   if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
-  if (users.movedAlone > 0) await mirror.noteMovedAlone(users.movedAlone, users.roster.users.size);
+  if (users.movedAlone > 0) await mirror.noteMovedAlone(users.movedAlone, users.roster.shown);
   const deferred = await applyPulls(places, { ...users, plans: afterBatch(users.plans) });
   if (who === 'everybody') {
     await applyUserAbsences(places, users, settings.absence, settings.scope);
@@ -200,8 +203,8 @@ async function reconcileUsers(
   const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const { roster, roles, lessons, readAtMs } = users;
   await pushEdits({ ...push, users: roster.users, roles, approved, lessons, readAtMs }, pushSettings, pushes);
-  const isWhole = look.only === undefined && deferred.size === 0;
-  return isWhole ? { stopped: false, plan: { ...users, ...versions } } : { stopped: false };
+  if (deferred.size > 0 || (look.only !== undefined && look.rest === undefined)) return { stopped: false };
+  return { stopped: false, learn: { plan: { ...users, ...versions }, rest: look.rest } };
 }
 
 async function refreshListings(
@@ -243,12 +246,7 @@ export async function reconcile(
   if (groups.includes('listings')) await refreshListings(places, settings);
   if (groups.includes('counts'))
     await mirror.applyContactCounts(await countContacts(service, settings.segments, notes));
-  const { plan: planned } = users;
-  if (
-    planned !== undefined &&
-    groups.includes('users') &&
-    notes.reasons.length === 0 &&
-    notes.refusal === null
-  )
-    await learnRest(mirror, team, planned, settings);
+  const { learn } = users;
+  if (learn !== undefined && groups.includes('users') && notes.reasons.length === 0 && notes.refusal === null)
+    await learnRest(mirror, team, learn, settings);
 }

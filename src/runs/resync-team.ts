@@ -36,6 +36,7 @@ export interface ResyncReport extends ResyncPlan {
 
 /** For a run that read no users. */
 const noRoster: Roster = {
+  shown: 0,
   users: new Map(),
   members: new Map(),
   rejected: [],

@@ -3,21 +3,21 @@
  * a piece that is JSON between brackets is rows and nothing else, and where all pieces are, so is the list.
  */
 
-/** About what a piece has: some thirty users. */
+/** About so many rows are in a piece, … */
+const rowsPerPiece = 8;
+
+/** … and about so many bytes at most. */
 const pieceBytes = 8_192;
 
 /** What is tried before a list counts as one that cannot be cut. */
 const longestPiece = 262_144;
 
-export interface Piece {
+export interface Piece<Rows> {
   readonly from: number;
   readonly to: number;
+  readonly rows: Rows;
   /** Whether the list is over behind it: its bracket stands at `to`. */
   readonly isLast: boolean;
-}
-
-export interface ParsedPiece extends Piece {
-  readonly rows: readonly unknown[];
 }
 
 const openBrace = 0x7b;
@@ -55,26 +55,30 @@ function beginningOf(bytes: Buffer, row: number): Buffer | null {
   return end - row < pieceBytes ? bytes.subarray(row, end + 1) : null;
 }
 
-/** The comma in front of the first row that begins at `from` or later. */
-function commaFrom(bytes: Buffer, beginning: Buffer, from: number): number | null {
-  for (let row = bytes.indexOf(beginning, from); row >= 0; row = bytes.indexOf(beginning, row + 1)) {
+/** How much of a row says whether a piece begins with it: the value of its first key, which is its id as a rule. */
+const longestSaying = 24;
+
+/**
+ * Whether a piece begins with this row. The row itself says so, and not its place: rows that come or go ahead of it move
+ * no other border.
+ * @param at where its first value begins
+ */
+function beginsPiece(bytes: Buffer, at: number): boolean {
+  let mixed = 0x811c9dc5;
+  for (let byte = at; byte < at + longestSaying && bytes[byte] !== comma; byte += 1)
+    mixed = Math.imul(mixed ^ (bytes[byte] ?? 0), 0x01000193);
+  return ((mixed ^ (mixed >>> 15)) >>> 0) % rowsPerPiece === 0;
+}
+
+/** The comma in front of the next row after `from` with which a piece may begin, where the one before began at `start`. */
+function nextBorder(bytes: Buffer, beginning: Buffer, start: number, from: number): number | null {
+  for (let row = bytes.indexOf(beginning, from + 1); row >= 0; row = bytes.indexOf(beginning, row + 1)) {
+    if (row - start < pieceBytes && !beginsPiece(bytes, row + beginning.length)) continue;
     let at = row - 1;
     while (isSpace(bytes[at])) at -= 1;
     if (bytes[at] === comma) return at;
   }
   return null;
-}
-
-type Parse = (from: number, to: number) => readonly unknown[];
-
-/** The rows between these places; `null`: what stands there is not rows alone. */
-function tryParse(parse: Parse, from: number, to: number): readonly unknown[] | null {
-  try {
-    const rows = parse(from, to);
-    return rows.length === 0 ? null : rows;
-  } catch {
-    return null;
-  }
 }
 
 /** Where the list ends that is open at `from`. */
@@ -99,22 +103,27 @@ function endOfString(bytes: Buffer, start: number): number {
 /**
  * The pieces of the list whose bracket stands at `at`, one after another. Where the list cannot be cut, none is the
  * last.
- * @param parse a list of what stands between these places
+ * @param take what stands between these places; `null`: that is not rows alone
  */
-export function* cutRows(bytes: Buffer, at: number, parse: Parse): Generator<ParsedPiece> {
+export function* cutRows<Rows>(
+  bytes: Buffer,
+  at: number,
+  take: (from: number, to: number) => Rows | null,
+): Generator<Piece<Rows>> {
   let from = skipSpace(bytes, at + 1);
   const beginning = beginningOf(bytes, from);
   while (beginning !== null) {
-    let piece: ParsedPiece | null = null;
-    for (let size = pieceBytes; piece === null && size <= longestPiece; size *= 2) {
-      const to = commaFrom(bytes, beginning, from + size);
+    let piece: Piece<Rows> | null = null;
+    // What begins like a row may stand within one: then the next border but so many is tried.
+    for (let size = 0; piece === null && size <= longestPiece; size = Math.max(pieceBytes, 2 * size)) {
+      const to = nextBorder(bytes, beginning, from, from + size);
       if (to === null || to - from > longestPiece) break;
-      const rows = tryParse(parse, from, to);
+      const rows = take(from, to);
       if (rows !== null) piece = { from, to, rows, isLast: false };
     }
     if (piece === null) {
       const to = endOfList(bytes, from, Math.min(bytes.length, from + longestPiece));
-      const rows = to === null ? null : tryParse(parse, from, to);
+      const rows = to === null ? null : take(from, to);
       if (to === null || rows === null) return;
       piece = { from, to, rows, isLast: true };
     }

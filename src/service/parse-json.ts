@@ -1,9 +1,10 @@
 /** JSON as the service writes it, and what there is to know of it before it is decoded. */
 import { fromJson } from '../model/json.ts';
+import type { RowsBefore } from '../model/known-rows.ts';
 import type { Body } from './body.ts';
 import { digestOf } from './digest.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
-import { decodeLongList, type DecodeRows } from './decoded-rows.ts';
+import { decodeLongList, decodeNews, type Frame, type ListNews, type LongList } from './decoded-rows.ts';
 import { isObject } from './json-object.ts';
 import { isSuspicious } from './row-flaws.ts';
 
@@ -20,14 +21,20 @@ export interface ParsedJson {
   readonly bytes?: number;
   /** Reads the answer, whose digest was known: nothing of it is in `value`. That takes the bytes: it works once. */
   readonly read?: () => Promise<ParsedJson>;
+  /** Reads no more of that answer than is new, and leaves the bytes; `null`: all of it has to be read. */
+  readonly readNews?: (before: RowsBefore) => Promise<ListNews | null>;
+  /** Of an answer of which no more was read than is new: its list is not in `value`. */
+  readonly news?: ListNews;
 }
 
 /** An answer with a list in it. */
 export interface ListAsked {
-  /** The property that is the list, perhaps a long one, and how its rows are read; left out: the answer itself is. */
-  readonly long?: { readonly property: string; readonly decode: DecodeRows<unknown> };
+  /** Left out: the answer itself is the list. */
+  readonly long?: LongList;
   /** An answer with this digest was read before, and is not read again before that is asked for. */
   readonly known?: string | undefined;
+  /** Of any other answer no more is read than is new, where that can be told; `null`: it cannot. */
+  readonly before?: (() => Promise<RowsBefore | null>) | undefined;
 }
 
 /** @throws SyntaxError (no JSON) or RangeError (nested too deep to be read). */
@@ -127,17 +134,32 @@ function markBroken(text: string): string {
 const pieceBytes = 65_536;
 const mostBrokenBytes = 8_388_608;
 
-/** The same, with the rows of its long list decoded; `null` where it has none that can be. */
-async function readLong(bytes: Buffer, long: ListAsked['long']): Promise<ParsedJson | null> {
-  if (long === undefined || bytes.length <= harmlessBytes) return null;
-  const { property, decode } = long;
-  const decoded = await decodeLongList(bytes, property, decode);
-  if (decoded === null) return null;
-  const parsed = parseJson(decoded.text);
+/** What an answer says besides its list; `null` where that stands elsewhere. */
+function parseFrame({ text, mark }: Frame, property: string): ParsedJson | null {
+  const parsed = parseJson(text);
   const { value } = parsed;
   // Where the property is given twice, the last one counts.
-  if (!isObject(value) || value[property] !== decoded.mark) return null;
-  return { ...parsed, value: { ...value, [property]: decoded.rows } };
+  return isObject(value) && value[property] === mark ? parsed : null;
+}
+
+/** The same, with the rows of its long list decoded; `null` where it has none that can be. */
+async function readLong(bytes: Buffer, long: LongList | undefined): Promise<ParsedJson | null> {
+  if (long === undefined) return null;
+  const decoded = await decodeLongList(bytes, long);
+  if (decoded === null) return null;
+  const parsed = parseFrame(decoded.frame, long.property);
+  if (parsed === null) return null;
+  return { ...parsed, value: { ...(parsed.value as object), [long.property]: decoded.rows } };
+}
+
+/** `null` as well where the bytes are not what they should be: then reading all of them says why. */
+async function readNews(bytes: Buffer, long: LongList, before: RowsBefore): Promise<ListNews | null> {
+  try {
+    const decoded = await decodeNews(bytes, long, before);
+    return decoded === null || parseFrame(decoded.frame, long.property) === null ? null : decoded.news;
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -147,10 +169,11 @@ async function readLong(bytes: Buffer, long: ListAsked['long']): Promise<ParsedJ
 export async function readList(
   body: Pick<Body, 'take'>,
   maxBytes: number,
-  { long, known }: ListAsked,
+  { long, known, before }: ListAsked,
 ): Promise<ReturnType<typeof readJson>> {
   const bytes = body.take();
   const about = { digest: await digestOf(bytes), bytes: bytes.length };
+  const unread = { value: null, spelling: null, suspicious: false, ...about };
   const read = async () => {
     try {
       const decoded = await readLong(bytes, long);
@@ -161,11 +184,16 @@ export async function readList(
       return null;
     }
   };
-  if (about.digest !== known) return await read();
   const readKnown = async () => {
     const parsed = await read();
     if (parsed === null || 'excess' in parsed) throw new Error('what could be read before cannot be read');
     return parsed;
   };
-  return { value: null, spelling: null, suspicious: false, ...about, read: readKnown };
+  if (about.digest === known) {
+    const newsOf = long === undefined ? {} : { readNews: (rows: RowsBefore) => readNews(bytes, long, rows) };
+    return { ...unread, read: readKnown, ...newsOf };
+  }
+  const rows = (await before?.()) ?? null;
+  const news = long === undefined || rows === null ? null : await readNews(bytes, long, rows);
+  return news === null ? await read() : { ...unread, news };
 }

@@ -1,11 +1,12 @@
 /** The endpoints for team, users and inboxes. */
-import type { SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
+import type { KnownUsers, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/listing.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
-import type { UserPatch } from '../model/user.ts';
+import type { ServiceUser, UserPatch } from '../model/user.ts';
 import type { MakeCall, Reply } from './call.ts';
+import type { ListNews } from './decoded-rows.ts';
 import { operations } from './operation.ts';
 import { withSmallNursery } from './small-nursery.ts';
 import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';
@@ -30,9 +31,9 @@ export interface RosterEndpoints {
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
    * matching the given phones or emails". The answer to an empty filter is not documented.
    *
-   * @param known the digest of an earlier answer
+   * @param known an earlier answer
    */
-  users(filter: UserFilter, known?: string): Promise<UsersAnswer>;
+  users(filter: UserFilter, known?: KnownUsers): Promise<UsersAnswer>;
   /**
    * `POST /v1/users/update` (interface.md, Endpoints, note 2): at most 25 users, by our own rule. A write:
    * repeated only if it certainly had no effect, and never after a 429, because its values may be old
@@ -49,14 +50,24 @@ const maxPatches = 25;
 const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
 
 function takeUsers(reply: Reply): UsersAnswer {
-  const { digest, read } = reply.body;
+  const { digest, read, readNews, news } = reply.body;
   const known = digest === undefined ? {} : { digest };
+  if (news !== undefined) return { ...takeNews(reply, news), ...known };
   if (read === undefined) return { ...decodeMemberships(reply), ...known };
   return {
     ...nobody,
     ...known,
     read: () => withSmallNursery(async () => takeUsers({ ...reply, body: await read() })),
+    readNews: (before) =>
+      withSmallNursery(async () => {
+        const found = (await readNews?.(before)) ?? null;
+        return found === null ? null : { ...takeNews(reply, found), ...known };
+      }),
   };
+}
+
+function takeNews({ requestId }: Reply, { rows, changed, noted }: ListNews): UsersAnswer {
+  return { users: rows as readonly ServiceUser[], rejected: [], requestId, noted, changed };
 }
 
 function takeTeam(reply: Reply, known: TeamBefore | undefined): Team {
@@ -81,7 +92,8 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
       // Phones without a digit find nobody, and an empty filter would return all users.
       if (asksForAll && phones.length > 0) return nobody;
       const body = encodeUserFilter(filter);
-      const list = { long: { property: 'memberships', decode: decodeUsers }, known };
+      const long = { property: 'memberships', decode: decodeUsers, isNoted: asksForAll };
+      const list = { long, known: known?.digest, before: known?.before };
       return await withSmallNursery(async () =>
         takeUsers(await call({ operation: operations.users, body, list })),
       );

@@ -1,10 +1,10 @@
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import { fromJson, toJson } from '../model/json.ts';
-import type { RejectedRow } from '../model/listing.ts';
+import type { UsersAnswer } from '../model/service-request.ts';
 import { type Field, fields, type ServiceUser, type Unreadable, type UserPatch } from '../model/user.ts';
 import type { Reply } from './call.ts';
-import type { DecodeRows } from './decoded-rows.ts';
+import { type DecodeRows, isDecoded } from './decoded-rows.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 import { takeId, takeInteger } from './row-flaws.ts';
 import {
@@ -115,7 +115,7 @@ const decodePacked = (row: JsonObject): ServiceUser => {
 
 /** Decodes a row of `memberships`. */
 export const decodeUsers: DecodeRows<ServiceUser> = (rows, look) => {
-  const decode = look.piece === undefined ? decodeUser : decodePacked;
+  const decode = look.piece?.isLong === true ? decodePacked : decodeUser;
   return decodeRows({ resource: 'users', decode, decodePlain: decodePlainUser }, rows, look);
 };
 
@@ -125,16 +125,13 @@ export const decodeUsers: DecodeRows<ServiceUser> = (rows, look) => {
  *
  * @throws ServiceError for any other shape
  */
-export function decodeMemberships(reply: Reply): {
-  readonly users: readonly ServiceUser[];
-  readonly rejected: readonly RejectedRow[];
-  readonly requestId: string | null;
-} {
+export function decodeMemberships(reply: Reply): UsersAnswer {
   const { value } = reply.body;
   if (!isObject(value)) throw unexpected(reply, '`memberships`');
   const list = value['memberships'];
   const { rows: users, rejected } = takeRows(reply, list, 'a list of `memberships`', decodeUsers);
-  return { users, rejected, requestId: reply.requestId };
+  const noted = isDecoded(list) && list.noted !== undefined ? { noted: list.noted } : {};
+  return { users, rejected, requestId: reply.requestId, ...noted };
 }
 
 /** The filter of `GET /v1/users/get`: "phone string[] (optional; E.164 without plus), email string[] (optional)". */

@@ -78,6 +78,7 @@ function fateOf(state: UserState, maxRows: number, policy: ConflictPolicy = 'hol
       states: [state],
       plans: [planUser(state, member, { ...holdAll, email: policy })],
       users: new Map(state.service === undefined ? [] : [[id, state.service]]),
+      shown: state.service === undefined ? 0 : 1,
       differing: [id],
       isWhole: true,
       members: new Map([[id, member]]),

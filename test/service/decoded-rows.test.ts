@@ -159,10 +159,10 @@ describe('A long list', () => {
         const rows = all.filter((row) => !isSuspicious(toJson(row)));
         for (const decode of [decodeUsers, decodeMembers]) {
           // Nothing is plain where the text may hold what cannot be stored.
-          const closely = decode(rows, { suspicious: true, piece: { isExact, rejected: 0 } });
-          expect(asRead(decode(rows, { suspicious: false, piece: { isExact, rejected: 0 } }))).toEqual(
-            asRead(closely),
-          );
+          const closely = decode(rows, { suspicious: true, piece: { isExact, isLong: true, rejected: 0 } });
+          expect(
+            asRead(decode(rows, { suspicious: false, piece: { isExact, isLong: true, rejected: 0 } })),
+          ).toEqual(asRead(closely));
         }
       }),
       { numRuns: 300 },

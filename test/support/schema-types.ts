@@ -25,6 +25,7 @@ const parsed: Readonly<Record<string, string>> = {
   // An object of pg's own, which nothing of musterd reads.
   interval: 'unknown',
   jsonb: 'unknown',
+  bytea: 'Buffer',
   name: 'string',
   pg_snapshot: 'string',
   text: 'string',

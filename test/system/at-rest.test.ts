@@ -76,7 +76,6 @@ describe('Users of whom nothing is new on either side', () => {
   });
 
   it.each<readonly [string, () => unknown]>([
-    ['the service changed one', () => stage.emulator.team.editUser(firstUser(), { phone: '15550123456' })],
     [
       'one joined',
       () => stage.emulator.team.addUser({ first: 'New', last: 'Comer', email: 'new@example.com' }),
@@ -144,6 +143,17 @@ describe('Users of whom nothing is new on either side', () => {
   it('are all read again when the settings are others', async () => {
     expect((await stage.run({ policy: { phone: 'service-wins' } })).counts.users_at_rest).toBeUndefined();
     await settle(stage);
+  });
+
+  it('are read as far as the service changed them, and once more, since they were written', async () => {
+    stage.emulator.team.editUser(firstUser(), { phone: '15550123456' });
+    const { counts } = await stage.run();
+    expect(counts).toMatchObject({ users_read: stage.emulator.team.users().length, pulled: 1 });
+    expect(counts.users_at_rest).toBeGreaterThan(10);
+    expect(counts.users_at_rest).toBeLessThan(stage.emulator.team.users().length);
+    expect(await joined(stage)).toEqual(onServiceJoined(stage));
+    expect(await atRest(stage)).toBe(stage.emulator.team.users().length - 1);
+    expect(await atRest(stage)).toBe(stage.emulator.team.users().length);
   });
 
   it('are read as far as they were edited', async () => {
@@ -525,7 +535,8 @@ async function traces(stage: Stage) {
 describe('Runs that look at what is not at rest', () => {
   let stages: readonly Stage[];
   const options = {
-    emulator: { users: 6, tags: 2, fields: 1 },
+    // Some pieces of an answer, and those whom something happens to in several of them.
+    emulator: { users: 40, tags: 2, fields: 1 },
     config: { absence: { confirmAfterMs: 0 }, guard: { maxRows: 2 } },
   };
   beforeAll(async () => {
@@ -543,7 +554,10 @@ describe('Runs that look at what is not at rest', () => {
 
   it('end as runs that read everybody, whatever happened before', async () => {
     const [quick, whole] = stages as [Stage, Stage];
-    const ids = quick.emulator.team.users().map(({ id }) => id);
+    const ids = quick.emulator.team
+      .users()
+      .map(({ id }) => id)
+      .filter((_, at) => at % 7 === 0);
     let rested = 0;
     let looked = 0;
     let listed = 0;

@@ -23,9 +23,11 @@ import { type Hold, holdField, pushOf, type UserPlan } from '../../model/user-pl
 
 /** The users, and the values that are on their way to them. */
 export interface Population {
-  /** All users that the service shows; if not all were read, those that were looked up. */
+  /** The users that were read. The service shows all others as was last agreed on. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** Those of them that differ from base; for the others `present` has the same values. */
+  /** How many users the service shows. */
+  readonly shown: number;
+  /** The users that differ from base; for the others `present` has the same values. */
   readonly differing: Iterable<Id>;
   /** Whether all users were read. */
   readonly isWhole: boolean;

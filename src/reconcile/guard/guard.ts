@@ -173,7 +173,7 @@ function reviewDrift(view: GuardView, settings: GuardSettings) {
   const { lacking: waiting, accepted } = view.history;
   const drift = schemaDrift(view, settings);
   const open = drift.filter(({ field }) => !accepted.includes(field));
-  const isJudged = view.isWhole && view.users.size >= settings.minPopulation;
+  const isJudged = view.isWhole && view.shown >= settings.minPopulation;
   const isOver = (field: Field) => isJudged && !fieldsOf(drift).includes(field);
   return {
     open,
@@ -207,7 +207,7 @@ export const countUsers = (waiting: readonly WaitingField[]): number =>
 
 /** The fields of these pushes that are not sent: held in a batch, or held alone. */
 function holdBack(
-  { plans, users: shown }: GuardView,
+  { plans, users }: GuardView,
   pushes: readonly ReviewedPush[],
   { fieldLimits, postponed }: LastAdministrators,
   waits: Waits,
@@ -226,7 +226,7 @@ function holdBack(
     const batch = batches.get(groupOf(userId, field)) ?? '';
     return {
       userId,
-      name: readable(shown.get(userId)?.name) ?? '',
+      name: readable(users.get(userId)?.name) ?? '',
       hold: { field, reason, ...values, detail, batch },
     };
   });
@@ -254,7 +254,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const changed = isReviewed ? [] : counted.map(({ plan }) => plan.id);
   const tooMuch = [
     ...massChange(changed, view, settings),
-    ...drift.open.map((one) => sayDrift(one, view.users.size)),
+    ...drift.open.map((one) => sayDrift(one, view.shown)),
   ];
   const isRefused = tooMuch.length > 0;
   const waits: Waits = ({ approved, again }, field) =>
@@ -308,7 +308,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
         base: undefined,
         mirror: undefined,
         service: undefined,
-        detail: sayDrift(one, view.users.size),
+        detail: sayDrift(one, view.shown),
         ...(hashes[0] === undefined ? {} : { batch: hashes[0] }),
       })),
       ended: drift.ended,

@@ -3,11 +3,12 @@
  * no listing of its own (interface.md, Endpoints, note 1): it is asked without a filter once, which not
  * every deployment answers, and then by address for whoever it left out.
  */
-import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
+import type { KnownUsers, UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import { ServiceError } from '../../errors.ts';
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
+import type { NotedRows } from '../../model/known-rows.ts';
 import type { RejectedRow } from '../../model/listing.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
 import { type Addresses, readable, type ServiceUser } from '../../model/user.ts';
@@ -18,7 +19,12 @@ import type { RunNotes } from '../run-notes.ts';
 import type { MirrorPort, ServicePort } from '../ports.ts';
 
 export interface Roster {
+  /** Those who were read: everybody, or whoever can differ from what is known of them. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
+  /** How many are shown. */
+  readonly shown: number;
+  /** The rows of the answer, where everybody was in one and they can be known again. */
+  readonly noted?: NotedRows | undefined;
   /** Of the answer, where everybody was in one; left out: nobody knows what others would have said. */
   readonly digest?: string | undefined;
   readonly members: ReadonlyMap<Id, TeamMember>;
@@ -154,7 +160,7 @@ export async function lookUp(
 }
 
 /** Everyone at once, where the deployment answers that; nobody where it refuses. */
-export async function askForAll(service: Lookup, known?: string): Promise<UsersAnswer> {
+export async function askForAll(service: Lookup, known?: KnownUsers): Promise<UsersAnswer> {
   try {
     return await service.users({ emails: [], phones: [] }, known);
   } catch (error) {
@@ -224,6 +230,23 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
   await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
 }
 
+/** Of an answer that shows those who are known, of whom those alone were read who are new. */
+function rosterOfNews(team: Team, answer: UsersAnswer): Roster {
+  const { users, take } = createTaking(team.id, []);
+  take(answer);
+  return {
+    users,
+    shown: answer.noted?.length ?? users.size,
+    noted: answer.noted,
+    digest: answer.digest,
+    members: membersOf(team),
+    rejected: [],
+    refusedLookups: 0,
+    unproven: new Set(),
+    unresolved: [],
+  };
+}
+
 export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
@@ -231,8 +254,9 @@ export async function readRoster(
   notes: RunNotes,
   first?: UsersAnswer,
 ): Promise<Roster> {
-  const { users, rejected, take } = createTaking(team.id, team.rejected);
   await indexMembers(team);
+  if (first?.changed !== undefined) return rosterOfNews(team, first);
+  const { users, rejected, take } = createTaking(team.id, team.rejected);
   const members = membersOf(team);
   const refused: UserFilter[] = [];
   const onRefused = (address: UserFilter) => {
@@ -273,7 +297,8 @@ export async function readRoster(
   const unproven = asked.filter((of) => !users.has(of.id) && hasOneOf(of, refused)).map(({ id }) => id);
   return {
     users,
-    digest: wanted.size === 0 ? everybody.digest : undefined,
+    shown: users.size,
+    ...(wanted.size === 0 ? { digest: everybody.digest, noted: everybody.noted } : {}),
     members,
     rejected,
     refusedLookups: refused.length,
