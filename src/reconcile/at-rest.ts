@@ -29,7 +29,7 @@ import type { UsersAnswer } from '../model/service-request.ts';
 import type { Team } from '../model/team.ts';
 import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
-import { askForAll } from './read/roster.ts';
+import { askForAll } from './read/ask.ts';
 
 /** Stands for whatever decides which users differ, besides the two answers. */
 export function standFor({ schema }: Pick<Rest, 'schema'>, settings: unknown): string {

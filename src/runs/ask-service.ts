@@ -10,7 +10,7 @@ import type { Setup } from './open.ts';
 import { withReading } from './with-run.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
 import type { MirrorPort } from '../reconcile/ports.ts';
-import { readBack } from '../reconcile/read/roster.ts';
+import { readBack } from '../reconcile/read/ask.ts';
 import type { Client } from '../service/client.ts';
 import { theOnly } from './the-only-user.ts';
 

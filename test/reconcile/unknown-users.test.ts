@@ -75,7 +75,15 @@ function planOf(pulled: number, unknown: number): UsersPlan {
     return planUser({ ...state, id }, { ...member, id }, holdAll);
   });
   return {
-    roster: { users, shown: users.size, members, rejected: [], unresolved: [], refusedLookups: 0, unproven: new Set() },
+    roster: {
+      users,
+      shown: users.size,
+      members,
+      rejected: [],
+      unresolved: [],
+      refusedLookups: 0,
+      unproven: new Set(),
+    },
     roles: new Map(ids.map((id) => [id, 'agent'])),
     plans,
     unknown: idsFrom(pulled + 1, unknown),

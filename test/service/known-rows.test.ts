@@ -33,7 +33,7 @@ async function readNews(
   return (await decodeNews(bytesOf(rows, indent), list, before))?.news ?? null;
 }
 
-const idsOf = (news: ListNews | null) => (news?.rows as readonly ServiceUser[]).map(({ id }) => id);
+const idsOf = (news: ListNews | null) => ((news?.rows ?? []) as readonly ServiceUser[]).map(({ id }) => id);
 const without = (rows: readonly Person[], id: number) => rows.filter((row) => row.id !== id);
 const changed = (rows: readonly Person[], ...ids: readonly number[]) =>
   rows.map((row) => (ids.includes(row.id) ? { ...row, name: `${row.name} anew` } : row));

@@ -5,7 +5,7 @@ import type { NameSafety } from '../../model/intent.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import type { SnapshotPort } from '../ports.ts';
-import { countLookups } from '../read/roster.ts';
+import { countLookups } from '../read/ask.ts';
 import { isNameless, isOpen, isSuspect } from './carry-name.ts';
 
 /** The push of one user. */

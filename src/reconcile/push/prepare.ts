@@ -9,7 +9,7 @@ import { onlyGuarded } from '../guard/planned-push.ts';
 import type { Batch } from './batches.ts';
 import { isNameless, nameAlong } from './carry-name.ts';
 import type { PushContext, PushSettings } from './record.ts';
-import { readBack } from '../read/roster.ts';
+import { readBack } from '../read/ask.ts';
 import { isUnread } from '../unread.ts';
 import { patchedFields } from './outcome.ts';
 

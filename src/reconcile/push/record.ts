@@ -9,7 +9,7 @@ import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
 import { membersOf } from '../read/members.ts';
 import type { PushLessons } from './batches.ts';
-import { readBack } from '../read/roster.ts';
+import { readBack } from '../read/ask.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type Answered, resultOf } from './result.ts';
 

@@ -5,7 +5,7 @@ import type { Id } from '../../model/id.ts';
 import type { ServiceUser, UserPatch, UserValues } from '../../model/user.ts';
 import type { PushContext, PushSettings } from './record.ts';
 import type { Answered } from './result.ts';
-import { isRefusal } from '../read/roster.ts';
+import { isRefusal } from '../read/ask.ts';
 import { guardSend } from './send-guard.ts';
 import { judge, judgeLate, patchedFields } from './outcome.ts';
 

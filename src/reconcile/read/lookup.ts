@@ -3,7 +3,8 @@ import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { RejectedRow } from '../../model/listing.ts';
 import type { ServiceUser } from '../../model/user.ts';
-import { type Asked, askForAll, createTaking, type Lookup, lookUp, someMissing } from './roster.ts';
+import { type Asked, askForAll, type Lookup, lookUp, someMissing } from './ask.ts';
+import { createTaking } from './roster.ts';
 
 export interface UserLookup {
   /** Whoever was answered so far, also those who were not asked for. */

@@ -3,7 +3,7 @@ import type { Database } from '../../mirror/database.ts';
 import { readKnownAddresses } from '../../mirror/verify-read.ts';
 import type { Team } from '../../model/team.ts';
 import { fields, type Said, type ServiceUser, saidOf } from '../../model/user.ts';
-import { isRefusal } from '../../reconcile/read/roster.ts';
+import { isRefusal } from '../../reconcile/read/ask.ts';
 import type { Client } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
 import { columnOf } from '../../model/field-values.ts';

@@ -6,7 +6,7 @@ import type { Id } from '../../model/id.ts';
 import { type Listing, nothingLearned } from '../../model/listing.ts';
 import type { Team } from '../../model/team.ts';
 import type { ServiceUser } from '../../model/user.ts';
-import { isRefusal } from '../../reconcile/read/roster.ts';
+import { isRefusal } from '../../reconcile/read/ask.ts';
 import type { Client } from '../../service/client.ts';
 import { probeFields } from './check-fields.ts';
 import { checkInWords, type Report } from './check-report.ts';

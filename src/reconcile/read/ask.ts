@@ -1,0 +1,151 @@
+/** `GET /v1/users/get`: everybody in one request, or some by their addresses, as few requests as that takes. */
+import { ServiceError } from '../../errors.ts';
+import { canonicalPhone } from '../../model/canonical.ts';
+import type { Id } from '../../model/id.ts';
+import type { KnownUsers, UserFilter, UsersAnswer } from '../../model/service-request.ts';
+import type { ServiceUser } from '../../model/user.ts';
+import { chunks } from '../chunks.ts';
+import type { ServicePort } from '../ports.ts';
+
+/** Addresses asked for in one request; the largest body that the service takes is not documented. */
+export const addressesPerRequest = 100;
+
+/** Whether the service turned the request itself down, as opposed to us or to the moment. */
+export function isRefusal(error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError) || error.status === undefined) return false;
+  return (
+    error.status >= 400 && error.status < 500 && ![401, 403, 408, 409, 423, 425, 429].includes(error.status)
+  );
+}
+
+/** What a lookup needs of the service. */
+export type Lookup = Pick<ServicePort, 'users'>;
+
+/** As they are known here; `null`: none. */
+export interface Asked {
+  readonly emails: readonly (string | null)[];
+  readonly phones: readonly (string | null)[];
+}
+
+const noUsers: UsersAnswer = { users: [], rejected: [], requestId: null };
+
+/** Asks for addresses of one kind; one that the service turns down costs the others nothing. */
+export async function askFor(
+  service: Lookup,
+  filter: UserFilter,
+  onRefused: (address: UserFilter) => void,
+): Promise<readonly UsersAnswer[]> {
+  try {
+    return [await service.users(filter)];
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    if (filter.emails.length + filter.phones.length === 1) {
+      onRefused(filter);
+      return [noUsers];
+    }
+    const answers: UsersAnswer[] = [];
+    for (const half of halve(filter)) answers.push(...(await askFor(service, half, onRefused)));
+    return answers;
+  }
+}
+
+function halve({ emails, phones }: UserFilter): readonly UserFilter[] {
+  const size = Math.ceil((emails.length + phones.length) / 2);
+  return [
+    ...chunks(emails, size).map((half) => ({ emails: half, phones: [] })),
+    ...chunks(phones, size).map((half) => ({ emails: [], phones: half })),
+  ];
+}
+
+/** Each form once. */
+function distinct(
+  values: readonly (string | null)[],
+  canonical: (value: string) => string,
+): readonly string[] {
+  const byForm = new Map(
+    values.filter((value) => value !== null).map((value) => [canonical(value), value.trim()]),
+  );
+  byForm.delete('');
+  return [...byForm.values()];
+}
+
+/** Tells whether one of them is not among the users yet, who only ever become more: nobody is looked for twice. */
+export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknown>): () => boolean {
+  let found = 0;
+  return () => {
+    for (let id = wanted[found]; id !== undefined && users.has(id); id = wanted[found]) found += 1;
+    return found < wanted.length;
+  };
+}
+
+/** One request each: emails first. */
+export function filtersOf(addresses: Asked): readonly UserFilter[] {
+  // Every spelling of an email is asked for: not every deployment finds it in another case than its own.
+  const emails = distinct(addresses.emails, (email) => email.trim());
+  const phones = distinct(addresses.phones, canonicalPhone).map(canonicalPhone);
+  return [
+    ...chunks(emails, addressesPerRequest).map((chunk) => ({ emails: chunk, phones: [] })),
+    ...chunks(phones, addressesPerRequest).map((chunk) => ({ emails: [], phones: chunk })),
+  ];
+}
+
+/** How many requests `readBack` takes to find these users, where each is answered for by its addresses. */
+export function countLookups(
+  users: readonly { readonly email: string | null; readonly phone: string | null }[],
+): number {
+  const filters = filtersOf({
+    emails: users.map(({ email }) => email),
+    phones: users.map(({ phone }) => phone),
+  });
+  let wanted = users;
+  let requests = 0;
+  for (const { emails, phones } of filters) {
+    if (wanted.length === 0) break;
+    requests += 1;
+    const found = new Set([...emails, ...phones]);
+    wanted = wanted.filter(
+      ({ email, phone }) => !found.has(email?.trim() ?? '') && !found.has(canonicalPhone(phone ?? '')),
+    );
+  }
+  return wanted.length === 0 ? requests : requests + 1;
+}
+
+/** Looks users up by address, emails first, until everyone wanted is found. */
+export async function lookUp(
+  service: Lookup,
+  wanted: () => boolean,
+  addresses: Asked,
+  take: (answer: UsersAnswer) => void,
+  onRefused: (address: UserFilter) => void,
+): Promise<void> {
+  for (const filter of filtersOf(addresses)) {
+    if (!wanted()) return;
+    for (const answer of await askFor(service, filter, onRefused)) take(answer);
+  }
+}
+
+/** Everyone at once, where the deployment answers that; nobody where it refuses. */
+export async function askForAll(service: Lookup, known?: KnownUsers): Promise<UsersAnswer> {
+  try {
+    return await service.users({ emails: [], phones: [] }, known);
+  } catch (error) {
+    if (isRefusal(error)) return noUsers;
+    throw error;
+  }
+}
+
+/** The users with these addresses, by id. */
+export async function readBack(
+  service: ServicePort,
+  addresses: Asked,
+  wanted: readonly Id[],
+): Promise<ReadonlyMap<Id, ServiceUser>> {
+  const users = new Map<Id, ServiceUser>();
+  const take = (answer: UsersAnswer) => {
+    for (const user of answer.users) users.set(user.id, user);
+  };
+  const someWanted = someMissing(wanted, users);
+  await lookUp(service, someWanted, addresses, take, () => {});
+  if (someWanted()) take(await askForAll(service));
+  return users;
+}
