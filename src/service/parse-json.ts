@@ -195,5 +195,7 @@ export async function readList(
   }
   const rows = (await before?.()) ?? null;
   const news = long === undefined || rows === null ? null : await readNews(bytes, long, rows);
-  return news === null ? await read() : { ...unread, news };
+  if (news === null) return await read();
+  letGo(bytes);
+  return { ...unread, news };
 }
