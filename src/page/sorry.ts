@@ -16,7 +16,10 @@ const words: Readonly<Record<number, readonly [string, string]>> = {
     'This role may not read that',
     'The page reads with the rights of the role that musterd connects as. docs/operations.md says what this view needs.',
   ],
-  503: ['Nothing to show now', 'The database did not answer in time. Nothing is lost; try again.'],
+  503: [
+    'Nothing to show now',
+    'The database cannot be reached, or did not answer in time. Nothing is lost; try again.',
+  ],
 };
 
 export function sorryPage(status: number): Html {

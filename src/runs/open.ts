@@ -99,11 +99,15 @@ export async function prepareSchema(db: Database, config: Config): Promise<reado
 export async function requireSchema(db: Database): Promise<void> {
   const pending = await pendingMigrations(db);
   if (pending.length === 0) return;
-  const [first = '', ...others] = pending;
-  const names = others.length === 0 ? first : `${first} to ${others.at(-1)}`;
-  throw new MusterdError('mirror', `The database lacks ${plural(pending.length, 'migration')}: ${names}`, {
+  throw new MusterdError('mirror', `The database lacks ${inShort(pending)}`, {
     hint: 'Run "musterd migrate" first.',
   });
+}
+
+/** How many migrations there are, and the first and the last of them. */
+export function inShort([first = '', ...others]: readonly string[]): string {
+  const names = others.length === 0 ? first : `${first} to ${others.at(-1)}`;
+  return `${plural(others.length + 1, 'migration')}: ${names}`;
 }
 
 /** The secrets to redact from the log. */

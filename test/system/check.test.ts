@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
 import { runMusterd } from './run-musterd.ts';
 import type { StageOptions } from './stage.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -136,6 +137,23 @@ describe('musterd check', () => {
     expect(code).toBe(1);
     expect(verdictOf(report, 'database')).toMatchObject({ verdict: 'fail' });
     expect(verdictOf(report, 'team')).toMatchObject({ verdict: 'ok' });
+  });
+
+  it('says in short which migrations a new database lacks', async () => {
+    await open();
+    const empty = await createTestDatabase({ empty: true });
+    try {
+      const { code, report } = await check([], { DATABASE_URL: empty.url });
+      expect(code).toBe(0);
+      expect(verdictOf(report, 'migrations')).toMatchObject({
+        verdict: 'note',
+        detail: expect.stringMatching(
+          /^not applied yet: \d\d migrations: 0001_mirror to \d{4}_\w+; /,
+        ) as string,
+      });
+    } finally {
+      await empty.close();
+    }
   });
 
   it('warns about the legacy key', async () => {

@@ -2,6 +2,7 @@ import type { Database } from '../../mirror/database.ts';
 import { pendingMigrations } from '../../mirror/migrations.ts';
 import { missingPrivileges, openSchemas, readServer } from '../../mirror/probes.ts';
 import type { Report } from './check-report.ts';
+import { inShort } from '../open.ts';
 import { missingRoles } from '../../mirror/missing-roles.ts';
 
 /** Checks version, encoding, migrations, privileges. @returns whether the schema is complete */
@@ -16,7 +17,7 @@ export async function checkDatabase(db: Database, report: Report): Promise<boole
       report.add(
         'migrations',
         'note',
-        `to be applied: ${pending.join(', ')}; reconcile and "musterd migrate" do it`,
+        `not applied yet: ${inShort(pending)}; reconcile and "musterd migrate" do it`,
       );
       return false;
     }
