@@ -2,7 +2,8 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { checkServer, createDatabase, type Database, type DatabaseOptions } from '../mirror/database.ts';
+import { checkServer } from '../mirror/check-server.ts';
+import { createDatabase, type Database, type DatabaseOptions } from '../mirror/database.ts';
 import { reachOf } from '../mirror/database-url.ts';
 import { migrate, pendingMigrations } from '../mirror/migrations.ts';
 import { plural } from '../model/in-words.ts';

@@ -4,8 +4,8 @@ import { inspect } from 'node:util';
 import { CompiledQuery, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
+import { checkServer } from '../../src/mirror/check-server.ts';
 import {
-  checkServer,
   createDatabase,
   type Database,
   type DatabaseOptions,
