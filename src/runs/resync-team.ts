@@ -8,7 +8,7 @@ import { usualLimits } from '../reconcile/guard/limits.ts';
 import { planResyncOf } from '../reconcile/merge/plan-resync.ts';
 import { judgeOverlap, sayReplaced, stopReplaced } from '../reconcile/overlap.ts';
 import { keepResolved, noteRoster, type RunContext, unknownUser } from '../reconcile/plan-users.ts';
-import { settleIntents } from '../reconcile/push/push.ts';
+import { settleIntents } from '../reconcile/push/settle-intents.ts';
 import { createPushContext } from '../reconcile/push/record.ts';
 import { rolesOf } from '../reconcile/read/members.ts';
 import { type Roster, readRoster } from '../reconcile/read/roster.ts';

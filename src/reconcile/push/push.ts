@@ -14,7 +14,6 @@ import { ServiceError } from '../../errors.ts';
 import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { Field } from '../../model/user.ts';
-import { chunks } from '../chunks.ts';
 import {
   arrangeBatches,
   type Batch,
@@ -25,12 +24,10 @@ import {
 } from './batches.ts';
 import { type Prepared, prepare, takePlanned } from './prepare.ts';
 import { isNameless } from './carry-name.ts';
-import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
-import { neverLeft } from './request.ts';
-import type { Answered } from './result.ts';
+import type { PushContext, PushSettings } from './record.ts';
 import { sendIntents } from './send.ts';
 import { isPassing, LateError } from './send-guard.ts';
-import { judgeLate, patchedFields } from './outcome.ts';
+import { patchedFields } from './outcome.ts';
 
 async function arrange(
   { mirror }: PushContext,
@@ -263,26 +260,4 @@ export async function pushEdits(
   if (failures.length > 0) throw failures.find(ends) ?? failures[0];
   if (breaker.unanswered >= maxUnanswered && batches.length > 0)
     notes.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
-}
-
-/**
- * Settles pushes with an unknown outcome from earlier runs. Only the holder of the lease may send, and it marks the
- * intent first. The lease is ours now: an intent without the mark was never sent and never will be.
- */
-export async function settleIntents(places: PushContext, settings: PushSettings): Promise<void> {
-  const { mirror, notes } = places;
-  const intents = await mirror.readIntents();
-  const unsent = intents.filter(({ hasLeft }) => !hasLeft);
-  await record(places, settings, unsent.map(neverLeft));
-  const left = intents.filter(({ hasLeft }) => hasLeft);
-  for (const batch of chunks(left, 100)) {
-    const seen = await readBackIntents(places, batch);
-    const answers = batch.map((intent): Answered => {
-      const user = seen.get(intent.userId) ?? null;
-      const outcomes = judgeLate(intent.sent, intent.before, user, intent.ageMs >= settings.quietPeriodMs);
-      return { intent, seen: user, outcomes, requestId: null };
-    });
-    notes.event({ kind: 'step', step: 'open pushes' });
-    await record(places, settings, answers);
-  }
 }
