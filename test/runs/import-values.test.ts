@@ -8,7 +8,8 @@ import {
   wantedRole,
 } from '../../src/runs/import/read-values.ts';
 import { readColumns, readMapping } from '../../src/runs/import/columns.ts';
-import { planImport, type TeamUser, textToHash } from '../../src/runs/import/plan-import.ts';
+import type { TeamUser } from '../../src/runs/import/match-user.ts';
+import { planImport, textToHash } from '../../src/runs/import/plan-import.ts';
 import type { FileTable } from '../../src/model/file-table.ts';
 import type { Field } from '../../src/model/user.ts';
 

@@ -13,7 +13,8 @@ import {
   type PushLessons,
 } from '../../reconcile/push/batches.ts';
 import { reconcileSettings } from '../reconcile-team.ts';
-import type { ImportChange, TeamUser } from './plan-import.ts';
+import type { TeamUser } from './match-user.ts';
+import type { ImportChange } from './plan-import.ts';
 
 export interface Foresight {
   /** Why everything would be held as one batch. */

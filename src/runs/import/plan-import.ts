@@ -1,45 +1,27 @@
 /**
- * What a file changes for the users in the mirror. Rows are matched by id, else by email, else by phone:
- *
- * | what the row gives                        | the row is                         |
- * |-------------------------------------------|------------------------------------|
- * | the id of a user in the team              | that user, whatever its email says |
- * | an unknown id                             | unmatched                          |
- * | the email of one user                     | that user                          |
- * | an email that several users have          | ambiguous                          |
- * | no email or an unknown one, and a phone   | matched by phone in the same way   |
- * | none of these                             | unmatched                          |
- *
- * Several rows of one user: if all say the same, the first counts and the others are duplicates; if not, none counts.
+ * What a file changes for the users in the mirror. Several rows of one user: if all say the same, the first counts and
+ * the others are duplicates; if not, none counts.
  */
 import type { UserEdit } from '../../mirror/edits.ts';
-import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { columnOf } from '../../model/field-values.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';
-import { type Id, maxId } from '../../model/id.ts';
+import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
-import type { BaseUser, Field, MirrorRow } from '../../model/user.ts';
+import type { Field } from '../../model/user.ts';
 import { fields } from '../../model/user.ts';
 import type { FieldValue } from '../../model/user-plan.ts';
 import type { Columns, ImportColumn } from './columns.ts';
+import { createMatcher, type TeamUser } from './match-user.ts';
 import {
   type Cells,
   columnsOf,
   type KnownRole,
-  readPhone,
   type AskedValue,
   wantedEmail,
   wantedName,
   wantedPhone,
   wantedRole,
 } from './read-values.ts';
-
-/** A user of the team in the mirror. */
-export interface TeamUser {
-  readonly id: Id;
-  readonly mirror: MirrorRow;
-  readonly base: BaseUser | undefined;
-}
 
 /** A field that the file changes. */
 export interface ImportChange {
@@ -78,53 +60,6 @@ const cellsOf =
   ({ cells }: FileTableRow, { places }: Columns): Cells =>
   (column) =>
     (cells[places.get(column) ?? -1] ?? '').trim();
-
-type Match =
-  | { readonly user: TeamUser }
-  | { readonly kind: 'unmatched' | 'ambiguous'; readonly reason: string };
-
-function groupUsers(users: readonly TeamUser[], keyOf: (user: TeamUser) => string) {
-  return Map.groupBy(
-    users.filter((user) => keyOf(user) !== ''),
-    keyOf,
-  );
-}
-
-/** Finds the user of a row. */
-function createMatcher(users: readonly TeamUser[]): (cells: Cells) => Match {
-  const byId = new Map(users.map((user) => [user.id, user]));
-  const byEmail = groupUsers(users, ({ mirror }) => canonicalEmail(mirror.email));
-  const byPhone = groupUsers(users, ({ mirror }) => canonicalPhone(mirror.phone));
-  const unmatched = (reason: string): Match => ({ kind: 'unmatched', reason });
-  const only = (found: readonly TeamUser[] | undefined, what: string): Match | undefined => {
-    const [user] = found ?? [];
-    if (user === undefined) return undefined;
-    if (found?.length === 1) return { user };
-    const ids = found?.map(({ id }) => id).join(', ');
-    return { kind: 'ambiguous', reason: `${what} is that of users ${ids}: give the id` };
-  };
-  return (cells) => {
-    const [id, email, phone] = [cells('id'), cells('email'), cells('phone')];
-    if (id !== '') {
-      if (!/^\d+$/.test(id) || BigInt(id) > maxId) return unmatched(`"${id}" is not an id`);
-      const user = byId.get(BigInt(id));
-      return user === undefined ? unmatched(`nobody in the team has the id ${id}`) : { user };
-    }
-    const given = [
-      ...(email === '' ? [] : [`the email ${email}`]),
-      ...(phone === '' ? [] : [`the phone ${phone}`]),
-    ];
-    const read = readPhone(phone);
-    const digits = 'digits' in read ? read.digits : canonicalPhone(phone);
-    return (
-      (email === '' ? undefined : only(byEmail.get(canonicalEmail(email)), `the email ${email}`)) ??
-      (digits === '' ? undefined : only(byPhone.get(digits), `the phone ${phone}`)) ??
-      unmatched(
-        given.length === 0 ? 'it has no id, email or phone' : `nobody in the team has ${given.join(' or ')}`,
-      )
-    );
-  };
-}
 
 interface ReadRow {
   readonly line: number;
