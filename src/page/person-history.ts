@@ -2,7 +2,7 @@
 import type { ChangeRow } from '../mirror/page-changes.ts';
 import type { PersonPeriod, PersonRead } from '../mirror/page-person.ts';
 import { printable } from '../model/in-words.ts';
-import { actorOf, fromAndTo } from './ledger-view.ts';
+import { actorOf, fromAndTo } from './change-row.ts';
 import { section } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
