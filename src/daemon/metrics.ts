@@ -3,15 +3,11 @@
  * teams is read from the database at each scrape, so that all processes report the same. Labels
  * hold only names of teams and words of a short list, no personal data.
  */
-import { type Clock, systemClock } from '../clock.ts';
 import type { MirroredResource } from '../model/absence.ts';
-import type { HoldReason } from '../model/user-plan.ts';
-import type { TeamFreshness } from '../model/freshness.ts';
 import type { HowRead } from '../reconcile/run-notes.ts';
-import type { RunGroup, RunOutcome, GroupStatus } from '../model/run-group.ts';
+import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
-import { createStandings } from './group-status.ts';
-import { withTimeout } from './with-timeout.ts';
+import { createScrape, knownWord, type ScrapeOptions, labelWords } from './scraped-metrics.ts';
 
 /** The events of the client that are counted. */
 export type MeteredServiceEvent =
@@ -42,22 +38,10 @@ export interface MeteredRun {
   readonly durationMs?: number;
 }
 
-export interface MetricsOptions {
-  readonly readStandings: () => Promise<readonly GroupStatus[]>;
-  /** Judges freshness; without it the metric `fresh` is left out. */
-  readonly judge?: (standings: readonly GroupStatus[]) => readonly TeamFreshness[];
-  readonly readHeld?: () => Promise<
-    readonly { readonly team: string; readonly reason: string; readonly count: number }[]
-  >;
-  /** Number of users in plans that the guard refused, by team. A team without such a plan is absent. */
-  readonly readRefused?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
-  readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
+export interface MetricsOptions extends ScrapeOptions {
   /** Names of the operations of runs, as in the client. */
   readonly operations?: readonly string[];
-  readonly clock?: Pick<Clock, 'monotonicMs'>;
   readonly version?: string;
-  /** How long a scrape waits for the database, in ms. */
-  readonly patienceMs?: number;
 }
 
 /** The listeners never throw. */
@@ -98,26 +82,13 @@ export const countedKinds = [
   'contact_fields_gone',
 ] as const;
 
-const wordsOf = <T extends string>(words: Readonly<Record<T, true>>): readonly string[] => Object.keys(words);
-const outcomes = wordsOf<RunOutcome>({ complete: true, partial: true, failed: true, refused: true });
-const reasons = wordsOf<HoldReason>({
-  conflict: true,
-  refused: true,
-  ineffective: true,
-  unsupported: true,
-  gone: true,
-  limit: true,
-  review: true,
-  asked: true,
-  rejected: true,
-});
+const outcomes = labelWords<RunOutcome>({ complete: true, partial: true, failed: true, refused: true });
 /** The known outcomes of requests. Errors are not listed, because they are not known beforehand. */
 const statuses = ['200', '401', '429', 'no-answer', 'not-sent'] as const;
 /** The operations that one run can make: edited users are looked up only if not all users are read. */
 const runGroups = allOf<RunGroup>(['counts', 'edits', 'listings', 'users']).filter(
   (groups) => groups.length > 0 && !(groups.includes('edits') && groups.includes('users')),
 );
-const oneOf = (words: readonly string[], word: string) => (words.includes(word) ? word : 'other');
 
 /** An operation of the client without ids; with ids there would be no bound on the number of labels. */
 const operationPattern = /^(?:GET|POST|PUT|DELETE) \/v1\/[a-z/{}-]{1,40}$/;
@@ -139,7 +110,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const meters = createMeters();
   meters.build.set({ version: options.version ?? 'unknown', node: process.version }, 1);
   let known: readonly string[] = [];
-  const refresh = createRefresh(meters, options, () => known);
+  const scrape = createScrape(meters, options, () => known);
   return {
     onServiceEvent: (team, event) => {
       if (event.kind === 'throttled') meters.throttled.inc({ team });
@@ -154,7 +125,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       if (event.kind === 'push') meters.pushWindow.observe(event.windowMs / 1_000);
     },
     onRun: (team, { groups, outcome, counts = {}, durationMs }) => {
-      const label = { team, groups: groupsLabel(groups), outcome: oneOf(outcomes, outcome) };
+      const label = { team, groups: groupsLabel(groups), outcome: knownWord(outcomes, outcome) };
       meters.runs.inc(label);
       if (durationMs !== undefined) meters.runDuration.observe({ team }, durationMs / 1_000);
       for (const kind of countedKinds) {
@@ -171,7 +142,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       for (const team of news) beginWithZero(meters, team, options.operations ?? []);
     },
     render: async () => {
-      await refresh();
+      await scrape();
       return { contentType: meters.registry.contentType, text: await meters.registry.metrics() };
     },
   };
@@ -181,8 +152,8 @@ function beginWithZero(meters: Meters, team: string, operations: readonly string
   const { runs, runDuration, changes, requests, throttled, reads, notices } = meters;
   throttled.inc({ team }, 0);
   for (const outcome of ['accepted', 'failed']) notices.inc({ team, outcome }, 0);
-  for (const resource of wordsOf<MirroredResource>({ users: true, tags: true, contact_fields: true }))
-    for (const read of wordsOf<HowRead>({ nothing: true, some: true, all: true }))
+  for (const resource of labelWords<MirroredResource>({ users: true, tags: true, contact_fields: true }))
+    for (const read of labelWords<HowRead>({ nothing: true, some: true, all: true }))
       reads.inc({ team, resource, read }, 0);
   runDuration.zero({ team });
   for (const kind of countedKinds) changes.inc({ team, kind }, 0);
@@ -191,66 +162,5 @@ function beginWithZero(meters: Meters, team: string, operations: readonly string
   }
   for (const operation of operations) {
     for (const status of statuses) requests.inc({ team, operation, status }, 0);
-  }
-}
-
-/**
- * Updates the metrics that come from the database. If it does not answer, times stay as last read, `fresh` is
- * computed from them and the time since, and the other metrics from the database are left out.
- */
-function createRefresh(
-  meters: Meters,
-  options: MetricsOptions,
-  teams: () => readonly string[],
-): () => Promise<void> {
-  const { readStandings, readHeld, readRefused, readRate, judge } = options;
-  const { clock = systemClock, patienceMs = 3_000 } = options;
-  const memory = createStandings(readStandings, clock, patienceMs);
-  const ask = async <T>(read: (() => Promise<readonly T[]>) | undefined): Promise<readonly T[] | null> =>
-    read === undefined ? [] : await withTimeout(patienceMs, read()).catch(() => null);
-  return async () => {
-    const [{ standings, current }, ...others] = await Promise.all([
-      memory.read(),
-      ask(readHeld),
-      ask(readRefused),
-      ask(readRate),
-    ]);
-    const [held, refused, rates] = others;
-    meters.databaseUp.set(current && !others.includes(null) ? 1 : 0);
-    showStandings(meters, standings);
-    meters.fresh.reset();
-    for (const { team, fresh } of judge?.(standings) ?? []) meters.fresh.set({ team }, fresh ? 1 : 0);
-    showWaiting(meters, teams(), held, refused);
-    meters.tokens.reset();
-    for (const { team, tokens } of rates ?? []) meters.tokens.set({ team }, tokens);
-  };
-}
-
-/** 0 where nothing waits: a missing metric means that it was not read. */
-function showWaiting(
-  { held: ofHeld, refused: ofRefused }: Meters,
-  teams: readonly string[],
-  held: Awaited<ReturnType<NonNullable<MetricsOptions['readHeld']>>> | null,
-  refused: Awaited<ReturnType<NonNullable<MetricsOptions['readRefused']>>> | null,
-): void {
-  ofHeld.reset();
-  ofRefused.reset();
-  for (const team of teams) {
-    if (held !== null) for (const reason of reasons) ofHeld.set({ team, reason }, 0);
-    if (refused !== null) ofRefused.set({ team }, 0);
-  }
-  for (const { team, reason, count } of held ?? []) {
-    ofHeld.inc({ team, reason: oneOf(reasons, reason) }, count);
-  }
-  for (const { team, users } of refused ?? []) ofRefused.set({ team }, users);
-}
-
-function showStandings(meters: Meters, standings: readonly GroupStatus[]): void {
-  const { lastAttempt, lastSuccess, failures } = meters;
-  for (const gauge of [lastAttempt, lastSuccess, failures]) gauge.reset();
-  for (const { team, group, startedAt, completeAt, failures: inARow } of standings) {
-    if (startedAt !== null) lastAttempt.set({ team, group }, startedAt.getTime() / 1_000);
-    if (completeAt !== null) lastSuccess.set({ team, group }, completeAt.getTime() / 1_000);
-    failures.set({ team, group }, inARow);
   }
 }

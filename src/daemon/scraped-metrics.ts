@@ -1,0 +1,102 @@
+/** The metrics that are read from the database at each scrape. */
+import { type Clock, systemClock } from '../clock.ts';
+import type { TeamFreshness } from '../model/freshness.ts';
+import type { GroupStatus } from '../model/run-group.ts';
+import type { HoldReason } from '../model/user-plan.ts';
+import { createStandings } from './group-status.ts';
+import type { Meters } from './prometheus.ts';
+import { withTimeout } from './with-timeout.ts';
+
+export interface ScrapeOptions {
+  readonly readStandings: () => Promise<readonly GroupStatus[]>;
+  /** Judges freshness; without it the metric `fresh` is left out. */
+  readonly judge?: (standings: readonly GroupStatus[]) => readonly TeamFreshness[];
+  readonly readHeld?: () => Promise<
+    readonly { readonly team: string; readonly reason: string; readonly count: number }[]
+  >;
+  /** Number of users in plans that the guard refused, by team. A team without such a plan is absent. */
+  readonly readRefused?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
+  readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
+  readonly clock?: Pick<Clock, 'monotonicMs'>;
+  /** How long a scrape waits for the database, in ms. */
+  readonly patienceMs?: number;
+}
+
+/** The words of a label; the type makes sure that none is missing. */
+export const labelWords = <T extends string>(words: Readonly<Record<T, true>>): readonly string[] =>
+  Object.keys(words);
+/** Bounds the values of a label: any other word becomes `other`. */
+export const knownWord = (words: readonly string[], word: string) => (words.includes(word) ? word : 'other');
+
+const reasons = labelWords<HoldReason>({
+  conflict: true,
+  refused: true,
+  ineffective: true,
+  unsupported: true,
+  gone: true,
+  limit: true,
+  review: true,
+  asked: true,
+  rejected: true,
+});
+
+/**
+ * Updates the metrics that come from the database. If it does not answer, times stay as last read, `fresh` is
+ * computed from them and the time since, and the other metrics from the database are left out.
+ */
+export function createScrape(
+  meters: Meters,
+  options: ScrapeOptions,
+  teams: () => readonly string[],
+): () => Promise<void> {
+  const { readStandings, readHeld, readRefused, readRate, judge } = options;
+  const { clock = systemClock, patienceMs = 3_000 } = options;
+  const memory = createStandings(readStandings, clock, patienceMs);
+  const ask = async <T>(read: (() => Promise<readonly T[]>) | undefined): Promise<readonly T[] | null> =>
+    read === undefined ? [] : await withTimeout(patienceMs, read()).catch(() => null);
+  return async () => {
+    const [{ standings, current }, ...others] = await Promise.all([
+      memory.read(),
+      ask(readHeld),
+      ask(readRefused),
+      ask(readRate),
+    ]);
+    const [held, refused, rates] = others;
+    meters.databaseUp.set(current && !others.includes(null) ? 1 : 0);
+    showStandings(meters, standings);
+    meters.fresh.reset();
+    for (const { team, fresh } of judge?.(standings) ?? []) meters.fresh.set({ team }, fresh ? 1 : 0);
+    showWaiting(meters, teams(), held, refused);
+    meters.tokens.reset();
+    for (const { team, tokens } of rates ?? []) meters.tokens.set({ team }, tokens);
+  };
+}
+
+/** 0 where nothing waits: a missing metric means that it was not read. */
+function showWaiting(
+  { held: ofHeld, refused: ofRefused }: Meters,
+  teams: readonly string[],
+  held: Awaited<ReturnType<NonNullable<ScrapeOptions['readHeld']>>> | null,
+  refused: Awaited<ReturnType<NonNullable<ScrapeOptions['readRefused']>>> | null,
+): void {
+  ofHeld.reset();
+  ofRefused.reset();
+  for (const team of teams) {
+    if (held !== null) for (const reason of reasons) ofHeld.set({ team, reason }, 0);
+    if (refused !== null) ofRefused.set({ team }, 0);
+  }
+  for (const { team, reason, count } of held ?? []) {
+    ofHeld.inc({ team, reason: knownWord(reasons, reason) }, count);
+  }
+  for (const { team, users } of refused ?? []) ofRefused.set({ team }, users);
+}
+
+function showStandings(meters: Meters, standings: readonly GroupStatus[]): void {
+  const { lastAttempt, lastSuccess, failures } = meters;
+  for (const gauge of [lastAttempt, lastSuccess, failures]) gauge.reset();
+  for (const { team, group, startedAt, completeAt, failures: inARow } of standings) {
+    if (startedAt !== null) lastAttempt.set({ team, group }, startedAt.getTime() / 1_000);
+    if (completeAt !== null) lastSuccess.set({ team, group }, completeAt.getTime() / 1_000);
+    failures.set({ team, group }, inARow);
+  }
+}
