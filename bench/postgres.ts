@@ -119,7 +119,7 @@ async function countSent(url: string, work: (db: Database) => Promise<unknown>):
     const of = (pattern: RegExp) => texts.filter((text) => pattern.test(text)).length;
     const blocks = of(/take_places/);
     return {
-      statements: texts.length - 2 * blocks,
+      statements: texts.length - blocks,
       transactions: of(/^begin/) - blocks,
       leaseWrites:
         of(/(?:insert into|update|delete from) "?sync"?\."?leases/) - of(/with mine as materialized/),

@@ -38,6 +38,10 @@ export interface TransactionTerms {
   /** Called with the result of its last statement. */
   readonly onBegun: ((opened: Opened) => void) | undefined;
   readonly patienceMs: number;
+  /** Whether `begin` commits as well. */
+  readonly isWhole: boolean;
+  /** Whether the commit was sent along with a statement. */
+  isOver: boolean;
 }
 
 export const transactionTerms = new AsyncLocalStorage<TransactionTerms>();

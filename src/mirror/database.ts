@@ -65,7 +65,12 @@ export interface TransactionOptions {
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
   /** The first statement, without parameters. It is sent together with `begin`, and its result is passed on. */
-  readonly opening?: { readonly text: string; readonly take: (opened: Opened) => void };
+  readonly opening?: {
+    readonly text: string;
+    readonly take: (opened: Opened) => void;
+    /** Nothing follows it: the commit is sent along, too. */
+    readonly isAll?: boolean;
+  };
 }
 
 export interface Database {
@@ -120,6 +125,8 @@ export function createDatabase(options: DatabaseOptions): Database {
         begin: beginning(isolationLevel, limits, own.opening?.text),
         onBegun: own.opening?.take,
         patienceMs: patienceFor(own.statementTimeoutMs, queryTimeoutMs),
+        isWhole: own.opening?.isAll === true,
+        isOver: false,
       };
       return await transactionTerms.run(terms, () => retry(() => runOnce(asTyped, work)));
     },
@@ -162,12 +169,18 @@ function createDialect(dialect: PostgresDialect): Dialect {
     createDriver: () => {
       const driver = dialect.createDriver();
       const begin = driver.beginTransaction.bind(driver);
+      const commit = driver.commitTransaction.bind(driver);
+      driver.commitTransaction = async (connection) => {
+        if (transactionTerms.getStore()?.isOver !== true) await commit(connection);
+      };
       driver.beginTransaction = async (connection, settings) => {
         const terms = transactionTerms.getStore();
         if (terms === undefined) return await begin(connection, settings);
         try {
           const sentMs = performance.now();
-          const { rows } = await connection.executeQuery(CompiledQuery.raw(terms.begin));
+          terms.isOver = terms.isWhole;
+          const text = terms.isWhole ? `${terms.begin}; commit` : terms.begin;
+          const { rows } = await connection.executeQuery(CompiledQuery.raw(text));
           terms.onBegun?.({ rows, sentMs });
         } catch (error) {
           // The transaction may have begun. On a broken connection this fails too; the first error says more.
@@ -230,8 +243,8 @@ async function runOnce<T>(kysely: Queryable, work: (tx: Transaction) => Promise<
     });
   } catch (error) {
     // The first error counts: on a broken connection the ROLLBACK fails too, with another message.
-    if (failure !== undefined) throw failure.error;
-    throw worked ? describeCommitError(error) : error;
+    if (failure === undefined) throw worked ? describeCommitError(error) : error;
+    throw transactionTerms.getStore()?.isOver === true ? describeCommitError(failure.error) : failure.error;
   }
 }
 

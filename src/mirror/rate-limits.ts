@@ -27,7 +27,7 @@ export function createSharedPlaces(db: Database, team: string): Places {
         dueMs = (row as { readonly due_ms: number }).due_ms;
       };
       const text = `select sync.take_places(${asked}) as due_ms`;
-      await db.transaction(async () => {}, { opening: { text, take } });
+      await db.transaction(async () => {}, { opening: { text, take, isAll: true } });
       return dueMs;
     },
     pause: async (pauseMs, { burst, periodMs }) => {

@@ -4,6 +4,7 @@ import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { noteBegin, noteEnd } from './due.ts';
+import { executeLast } from './execute-last.ts';
 import { readEditedUsers } from './fresh-edits.ts';
 import { type Waiting, waitingOf } from './holds.ts';
 import { type KnownRow, type KnownTeam, toKnown } from './known-team.ts';
@@ -45,7 +46,7 @@ export async function beginRun(
   command: string,
   groups: readonly RunGroup[],
 ): Promise<{ readonly runId: bigint; readonly known: KnownTeam }> {
-  const { rows } = await sql<KnownRow & { run_id: bigint }>`
+  const begun = sql<KnownRow & { run_id: bigint }>`
     with closed as (
       update sync.runs set outcome = 'failed', finished_at = clock_timestamp(),
         reasons = reasons || array['the process ended before the run did']
@@ -57,13 +58,13 @@ export async function beginRun(
       returning run_id
     ),
     due as (${noteBegin(team, groups)})
-    select run_id, sync.known_team(${team}) as known from begun`.execute(tx);
-  const [row] = rows;
+    select run_id, sync.known_team(${team}) as known from begun`;
+  const isOfEdits = groups.every((group) => group === 'edits');
+  const [row] = isOfEdits ? (await begun.execute(tx)).rows : await executeLast(tx, begun);
   if (row === undefined) throw new Error('insert of one row returned none');
   const known = toKnown(row);
   // A run of the edits reads them first: this saves it a transaction.
-  const isOfEdits = known.teamId !== null && groups.every((group) => group === 'edits');
-  const edits = isOfEdits ? { edited: await readEditedUsers(tx, known.teamId) } : {};
+  const edits = isOfEdits && known.teamId !== null ? { edited: await readEditedUsers(tx, known.teamId) } : {};
   return { runId: row.run_id, known: { ...known, ...edits } };
 }
 
@@ -76,11 +77,15 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 
 const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
 
-/** @returns what waits for a person, and whether the end was written: not if another run has already closed this one */
+/**
+ * @param isLast whether it is the last statement of its transaction
+ * @returns what waits for a person, and whether the end was written: not if another run has already closed this one
+ */
 export async function finishRun(
   tx: Transaction,
   runId: bigint,
   run: FinishedRun,
+  isLast = false,
 ): Promise<Pick<Waiting, 'held'> & { readonly waiting: number; readonly isNoted: boolean }> {
   const { outcome, reasons, counts, waiting, requests, endpoints, requestIds, errorCode = null } = run;
   const { departures, atLeast } = waiting ?? { departures: 0, atLeast: 0 };
@@ -92,8 +97,9 @@ export async function finishRun(
       request_ids = ${requestIds}::text[], error_code = ${errorCode}
     where run_id = ${runId} and outcome = 'running' returning team, groups`;
   const waits = waiting === null ? nothingAsked : waitingOf(waiting.teamId);
-  const { rows } = await noteEnd(closed, outcome, waits).execute(tx);
-  const { held, inBatches, isNoted } = rows[0] ?? { held: 0, inBatches: 0, isNoted: false };
+  const end = noteEnd(closed, outcome, waits);
+  const [row] = isLast ? await executeLast(tx, end) : (await end.execute(tx)).rows;
+  const { held, inBatches, isNoted } = row ?? { held: 0, inBatches: 0, isNoted: false };
   return { held, waiting: Math.max(atLeast, held + inBatches + departures), isNoted };
 }
 

@@ -64,21 +64,23 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
     };
     const requests = asked.requests();
     let waits = { held: 0, waiting: 0 };
+    const news = learned();
+    const hasNews = news.length > 0;
+    const run = {
+      outcome,
+      reasons,
+      counts,
+      waiting,
+      requests,
+      endpoints: asked.byEndpoint(),
+      requestIds,
+      errorCode,
+    };
     await lease.release(async (tx) => {
-      const { isNoted, ...left } = await finishRun(tx, runId, {
-        outcome,
-        reasons,
-        counts,
-        waiting,
-        requests,
-        endpoints: asked.byEndpoint(),
-        requestIds,
-        errorCode,
-      });
+      const { isNoted, ...left } = await finishRun(tx, runId, run, !hasNews);
       waits = left;
-      // This run stalled, and another one has learned something newer since.
-      const news = isNoted ? learned() : [];
-      if (news.length > 0) await writeLearned(tx, config.team, news);
+      // Where it was not noted, this run stalled, and another one has learned something newer since.
+      if (isNoted && hasNews) await writeLearned(tx, config.team, news);
     });
     const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
     log.info({ outcome, counts, waiting: waits.waiting, requests, durationMs }, 'run finished');
