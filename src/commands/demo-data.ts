@@ -1,17 +1,11 @@
 /** The plot of the demo: who is edited on which side, and how the two sides compare. */
+import type { UserRecord } from '../emulator/played-team.ts';
 import type { Database } from '../mirror/database.ts';
 import { runSqlText } from '../mirror/sql-text.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 
 /** A user as the demo sees it on the service's side. */
-export interface ShownUser {
-  readonly id: number;
-  readonly first: string;
-  readonly last: string;
-  readonly email: string | null;
-  readonly phone: string | null;
-  readonly roleId: number;
-}
+export type ShownUser = Pick<UserRecord, 'id' | 'first' | 'last' | 'email' | 'phone' | 'roleId'>;
 
 export interface SqlEdit {
   readonly userId: number;

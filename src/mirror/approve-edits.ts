@@ -6,7 +6,7 @@ import type { Field, ServiceValue } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
 import { idArray } from './by-key.ts';
 import type { Transaction } from './database.ts';
-import { isAskedFor } from './holds.ts';
+import { isAskedFor, valuesToHold } from './holds.ts';
 import { fieldOfSql, sqlField } from './users-read.ts';
 
 export interface ApprovedEdit {
@@ -72,13 +72,7 @@ export async function approveEdits(
         is_shown boolean, service jsonb)
       join mirror.users u on u.team_id = ${teamId} and u.id = s.user_id and u.gone_at is null
       join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-      cross join lateral (values
-        ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
-          jsonb_build_object('first', u.first_name, 'last', u.last_name), to_jsonb(b.name)),
-        ('email', to_jsonb(b.email), to_jsonb(u.email), to_jsonb(b.email)),
-        ('phone', to_jsonb(b.phone), to_jsonb(u.phone), to_jsonb(b.phone)),
-        ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id), to_jsonb(b.role_id))
-      ) as v (field, base_value, mirror_value, service_value)
+      cross join lateral ${valuesToHold} as v (field, base_value, mirror_value, service_value)
       where v.field = s.field and v.mirror_value is not distinct from s.mirror
         and v.base_value is not distinct from s.base and v.mirror_value is distinct from v.base_value
         and (s.user_id, s.field) not in (select o.user_id, o.field from own o)

@@ -5,7 +5,7 @@ import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
 import type { Queryable, Transaction } from './database.ts';
-import { isLetPass } from './holds.ts';
+import { isLetPass, valuesToHold } from './holds.ts';
 import { sqlField } from './users-read.ts';
 
 /** A row of `report.held`. */
@@ -91,13 +91,7 @@ export async function askHolds(
     from (select ${userId}::bigint as id) i
     left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
-    cross join lateral (values
-      ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
-        jsonb_build_object('first', u.first_name, 'last', u.last_name), to_jsonb(b.name)),
-      ('email', to_jsonb(b.email), to_jsonb(u.email), to_jsonb(b.email)),
-      ('phone', to_jsonb(b.phone), to_jsonb(u.phone), to_jsonb(b.phone)),
-      ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id), to_jsonb(b.role_id))
-    ) as f (field, base_value, mirror_value, service_value)
+    cross join lateral ${valuesToHold} as f (field, base_value, mirror_value, service_value)
     where f.field = any (${columns}::text[])
     on conflict (team_id, user_id, field) do update set reason = 'asked', detail = excluded.detail,
       batch_reason = case when h.reason in ('limit', 'review') then h.reason else h.batch_reason end,

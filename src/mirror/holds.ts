@@ -21,6 +21,15 @@ export const isHeldBack = (teamId: Id) => sql`
     where h.team_id = ${teamId} and h.user_id = s.id and s.sent ? h.field and not ${isLetPass}
   )`;
 
+/** Of mirror u and base b, the rows (field, base_value, mirror_value, service_value) that a hold of each field stores. */
+export const valuesToHold = sql`(values
+  ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
+    jsonb_build_object('first', u.first_name, 'last', u.last_name), to_jsonb(b.name)),
+  ('email', to_jsonb(b.email), to_jsonb(u.email), to_jsonb(b.email)),
+  ('phone', to_jsonb(b.phone), to_jsonb(u.phone), to_jsonb(b.phone)),
+  ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id), to_jsonb(b.role_id))
+)`;
+
 /** A hold that a person asked for lasts to its end: nothing ends it early or replaces it. */
 export const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
 

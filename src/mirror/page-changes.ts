@@ -1,10 +1,10 @@
 /** The ledger for the status page: filtered, newest first, with keyset pagination. */
 import { type RawBuilder, sql } from 'kysely';
-import type { PushOutcome } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
 import { type ChangeField, type Direction, kindsOf } from '../model/ledger-words.ts';
 import { idArray } from './by-key.ts';
 import type { Row } from './database.ts';
+import type { LedgerRow } from './ledger.ts';
 import { contains } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
 
@@ -26,28 +26,7 @@ export interface ChangesAsked {
 }
 
 /** One field that moved. A user that came, went or came back is one row without a field. */
-export interface ChangeRow
-  extends Row<
-    'sync.changes',
-    | 'change_id'
-    | 'team_id'
-    | 'run_id'
-    | 'user_id'
-    | 'kind'
-    | 'request_id'
-    | 'opened_at'
-    | 'closed_at'
-    | 'decided_by'
-    | 'decided_why'
-  > {
-  /** The name in the mirror today. */
-  readonly name: string | null;
-  readonly field: ChangeField | null;
-  readonly base_value: unknown;
-  readonly old_value: unknown;
-  readonly new_value: unknown;
-  readonly outcome: PushOutcome | null;
-  readonly edited_by: string | null;
+export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id'> {
   /** For a hold that still lasts: its reason. */
   readonly held: string | null;
 }

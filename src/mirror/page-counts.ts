@@ -5,6 +5,7 @@ import { idArray } from './by-key.ts';
 import type { Row } from './database.ts';
 import { daysShown, type GlanceCount, readDailyCounts } from './page-glance.ts';
 import type { PageReader } from './page-reader.ts';
+import { segmentsOf } from './segments.ts';
 
 /** The counts of one segment within a step; absent if nothing was counted. */
 export interface CountedStep {
@@ -29,17 +30,6 @@ export interface LastCount {
   readonly count: number;
   readonly countedAt: Date;
 }
-
-/** One index lookup per segment, however many counts there are. */
-const segmentsOf = (teamId: Id) => sql`
-  segments as (
-    (select segment from mirror.contact_counts where team_id = ${teamId} order by segment limit 1)
-    union all
-    select (
-      select c.segment from mirror.contact_counts c
-      where c.team_id = ${teamId} and c.segment > s.segment order by c.segment limit 1
-    ) from segments s where s.segment is not null
-  )`;
 
 /** The last count of each step: one index lookup per step and segment. */
 export async function readSteps(

@@ -9,6 +9,7 @@ import { idsOfSuspects, pendingOf, readNotAtRest } from './not-at-rest.ts';
 import { readTeamId } from './pinned-teams.ts';
 import { isLetPass, isInBatch } from './holds.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
+import { segmentsOf } from './segments.ts';
 
 export interface TeamStatus {
   readonly team: string;
@@ -57,14 +58,7 @@ async function readTally(db: Queryable, query: ReturnType<typeof sql<{ word: str
 /** The last count of each segment: one index lookup per segment, however many counts there are. */
 async function readLastCounts(db: Queryable, teamId: Id): Promise<TeamStatus['counts']> {
   const { rows } = await sql<TeamStatus['counts'][number]>`
-    with recursive segments as (
-      (select segment from mirror.contact_counts where team_id = ${teamId} order by segment limit 1)
-      union all
-      select (
-        select c.segment from mirror.contact_counts c
-        where c.team_id = ${teamId} and c.segment > s.segment order by c.segment limit 1
-      ) from segments s where s.segment is not null
-    )
+    with recursive ${segmentsOf(teamId)}
     select s.segment, last.counted_at, last.count from segments s
     cross join lateral (
       select c.counted_at, c.count from mirror.contact_counts c

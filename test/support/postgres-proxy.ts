@@ -88,3 +88,45 @@ export async function createPostgresProxy(
     },
   };
 }
+
+/** What was seen of the messages between a client and its database. */
+export interface SeenMessages<T> {
+  /** Of the same database; only messages of this one are seen. */
+  readonly url: string;
+  /** What was seen since the last call. */
+  take(): readonly T[];
+  close(): Promise<void>;
+}
+
+/** @param read what is kept of a message; `undefined`: nothing */
+export async function seeMessages<T>(
+  url: string,
+  side: 'questions' | 'answers',
+  read: (message: Buffer) => T | undefined,
+): Promise<SeenMessages<T>> {
+  const target = new URL(url);
+  let seen: T[] = [];
+  const nothing = () => undefined;
+  const see = (message: Buffer) => {
+    const kept = read(message);
+    if (kept !== undefined) seen.push(kept);
+  };
+  const proxy = await createPostgresProxy(
+    { host: target.hostname, port: Number(target.port) },
+    undefined,
+    nothing,
+    side === 'answers' ? see : nothing,
+    side === 'questions' ? see : nothing,
+  );
+  target.hostname = '127.0.0.1';
+  target.port = String(proxy.port);
+  return {
+    url: target.href,
+    take: () => {
+      const taken = seen;
+      seen = [];
+      return taken;
+    },
+    close: () => proxy.close(),
+  };
+}

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { createDatabase } from '../../src/mirror/database.ts';
-import { createPostgresProxy } from './postgres-proxy.ts';
+import { type SeenMessages, seeMessages } from './postgres-proxy.ts';
 
 /** One step of a plan, and how many rows it looked at in all its loops, whether they were of use or not. */
 export interface Step {
@@ -15,13 +15,7 @@ export interface Watched {
   readonly steps: readonly Step[];
 }
 
-export interface StatementWatch {
-  /** Of the same database; only statements sent to this one are seen. */
-  readonly url: string;
-  /** What was carried out since it was asked last. */
-  take(): readonly Watched[];
-  close(): Promise<void>;
-}
+export type StatementWatch = SeenMessages<Watched>;
 
 interface PlanNode {
   readonly 'Node Type': string;
@@ -64,8 +58,7 @@ function readPlan(message: Buffer): Watched | undefined {
 
 /** Lets Postgres say of each statement how it carried it out. The url is a superuser's. */
 export async function watchStatements(url: string): Promise<StatementWatch> {
-  const target = new URL(url);
-  const name = target.pathname.slice(1);
+  const name = new URL(url).pathname.slice(1);
   const admin = createDatabase({ url, applicationName: 'musterd test', maxConnections: 1 });
   try {
     for (const [setting, value] of Object.entries(settings))
@@ -75,25 +68,5 @@ export async function watchStatements(url: string): Promise<StatementWatch> {
   } finally {
     await admin.close();
   }
-  let seen: Watched[] = [];
-  const proxy = await createPostgresProxy(
-    { host: target.hostname, port: Number(target.port) },
-    undefined,
-    undefined,
-    (message) => {
-      const plan = readPlan(message);
-      if (plan !== undefined) seen.push(plan);
-    },
-  );
-  target.hostname = '127.0.0.1';
-  target.port = String(proxy.port);
-  return {
-    url: target.href,
-    take: () => {
-      const taken = seen;
-      seen = [];
-      return taken;
-    },
-    close: () => proxy.close(),
-  };
+  return await seeMessages(url, 'answers', readPlan);
 }
