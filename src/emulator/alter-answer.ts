@@ -6,7 +6,7 @@ import { seedOf } from './random.ts';
 import type { UserUpdate } from './request-schemas.ts';
 import type { PlayedTeam } from './played-team.ts';
 
-/** The call as the faults let the endpoint see it; `stranger` is another team. */
+/** The call as faults change it for the endpoint; `stranger` is another team. */
 export function alterCall(
   faults: readonly Fault[],
   call: EndpointCall,
@@ -20,7 +20,7 @@ export function alterCall(
   return { ...call, team, shown: (id) => seedOf(`shrink ${id}`) % 100 < keep };
 }
 
-/** The updates that are carried out of those that were asked for. */
+/** The requested updates that are carried out. */
 export function alterBody(faults: readonly Fault[], endpoint: Endpoint, body: unknown): unknown {
   const partial = faultOf(faults, 'partial-apply');
   const asked = updatesOf(endpoint, body);
@@ -35,7 +35,7 @@ export function alterBody(faults: readonly Fault[], endpoint: Endpoint, body: un
   };
 }
 
-/** The answer as the faults leave it; `body` is what was asked for. */
+/** The answer as faults change it; `body` is that of the request. */
 export function alterAnswer(
   faults: readonly Fault[],
   endpoint: Endpoint,

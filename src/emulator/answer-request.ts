@@ -13,13 +13,13 @@ import type { Variants } from './variants.ts';
 import { type Outgoing, type Wire, wireOf } from './write-answer.ts';
 import type { EmulatorWorld } from './world.ts';
 
-/** A request as it came over the wire, and the entry of the log that it has already. */
+/** A request as received, with its log entry. */
 export interface Incoming {
   readonly logged: LoggedRequest;
   readonly authorization: string | undefined;
   /** The body as text; empty when there was none. */
   readonly text: string;
-  /** What stands in the path where the interface has `{id}`. */
+  /** The part of the path at the interface's `{id}`. */
   readonly id: string | undefined;
 }
 
@@ -29,11 +29,11 @@ export interface Served {
   readonly wire: Wire;
 }
 
-/** One request on its way: what is known of it, and the faults that it meets. */
+/** A request in progress: its context and its faults. */
 interface Passage {
   readonly world: EmulatorWorld;
   readonly incoming: Incoming;
-  /** Undefined where the interface has no such path. */
+  /** Undefined if the interface has no such path. */
   readonly endpoint: Endpoint | undefined;
   readonly body: unknown;
   /** The team of the credentials, or why there is none. */
@@ -76,7 +76,7 @@ export async function answerRequest(
   return { outgoing: replaceAnswer(faults, outgoing, world.clock), wire: wireOf(faults) };
 }
 
-/** Reads the credentials and the body, and counts the request at the faults. */
+/** Reads credentials and body, and counts the request for the faults. */
 function enter(world: EmulatorWorld, endpoint: Endpoint | undefined, incoming: Incoming): Passage {
   const { logged, text, authorization } = incoming;
   const body = parseBody(text);
@@ -132,7 +132,7 @@ function perform(passage: Passage, team: PlayedTeam): EndpointAnswer {
   return alterAnswer(faults, endpoint, call, body, answer);
 }
 
-/** Sets the write aside, and answers as if it were done where only users are written. */
+/** Delays the write; if it only writes users, answers as if it were done. */
 function postpone(
   passage: Passage,
   late: FaultOf<'late'>,
@@ -151,7 +151,7 @@ function postpone(
   return answered ? rehearse(team, write) : { status: 504, body: 'error', why: 'the write comes later' };
 }
 
-/** Clients in the wild leave optional bodies out, and some have no other empty object than `[]`. */
+/** Real clients leave optional bodies out, and some write an empty object as `[]`. */
 function bodyFor({ request, bodyRequired }: Endpoint, body: unknown, variants: Variants): unknown {
   if (body === undefined) return bodyRequired ? undefined : {};
   if (request === undefined || variants['empty-list'] === 'refused') return body;

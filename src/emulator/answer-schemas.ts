@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { scheduleContent } from './request-schemas.ts';
 
 /**
- * What the service answers, as interface.md types it. The emulator's own answers are checked against
- * these in its tests (with the default variants), and the OpenAPI document is made from them.
+ * The service's answers, as typed in interface.md. Tests check the emulator's own answers against
+ * these (with the default variants), and the OpenAPI document is made from them.
  */
 
 const timestamp = z.string().describe('ISO 8601, UTC.');

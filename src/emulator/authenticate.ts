@@ -3,7 +3,7 @@ import type { TeamSecret } from './options.ts';
 import type { PlayedTeam } from './played-team.ts';
 import type { Variants } from './variants.ts';
 
-/** Either the team that the credentials belong to, or the reason for a 401, in words without a secret. */
+/** The team of the credentials, or the reason for a 401 without any secret. */
 export type Authentication =
   | { readonly team: PlayedTeam; readonly credential: string }
   | { readonly refused: string };
@@ -56,12 +56,12 @@ function headerProblem(header: Readonly<Record<string, unknown>> | undefined): s
   return header['typ'] === 'JWT' ? undefined : 'typ is not JWT';
 }
 
-/** `iat` is Unix time in seconds, and a token expires 5 minutes after it; other claims count for nothing. */
+/** `iat` is Unix time in seconds, and a token expires 5 minutes after it; other claims are ignored. */
 function ageProblem(iat: unknown, nowMs: number, aheadMs: number): string | undefined {
   if (typeof iat !== 'number') return 'iat is not a number';
   const ageMs = nowMs - iat * 1000;
   if (ageMs >= lifetimeMs) return `expired ${Math.round((ageMs - lifetimeMs) / 1000)} s ago`;
-  // A token made in this very second may bear the next one's start when a client rounds up.
+  // A client that rounds up may date a token a second ahead.
   return -ageMs > aheadMs + 1000 ? `iat is ${Math.round(-ageMs / 1000)} s in the future` : undefined;
 }
 
@@ -88,7 +88,7 @@ function sameText(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** A base64url segment without padding that holds a JSON object. */
+/** Decodes a base64url segment without padding that contains a JSON object. */
 function decodeSegment(segment: string): Readonly<Record<string, unknown>> | undefined {
   const bytes = Buffer.from(segment, 'base64url');
   if (bytes.toString('base64url') !== segment) return undefined;

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { promisify } from 'node:util';
 import forge from 'node-forge';
 
-/** What an HTTPS server needs, and what its clients have to trust. All in PEM. */
+/** Key and certificate of an HTTPS server, and the authority that its clients have to trust. All in PEM. */
 export interface ServerCertificate {
   readonly key: string;
   readonly cert: string;
@@ -27,8 +27,8 @@ const dayMs = 86_400_000;
 const lifetimeMs = 365 * dayMs;
 
 /**
- * Makes a certificate authority on the spot, and a certificate for `hosts` (names or addresses) that it
- * signed, so that clients verify the connection as they do the real service's. Good for a year.
+ * Creates a certificate authority, and a certificate signed by it for `hosts` (names or addresses),
+ * so that clients verify the connection as with the real service. Valid for a year.
  */
 export async function createServerCertificate(hosts: readonly string[]): Promise<ServerCertificate> {
   const signer: Signer = { keys: await createKeys(), subject: subjectOf('musterd emulator authority') };
@@ -62,7 +62,7 @@ function sign(
   certificate.publicKey = keys.publicKey;
   // Positive, as RFC 5280 4.1.2.2 wants it.
   certificate.serialNumber = `01${randomBytes(15).toString('hex')}`;
-  // A day back, for clients whose clock is behind.
+  // Valid from a day ago, for clients whose clock is behind.
   certificate.validity.notBefore = new Date(Date.now() - dayMs);
   certificate.validity.notAfter = new Date(Date.now() + lifetimeMs);
   certificate.setSubject(subject);

@@ -6,15 +6,15 @@ import type { NewUser, TeamControl } from './team-control.ts';
 import { parseVariants } from './variants.ts';
 import type { EmulatorWorld } from './world.ts';
 
-/** What the control endpoint needs besides the world. */
+/** Options of the control endpoint. */
 export interface Control {
   readonly world: EmulatorWorld;
   readonly teams: readonly TeamControl[];
-  /** Asked for as a Bearer token; without one only loopback is answered. */
+  /** Required as a Bearer token; without one only loopback is answered. */
   readonly token: string | undefined;
 }
 
-/** Outside `/v1`, so that no path of the interface can ever be in its way. */
+/** Outside `/v1`, so that it cannot collide with a path of the interface. */
 export const controlPrefix = '/_emulator';
 
 const userEdit = z.strictObject({
@@ -151,7 +151,7 @@ export function addControlRoutes(app: FastifyInstance, control: Control): void {
 
 function admits(control: Control, request: FastifyRequest): boolean {
   if (control.token === undefined) {
-    // The name that a browser says: one of a stranger can lead to this machine.
+    // Checks the Host header: a foreign name can resolve to this machine (DNS rebinding).
     if (!loopback.test(request.headers.host ?? '')) return false;
     return ['127.0.0.1', '::1', '::ffff:127.0.0.1'].includes(request.raw.socket.remoteAddress ?? '');
   }
@@ -162,7 +162,7 @@ function admits(control: Control, request: FastifyRequest): boolean {
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 
-/** What the page of a stranger can have a browser on this machine send: by its own name, or without asking first. */
+/** Whether a foreign web page may have made a browser on this machine send this request. */
 function isFromPage({ headers, body }: FastifyRequest): boolean {
   const origin = headers.origin?.replace(/^https?:\/\//, '');
   if (origin !== undefined && !loopback.test(origin)) return true;

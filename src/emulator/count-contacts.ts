@@ -4,7 +4,7 @@ import type { PlayedTeam } from './played-team.ts';
 
 const narrowing = ['archived', 'assigned', 'date', 'filter', 'filters', 'id', 'parent_id'] as const;
 
-/** The contacts that a pagination body selects: all, or a share that follows from what narrows them. */
+/** The number of contacts that a pagination body selects: all, or a share derived from its filters. */
 export function countMatching(team: PlayedTeam, request: PageRequest): number {
   const segment = segmentOf(request);
   const set = team.segments.get(segment);
@@ -12,7 +12,7 @@ export function countMatching(team: PlayedTeam, request: PageRequest): number {
   return segment === '' ? team.contacts : Math.floor((team.contacts * (seedOf(segment) % 900)) / 1000);
 }
 
-/** What narrows a pagination body, as one text; empty when nothing does. Paging and order count nothing. */
+/** The filters of a pagination body as one text; empty if there are none. Paging and order are ignored. */
 export function segmentOf(request: PageRequest): string {
   return narrowing
     .filter((key) => request[key] !== undefined && request[key] !== '')

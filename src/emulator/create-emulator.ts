@@ -17,7 +17,7 @@ import { createTeamControl, type TeamControl } from './team-control.ts';
 import { defaultVariants, type Variants } from './variants.ts';
 import type { EmulatorWorld } from './world.ts';
 
-/** A service that runs in this process, and everything that a test may do to it. */
+/** An emulated service in this process, with everything that a test can do to it. */
 export interface Emulator extends Hooks {
   /** Without a trailing slash and without `/v1`. */
   readonly url: string;
@@ -36,7 +36,7 @@ export interface Emulator extends Hooks {
   variants(): Variants;
   /** Changes how the service behaves from the next request on. */
   setVariants(changed: Partial<Variants>): void;
-  /** Sets a fault up; returns what takes it away again. */
+  /** Adds a fault. @returns a function that removes it */
   addFault(fault: Fault): () => void;
   clearFaults(): void;
   /** Carries out the writes that the fault `late` holds back. */
@@ -46,8 +46,8 @@ export interface Emulator extends Hooks {
 }
 
 /**
- * Starts the service of interface.md, with teams that follow from the seed (or stand in the state file).
- * Resolves once it accepts connections; throws an Error in words when the options contradict each other
+ * Starts the service of interface.md, with teams derived from the seed (or read from the state file).
+ * Resolves once it accepts connections; throws an Error if the options contradict each other
  * or the port is taken.
  */
 export async function createEmulator(options: EmulatorOptions = {}): Promise<Emulator> {

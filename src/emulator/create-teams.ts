@@ -15,7 +15,7 @@ const standard = {
   seed: 1,
 } as const;
 
-/** The teams of the options, the first one first. Throws when two have one id or one secret. */
+/** The teams of the options, in order. Throws if two have the same id or secret. */
 export function createTeams(options: EmulatorOptions): readonly PlayedTeam[] {
   const {
     teamId: firstId = 41,
@@ -48,7 +48,7 @@ export function createTeams(options: EmulatorOptions): readonly PlayedTeam[] {
   return teams;
 }
 
-/** A team that nobody has credentials for, whose ids are all others than the given team's. */
+/** A team without credentials, whose ids all differ from the given team's. */
 export function createStranger(team: PlayedTeam): PlayedTeam {
   return generateTeam({ ...standard, teamId: team.id + 500_000, name: 'Another team', users: 20, tags: 20 });
 }
@@ -62,7 +62,7 @@ function teamOf(options: TeamOptions & { readonly teamId: number; readonly name:
   return team;
 }
 
-/** The secret of a team for which none was given: the same at each start, so that it can be pasted. */
+/** The default secret of a team: the same at each start, so that it can be pasted. */
 function secretOf(teamId: number, seed: number): TeamSecret {
   const key = createHash('sha256').update(`emulator ${teamId} ${seed}`).digest('hex').slice(0, 40);
   return { id: `emulated-${teamId}`, key };

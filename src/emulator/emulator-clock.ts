@@ -1,4 +1,4 @@
-/** The service's clock: the machine's, moved by as much as a test or a fault says. */
+/** The service's clock: the machine's clock plus an offset set by tests or faults. */
 export interface EmulatorClock {
   /** Wall-clock time in ms since 1970, as the service sees it. */
   now(): number;

@@ -13,7 +13,7 @@ import type { Variants } from './variants.ts';
 /** A row as it goes out in JSON. */
 export type TeamRow = Readonly<Record<string, unknown>>;
 
-/** How the variants may bend a row of one kind. */
+/** How variants may change a row of one kind. */
 interface Bending {
   /** Documented keys that some rows lack, under `missing-fields=some`. */
   readonly missing: readonly string[];
@@ -61,7 +61,7 @@ function contactKeys(user: UserRecord, variants: Variants): TeamRow {
   );
 }
 
-/** The phone and the role of a user in the types that are played; what is empty stays as it is. */
+/** Phone and role of a user in the types of the variants; empty values stay unchanged. */
 function retype(row: TeamRow, type: Variants['value-types']): TeamRow {
   const { phone, role_id: role } = row;
   const digits = typeof phone === 'string' ? phone.replace(/\D/g, '') : '';

@@ -9,16 +9,16 @@ export type EndpointMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export interface EndpointAnswer {
   readonly status: number;
   readonly body: unknown;
-  /** Why it is not a 200, for the request log and for people; never sent. */
+  /** Why the status is not 200, for the request log; never sent. */
   readonly why?: string;
 }
 
-/** An authenticated request on its way to an endpoint. */
+/** An authenticated request for an endpoint. */
 export interface EndpointCall {
   readonly team: PlayedTeam;
   readonly variants: Variants;
   readonly clock: EmulatorClock;
-  /** The integer in the path; NaN where it is something else, or where the path has none. */
+  /** The integer in the path; NaN if it is not an integer or there is none. */
   readonly id: number;
   /** Which rows the listings show; faults hide some. */
   readonly shown: (id: number) => boolean;
@@ -30,7 +30,7 @@ export interface Endpoint {
   /** As the interface writes it, `/v1/tag/{id}`. */
   readonly path: string;
   readonly summary: string;
-  /** What the body has to be; endpoints without one take any body and leave it unread. */
+  /** Schema of the body; endpoints without one ignore the body. */
   readonly request?: z.ZodType;
   readonly bodyRequired: boolean;
   /** Whether it changes something; the listings over POST are reads. */

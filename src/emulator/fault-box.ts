@@ -2,14 +2,14 @@ import type { Fault, FaultKind, FaultOf } from './faults.ts';
 import { createTrigger, type Trigger } from './match.ts';
 import type { LoggedRequest } from './request-log.ts';
 
-/** The faults that are set up, and which of them a request meets. */
+/** The active faults, and which of them apply to a request. */
 export interface FaultBox {
-  /** Returns what takes the fault away again. */
+  /** @returns a function that removes the fault */
   add(fault: Fault): () => void;
   clear(): void;
   /** In the order in which they were added. */
   installed(): readonly Fault[];
-  /** Asked once for each request, since it counts them. */
+  /** To be called once per request, because it counts them. */
   take(request: LoggedRequest): readonly Fault[];
 }
 
@@ -27,13 +27,13 @@ export function createFaultBox(faults: readonly Fault[] = []): FaultBox {
     add,
     clear: () => installed.clear(),
     installed: () => Array.from(installed, ({ fault }) => fault),
-    // Every trigger is asked, so that each counts the request.
+    // Calls every trigger, so that each counts the request.
     take: (request) =>
       Array.from(installed, ({ fault, trigger }) => (trigger(request) ? [fault] : [])).flat(),
   };
 }
 
-/** The first fault of the kind among those that a request met. */
+/** The first fault of this kind among those that apply to a request. */
 export function faultOf<K extends FaultKind>(faults: readonly Fault[], kind: K): FaultOf<K> | undefined {
   return faults.find((fault): fault is Extract<Fault, FaultOf<K>> => fault.kind === kind);
 }

@@ -1,14 +1,14 @@
 import type { Match } from './match.ts';
 
 /**
- * What can go wrong on purpose, as one table: each kind, its parameters with their defaults, and what it
- * plays. `--fault kind,name=value,…`; which requests are meant is said by `faultMatches`.
+ * All faults as one table: each kind, its parameters with their defaults, and its effect.
+ * `--fault kind,name=value,…`; `faultMatches` selects the requests.
  */
 
 interface Kind<P extends Readonly<Record<string, string | number>>> {
-  /** Each with its default, whose type is the parameter's. */
+  /** Parameters with their defaults, which also give the types. */
   readonly parameters: P;
-  /** Parameters that take one of these words alone. */
+  /** Parameters with a fixed list of words. */
   readonly choices?: Readonly<Record<string, readonly string[]>>;
   readonly plays: string;
 }
@@ -99,12 +99,12 @@ type ParametersOf<K extends FaultKind> = {
   readonly [P in keyof Table[K]['parameters']]?: Table[K]['parameters'][P] extends number ? number : string;
 };
 export type FaultOf<K extends FaultKind> = Match & { readonly kind: K } & ParametersOf<K>;
-/** One fault and the requests that it is played on. */
+/** A fault and the requests that it applies to. */
 export type Fault = { [K in FaultKind]: FaultOf<K> }[FaultKind];
 
 export const faultKinds = Object.keys(faultTable) as readonly FaultKind[];
 
-/** Which requests a fault is played on, for every kind alike. */
+/** Selects the requests that a fault applies to; the same for all kinds. */
 export const faultMatches = {
   method: 'GET, POST, PUT or DELETE; any when left out',
   path: 'the path as sent, without the query; a * at its end stands for any rest',

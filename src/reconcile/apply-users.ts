@@ -169,7 +169,7 @@ export async function applyUserAbsences(
   const unproven = plan.absent.length - absent.length;
   if (unproven > 0)
     notes.warn(
-      `${unproven} users are missing, and are not called gone: the service does not take one of their addresses`,
+      `${unproven} users are missing, but not marked as gone: the service does not accept one of their addresses`,
     );
   const { due, withheld, scopeIsUsual } = judgeAbsences('users', { absent, population }, settings, grounds);
   if (withheld !== null) notes.partial(sayWithheld('users', withheld));

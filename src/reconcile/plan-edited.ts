@@ -89,9 +89,9 @@ function noteLookup(
   noteRefused(refusedLookups, notes);
   const unanswered = edited.filter(({ id }) => !users.has(id));
   const lost = unanswered.filter(({ resolved }) => resolved).length;
-  if (lost > 0) notes.partial(`${lost} edited users are not answered for any more: their edits wait`);
+  if (lost > 0) notes.partial(`no lookup returns ${lost} edited users any more: their edits wait`);
   const unknown = unanswered.length - lost;
-  if (unknown > 0) notes.warn(`${unknown} edited users are answered by no lookup: their edits wait`);
+  if (unknown > 0) notes.warn(`no lookup returns ${unknown} edited users: their edits wait`);
 }
 
 /** @param exact plan only these pushes instead of all edits */

@@ -151,5 +151,7 @@ export function tell(notes: Pick<RunNotes, RunNote['kind']>, said: readonly RunN
 export function warnOfStale(notes: RunNotes, users: number): void {
   if (users === 0) return;
   notes.count('stale', users);
-  notes.warn(`${users} users are shown older than they were before, and are left as they are for now`);
+  notes.warn(
+    `the service shows ${users} users with older versions than before: they are left as they are for now`,
+  );
 }

@@ -1069,7 +1069,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     expect(service.updates.slice(1)).toEqual([new Map([[1n, { name: robin.name }]])]);
     expect(mirror.results.at(-1)?.outcomes).toEqual({ name: 'refused' });
     expect(notes.reasons).toEqual([
-      '1 users wait for the next run: nobody knows yet what an update without a name does to the name',
+      '1 users wait for the next run: it is not known yet what an update without a name does to the name',
     ]);
     // Once it is known to be cleared, they wait for a person.
     mirror.nameSafety = 'touched';
@@ -1241,7 +1241,7 @@ describe('a push that nobody answered', () => {
     const { notes } = await run();
     expect(show(1n).open).toBeUndefined();
     expect(notes.reasons).toEqual([
-      'what was pushed to user 1 is not shown: nobody knows whether it had its effect',
+      'the service does not show what was pushed to user 1: it is not known whether it had an effect',
     ]);
   });
 
@@ -1413,7 +1413,7 @@ describe('an update that leaves the name out', () => {
       'waits where nobody knows its halves',
       'Some Web Name',
       [],
-      [expect.stringContaining('nobody knows yet')],
+      [expect.stringContaining('it is not known yet')],
     ],
   ])('that held one when it was planned %s', async (_, joined, sent, reasons) => {
     const { service, mirror, run, show } = createStage();

@@ -48,7 +48,7 @@ describe('a user who is missing', () => {
     expect(roster).toMatchObject({ refusedLookups: 1, unproven: new Set([1n]) });
     expect(gone).toEqual([2n]);
     expect(warnings).toEqual([
-      '1 users are missing, and are not called gone: the service does not take one of their addresses',
+      '1 users are missing, but not marked as gone: the service does not accept one of their addresses',
     ]);
   });
 
@@ -60,7 +60,7 @@ describe('a user who is missing', () => {
     const { gone, warnings } = await judge(refused);
     expect(gone).toEqual([]);
     expect(warnings).toEqual([
-      '2 users are missing, and are not called gone: the service does not take one of their addresses',
+      '2 users are missing, but not marked as gone: the service does not accept one of their addresses',
     ]);
   });
 });

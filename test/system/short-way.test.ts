@@ -88,10 +88,10 @@ describe('a short run that does not see everything', () => {
     stage.emulator.team.showUser(one?.id ?? 0, { answered: false });
     await edit(one?.id, `first_name = 'Unseen'`);
     await edit(two?.id, `email = 'seen@example.com'`);
-    const reasons = ['1 edited users are not answered for any more: their edits wait'];
+    const reasons = ['no lookup returns 1 edited users any more: their edits wait'];
     expect(await pushEdits()).toMatchObject({ outcome: 'partial', reasons, counts: { pushed: 1 } });
     await stage.run();
-    const warnings = ['1 edited users are answered by no lookup: their edits wait'];
+    const warnings = ['no lookup returns 1 edited users: their edits wait'];
     expect(await pushEdits()).toMatchObject({ outcome: 'complete', reasons: [], warnings });
   });
 

@@ -40,7 +40,7 @@ describe('users who are shown older than before', () => {
     const second = await stage.run();
     expect(second.counts).not.toHaveProperty('pulled');
     expect(second.warnings).toEqual([
-      '1 users are shown older than they were before, and are left as they are for now',
+      'the service shows 1 users with older versions than before: they are left as they are for now',
     ]);
     expect(await email(id)).toEqual(before);
     expect(await stage.sql('select id, passes from sync.stale_rows')).toEqual([[String(id), '2']]);

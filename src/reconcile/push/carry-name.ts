@@ -113,7 +113,7 @@ export function nameAlong(
   const said = [
     {
       users: waiting,
-      text: `${waiting} users wait for the next run: nobody knows yet what an update without a name does to the name`,
+      text: `${waiting} users wait for the next run: it is not known yet what an update without a name does to the name`,
     },
     {
       users: unseen,

@@ -129,7 +129,7 @@ export async function record(
     if (open > 0) notes.partial(`the outcome of a push to user ${intent.userId} is unknown`);
     if (all.includes('missing'))
       notes.partial(
-        `what was pushed to user ${intent.userId} is not shown: nobody knows whether it had its effect`,
+        `the service does not show what was pushed to user ${intent.userId}: it is not known whether it had an effect`,
       );
     if (all.includes('ineffective') && holds.length === 0) {
       notes.partial(`a push to user ${intent.userId} had no effect and will be tried again`);
