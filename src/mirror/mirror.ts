@@ -15,14 +15,14 @@ import type { ServiceUser } from '../model/user.ts';
 import type { RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
 import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './absences.ts';
 import { readAddresses, readLookups } from './addresses.ts';
-import type { Database, Queryable, Transaction } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 import { applyResults } from './apply-results.ts';
 import { markSent, openIntents, readIntents } from './intents.ts';
 import { readEditedUsers } from './fresh-edits.ts';
 import { isKnown, isSameTeam, type KnownTeam } from './known-team.ts';
 import { readLastEdits } from './last-edits.ts';
 import type { Learned } from './learned.ts';
-import { fenced, type Lease } from './lease.ts';
+import { fenced, type Lease, type LeasedWork } from './lease.ts';
 import {
   compareListing,
   contactFieldTable,
@@ -168,14 +168,16 @@ const readsAsBegun = (reads: Reads, known: KnownTeam | undefined, mayHaveIntents
     (mayHaveIntents() ? undefined : namesAsBegun(known)) ?? (await reads.readNameSafety()),
 });
 
-/** One after the other: they would wait for each other's lock on the lease, each with its own connection. */
-function createWrite(db: Database, lease: Lease, runId: bigint) {
+/** `write` runs one transaction after the other; `beside` runs those that do not depend on each other in parallel. */
+function createWrites(db: Database, lease: Lease, runId: bigint) {
   let last: Promise<unknown> = Promise.resolve();
-  return <R>(work: (tx: Transaction) => Promise<R>): Promise<R> => {
-    const mine = last.then(() => fenced(db, lease, work, runId));
+  const beside = <R>(work: LeasedWork<R>): Promise<R> => fenced(db, lease, work, runId);
+  const write = <R>(work: LeasedWork<R>): Promise<R> => {
+    const mine = last.then(() => beside(work));
     last = mine.catch(() => undefined);
     return mine;
   };
+  return { write, beside };
 }
 
 /**
@@ -184,7 +186,7 @@ function createWrite(db: Database, lease: Lease, runId: bigint) {
  */
 export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigint, known?: KnownTeam) {
   const run = { teamId, runId };
-  const write = createWrite(db, lease, runId);
+  const { write, beside } = createWrites(db, lease, runId);
   const { look, recording } = createRecording((ids) => write((tx) => recordUsers(tx, teamId, ids)));
   const reader = createMirrorReader(db, teamId, known, look);
   const mayLack = (resource: ListedResource) => known?.missing.has(resource) !== false;
@@ -213,12 +215,9 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
         ? []
         : await write((tx) => applyUsers(tx, run, plans));
     },
-    /** Two of these may run in parallel for different users: they do not depend on each other. */
     takeUsers: (writes: Iterable<UserWrite>) => {
       mayLackRoles = true;
-      return withSpool(newShape, writes, (spool) =>
-        fenced(db, lease, (tx) => takeUsers(tx, run, spool), runId),
-      );
+      return withSpool(newShape, writes, (spool) => beside((tx) => takeUsers(tx, run, spool)));
     },
     learnRoles: async () => {
       if (mayLackRoles) await write((tx) => writeRoles(tx, teamId));

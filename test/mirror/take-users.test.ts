@@ -48,6 +48,7 @@ async function rowsOf(teamId: Id) {
     mirror: await of('mirror.users', `'team_id'`),
     base: await of('sync.user_base', `'team_id', 'agreed_at'`),
     ledger: await of('sync.changes', `'team_id', 'change_id', 'opened_at', 'closed_at'`),
+    periods: await of('sync.user_periods', `'team_id', 'valid_from'`),
   };
 }
 
