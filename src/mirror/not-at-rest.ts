@@ -21,7 +21,7 @@ export async function readNotAtRest(db: Queryable, teamIds: readonly Id[]): Prom
     from unnest(${idArray(teamIds)}) t (id)
     cross join lateral (
       select count(*) filter (where gone_at is not null)::int as "left",
-        coalesce(array_agg(id) filter (where edited_at is not null and gone_at is null), '{}') as edited,
+        coalesce(array_agg(id) filter (where edited_at is not null), '{}') as edited,
         coalesce(array_agg(id) filter (where not resolved and gone_at is null), '{}') as unresolved
       from mirror.users where team_id = t.id and ${isNotAtRest}
     ) n

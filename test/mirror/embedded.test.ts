@@ -265,7 +265,13 @@ describe('several at once', () => {
       const url = await eventually('the page is served', () => /http:\S+/.exec(page.output().stdout)?.[0]);
       expect((await fetch(url)).status).toBe(200);
       const started = performance.now();
-      await starter.close();
+      let isOver = false;
+      const closing = starter.close().finally(() => {
+        isOver = true;
+      });
+      // It shows itself again and again, as a browser asks for it.
+      while (!isOver) await fetch(url);
+      await closing;
       expect(performance.now() - started).toBeLessThan(25_000);
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
       expect((await fetch(url)).status).toBe(503);

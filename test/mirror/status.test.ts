@@ -48,6 +48,8 @@ describe('edits that wait, in status', () => {
     const { noted, all } = await pending();
     expect(Object.keys(all).toSorted()).toEqual(['gone', 'held', 'refused', 'sent', 'unresolved', 'waiting']);
     expect(noted).toEqual(all);
+    const { rows } = await readStatus(database.db, 'north', 0);
+    expect(rows).toMatchObject({ users: 180, unresolved: 36, gone: 30 });
   });
 
   it('are of one moment, as all that it says', async () => {

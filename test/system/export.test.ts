@@ -69,6 +69,13 @@ describe('exporting', () => {
     expect(rows.map((row) => row.map((cell) => cell.replace(/^'(?=[=+])/, '')))).toEqual(cells);
   });
 
+  it('has the changes in the order of their numbers, and the fields of each in theirs', async () => {
+    const rows = fromJson(await exported('changes', '--format', 'json')) as Rows;
+    const keys = rows.map((row) => [Number(row['change_id']), String(row['field'])] as const);
+    expect(keys.length).toBeGreaterThan(12);
+    expect(keys).toEqual(keys.toSorted(([a, x], [b, y]) => a - b || (x < y ? -1 : 1)));
+  });
+
   it('has who is in the team, and leaves out who is not', async () => {
     const id = stage.emulator.team.users()[0]?.id ?? 0;
     const all = fromJson(await exported('users', '--format', 'json')) as Rows;
