@@ -219,9 +219,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
       mayLackRoles = true;
       return withSpool(newShape, writes, (spool) => beside((tx) => takeUsers(tx, run, spool)));
     },
-    learnRoles: async () => {
-      if (mayLackRoles) await write((tx) => writeRoles(tx, teamId));
-    },
+    learnRoles: async () => (mayLackRoles ? await write((tx) => writeRoles(tx, teamId)) : undefined),
     applyAbsences: async (resource: MirroredResource, decision: AbsenceDecision) => {
       mayLackRoles ||= resource === 'users' && decision.gone.length > 0;
       return known !== undefined && isNoNews(known, resource, decision)
