@@ -29,10 +29,10 @@ const fieldTitles = [
 ];
 const surveyTypes = ['nps', 'csat', 'yes_no'] as const;
 
-/** A realistic team, the same for the same options on every machine. */
+/** Generates a realistic team, the same for the same options on every machine. */
 export function generateTeam(options: Required<Omit<TeamOptions, 'apiKey' | 'secrets'>>): PlayedTeam {
   const team = createTeam(options.teamId, options.name);
-  // Each kind has its own source, so that more of one leaves the others as they are.
+  // Each kind has its own random source, so that more of one does not change the others.
   const source = (kind: number): Random => createRandom(options.seed * 31 + options.teamId * 7 + kind);
   team.contacts = options.contacts;
   team.ratePerMinute = options.ratePerMinute;

@@ -6,7 +6,7 @@ import { momentOf } from './show-timestamp.ts';
 const firstDayMs = Date.UTC(2019, 2, 1);
 const lastDayMs = Date.UTC(2026, 4, 31);
 
-/** 1 and 4 are seen in deployments; the others are roles that a team made for itself. */
+/** 1 and 4 are seen in deployments; the others are custom roles of a team. */
 export const roleNames: readonly (readonly [id: number, name: string])[] = [
   [1, 'admin'],
   [4, 'member'],
@@ -16,7 +16,7 @@ export const roleNames: readonly (readonly [id: number, name: string])[] = [
   [1042, 'Équipe Genève'],
 ];
 
-/** Adds `count` users; the first is the owner. Names, emails and phones of the kinds that teams have. */
+/** Adds `count` users with realistic names, emails and phones; the first is the owner. */
 export function generateUsers(team: PlayedTeam, count: number, random: Random): void {
   for (const [id, name] of roleNames) team.roles.set(id, name);
   for (let at = 0; at < count; at += 1) {

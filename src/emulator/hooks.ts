@@ -1,25 +1,25 @@
 import { createTrigger, type Match, type Trigger } from './match.ts';
 import type { LoggedRequest } from './request-log.ts';
 
-/** What a test does at a chosen request; the request waits for it. */
+/** An action of a test at a chosen request; the request waits for it. */
 export type Hook = (request: LoggedRequest) => void | Promise<void>;
 
-/** Changes the text of an answer's body, in ways that no JSON writer would. */
+/** Changes the text of an answer's body in ways that no JSON serialiser would. */
 export type Rewrite = (body: string, request: LoggedRequest) => string;
 
 /**
- * Hooks count the requests that get as far as having an effect: not those that are refused with 401 or
- * 429, nor those that a fault keeps away.
+ * Hooks count only requests that have an effect: not those that are refused with 401 or
+ * 429, nor those that a fault suppresses.
  */
 export interface Hooks {
-  /** Before the request has any effect. Returns what takes the hook away again. */
+  /** Called before the request has any effect. @returns a function that removes the hook */
   readonly before: (match: Match, hook: Hook) => () => void;
-  /** After its effect, before its answer is sent. */
+  /** Called after its effect, before its answer is sent. */
   readonly after: (match: Match, hook: Hook) => () => void;
   readonly rewrite: (match: Match, rewrite: Rewrite) => () => void;
 }
 
-/** The hooks, and how the serving side runs them; each is asked once for each request. */
+/** The hooks, and how the server runs them: each once per request. */
 export interface HookRunner extends Hooks {
   runBefore(request: LoggedRequest): Promise<void>;
   runAfter(request: LoggedRequest): Promise<void>;

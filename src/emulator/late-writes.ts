@@ -1,11 +1,11 @@
 import type { EndpointAnswer } from './endpoint.ts';
 import { putUser, type PlayedTeam } from './played-team.ts';
 
-/** Writes that were taken in, and have their effect later. */
+/** Writes that were accepted and take effect later. */
 export interface LateWrites {
-  /** `requestNumber` and `dueMs`: not before that request, and not before that moment. */
+  /** `requestNumber` and `dueMs`: not before that request and that time. */
   add(late: { readonly requestNumber: number; readonly dueMs: number; readonly apply: () => void }): void;
-  /** Carries out what is due at the request; without arguments, everything. */
+  /** Carries out the writes that are due at this request; without arguments, all. */
   settle(requestNumber?: number, nowMs?: number): void;
 }
 
@@ -23,7 +23,7 @@ export function createLateWrites(): LateWrites {
   };
 }
 
-/** What the write would answer; the users are as before when this returns. */
+/** The answer that the write would give; the users are unchanged afterwards. */
 export function rehearse(team: PlayedTeam, write: () => EndpointAnswer): EndpointAnswer {
   const before = new Map(team.users);
   const answer = write();

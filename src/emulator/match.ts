@@ -1,7 +1,7 @@
 import { seedOf } from './random.ts';
 import type { LoggedRequest } from './request-log.ts';
 
-/** Which requests are meant: those that fit, from the `at`-th of them on, `times` of them. */
+/** Selects requests: of those that match, `times` from the `at`-th on. */
 export interface Match {
   readonly method?: string;
   /** The path as sent, without the query; a `*` at the end stands for any rest. */
@@ -11,11 +11,11 @@ export interface Match {
   readonly at?: number;
   /** 1 when left out. */
   readonly times?: number | 'always';
-  /** Of those, how many are meant: by lot, but the same ones each time. All when left out. */
+  /** How many of those are selected at random, but the same ones each time; default: all. */
   readonly percent?: number;
 }
 
-/** Whether the request is one of those meant; to be asked once for each request, since it counts them. */
+/** Whether the request is selected. To be called once per request, because it counts them. */
 export type Trigger = (request: Readonly<LoggedRequest>) => boolean;
 
 export function createTrigger(match: Match): Trigger {

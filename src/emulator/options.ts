@@ -7,11 +7,11 @@ export interface TeamSecret {
   readonly key: string;
 }
 
-/** One team that the emulator plays. Everything has a default. */
+/** One emulated team. Everything has a default. */
 export interface TeamOptions {
   readonly teamId?: number;
   readonly name?: string;
-  /** How many there are of each; the content follows from the seed. */
+  /** Number of rows of each kind; the content is derived from the seed. */
   readonly users?: number;
   readonly tags?: number;
   readonly fields?: number;
@@ -29,25 +29,25 @@ export interface TeamOptions {
 }
 
 export interface EmulatorOptions extends TeamOptions {
-  /** Further teams; what one of them leaves out is as the first team has it. */
+  /** Further teams; their defaults are the first team's options. */
   readonly teams?: readonly TeamOptions[];
   /** 0: any free one. */
   readonly port?: number;
   /** An address of this machine; loopback unless told otherwise. */
   readonly host?: string;
-  /** By what name clients call: it stands in the certificate and in the environment to use. */
+  /** The host name for clients, used in the certificate and in the printed environment. */
   readonly hostName?: string;
   /** Plain HTTP, which is refused on anything but loopback. */
   readonly http?: boolean;
   readonly variants?: Partial<Variants>;
   readonly faults?: readonly Fault[];
-  /** Where the certificate of the HTTPS authority is written; a file of its own when left out. */
+  /** Where to write the certificate of the HTTPS authority; default: a temporary file. */
   readonly authorityFile?: string;
   /**
-   * A file that the teams are read from at the start, if it is there (what the options say of teams then
-   * counts for nothing), and kept in from then on.
+   * A file from which the teams are read at the start, if it exists (options about teams are then
+   * ignored), and to which they are saved from then on.
    */
   readonly stateFile?: string;
-  /** The token of the control endpoint; without one it answers loopback alone. */
+  /** The token of the control endpoint; without one it answers only loopback. */
   readonly controlToken?: string;
 }

@@ -5,7 +5,7 @@ import type { PlayedTeam } from './played-team.ts';
 import { createTeamControl, type TeamControl } from './team-control.ts';
 import type { UserChange } from './update-user.ts';
 
-/** What happens before the request is looked at: the wait, the clock, edits of the web app, drift. */
+/** Effects of faults before a request is handled: delay, clock, edits in the web app, drift. */
 export async function playBefore(
   faults: readonly Fault[],
   team: PlayedTeam | undefined,
@@ -21,7 +21,7 @@ export async function playBefore(
   }
 }
 
-/** What happens once the request has had its effect. */
+/** Effects of faults after a request has had its effect. */
 export function playAfter(faults: readonly Fault[], team: PlayedTeam, clock: EmulatorClock): void {
   for (const fault of faults) {
     if (fault.kind === 'edit' && parameter(fault, 'when') === 'after') edit(fault, team, clock);

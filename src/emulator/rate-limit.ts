@@ -1,8 +1,8 @@
 import type { Variants } from './variants.ts';
 
-/** Counts the requests of one team; `take` says when the next one would be let through. */
+/** Counts the requests of one team; `take` says when the next one would be accepted. */
 export interface RateLimit {
-  /** 0: this request is let through. Otherwise the ms after which one may be. */
+  /** 0: this request is accepted. Otherwise ms until one may be. */
   take(nowMs: number, perMinute: number, window: Variants['rate-window']): number;
 }
 
@@ -31,7 +31,7 @@ export function createRateLimit(): RateLimit {
     return 0;
   }
 
-  /** Holds a tenth of a minute's requests, so that a burst is let through. */
+  /** Capacity: a tenth of a minute's requests, so that bursts are accepted. */
   function takeFromBucket(nowMs: number, perMinute: number): number {
     const capacity = Math.max(1, Math.floor(perMinute / 10));
     const refill = (Math.max(0, nowMs - bucket.atMs) * perMinute) / minuteMs;

@@ -15,7 +15,7 @@ export function preventsEffect(fault: Fault): boolean {
   return fault.kind === 'too-many-requests' || fault.kind === 'redirect' || fault.kind === 'reset-before';
 }
 
-/** What is sent instead of the answer, when a fault says so. */
+/** The replacement of the answer, if a fault has one. */
 export function replaceAnswer(faults: readonly Fault[], outgoing: Outgoing, clock: EmulatorClock): Outgoing {
   for (const fault of faults) {
     const replaced = replacement(fault, clock);

@@ -14,8 +14,8 @@ const everyMs = 1000;
 const rowKeys = ['tags', 'fields', 'surveys', 'inboxes', 'schedules'] as const;
 
 /**
- * The teams that the file holds, or undefined when there is none yet. Throws an Error in words when the
- * file is something else.
+ * The teams in the file, or undefined if there is no file yet. Throws an Error if the
+ * file has another content.
  */
 export function readTeams(path: string): readonly PlayedTeam[] | undefined {
   if (!existsSync(path)) return undefined;
@@ -28,13 +28,13 @@ export function readTeams(path: string): readonly PlayedTeam[] | undefined {
   return stored.teams.map(restore);
 }
 
-/** Saves now, and from then on every second in which something changed; the file is never half written. */
+/** Saves now, and then once a second if something has changed; the file is replaced atomically. */
 export function createStateFile(path: string, teams: readonly PlayedTeam[]): StateFile {
   let saved = -1;
   function save(): void {
     const version = teams.reduce((sum, team) => sum + team.version, 0);
     if (version === saved) return;
-    // It holds the API Secrets of the emulated teams.
+    // The file contains the API Secrets of the emulated teams.
     writeFileSync(`${path}.new`, JSON.stringify({ format, teams: teams.map(store) }), { mode: 0o600 });
     renameSync(`${path}.new`, path);
     saved = version;

@@ -17,10 +17,10 @@ import {
 import { momentOf } from './show-timestamp.ts';
 import { laterThan, type UserChange, writeUser } from './update-user.ts';
 
-/** A new user; what is left out is empty, and both listings show the user. */
+/** A new user; absent fields are empty, and both listings show the user. */
 export type NewUser = Partial<Pick<UserRecord, 'id' | 'listed' | 'answered'>> & UserChange;
 
-/** One team from the inside: what is there, exactly, and edits as if "by someone in the web app". */
+/** Direct access to one team: its exact content, and edits as if "by someone in the web app". */
 export interface TeamControl {
   readonly id: number;
   /** What a client needs in its environment to reach this team. */
@@ -36,7 +36,7 @@ export interface TeamControl {
   user(id: number): UserRecord;
   addUser(user: NewUser): UserRecord;
   editUser(id: number, edit: UserChange): UserRecord;
-  /** Takes the user out of one of the two listings, or back in, without touching anything else. */
+  /** Removes the user from one of the two listings, or adds it again, and changes nothing else. */
   showUser(id: number, where: Partial<Pick<UserRecord, 'listed' | 'answered'>>): UserRecord;
   removeUser(id: number): void;
 

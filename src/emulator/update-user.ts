@@ -4,10 +4,10 @@ import { putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 import { type Moment, momentOf } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
 
-/** What an edit sets; the halves of the name are independent here, as they are in the web app. */
+/** The values of an edit; the halves of the name are independent here, as in the web app. */
 export type UserChange = Partial<Pick<UserRecord, 'first' | 'last' | 'email' | 'phone' | 'roleId'>>;
 
-/** The edit that an UpdateUser asks for, as the service stores it, or the reason for a 400. */
+/** The edit of an UpdateUser, as the service stores it, or the reason for a 400. */
 export function editOf(
   update: UserUpdate,
   team: PlayedTeam,
@@ -58,7 +58,7 @@ function storedPhone(phone: string, variants: Variants): string | null {
   return stored === '' ? null : stored;
 }
 
-/** Writes the edit and moves `updated_at`, always on, so that each write is seen. */
+/** Writes the edit and always increases `updated_at`, so that each write shows. */
 export function writeUser(
   team: PlayedTeam,
   user: UserRecord,
@@ -78,7 +78,7 @@ export function writeUser(
   return written;
 }
 
-/** Now, or just after `before` where two writes fall into one millisecond or the clock went back. */
+/** Now, or just after `before` if two writes fall into one millisecond or the clock went back. */
 export function laterThan(before: Moment, id: number, clock: EmulatorClock): Moment {
   return momentOf(Math.max(clock.now(), before.ms + 1), id);
 }

@@ -1,6 +1,6 @@
 /**
- * What the interface leaves open, as one table: each line is one way in which deployments differ
- * with the values that can be played and the default. `--variant name=value`.
+ * What the interface leaves open, as one table: each line is one way in which deployments differ,
+ * with the possible values and the default. `--variant name=value`.
  */
 
 interface Choice<V extends string> {

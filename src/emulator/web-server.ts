@@ -14,7 +14,7 @@ export interface ListeningServer {
   readonly authority: string | undefined;
   /** The file that holds it, for `NODE_EXTRA_CA_CERTS`. */
   readonly authorityFile: string | undefined;
-  /** Takes away what the server put on disk. */
+  /** Deletes the files of the server. */
   readonly clean: () => void;
 }
 
@@ -25,7 +25,7 @@ const settings = {
   clientErrorHandler: refuseBytes,
 } as const;
 
-/** Bytes that are not HTTP get an answer like any other: an id, and a JSON string as the body. */
+/** Answers bytes that are not HTTP as any other request: with an id, and a JSON string as the body. */
 function refuseBytes(_error: Error, socket: Socket): void {
   if (!socket.writable) return;
   const lines = [
@@ -39,11 +39,11 @@ function refuseBytes(_error: Error, socket: Socket): void {
 }
 
 /**
- * An HTTPS server with a certificate authority made on the spot, as the interface demands (general rule
- * 2), or one of plain HTTP, which stays within this machine. Throws when plain HTTP would leave it.
+ * An HTTPS server with a new certificate authority, as the interface demands (general rule
+ * 2), or a plain HTTP server on loopback. Throws if plain HTTP would leave this machine.
  */
 export async function createServer(options: EmulatorOptions): Promise<ListeningServer> {
-  // The name can stand for two addresses; one server listens on one.
+  // The name can resolve to two addresses; a server listens on one.
   const host = options.host === undefined || options.host === 'localhost' ? '127.0.0.1' : options.host;
   const loopback = host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
   if (options.http === true) {

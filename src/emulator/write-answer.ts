@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { faultOf } from './fault-box.ts';
 import { type Fault, parameter } from './faults.ts';
 
-/** What goes back, before anything is done to the bytes. */
+/** The answer before faults change its bytes. */
 export interface Outgoing {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export type Wire =
   | { readonly kind: 'padded'; readonly bytes: number }
   | { readonly kind: 'silence' };
 
-/** The first of the faults that says something about the bytes. */
+/** The first fault that affects the bytes. */
 export function wireOf(faults: readonly Fault[]): Wire {
   const late = faultOf(faults, 'late');
   const resetIn = faultOf(faults, 'reset-in');

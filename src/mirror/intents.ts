@@ -87,7 +87,7 @@ function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
 
 /**
  * Writes down what is about to be sent, without users whose row changed since it was read, who already have an open
- * intent, or of whom a field to send is held, because a person has decided meanwhile.
+ * intent, or with a held field among those to send, because a person has decided meanwhile.
  */
 export async function openIntents(
   tx: Transaction,

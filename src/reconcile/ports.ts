@@ -153,7 +153,7 @@ export interface MirrorWriter {
   countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, PushTries>>;
   /**
    * @param rows the packed rows that `users` names, if they are not kept already
-   * @param isWhole whether all users were read: only then the day begins anew
+   * @param isWhole whether all users were read: only then the day starts again
    */
   applyRestingUsers(users: RestingUsers, rows: Buffer | null, isWhole: boolean): Promise<void>;
   applyRestingListing(resource: ListedResource, listing: RestingListing): Promise<void>;

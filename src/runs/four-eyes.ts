@@ -1,4 +1,4 @@
-/** Four eyes: whoever decides must not have made the edit (`push.fourEyes`). */
+/** Four eyes: nobody decides about their own edits (`push.fourEyes`). */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { actFor } from '../mirror/approve-edits.ts';
