@@ -1,7 +1,7 @@
 /** The limits beyond which a whole plan is refused, with their messages. */
 
 import type { Id } from '../../model/id.ts';
-import { type Field, fields, type ServiceUser } from '../../model/user.ts';
+import { type Field, fields } from '../../model/user.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { GuardHistory } from '../../model/waiting.ts';
 import { isUnread } from '../unread.ts';
@@ -84,13 +84,13 @@ export interface Drift {
 
 /** Fields that many rows no longer show: probably the answers have changed, not the users. */
 export function schemaDrift(
-  { states, users }: { readonly states: readonly UserState[]; readonly users: ReadonlyMap<Id, ServiceUser> },
+  { states, shown }: { readonly states: readonly UserState[]; readonly shown: number },
   { maxDrift, minPopulation }: GuardSettings,
 ): readonly Drift[] {
-  if (users.size < minPopulation) return [];
+  if (shown < minPopulation) return [];
   return fields
     .map((field) => ({ field, count: states.filter((state) => isUnread(field, state)).length }))
-    .filter(({ count }) => count > users.size * maxDrift);
+    .filter(({ count }) => count > shown * maxDrift);
 }
 
 export function sayDrift({ field, count }: Drift, users: number): string {

@@ -1,0 +1,299 @@
+/** The same happens to two teams: one is looked at as far as is new, of the other everybody is read each time. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import type { RunGroup } from '../../src/model/run-group.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { planHash } from '../../src/runs/plan-file.ts';
+import { runMusterd } from './run-musterd.ts';
+import { createStage, onService, type Stage } from './stage.ts';
+
+type Row = Record<string, unknown> & { readonly id: number };
+type Step = (stage: Stage) => unknown;
+
+const users = 120;
+const options = { emulator: { users, tags: 1, fields: 1 } };
+
+const forget = (stage: Stage) => stage.sql(`delete from sync.learned where topic = 'users at rest'`);
+
+/** From now on the rows of users are answered so. Returns what ends it. */
+function answer(stage: Stage, change: (rows: readonly Row[]) => readonly unknown[], indent?: number) {
+  return stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => {
+    const value = JSON.parse(body) as { memberships: readonly Row[] };
+    return JSON.stringify({ ...value, memberships: change(value.memberships) }, null, indent);
+  });
+}
+
+const undo = new WeakMap<Stage, () => void>();
+/** Likewise until the next such step. */
+const answered =
+  (change: (rows: readonly Row[]) => readonly unknown[], indent?: number): Step =>
+  (stage) => {
+    undo.get(stage)?.();
+    undo.set(stage, answer(stage, change, indent));
+  };
+const asEver: Step = (stage) => undo.get(stage)?.();
+const each = (isMeant: (row: Row) => boolean, change: (row: Row) => unknown) => (rows: readonly Row[]) =>
+  rows.map((row) => (isMeant(row) ? change(row) : row));
+
+const idAt = (stage: Stage, at: number) => stage.emulator.team.users()[at]?.id ?? 0;
+const edit =
+  (at: number, change: Parameters<Stage['emulator']['team']['editUser']>[1]): Step =>
+  (stage) =>
+    void stage.emulator.team.editUser(idAt(stage, at), change);
+const mirror =
+  (at: number, set: string): Step =>
+  (stage) =>
+    stage.sql(`update mirror.users set ${set} where id = ${idAt(stage, at)}`);
+const asOwner =
+  (text: string): Step =>
+  (stage) =>
+    stage.sql(`begin; set local session_replication_role = replica; ${text}; commit`);
+const approve: Step = async (stage) => {
+  for (const batch of (await stage.plan()).users.verdict.batches)
+    await stage.sql(`select sync.approve('${batch}', reason => 'so')`);
+};
+const reject: Step = (stage) =>
+  stage.sql(
+    `select sync.reject(batch, reason => 'so') from (select distinct batch from sync.held_fields where batch is not null) h`,
+  );
+const take =
+  (whose: 'mirror' | 'service'): Step =>
+  async (stage) => {
+    const env = { ...stage.emulator.environment, DATABASE_URL: stage.url };
+    for (const [id = '', field = ''] of await stage.sql(
+      'select user_id, field from sync.held_fields where batch is null',
+    ))
+      expect((await runMusterd(['resolve', id, field, '--take', whose], env)).stderr).toBe('');
+  };
+const only =
+  (...groups: readonly RunGroup[]): Step =>
+  (stage) =>
+    runReconcile(stage.db, stage.config, 'daemon', { log: createLog({ level: 'silent' }), groups });
+const nothing: Step = () => undefined;
+
+async function traces(stage: Stage) {
+  return {
+    mirror: await stage.sql(
+      'select id, name, first_name, last_name, email, phone, role_id, role, resolved, gone_at is null from mirror.users order by id',
+    ),
+    base: await stage.sql(
+      'select id, name, first_name, last_name, email, phone, role_id from sync.user_base order by id',
+    ),
+    held: await stage.sql(
+      'select user_id, field, reason, batch, base_value, mirror_value, service_value, decision from sync.held_fields order by 1, 2',
+    ),
+    absences: await stage.sql('select id, passes from sync.absences order by 1'),
+    stale: await stage.sql('select id, passes from sync.stale_rows order by 1'),
+    ledger: await stage.sql(
+      'select run_id, user_id, kind, outcome, base, old, new from sync.changes order by change_id',
+    ),
+    service: [...onService(stage)],
+  };
+}
+
+async function planned(stage: Stage) {
+  const report = await stage.plan();
+  const { users: all, cost, edits, replaced, notes } = report;
+  const { plans, unknown, absent, stale, movedAlone, verdict, roster } = all;
+  const { shown, unresolved } = roster;
+  return {
+    hash: planHash(report),
+    // But for the times of the service, which is another.
+    plans: plans.map(({ id, case: of, fields }) => ({ id, case: of, fields })),
+    unknown,
+    absent: absent.map(({ id }) => id),
+    stale,
+    movedAlone,
+    verdict: { ...verdict, plans: [] },
+    shown,
+    unresolved,
+    cost,
+    edits: edits.map(({ userId, field }) => [userId, field]),
+    replaced,
+    reasons: notes.reasons,
+    warnings: notes.warnings,
+  };
+}
+
+const stories: Readonly<Record<string, readonly Step[]>> = {
+  'a value that changes and changes back, with a run each': [
+    edit(7, { phone: '15550100001' }),
+    edit(7, { phone: '15550100002' }),
+    edit(7, { phone: '15550100001' }),
+    nothing,
+    edit(7, { phone: '15550100002' }),
+  ],
+  'a field that some no longer have, of whom few are looked at': [
+    answered((rows) => rows.map(({ phone, ...row }, at) => (at % 100 < 12 ? row : { ...row, phone }))),
+    nothing,
+    edit(9, { first: 'Other' }),
+    asEver,
+  ],
+  'a field that many no longer have, which is accepted': [
+    edit(7, { phone: '15550100001' }),
+    answered(
+      each(
+        ({ id }) => id % 3 === 0,
+        (row) => ({ ...row, phone: undefined }),
+      ),
+    ),
+    approve,
+    nothing,
+    edit(9, { first: 'Other' }),
+    edit(10, { first: 'Other' }),
+    asEver,
+  ],
+  'more edits than a run may push': [
+    (stage) => stage.sql(`update mirror.users set phone = '1555' || id where id % 3 = 0`),
+    edit(9, { first: 'Other' }),
+    approve,
+    edit(10, { first: 'Other' }),
+    (stage) => stage.sql(`update mirror.users set phone = '1666' || id where id % 3 = 0`),
+    reject,
+    edit(9, { first: 'Others' }),
+    approve,
+    edit(10, { first: 'Others' }),
+  ],
+  'a conflict that a person ends': [
+    mirror(7, `email = 'mine@example.com'`),
+    edit(7, { email: 'theirs@example.com' }),
+    take('service'),
+    mirror(8, `phone = '15550100009'`),
+    take('mirror'),
+    nothing,
+  ],
+  'a user who is shown older than before': [
+    edit(7, { first: 'Newer' }),
+    answered(
+      each(
+        ({ id }) => id % 40 === 7,
+        (row) => ({ ...row, name: 'Older One', updated_at: '2001-01-01T00:00:00.000Z' }),
+      ),
+    ),
+    nothing,
+    edit(9, { first: 'Other' }),
+    nothing,
+    asEver,
+  ],
+  'versions that move by themselves': [
+    answered(
+      each(
+        ({ id }) => id % 40 === 7,
+        (row) => ({ ...row, updated_at: '2101-01-01T00:00:00.000Z' }),
+      ),
+    ),
+    answered(
+      each(
+        ({ id }) => id % 4 === 1,
+        (row) => ({ ...row, updated_at: '2101-01-01T00:00:01.000Z' }),
+      ),
+    ),
+    nothing,
+    edit(9, { first: 'Other' }),
+  ],
+  'rows that come twice, and of other teams': [
+    answered((rows) => [...rows, ...rows.slice(5, 6)]),
+    edit(5, { phone: '15550100003' }),
+    answered((rows) => [...rows.slice(0, 90), ...rows.slice(5, 6), ...rows.slice(91)]),
+    asEver,
+    answered(
+      each(
+        ({ id }) => id % 50 === 7,
+        (row) => ({ ...row, team_id: 4_711 }),
+      ),
+    ),
+    edit(9, { first: 'Other' }),
+    asEver,
+  ],
+  'rows in another order, with other keys and other space': [
+    answered((rows) => rows.toReversed()),
+    answered((rows) => rows, 2),
+    answered((rows) => rows.map((row) => Object.fromEntries(Object.entries(row).toReversed()))),
+    answered((rows) => [...rows.slice(60), ...rows.slice(0, 60)]),
+    edit(9, { first: 'Other' }),
+    asEver,
+  ],
+  'values that cannot be read': [
+    answered(
+      each(
+        ({ id }) => id % 60 === 7,
+        (row) => ({ ...row, role_id: 'x' }),
+      ),
+    ),
+    edit(9, { first: 'Other' }),
+    answered(
+      each(
+        ({ id }) => id % 60 === 7,
+        (row) => ({ ...row, name: '\u0000' }),
+      ),
+    ),
+    edit(10, { first: 'Other' }),
+    asEver,
+  ],
+  'runs that only push edits in between': [
+    mirror(7, `email = 'mine@example.com'`),
+    only('edits'),
+    async (stage) => {
+      await edit(7, { email: 'theirs@example.com' })(stage);
+      await mirror(7, `email = 'other@example.com'`)(stage);
+      await only('edits')(stage);
+    },
+    take('service'),
+    only('edits'),
+    nothing,
+  ],
+  'one who leaves, comes back, and is not answered': [
+    (stage) => void stage.emulator.team.showUser(idAt(stage, 7), { listed: false, answered: false }),
+    edit(9, { first: 'Other' }),
+    (stage) => void stage.emulator.team.showUser(idAt(stage, 7), { listed: true, answered: true }),
+    (stage) => void stage.emulator.team.showUser(idAt(stage, 8), { answered: false }),
+    edit(9, { first: 'Others' }),
+    (stage) => void stage.emulator.team.showUser(idAt(stage, 8), { answered: true }),
+    edit(9, { first: 'Other' }),
+  ],
+  'rows that are written past the triggers': [
+    edit(9, { first: 'Other' }),
+    asOwner(`update mirror.users set role = 'x' where id % 40 = 7`),
+    edit(9, { first: 'Others' }),
+    asOwner(`update sync.user_base set phone = '1' where id % 40 = 7`),
+    edit(9, { first: 'Other' }),
+    asOwner(`delete from sync.user_base where id % 40 = 7`),
+    edit(9, { first: 'Others' }),
+    asOwner(`delete from mirror.users where id % 40 = 7`),
+    edit(9, { first: 'Other' }),
+  ],
+};
+
+describe('Users who are looked at as far as they are new end as if everybody were', () => {
+  const stages: Stage[] = [];
+  afterEach(async () => {
+    await Promise.all(stages.splice(0).map((stage) => stage.close()));
+  });
+
+  it.each(Object.entries(stories))('%s', async (_name, steps) => {
+    stages.push(...(await Promise.all([createStage(options), createStage(options)])));
+    const [quick, whole] = stages as [Stage, Stage];
+    for (let run = 0; run < 2; run += 1) await Promise.all(stages.map((stage) => stage.run()));
+    let looked = 0;
+    for (const step of [...steps, nothing, nothing]) {
+      await Promise.all(stages.map(step));
+      await forget(whole);
+      const [few, all] = await Promise.all([planned(quick), planned(whole)]);
+      expect(few).toEqual(all);
+      const reports = (await Promise.all([quick.run(), whole.run()])).map(
+        ({ outcome, reasons, warnings, refusal, held, waiting, counts }) => {
+          const {
+            users_at_rest: rested = 0,
+            push_window_ms: _ms,
+            ...rest
+          } = counts as Record<string, number>;
+          if (rested > 0 && rested < users) looked += 1;
+          return { outcome, reasons, warnings, refusal, held, waiting, counts: rest };
+        },
+      );
+      expect(reports[0]).toEqual(reports[1]);
+      expect(await traces(quick)).toEqual(await traces(whole));
+    }
+    expect(looked).toBeGreaterThan(0);
+  });
+});
