@@ -114,7 +114,7 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     complete: notes.reasons.length === 0,
     reasons: notes.reasons,
     warnings: notes.warnings,
-    users: { read: users.roster.users.size, unresolved: users.roster.unresolved.length },
+    users: { read: users.roster.shown, unresolved: users.roster.unresolved.length },
     refused: refusedBy(report),
     reviewed: users.verdict.reviewed,
     hash: hashOfPlan(report),
@@ -134,7 +134,7 @@ export function printPlan(
   const name = team.name === null ? '' : ` "${printable(team.name)}"`;
   printLine(
     context.out,
-    `Team ${team.id}${name}: ${plural(users.roster.users.size, 'user')} read, ${plural(changes.length, 'change')}`,
+    `Team ${team.id}${name}: ${plural(users.roster.shown, 'user')} read, ${plural(changes.length, 'change')}`,
   );
   printUserChanges(context, changes);
   if (report.cost.requests > 0) printLine(context.out, costInWords(report));
