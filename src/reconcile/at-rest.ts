@@ -66,9 +66,10 @@ export async function lookForNews(
     return isAsBefore(rest) ? await recallRows(mirror, known, rest) : null;
   };
   const [rest, answer] = await Promise.all([reading, askForAll(service, { digest: known.users, before })]);
+  // What another version of the program has kept may have another form: none of it is read before this.
+  if (!isAsBefore(rest)) return { first: (await answer.read?.()) ?? answer };
   const restless = notAtRest(known, rest);
   if (answer.read === undefined) return lookAt(team, answer, rest, restless);
-  if (!isAsBefore(rest)) return { first: await answer.read() };
   if (restless.size === 0) return { atRest: known.shown, ...nobody(known.shown), rest };
   const rows = await before();
   const news = rows === null ? null : ((await answer.readNews?.(rows)) ?? null);

@@ -5,6 +5,7 @@ import { createLog } from '../../src/log.ts';
 import { type RunGroup, scheduledGroups } from '../../src/model/run-group.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import type { TeamMemory } from '../../src/runs/with-run.ts';
+import { runMusterd } from './run-musterd.ts';
 import { createStage, onService, type Stage } from './stage.ts';
 
 const noLimits = { guard: { maxRows: 1_000, maxSharePerDay: 1 } };
@@ -107,6 +108,13 @@ describe('Users of whom nothing is new on either side', () => {
         ),
     ],
     [
+      'another version of the program kept less of them',
+      () =>
+        stage.sql(
+          `update sync.learned set value = (value || '{"under": "another"}') - 'planned' - 'rows' where topic = 'users at rest'`,
+        ),
+    ],
+    [
       'the clock of the database was set back',
       () =>
         stage.sql(
@@ -166,6 +174,14 @@ describe('Users of whom nothing is new on either side', () => {
     });
     expect(stage.emulator.team.user(firstUser()).email).toBe('edited@example.com');
     await settle(stage);
+  });
+
+  it('are all said to be read by a plan, however many were looked at', async () => {
+    const { stdout } = await runMusterd(['plan'], {
+      ...stage.emulator.environment,
+      DATABASE_URL: stage.url,
+    });
+    expect(stdout).toContain(`${stage.emulator.team.users().length} users read, 0 changes`);
   });
 
   it('are read as far as they are held, and the fields stay so', async () => {
