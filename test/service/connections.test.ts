@@ -56,20 +56,26 @@ test('a client that is closed waits for its own requests, and for those of no ot
   const answers: (() => void)[] = [];
   const { client } = await open((socket) => answers.push(() => socket.write(json(200, team))));
   const [one, other] = [client(), client()];
-  const asked = one.team();
-  await expect.poll(() => answers.length).toBe(1);
-  const askedByOther = other.team();
-  await expect.poll(() => answers.length).toBe(2);
+  const ask = async (asking: typeof one) => {
+    const before = answers.length;
+    const asked = asking.team();
+    await expect.poll(() => answers.length).toBe(before + 1);
+    return { asked };
+  };
+  const own = await ask(one);
+  const others = [await ask(other), await ask(other)];
   let isClosed = false;
   const closing = one.close().then(() => {
     isClosed = true;
   });
+  answers[1]?.();
+  expect((await others[0]?.asked)?.id).toBe(7n);
   expect(isClosed).toBe(false);
   answers[0]?.();
-  expect((await asked).id).toBe(7n);
+  expect((await own.asked).id).toBe(7n);
   await closing;
-  answers[1]?.();
-  expect((await askedByOther).id).toBe(7n);
+  answers[2]?.();
+  expect((await others[1]?.asked)?.id).toBe(7n);
 });
 
 test('a client that is stopped gives up its own requests, and those of no other', async () => {
