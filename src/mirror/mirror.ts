@@ -6,10 +6,10 @@ import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import type { ListingMemory, RejectedRow } from '../model/listing.ts';
+import type { ListingMemory, ListingNews, RejectedRow } from '../model/listing.ts';
 import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
-import type { ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
+import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
@@ -44,6 +44,7 @@ import { countIneffective, readUnanswered } from './push-history.ts';
 import { createSpool, type Spool, withSpool } from './spool.ts';
 import {
   learnedOfRest,
+  movedBy,
   readKnownRows,
   readListingRests,
   readRest,
@@ -105,8 +106,10 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
     gatherTags: () => createSpool(tagTable),
     gatherContactFields: () => createSpool(contactFieldTable),
-    compareTags: (tags: Spool<Tag, ListedResource>) => compareListing(db, teamId, tags),
-    compareContactFields: (fields: Spool<ContactField, ListedResource>) => compareListing(db, teamId, fields),
+    compareTags: (tags: Spool<Tag, ListedResource>, news?: ListingNews) =>
+      compareListing(db, teamId, tags, news),
+    compareContactFields: (fields: Spool<ContactField, ListedResource>, news?: ListingNews) =>
+      compareListing(db, teamId, fields, news),
     readListingRest: createListingRests(kysely, teamId),
     readRestingListing: (resource: ListedResource) =>
       Promise.resolve(known === undefined ? null : toResting<RestingListing>(known.learned, resource)),
@@ -114,7 +117,8 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
     readVersions: () => readVersions(kysely, teamId),
     readRestOfSome: (ids: readonly Id[]) => readRestOfSome(kysely, teamId, ids),
     readRestSince: (...since: Since) => readRestSince(kysely, teamId, ...since),
-    readKnownRows: (than: RestingUsers) => readKnownRows(kysely, teamId, than),
+    readKnownRows: (resource: MirroredResource, than: RestingUsers | RestingListing) =>
+      readKnownRows(kysely, teamId, resource, than),
     readRestingUsers: () =>
       Promise.resolve(known === undefined ? null : toResting<RestingUsers>(known.learned, 'users')),
     readNameSafety: () => readNameSafety(kysely, teamId),
@@ -244,17 +248,13 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     /** What this run has learned about the service's answers; written when the run ends. */
     learned: () => [...learned.values()],
     applyRestingUsers: (users: RestingUsers, rows: Buffer | null, isWhole: boolean) =>
-      learn({
-        ...learnedOfRest('users', users),
-        ...(rows === null ? {} : { rows: rows.toString('base64') }),
-        ...(isWhole ? {} : { atMs: 0 }),
-      }),
-    applyRestingListing: (resource: ListedResource, listing: RestingListing) =>
-      learn(learnedOfRest(resource, listing)),
-    applyTags: (tags: Spool<Tag, ListedResource>) =>
-      write((tx) => publishListing(tx, run, tags, mayLack('tags'))),
-    applyContactFields: (fields: Spool<ContactField, ListedResource>) =>
-      write((tx) => publishListing(tx, run, fields, mayLack('contact_fields'))),
+      learn(learnedOfRest('users', users, { packed: rows, isWhole })),
+    applyRestingListing: (resource: ListedResource, listing: RestingListing, keeping: Keeping) =>
+      learn(learnedOfRest(resource, movedBy(listing, keeping.moved), keeping)),
+    applyTags: (tags: Spool<Tag, ListedResource>, news?: ListingNews) =>
+      write((tx) => publishListing(tx, run, tags, { mayLack: mayLack('tags'), news })),
+    applyContactFields: (fields: Spool<ContactField, ListedResource>, news?: ListingNews) =>
+      write((tx) => publishListing(tx, run, fields, { mayLack: mayLack('contact_fields'), news })),
     applyContactCounts: async (counts: readonly ContactCount[]) => {
       if (counts.length > 0) await write((tx) => writeContactCounts(tx, run, counts));
     },

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { digestOfRows, type KnownRows, openKnownRows } from '../model/known-rows.ts';
 import type { ListedResource, MirroredResource } from '../model/absence.ts';
-import type { ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
+import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
 import type { TeamBefore } from '../model/team.ts';
 import { anyOf } from './by-key.ts';
 import type { Queryable } from './database.ts';
@@ -138,18 +138,31 @@ export function toResting<Resting>(
 }
 
 /** To be kept with the end of the run. */
-export const learnedOfRest = (resource: MirroredResource, value: RestingUsers | RestingListing): Learned => ({
+export const learnedOfRest = (
+  resource: MirroredResource,
+  value: RestingUsers | RestingListing,
+  { packed, isWhole }: Pick<Keeping, 'packed' | 'isWhole'>,
+): Learned => ({
   topic: topicOf(resource),
   value,
+  ...(packed === null ? {} : { rows: packed.toString('base64') }),
+  ...(isWhole ? {} : { atMs: 0 }),
 });
+
+/** A listing as it is once the run's own writes are in it. */
+export const movedBy = (listing: RestingListing, moved: string): RestingListing => {
+  const [place = '', rows = '0'] = listing.print.split(' ');
+  return { ...listing, print: `${place} ${exclusiveOr(rows, moved)}` };
+};
 
 export async function readKnownRows(
   db: Queryable,
   teamId: Id,
-  { rows }: RestingUsers,
+  resource: MirroredResource,
+  { rows }: RestingUsers | RestingListing,
 ): Promise<KnownRows | null> {
-  const packed = await readLearnedRows(db, teamId, topicOf('users'));
-  return packed === null || digestOfRows(packed) !== rows.digest ? null : openKnownRows(packed);
+  const packed = rows === undefined ? null : await readLearnedRows(db, teamId, topicOf(resource));
+  return packed === null || digestOfRows(packed) !== rows?.digest ? null : openKnownRows(packed);
 }
 
 /** A team whose answer need not be read where it is as it was when everybody was at rest, and the mirror has it so. */

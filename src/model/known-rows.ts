@@ -21,6 +21,7 @@ export interface KnownRows {
   /** @param digest 16 characters, one a byte */
   find(digest: string): number | undefined;
   idsOf(piece: number): readonly Id[];
+  packedOf(piece: number): Buffer;
   /** The pieces that these rows are in; `null`: one of them is in none. */
   holding(ids: ReadonlySet<Id>): ReadonlySet<number> | null;
 }
@@ -87,6 +88,7 @@ export function openKnownRows(packed: Buffer): KnownRows {
     rows: (packed.length - pieces * headBytes) / idBytes,
     find: (digest) => byDigest.get(digest),
     idsOf,
+    packedOf: (piece) => packed.subarray(startOf(piece), startOf(piece + 1)),
     holding: (ids) => {
       const found = new Set<number>();
       let left = ids.size;
@@ -98,4 +100,22 @@ export function openKnownRows(packed: Buffer): KnownRows {
       return left > 0 ? null : found;
     },
   };
+}
+
+/** Up to this share of the kept pieces may have ended before all rows are written again. */
+const mostEnded = 1 / 8;
+
+/** The rows to keep: those kept before, if most of their pieces are in the answer still. */
+export interface RowsToKeep {
+  readonly digest: string;
+  readonly ended: readonly number[];
+  /** `null`: they are kept already. */
+  readonly packed: Buffer | null;
+}
+
+export function rowsToKeep({ before, packed: pack }: NotedRows): RowsToKeep {
+  if (before !== undefined && before.ended.size <= before.rows.pieces * mostEnded)
+    return { digest: digestOfRows(before.rows.packed), ended: [...before.ended], packed: null };
+  const packed = pack();
+  return { digest: digestOfRows(packed), ended: [], packed };
 }

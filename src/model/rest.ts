@@ -51,16 +51,28 @@ export interface ListingRest {
   readonly schema: string;
 }
 
-/** A listing that was read to its end and did not differ from the mirror. */
+/** A listing that was read to its end, and is equal to the mirror since. */
 export interface RestingListing {
   /** Stands for the settings, and for the schema of the database. */
   readonly under: string;
-  /** Stand for its pages. */
+  /** Of its pages; empty: they are too long to be compared by their digests. */
   readonly digests: readonly string[];
   /** The same as then: `print` of {@link ListingRest}. */
   readonly print: string;
   /** How many rows it had. */
-  readonly rows: number;
+  readonly shown: number;
+  /** The rows that are kept, as in {@link RestingUsers}; absent: none are. */
+  readonly rows?: { readonly digest: string; readonly ended: readonly number[] };
+}
+
+/** How a {@link RestingListing} is kept. */
+export interface Keeping {
+  /** Its rows; `null`: they are kept already. */
+  readonly packed: Buffer | null;
+  /** Whether the whole listing was read: only then the day begins anew. */
+  readonly isWhole: boolean;
+  /** What the run's own writes have changed of its `print`. */
+  readonly moved: string;
 }
 
 /** What there is to look at. */

@@ -1,6 +1,6 @@
 /** What the service is asked, and how it answers of users. */
 import type { NotedRows, RowsBefore } from './known-rows.ts';
-import type { ListingFilter, ListingMemory, RejectedRow, ListingSink } from './listing.ts';
+import type { KnownListing, ListingFilter, ListingMemory, RejectedRow, ListingSink } from './listing.ts';
 import type { Id } from './id.ts';
 import type { ServiceUser } from './user.ts';
 
@@ -45,8 +45,8 @@ export interface SendOptions {
 
 export interface ListingOptions<Row = unknown> {
   readonly memory: ListingMemory;
-  /** The digests of a listing that was read before: one with the same is not read. */
-  readonly known?: readonly string[] | undefined;
+  /** A listing that was read before. */
+  readonly known?: KnownListing | undefined;
   /** Where the rows go; left out: to the listing itself. */
   readonly sink?: ListingSink<Row> | undefined;
   /** Rows asked for per page; where left out, as many as the service gives. */

@@ -17,13 +17,7 @@
 import { createHash } from 'node:crypto';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import {
-  digestOfRows,
-  type KnownRows,
-  type NotedRows,
-  openKnownRows,
-  type RowsBefore,
-} from '../model/known-rows.ts';
+import { type RowsBefore, rowsToKeep } from '../model/known-rows.ts';
 import type { Look, Rest, RestingUsers } from '../model/rest.ts';
 import type { UsersAnswer } from '../model/service-request.ts';
 import type { Team } from '../model/team.ts';
@@ -44,7 +38,7 @@ const notAtRest = (known: RestingUsers, rest: Rest): ReadonlySet<Id> =>
 
 /** The rows that were kept; `null`: none, or somebody who is not at rest is in none of them. */
 async function recallRows(mirror: MirrorPort, known: RestingUsers, rest: Rest): Promise<RowsBefore | null> {
-  const rows = await mirror.readKnownRows(known);
+  const rows = await mirror.readKnownRows('users', known);
   const asked = rows?.holding(notAtRest(known, rest)) ?? null;
   return rows === null || asked === null ? null : { rows, ended: new Set(known.rows.ended), asked };
 }
@@ -111,18 +105,6 @@ function isComplete({ roster, absent, stale }: UsersPlan): boolean {
   );
 }
 
-/** The rows to keep of an answer: those kept before where most of them are in it still. */
-function rowsToKeep({ before, packed }: NotedRows): {
-  readonly rows: KnownRows;
-  readonly ended: ReadonlySet<number>;
-} {
-  if (before !== undefined && before.ended.size <= before.rows.pieces * mostEnded) return before;
-  return { rows: openKnownRows(packed()), ended: new Set() };
-}
-
-/** Such a share of the pieces that were kept may have ended before all are written again. */
-const mostEnded = 1 / 8;
-
 /** What there is to learn from. */
 export interface Learnable {
   readonly plan: UsersPlan;
@@ -147,9 +129,7 @@ export async function learnRest(
     one.readRestSince({ ...before, versions }, planned, restOfSome),
   );
   if (rest === null) return;
-  const { rows, ended } = rowsToKeep(noted);
-  const kept = digestOfRows(rows.packed);
-  const isKept = noted.before !== undefined && digestOfRows(noted.before.rows.packed) === kept;
+  const { packed, ...rows } = rowsToKeep(noted);
   const users: RestingUsers = {
     under: standFor(rest, settings),
     name: team.name,
@@ -160,8 +140,8 @@ export async function learnRest(
     versions: rest.versions,
     differing: rest.differing.map(String),
     shown,
-    rows: { digest: kept, ended: [...ended] },
+    rows,
     planned: planned.map(String),
   };
-  await mirror.applyRestingUsers(users, isKept ? null : rows.packed, before === undefined);
+  await mirror.applyRestingUsers(users, packed, before === undefined);
 }

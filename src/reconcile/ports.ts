@@ -15,7 +15,7 @@ import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { KnownRows } from '../model/known-rows.ts';
-import type { GatheredRows, Listing, ListingMemory, RejectedRow } from '../model/listing.ts';
+import type { GatheredRows, Listing, ListingMemory, ListingNews, RejectedRow } from '../model/listing.ts';
 import type { Concern, EditedUser, PresentUser } from '../model/plan.ts';
 import type {
   KnownUsers,
@@ -25,7 +25,7 @@ import type {
   UsersAnswer,
 } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
-import type { ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
+import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
 import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
@@ -92,7 +92,7 @@ export interface MirrorPort {
     some: RestOfSome,
   ): Promise<Rest | null>;
   /** The rows kept with this record; `null`: there are none, or others by now. */
-  readKnownRows(known: RestingUsers): Promise<KnownRows | null>;
+  readKnownRows(resource: MirroredResource, known: RestingUsers | RestingListing): Promise<KnownRows | null>;
   /** The record of the last complete pass; `null`: there is none, or it is too old. */
   readRestingUsers(): Promise<RestingUsers | null>;
   readListingRest(resource: ListedResource): Promise<ListingRest>;
@@ -102,8 +102,8 @@ export interface MirrorPort {
   gatherTags(): GatheredRows<Tag>;
   gatherContactFields(): GatheredRows<ContactField>;
   /** What a refresh would do. Writes nothing. */
-  compareTags(tags: GatheredRows<Tag>): Promise<RefreshResult>;
-  compareContactFields(fields: GatheredRows<ContactField>): Promise<RefreshResult>;
+  compareTags(tags: GatheredRows<Tag>, news?: ListingNews): Promise<RefreshResult>;
+  compareContactFields(fields: GatheredRows<ContactField>, news?: ListingNews): Promise<RefreshResult>;
   /** Those of these users whose last push got no answer. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
   /** What is known about updates without a name: whether this deployment keeps or clears the name. */
@@ -156,9 +156,10 @@ export interface MirrorWriter {
    * @param isWhole whether all users were read: only then the day starts again
    */
   applyRestingUsers(users: RestingUsers, rows: Buffer | null, isWhole: boolean): Promise<void>;
-  applyRestingListing(resource: ListedResource, listing: RestingListing): Promise<void>;
-  applyTags(tags: GatheredRows<Tag>): Promise<RefreshResult>;
-  applyContactFields(fields: GatheredRows<ContactField>): Promise<RefreshResult>;
+  applyRestingListing(resource: ListedResource, listing: RestingListing, keeping: Keeping): Promise<void>;
+  /** @param news absent: these are all rows of the listing */
+  applyTags(tags: GatheredRows<Tag>, news?: ListingNews): Promise<RefreshResult>;
+  applyContactFields(fields: GatheredRows<ContactField>, news?: ListingNews): Promise<RefreshResult>;
   applyContactCounts(counts: readonly ContactCount[]): Promise<void>;
   applyListingMemory(resource: ListedResource, memory: ListingMemory): Promise<void>;
   applyRejectedRows(resource: string, rows: readonly RejectedRow[]): Promise<void>;

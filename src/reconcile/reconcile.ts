@@ -213,12 +213,18 @@ async function refreshListings(
   settings: ReconcileSettings,
 ): Promise<void> {
   await attempt(notes, 'tags', () =>
-    refresh(listedTags(service, mirror), (tags) => mirror.applyTags(tags), mirror, settings, notes),
+    refresh(
+      listedTags(service, mirror),
+      (tags, news) => mirror.applyTags(tags, news),
+      mirror,
+      settings,
+      notes,
+    ),
   );
   await attempt(notes, 'contact_fields', () =>
     refresh(
       listedContactFields(service, mirror),
-      (fields) => mirror.applyContactFields(fields),
+      (fields, news) => mirror.applyContactFields(fields, news),
       mirror,
       settings,
       notes,

@@ -8,7 +8,15 @@ import type { AbsenceDecision, ListedResource, RefreshResult } from '../model/ab
 import type { ContactCount, Segment } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import { type GatheredRows, type Listing, nothingLearned } from '../model/listing.ts';
+import { rowsToKeep } from '../model/known-rows.ts';
+import {
+  type CompleteListing,
+  type GatheredRows,
+  type KnownListing,
+  type Listing,
+  type ListingNews,
+  nothingLearned,
+} from '../model/listing.ts';
 import type { ListingRest, RestingListing } from '../model/rest.ts';
 import type { Tag } from '../model/tag.ts';
 import { standFor } from './at-rest.ts';
@@ -20,7 +28,7 @@ import {
   sayWithheld,
   scopeOf,
 } from './missing-rows.ts';
-import type { CountKind, RunNotes } from './run-notes.ts';
+import type { CountKind, HowRead, RunNotes } from './run-notes.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
 /** One listed resource: how it is read, compared and checked row by row. */
@@ -28,7 +36,7 @@ export interface Refreshable<Row> {
   readonly resource: ListedResource;
   readonly list: (options: ListingOptions<Row>) => Promise<Listing<Row>>;
   readonly gather: () => GatheredRows<Row>;
-  readonly compare: (rows: GatheredRows<Row>) => Promise<RefreshResult>;
+  readonly compare: (rows: GatheredRows<Row>, news?: ListingNews) => Promise<RefreshResult>;
   /** Asks for the one row; `undefined` where the interface has no such call. */
   readonly exists: ((id: Id) => Promise<boolean>) | undefined;
 }
@@ -38,7 +46,7 @@ export function listedTags(service: ServicePort, mirror: MirrorPort): Refreshabl
     resource: 'tags',
     list: (options) => service.tags(options),
     gather: () => mirror.gatherTags(),
-    compare: (tags) => mirror.compareTags(tags),
+    compare: (tags, news) => mirror.compareTags(tags, news),
     exists: async (id) => (await service.tag(id)) !== null,
   };
 }
@@ -48,7 +56,7 @@ export function listedContactFields(service: ServicePort, mirror: MirrorPort): R
     resource: 'contact_fields',
     list: (options) => service.contactFields(options),
     gather: () => mirror.gatherContactFields(),
-    compare: (fields) => mirror.compareContactFields(fields),
+    compare: (fields, news) => mirror.compareContactFields(fields, news),
     exists: undefined,
   };
 }
@@ -57,6 +65,22 @@ export interface RefreshSettings {
   readonly pageSize?: number | undefined;
   readonly absence: AbsenceSettings;
   readonly scope: Scope;
+}
+
+const isAsKnown = <Row>(listing: Listing<Row>): boolean =>
+  listing.status === 'complete' && listing.isAsKnown === true;
+
+function howRead<Row>(listing: Listing<Row>): HowRead {
+  if (isAsKnown(listing)) return 'nothing';
+  return listing.news === undefined ? 'all' : 'some';
+}
+
+function knownListing(resource: ListedResource, mirror: MirrorPort, known: RestingListing): KnownListing {
+  const before = async () => {
+    const rows = await mirror.readKnownRows(resource, known);
+    return rows === null ? null : { rows, ended: new Set(known.rows?.ended), asked: new Set<number>() };
+  };
+  return { digests: known.digests, before };
 }
 
 /** A listing, and its rows if any were read. */
@@ -80,16 +104,17 @@ async function withListing<Row, R>(
   try {
     const listing = await of.list({
       memory: await mirror.readListingMemory(of.resource),
-      known: known?.digests,
+      known: known === null || known === undefined ? undefined : knownListing(of.resource, mirror, known),
       sink: rows,
       size: settings.pageSize,
       filter: settings.scope.filters[of.resource] ?? {},
       onPage,
     });
-    const asKnown = listing.status === 'complete' && listing.isAsKnown === true;
-    notes.count(`${of.resource}_read`, asKnown ? (known?.rows ?? 0) : listing.count);
-    if (asKnown) notes.count(`${of.resource}_at_rest`, known?.rows ?? 0);
-    notes.event({ kind: 'read', resource: of.resource, how: asKnown ? 'nothing' : 'all' });
+    const asKnown = isAsKnown(listing);
+    const same = asKnown ? (known?.shown ?? 0) : (listing.news?.same ?? 0);
+    notes.count(`${of.resource}_read`, asKnown ? same : listing.count);
+    if (same > 0) notes.count(`${of.resource}_at_rest`, same);
+    notes.event({ kind: 'read', resource: of.resource, how: howRead(listing) });
     if (listing.status === 'incomplete') notes.partial(`${of.resource}: ${listing.because}`);
     return await work({ listing, rows });
   } finally {
@@ -112,7 +137,10 @@ export async function planRefresh<Row>(
   settings: RefreshSettings,
   notes: RunNotes,
 ): Promise<RefreshResult> {
-  const result = await withListing(of, mirror, settings, notes, ({ rows }) => of.compare(rows));
+  const known = await recallRest(of.resource, mirror, settings);
+  const work = async ({ listing, rows }: Read<Row>) =>
+    isAsKnown(listing) ? nothingNew : await of.compare(rows, listing.news);
+  const result = await withListing(of, mirror, settings, notes, work, known.resting);
   countResult(of.resource, result, notes);
   return result;
 }
@@ -121,38 +149,58 @@ export async function planRefresh<Row>(
 async function recallRest(
   resource: ListedResource,
   mirror: MirrorPort,
-  rest: ListingRest,
-  under: string,
-): Promise<RestingListing | null> {
+  settings: RefreshSettings,
+): Promise<Recalled> {
+  const rest = await mirror.readListingRest(resource);
+  const under = standFor(rest, settings);
   const known = rest.isLacking ? null : await mirror.readRestingListing(resource);
-  return known?.print === rest.print && known.under === under ? known : null;
+  const isStill = known !== null && known.print === rest.print && known.under === under;
+  return { rest, under, resting: isStill ? known : null };
 }
 
-/** Nothing was new, and nothing is missing: the mirror was as the listing before that was compared. */
-function isQuiet({ added, changed, absent }: RefreshResult, { isLacking }: ListingRest): boolean {
-  return added + changed + absent.length === 0 && !isLacking;
+interface Recalled {
+  readonly rest: ListingRest;
+  readonly under: string;
+  /** `null`: nothing that counts. */
+  readonly resting: RestingListing | null;
 }
 
-const nothingNew: RefreshResult = { added: 0, changed: 0, absent: [], population: 0 };
+const nothingNew: RefreshResult = { added: 0, changed: 0, absent: [], population: 0, moved: '0' };
+
+/** Keeps what can be known of a complete listing the next time. */
+async function learnListing<Row>(
+  resource: ListedResource,
+  listing: CompleteListing<Row>,
+  { moved }: RefreshResult,
+  mirror: MirrorWriter,
+  { rest, under }: Recalled,
+): Promise<void> {
+  const { digests = [], noted, count: shown, news } = listing;
+  if (digests.length === 0 && noted === undefined) return;
+  const kept = noted === undefined ? null : rowsToKeep(noted);
+  const rows = kept === null ? {} : { rows: { digest: kept.digest, ended: kept.ended } };
+  await mirror.applyRestingListing(
+    resource,
+    { under, digests, print: rest.print, shown, ...rows },
+    { packed: kept?.packed ?? null, isWhole: news === undefined, moved },
+  );
+}
 
 /** @param publish publishes the rows in one transaction */
 export async function refresh<Row>(
   of: Refreshable<Row>,
-  publish: (rows: GatheredRows<Row>) => Promise<RefreshResult>,
+  publish: (rows: GatheredRows<Row>, news?: ListingNews) => Promise<RefreshResult>,
   mirror: MirrorPort & MirrorWriter,
   settings: RefreshSettings,
   notes: RunNotes,
 ): Promise<void> {
   const { resource } = of;
-  const rest = await mirror.readListingRest(resource);
-  const under = standFor(rest, settings);
-  const known = await recallRest(resource, mirror, rest, under);
+  const known = await recallRest(resource, mirror, settings);
   const work = async ({ listing, rows }: Read<Row>) => {
-    const asKnown = listing.status === 'complete' && listing.isAsKnown === true;
-    const result = asKnown ? nothingNew : await publish(rows);
-    return { listing, asKnown, result };
+    const result = isAsKnown(listing) ? nothingNew : await publish(rows, listing.news);
+    return { listing, result };
   };
-  const { listing, asKnown, result } = await withListing(of, mirror, settings, notes, work, known);
+  const { listing, result } = await withListing(of, mirror, settings, notes, work, known.resting);
   countResult(resource, result, notes);
   await mirror.applyRejectedRows(resource, listing.rejected);
   if (listing.status === 'incomplete') {
@@ -168,10 +216,8 @@ export async function refresh<Row>(
   );
   const held = await mirror.applyAbsences(resource, decision);
   notes.count(`${resource}_gone`, gone.length - held.length);
-  if (!asKnown && listing.digests !== undefined && isQuiet(result, rest)) {
-    const { digests, count } = listing;
-    await mirror.applyRestingListing(resource, { under, digests, print: rest.print, rows: count });
-  }
+  if (!isAsKnown(listing) && result.absent.length === 0 && !known.rest.isLacking)
+    await learnListing(resource, listing, result, mirror, known);
 }
 
 /** How many of the rows that a listing leaves out are asked for again in one pass. */

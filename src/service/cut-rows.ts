@@ -37,8 +37,12 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Where the bracket stands with which this property opens a list; `null`: it does not. */
-export function findList(bytes: Buffer, property: string): number | null {
+/** Where the bracket stands with which this property, or the answer itself, opens a list; `null`: it does not. */
+export function findList(bytes: Buffer, property: string | null): number | null {
+  if (property === null) {
+    const first = skipSpace(bytes, 0);
+    return bytes[first] === openBracket ? first : null;
+  }
   const name = Buffer.from(`"${property}"`);
   const key = bytes.indexOf(name);
   if (key < 0) return null;

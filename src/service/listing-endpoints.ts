@@ -7,16 +7,18 @@ import type { Listing } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import { type MakeCall, nullIfMissing, type Reply } from './call.ts';
 import { type Operation, operations } from './operation.ts';
-import type { Page } from './page.ts';
+import type { KnownPage, Page } from './page.ts';
 import { readListing } from './pages.ts';
 import {
   type DecodeRow,
   decodeContactField,
   decodeCount,
+  decodeList,
   decodeOne,
   decodePage,
   decodeTag,
 } from './wire-lists.ts';
+import type { AnswerNews } from './row-news.ts';
 import { decodeSurvey, type Survey } from './messages/wire-survey.ts';
 
 /** The listings take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
@@ -43,11 +45,20 @@ export interface PagesSettings {
   readonly maxPages: number;
 }
 
-/** The rows of one answer; if its digest is known, they are not parsed yet. */
-function takePage<Row>(reply: Reply, resource: string, decode: DecodeRow<Row>): Page<Row> {
-  const { digest, bytes, read } = reply.body;
-  if (read === undefined) return { ...decodePage(reply, resource, decode), digest, bytes };
-  const readPage = async () => takePage({ ...reply, body: await read() }, resource, decode);
+/** The rows of one answer. An answer with a known digest has not been parsed yet. */
+function takePage<Row>(
+  reply: Reply,
+  known: KnownPage | undefined,
+  decode: (reply: Reply) => Page<Row>,
+): Page<Row> {
+  const { digest, bytes, read, readNews, news } = reply.body;
+  if (news !== undefined) return { ...(news as AnswerNews & Page<Row>), digest, bytes };
+  if (read === undefined) return { ...decode(reply), digest, bytes };
+  const readPage = async () => {
+    const found = known?.takeNews === undefined ? null : ((await readNews?.(known.takeNews)) ?? null);
+    const body = found === null ? await read() : { ...reply.body, news: found };
+    return takePage({ ...reply, body }, known, decode);
+  };
   return { rows: [], rejected: [], digest, bytes, read: readPage };
 }
 
@@ -65,7 +76,10 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
       ...(updatedOf === undefined ? {} : { updatedOf }),
       fetchPage: async (page, known) => {
         const body = { ...options.filter, ...page };
-        return takePage(await call({ operation, body, list: { known } }), resource, decode);
+        const long = { property: null, decode: decodeList(resource, decode), isNoted: true };
+        const takeNews = () => Promise.resolve(known?.takeNews ?? null);
+        const reply = await call({ operation, body, list: { long, known: known?.digest, takeNews } });
+        return takePage(reply, known, (whole) => decodePage(whole, resource, decode));
       },
     });
   const readRow = async <Row extends { readonly id: Id }>(

@@ -1,6 +1,8 @@
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
+import type { NotedRows } from '../model/known-rows.ts';
 import type { RejectedRow } from '../model/listing.ts';
+import type { TakeNews } from './row-news.ts';
 
 /** Which rows to ask for. `page` and `date` are those of the shared pagination body. */
 export interface PageQuery {
@@ -17,15 +19,27 @@ export interface Page<Row> {
   readonly digest?: string | undefined;
   /** Length of the answer in bytes. */
   readonly bytes?: number | undefined;
+  /** The ids of rows that are as they were known: they are not in `rows`. */
+  readonly same?: readonly Id[] | undefined;
+  /** All of its rows, if they can be known again. */
+  readonly noted?: NotedRows | undefined;
   /** Only for an answer with a known digest, which has not been parsed: parses it. */
   readonly read?: () => Promise<Page<Row>>;
 }
 
+/** What is known of a page before it is asked for. */
+export interface KnownPage {
+  /** A page with this digest is parsed only when its `read` is called. */
+  readonly digest: string | undefined;
+  /** Reads only the rows that are new. */
+  readonly takeNews: TakeNews | undefined;
+}
+
 /**
- * @param known the digest of an earlier page: the same page is parsed only when its `read` is called
+ * @param known what is known of the page
  * @throws ServiceError, with status 400 if the service refuses the query
  */
-export type FetchPage<Row> = (query: PageQuery, known?: string) => Promise<Page<Row>>;
+export type FetchPage<Row> = (query: PageQuery, known?: KnownPage) => Promise<Page<Row>>;
 
 /** A page, or its refusal with a 400, which may be because of its number or its limit. */
 export type Fetched<Row> = { readonly page: Page<Row> } | { readonly refused: ServiceError };
@@ -33,7 +47,7 @@ export type Fetched<Row> = { readonly page: Page<Row> } | { readonly refused: Se
 export async function fetchOrRefused<Row>(
   fetchPage: FetchPage<Row>,
   query: PageQuery,
-  known?: string,
+  known?: KnownPage,
 ): Promise<Fetched<Row>> {
   try {
     return { page: await fetchPage(query, known) };
@@ -43,22 +57,24 @@ export async function fetchOrRefused<Row>(
   }
 }
 
-/** Number of rows of a page, including rejected ones. */
+/** Number of rows of a page, including rejected ones and those that are the same. */
 export function countRows<Row>(page: Page<Row>): number {
-  return page.rows.length + page.rejected.length;
+  return page.rows.length + page.rejected.length + (page.same?.length ?? 0);
 }
 
 /** The key of a row; for a rejected one without an id, its excerpt. */
 export function rowKeys<Row extends { readonly id: Id }>(page: Page<Row>): string[] {
   return [
     ...page.rows.map((row) => String(row.id)),
+    ...(page.same ?? []).map(String),
     ...page.rejected.map((row) => (row.id === null ? `rejected ${row.excerpt}` : String(row.id))),
   ];
 }
 
 /** Whether both pages have the same rows in the same order. Otherwise it may be another page that drifted. */
 export function samePage<Row extends { readonly id: Id }>(a: Page<Row>, b: Page<Row>): boolean {
-  const left = rowKeys(a);
-  const right = rowKeys(b);
+  // Rows that are the same stand apart from the others.
+  const inOrder = a.same === undefined && b.same === undefined;
+  const [left = [], right = []] = [a, b].map((page) => (inOrder ? rowKeys(page) : rowKeys(page).toSorted()));
   return left.length === right.length && left.every((key, index) => key === right[index]);
 }

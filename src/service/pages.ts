@@ -1,10 +1,11 @@
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
-import type { Listing, ListingMemory, ListingSink } from '../model/listing.ts';
+import type { CompleteListing, KnownListing, Listing, ListingMemory, ListingSink } from '../model/listing.ts';
 import { type Collector, createCollector, createRowMap } from './collector.ts';
 import { type DateRow, walkDates } from './messages/date-cursor.ts';
 import { learnNumbering, type Numbering } from './numbering.ts';
 import { countRows, type FetchPage, type Page } from './page.ts';
+import { createNewsReader, type NewsReader } from './listing-news.ts';
 import { walkPages } from './walk.ts';
 
 export interface ReadListingOptions<Row> {
@@ -19,8 +20,8 @@ export interface ReadListingOptions<Row> {
   readonly maxPages: number;
   /** A row's `updated`, where the resource has one: then a service that ignores `page` can be read by date. */
   readonly updatedOf?: DateRow<Row>;
-  /** The digests of the pages of a listing that was read before, with this memory: one with the same is not read. */
-  readonly known?: readonly string[] | undefined;
+  /** The listing as it was read before, with this memory. */
+  readonly known?: KnownListing | undefined;
   /** Where the rows go; left out: to the listing itself. */
   readonly sink?: ListingSink<Row> | undefined;
   /** Called after each page with the rows so far. */
@@ -62,12 +63,14 @@ function conclude<Row>(
   { count, rejected, rejectedCount }: Collector<Row>,
   memory: ListingMemory,
   flaws: readonly string[],
-  digests?: readonly string[],
+  known: Pick<CompleteListing<Row>, 'digests' | 'noted' | 'news'> = {},
 ): Listing<Row> {
   const all = rejectedCount === 0 ? flaws : [...flaws, `${rejectedCount} rows could not be taken`];
-  const base = { rows: [], count, rejected, memory, requests: reading.requests() };
+  const { news, ...whole } = known;
+  const read = news === undefined ? {} : { news };
+  const base = { rows: [], count, rejected, memory, requests: reading.requests(), ...read };
   if (all.length > 0) return { status: 'incomplete', because: all.join('; '), ...base };
-  return { status: 'complete', ...base, ...(digests === undefined ? {} : { digests }) };
+  return { status: 'complete', ...base, ...whole };
 }
 
 function collect<Row extends { readonly id: Id }>(
@@ -108,6 +111,7 @@ interface Start<Row> {
   readonly known: readonly Page<Row>[];
   readonly expected: number;
   readonly digests: readonly string[];
+  readonly news?: NewsReader;
   /** Whether a larger `limit` was tried. */
   readonly isTried: boolean;
 }
@@ -117,17 +121,16 @@ async function readNumbered<Row extends { readonly id: Id }>(
   reading: Reading<Row>,
   limit: number,
   firstPage: 0 | 1,
-  { isTried, ...start }: Start<Row>,
+  { isTried, news, ...start }: Start<Row>,
 ): Promise<Listing<Row> | null> {
   const { options, fetchPage, size, sink } = reading;
   const { maxPages, parallel, memory } = options;
   const isGrown = limit > size;
-  const walk = await walkPages({ fetchPage, limit, firstPage, maxPages, parallel, sink, ...start }).catch(
-    (error: unknown) => {
-      if (isGrown && isTooMuch(error)) return { kind: 'contradiction' as const };
-      throw error;
-    },
-  );
+  const how = { fetchPage, limit, firstPage, maxPages, parallel, sink, takeNews: news?.take };
+  const walk = await walkPages({ ...how, ...start }).catch((error: unknown) => {
+    if (isGrown && isTooMuch(error)) return { kind: 'contradiction' as const };
+    throw error;
+  });
   if (walk.kind === 'as-known') {
     const nothing = { rows: [], count: 0, rejected: [], requests: reading.requests() };
     return { status: 'complete', ...nothing, memory, digests: start.digests, isAsKnown: true };
@@ -142,7 +145,7 @@ async function readNumbered<Row extends { readonly id: Id }>(
     walk.collector,
     { firstPage, limit, pages, cursor: 'page', ...largest },
     walk.flaws,
-    walk.digests,
+    { ...walk.known, ...(await news?.conclude(walk)) },
   );
 }
 
@@ -215,8 +218,9 @@ async function growRemembered<Row>(
   expected: number,
 ): Promise<Start<Row> & { readonly limit: number }> {
   const { isLargest = false } = reading.options.memory;
-  const { known: digests = [] } = reading.options;
-  const asIs = { limit, known: [], expected, digests, isTried: isLargest };
+  const { known } = reading.options;
+  const news = known === undefined ? {} : { news: createNewsReader(known) };
+  const asIs = { limit, known: [], expected, digests: known?.digests ?? [], isTried: isLargest, ...news };
   if (expected < 2 || isLargest || limit < reading.size || limit >= reading.largest) return asIs;
   const grown = (await grow(reading, limit, firstPage)) ?? { limit };
   const rows = (expected - 1) * limit + 1;

@@ -1,11 +1,12 @@
 /** JSON as the service writes it, and what there is to know of it before it is decoded. */
 import { fromJson } from '../model/json.ts';
-import type { RowsBefore } from '../model/known-rows.ts';
 import type { Body } from './body.ts';
 import { digestOf } from './digest.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
-import { decodeLongList, decodeNews, type Frame, type ListNews, type LongList } from './decoded-rows.ts';
+import { decodeLongList, type LongList } from './decoded-rows.ts';
 import { isObject } from './json-object.ts';
+import type { Frame } from './list-text.ts';
+import type { AnswerNews, TakeNews } from './row-news.ts';
 import { isSuspicious } from './row-flaws.ts';
 
 export interface ParsedJson {
@@ -22,9 +23,9 @@ export interface ParsedJson {
   /** Reads the answer, whose digest was known: nothing of it is in `value`. That takes the bytes: it works once. */
   readonly read?: () => Promise<ParsedJson>;
   /** Reads no more of that answer than is new, and leaves the bytes; `null`: all of it has to be read. */
-  readonly readNews?: (before: RowsBefore) => Promise<ListNews | null>;
+  readonly readNews?: (take: TakeNews) => Promise<AnswerNews | null>;
   /** Of an answer of which no more was read than is new: its list is not in `value`. */
-  readonly news?: ListNews;
+  readonly news?: AnswerNews;
 }
 
 /** An answer with a list in it. */
@@ -34,7 +35,7 @@ export interface ListAsked {
   /** An answer with this digest was read before, and is not read again before that is asked for. */
   readonly known?: string | undefined;
   /** Of any other answer no more is read than is new, where that can be told; `null`: it cannot. */
-  readonly before?: (() => Promise<RowsBefore | null>) | undefined;
+  readonly takeNews?: (() => Promise<TakeNews | null>) | undefined;
 }
 
 /** @throws SyntaxError (no JSON) or RangeError (nested too deep to be read). */
@@ -134,29 +135,28 @@ function markBroken(text: string): string {
 const pieceBytes = 65_536;
 const mostBrokenBytes = 8_388_608;
 
-/** What an answer says besides its list; `null` where that stands elsewhere. */
-function parseFrame({ text, mark }: Frame, property: string): ParsedJson | null {
+/** The answer without its list, in whose place stands `list`; `null` if that stands elsewhere. */
+function parseFrame({ text, mark }: Frame, property: string | null, list: unknown): ParsedJson | null {
   const parsed = parseJson(text);
   const { value } = parsed;
-  // Where the property is given twice, the last one counts.
-  return isObject(value) && value[property] === mark ? parsed : null;
+  if (property === null) return value === mark ? { ...parsed, value: list, spelling: null } : null;
+  // If the property is given twice, the last one counts.
+  return isObject(value) && value[property] === mark
+    ? { ...parsed, value: { ...value, [property]: list } }
+    : null;
 }
 
-/** The same, with the rows of its long list decoded; `null` where it has none that can be. */
+/** The same, with the rows of its long list decoded; `null` if it has none that can be. */
 async function readLong(bytes: Buffer, long: LongList | undefined): Promise<ParsedJson | null> {
-  if (long === undefined) return null;
-  const decoded = await decodeLongList(bytes, long);
-  if (decoded === null) return null;
-  const parsed = parseFrame(decoded.frame, long.property);
-  if (parsed === null) return null;
-  return { ...parsed, value: { ...(parsed.value as object), [long.property]: decoded.rows } };
+  const decoded = long === undefined ? null : await decodeLongList(bytes, long);
+  return decoded === null ? null : parseFrame(decoded.frame, long?.property ?? null, decoded.rows);
 }
 
-/** `null` as well where the bytes are not what they should be: then reading all of them says why. */
-async function readNews(bytes: Buffer, long: LongList, before: RowsBefore): Promise<ListNews | null> {
+/** `null` also if the bytes are not what they should be: then reading all of them says why. */
+async function readNews(bytes: Buffer, long: LongList, take: TakeNews): Promise<AnswerNews | null> {
   try {
-    const decoded = await decodeNews(bytes, long, before);
-    return decoded === null || parseFrame(decoded.frame, long.property) === null ? null : decoded.news;
+    const taken = await take(bytes, long);
+    return taken === null || parseFrame(taken.frame, long.property, null) === null ? null : taken.news;
   } catch {
     return null;
   }
@@ -169,7 +169,7 @@ async function readNews(bytes: Buffer, long: LongList, before: RowsBefore): Prom
 export async function readList(
   body: Pick<Body, 'take'>,
   maxBytes: number,
-  { long, known, before }: ListAsked,
+  { long, known, takeNews }: ListAsked,
 ): Promise<ReturnType<typeof readJson>> {
   const bytes = body.take();
   const about = { digest: await digestOf(bytes), bytes: bytes.length };
@@ -190,11 +190,11 @@ export async function readList(
     return parsed;
   };
   if (about.digest === known) {
-    const newsOf = long === undefined ? {} : { readNews: (rows: RowsBefore) => readNews(bytes, long, rows) };
+    const newsOf = long === undefined ? {} : { readNews: (take: TakeNews) => readNews(bytes, long, take) };
     return { ...unread, read: readKnown, ...newsOf };
   }
-  const rows = (await before?.()) ?? null;
-  const news = long === undefined || rows === null ? null : await readNews(bytes, long, rows);
+  const take = (await takeNews?.()) ?? null;
+  const news = long === undefined || take === null ? null : await readNews(bytes, long, take);
   if (news === null) return await read();
   letGo(bytes);
   return { ...unread, news };

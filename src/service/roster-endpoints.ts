@@ -6,7 +6,7 @@ import type { RejectedRow } from '../model/listing.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
 import type { ServiceUser, UserPatch } from '../model/user.ts';
 import type { MakeCall, Reply } from './call.ts';
-import type { ListNews } from './decoded-rows.ts';
+import { type AnswerNews, takeAllNews } from './row-news.ts';
 import { operations } from './operation.ts';
 import { withSmallNursery } from './small-nursery.ts';
 import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';
@@ -52,7 +52,7 @@ const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
 function takeUsers(reply: Reply): UsersAnswer {
   const { digest, read, readNews, news } = reply.body;
   const known = digest === undefined ? {} : { digest };
-  if (news !== undefined) return { ...takeNews(reply, news), ...known };
+  if (news !== undefined) return { ...usersOfNews(reply, news), ...known };
   if (read === undefined) return { ...decodeMemberships(reply), ...known };
   return {
     ...nobody,
@@ -60,14 +60,21 @@ function takeUsers(reply: Reply): UsersAnswer {
     read: () => withSmallNursery(async () => takeUsers({ ...reply, body: await read() })),
     readNews: (before) =>
       withSmallNursery(async () => {
-        const found = (await readNews?.(before)) ?? null;
-        return found === null ? null : { ...takeNews(reply, found), ...known };
+        const found = (await readNews?.(takeAllNews(before))) ?? null;
+        return found === null ? null : { ...usersOfNews(reply, found), ...known };
       }),
   };
 }
 
-function takeNews({ requestId }: Reply, { rows, changed, noted }: ListNews): UsersAnswer {
-  return { users: rows as readonly ServiceUser[], rejected: [], requestId, noted, changed };
+function usersOfNews({ requestId }: Reply, { rows, changed, noted }: AnswerNews): UsersAnswer {
+  const users = rows as readonly ServiceUser[];
+  return {
+    users,
+    rejected: [],
+    requestId,
+    changed: new Set(changed),
+    ...(noted === undefined ? {} : { noted }),
+  };
 }
 
 function takeTeam(reply: Reply, known: TeamBefore | undefined): Team {
@@ -93,7 +100,11 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
       if (asksForAll && phones.length > 0) return nobody;
       const body = encodeUserFilter(filter);
       const long = { property: 'memberships', decode: decodeUsers, isNoted: asksForAll };
-      const list = { long, known: known?.digest, before: known?.before };
+      const takeNews = async () => {
+        const before = (await known?.before()) ?? null;
+        return before === null ? null : takeAllNews(before);
+      };
+      const list = { long, known: known?.digest, takeNews };
       return await withSmallNursery(async () =>
         takeUsers(await call({ operation: operations.users, body, list })),
       );

@@ -3,10 +3,11 @@ import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Reply } from './call.ts';
+import { type DecodeRows, isDecoded } from './decoded-rows.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 import type { Page } from './page.ts';
 import { takeInteger } from './row-flaws.ts';
-import { decodeRows, requireList, type Shape, takeFields, takeText, unexpected } from './wire.ts';
+import { decodeRows, type Shape, takeFields, takeRows, takeText, unexpected } from './wire.ts';
 
 const tagShape: Shape<Omit<Tag, 'id' | 'raw'>> = {
   teamId: ['team_id', takeInteger],
@@ -37,10 +38,16 @@ export function decodeContactField(row: JsonObject, id: Id): ContactField {
 
 export type DecodeRow<Row> = (row: JsonObject, id: Id) => Row;
 
+export const decodeList =
+  <Row>(resource: string, decode: DecodeRow<Row>): DecodeRows<Row> =>
+  (rows, look) =>
+    decodeRows({ resource, decode }, rows, look);
+
 /** @throws ServiceError for anything but a list */
 export function decodePage<Row>(reply: Reply, resource: string, decode: DecodeRow<Row>): Page<Row> {
-  const rows = requireList(reply, reply.body.value, `a list of ${resource}`);
-  return decodeRows({ resource, decode }, rows, reply.body);
+  const { value } = reply.body;
+  const page = takeRows(reply, value, `a list of ${resource}`, decodeList(resource, decode));
+  return { ...page, noted: isDecoded(value) ? value.noted : undefined };
 }
 
 /** Decodes one resource. @throws ServiceError for anything that cannot be accepted, or has another id */

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
-import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
+import {
+  type KnownListing,
+  type Listing,
+  type ListingMemory,
+  nothingLearned,
+} from '../../src/model/listing.ts';
 import type { ListingRest, RestingListing } from '../../src/model/rest.ts';
 import { standFor } from '../../src/reconcile/at-rest.ts';
 import { scopeOf } from '../../src/reconcile/missing-rows.ts';
@@ -55,10 +60,10 @@ function createStage({
     rejected: 0,
     asked: [],
   };
-  const changed: RefreshResult = { added: 1, changed: 2, absent: [], population: 100, ...result };
+  const changed: RefreshResult = { added: 1, changed: 2, absent: [], population: 100, moved: '0', ...result };
   const rows = ['a', 'b', 'c'];
-  const asKnown = (known: readonly string[] | undefined) =>
-    digests === undefined ? {} : { digests, isAsKnown: known !== undefined && `${known}` === `${digests}` };
+  const asKnown = (known: KnownListing | undefined) =>
+    digests === undefined ? {} : { digests, isAsKnown: `${known?.digests}` === `${digests}` };
   const common = {
     rows: [],
     count: rows.length,
@@ -249,17 +254,19 @@ describe('countContacts', () => {
 describe('a listing that was read before', () => {
   const nothing = { added: 0, changed: 0, absent: [] };
   const digests = ['a', 'b'];
-  const resting = { under: standFor(atRest, settings), digests, print: '1', rows: 7 };
+  const resting = { under: standFor(atRest, settings), digests, print: '1', shown: 7 };
 
-  it('is learned where nothing was new and nothing is missing', async () => {
-    const { run, told } = createStage({ digests, result: nothing });
+  it.each<readonly [string, StageOptions]>([
+    ['nothing was new', { result: nothing }],
+    ['a row was added', { result: { ...nothing, added: 1 } }],
+    ['a row was changed', { result: { ...nothing, changed: 1 } }],
+  ])('is learned if %s and nothing is missing', async (_, options) => {
+    const { run, told } = createStage({ digests, ...options });
     await run();
-    expect(told).toMatchObject({ published: 1, learned: [{ ...resting, rows: 3 }] });
+    expect(told).toMatchObject({ published: 1, learned: [{ ...resting, shown: 3 }] });
   });
 
   it.each<readonly [string, StageOptions]>([
-    ['a row was added', { result: { ...nothing, added: 1 } }],
-    ['a row was changed', { result: { ...nothing, changed: 1 } }],
     ['a row is missing', { result: { ...nothing, absent: [first] } }],
     ['rows were missing before', { result: nothing, rest: { ...atRest, isLacking: true } }],
     ['it is not complete', { result: nothing, listing: { because: 'page 2 was refused' } }],

@@ -380,15 +380,38 @@ describe('Listings of which nothing is new on either side', () => {
     );
   });
 
-  it('are read all the same by a plan', async () => {
+  it('are no more read by a plan', async () => {
     const { notes } = await stage.plan();
-    expect(notes.counts).toMatchObject({ tags_read: team().tags().length });
-    expect(notes.counts.tags_at_rest).toBeUndefined();
+    const tags = team().tags().length;
+    expect(notes.counts).toMatchObject({ tags_read: tags, tags_at_rest: tags });
   });
 
   it.each<readonly [string, () => unknown]>([
     ['the service changed one', () => team().editTag(firstTag(), { tag: 'another' })],
     ['the service has one more', () => team().addTag('one more')],
+  ])('are read as far as %s, and not at all after that', async (_name, change) => {
+    await change();
+    const planned = await stage.plan();
+    expect(planned.listings[0]).toMatchObject({ resource: 'tags', absent: 0 });
+    const atRest = await tagsAtRest();
+    expect(atRest).toBeGreaterThan(0);
+    expect(atRest).toBeLessThan(team().tags().length);
+    expect(await mirrored()).toEqual(listed());
+    expect(await tagsAtRest()).toBe(team().tags().length);
+  });
+
+  it('are read as far as they are new where one has gone, and as a whole as long as that is not certain', async () => {
+    const { id } = team().addTag('to go');
+    await rest();
+    team().removeTag(id);
+    const { counts } = await stage.run();
+    expect(counts.tags_at_rest).toBeGreaterThan(0);
+    expect(await tagsAtRest()).toBeUndefined();
+    expect(await mirrored()).toEqual(listed());
+    await rest();
+  });
+
+  it.each<readonly [string, () => unknown]>([
     [
       'one was changed in the mirror',
       () => asOwner(stage, `update mirror.tags set tag = 'x' where id = ${firstTag()}`),
