@@ -6,7 +6,8 @@ import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import type { ListingMemory, ListingNews, RejectedRow } from '../model/listing.ts';
+import type { ListingMemory, ListingNews } from '../model/listing.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
@@ -44,7 +45,7 @@ import { countIneffective, readUnanswered } from './push-history.ts';
 import { createSpool, type Spool, withSpool } from './spool.ts';
 import {
   learnedOfRest,
-  movedBy,
+  afterWrites,
   readKnownRows,
   readListingRests,
   readRest,
@@ -250,7 +251,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     applyRestingUsers: (users: RestingUsers, rows: Buffer | null, isWhole: boolean) =>
       learn(learnedOfRest('users', users, { packed: rows, isWhole })),
     applyRestingListing: (resource: ListedResource, listing: RestingListing, keeping: Keeping) =>
-      learn(learnedOfRest(resource, movedBy(listing, keeping.moved), keeping)),
+      learn(learnedOfRest(resource, afterWrites(listing, keeping.moved), keeping)),
     applyTags: (tags: Spool<Tag, ListedResource>, news?: ListingNews) =>
       write((tx) => publishListing(tx, run, tags, { mayLack: mayLack('tags'), news })),
     applyContactFields: (fields: Spool<ContactField, ListedResource>, news?: ListingNews) =>

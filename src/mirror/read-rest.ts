@@ -150,7 +150,7 @@ export const learnedOfRest = (
 });
 
 /** A listing as it is once the run's own writes are in it. */
-export const movedBy = (listing: RestingListing, moved: string): RestingListing => {
+export const afterWrites = (listing: RestingListing, moved: string): RestingListing => {
   const [place = '', rows = '0'] = listing.print.split(' ');
   return { ...listing, print: `${place} ${exclusiveOr(rows, moved)}` };
 };

@@ -1,16 +1,6 @@
 import type { Id } from './id.ts';
 import type { NotedRows, RowsBefore } from './known-rows.ts';
-
-/** A row of an answer that could not be taken, and why. It never costs the other rows. */
-export interface RejectedRow {
-  /** The listing or answer it stood in, such as `tags`. */
-  readonly resource: string;
-  /** The row's id, where it had a usable one. */
-  readonly id: Id | null;
-  readonly reason: string;
-  /** The row as JSON, escaped and cut to 500 characters. */
-  readonly excerpt: string;
-}
+import type { RejectedRow } from './rejected-row.ts';
 
 /** What was learned about a listing's pages; kept from run to run (`sync.learned`). */
 export interface ListingMemory {

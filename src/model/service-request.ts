@@ -1,6 +1,7 @@
 /** What the service is asked, and how it answers of users. */
 import type { NotedRows, RowsBefore } from './known-rows.ts';
-import type { KnownListing, ListingFilter, ListingMemory, RejectedRow, ListingSink } from './listing.ts';
+import type { KnownListing, ListingFilter, ListingMemory, ListingSink } from './listing.ts';
+import type { RejectedRow } from './rejected-row.ts';
 import type { Id } from './id.ts';
 import type { ServiceUser } from './user.ts';
 

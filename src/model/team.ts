@@ -1,5 +1,5 @@
 import type { Id } from './id.ts';
-import type { RejectedRow } from './listing.ts';
+import type { RejectedRow } from './rejected-row.ts';
 
 /** One entry of the team object's `members`: who exists. What they look like, `users/get` says. */
 export interface TeamMember {

@@ -15,7 +15,8 @@ import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { KnownRows } from '../model/known-rows.ts';
-import type { GatheredRows, Listing, ListingMemory, ListingNews, RejectedRow } from '../model/listing.ts';
+import type { GatheredRows, Listing, ListingMemory, ListingNews } from '../model/listing.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Concern, EditedUser, PresentUser } from '../model/plan.ts';
 import type {
   KnownUsers,

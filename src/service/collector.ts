@@ -1,5 +1,6 @@
 import type { Id } from '../model/id.ts';
-import type { RejectedRow, ListingSink } from '../model/listing.ts';
+import type { ListingSink } from '../model/listing.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 import { createIdSet } from './id-set.ts';
 import { countRows, type Page } from './page.ts';
 

@@ -3,43 +3,8 @@
  * is held, and others have their turn meanwhile.
  */
 import { type NotedRows, packPiece } from '../model/known-rows.ts';
-import {
-  createDecoder,
-  eachPiece,
-  type Frame,
-  findText,
-  frameOf,
-  idsOf,
-  pieceDigest,
-  type Taken,
-} from './list-text.ts';
-import { countRows, type Page } from './page.ts';
-
-/** What there is to know of rows before they are decoded. */
-export interface RowsLook {
-  /** Whether strings have to be looked at for a NUL or a lone surrogate. */
-  readonly suspicious: boolean;
-  /** Of rows that are a piece of a long list. */
-  readonly piece?: {
-    /** Whether long numbers were kept as they were written. */
-    readonly isExact: boolean;
-    /** Whether the list takes so much room that what is seldom asked for is kept as text. */
-    readonly isLong: boolean;
-    /** How many rows before them were rejected. */
-    readonly rejected: number;
-  };
-}
-
-export type DecodeRows<Row> = (rows: readonly unknown[], look: RowsLook) => Page<Row>;
-
-/** A property of an answer that is a list, perhaps a long one, and how its rows are read. */
-export interface LongList<Row = unknown> {
-  /** `null`: the answer itself is the list. */
-  readonly property: string | null;
-  readonly decode: DecodeRows<Row>;
-  /** Whether its rows are to be known again. */
-  readonly isNoted?: boolean;
-}
+import { createDecoder, eachPiece, findText, frameOf, idsOf, pieceDigest, type Taken } from './list-text.ts';
+import { countRows, type Frame, type LongList, type Page } from './page.ts';
 
 /** What stands for the list in the value of an answer. */
 export interface DecodedRows {

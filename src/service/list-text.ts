@@ -5,10 +5,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { Id } from '../model/id.ts';
 import { fromJson } from '../model/json.ts';
 import { mostRowsInPiece } from '../model/known-rows.ts';
-import type { RejectedRow } from '../model/listing.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 import { cutRows, findList } from './cut-rows.ts';
-import type { DecodeRows } from './decoded-rows.ts';
-import type { Page } from './page.ts';
+import type { DecodeRows, Frame, Page } from './page.ts';
 import { isSuspicious } from './row-flaws.ts';
 
 /** An answer of no more than this takes little room, no matter how it is kept. */
@@ -98,12 +97,6 @@ export const pieceDigest = (bytes: Buffer, from: number, to: number): string =>
 export function idsOf({ rows, rejected }: Page<unknown>): readonly Id[] | null {
   const isKept = rejected.length === 0 && rows.length <= mostRowsInPiece;
   return isKept ? (rows as readonly HasId[]).map(({ id }) => id) : null;
-}
-
-/** What is left of an answer without its list, in whose place stands `mark`. */
-export interface Frame {
-  readonly text: string;
-  readonly mark: string;
 }
 
 /** @param end where the list ends; `null`: nobody knows */

@@ -7,7 +7,7 @@ import type { Listing } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import { type MakeCall, nullIfMissing, type Reply } from './call.ts';
 import { type Operation, operations } from './operation.ts';
-import type { KnownPage, Page } from './page.ts';
+import type { AnswerNews, KnownPage, Page } from './page.ts';
 import { readListing } from './pages.ts';
 import {
   type DecodeRow,
@@ -18,7 +18,6 @@ import {
   decodePage,
   decodeTag,
 } from './wire-lists.ts';
-import type { AnswerNews } from './row-news.ts';
 import { decodeSurvey, type Survey } from './messages/wire-survey.ts';
 
 /** The listings take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */

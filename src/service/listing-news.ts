@@ -1,7 +1,8 @@
 /** Reads of the pages of a listing only what is new. */
 import type { KnownRows } from '../model/known-rows.ts';
 import type { CompleteListing, KnownListing } from '../model/listing.ts';
-import { createRowNews, type RowNews, type TakeNews } from './row-news.ts';
+import type { TakeNews } from './page.ts';
+import { createRowNews, type RowNews } from './row-news.ts';
 import type { Walk } from './walk.ts';
 
 export interface NewsReader {

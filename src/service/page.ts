@@ -1,8 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import type { NotedRows } from '../model/known-rows.ts';
-import type { RejectedRow } from '../model/listing.ts';
-import type { TakeNews } from './row-news.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 
 /** Which rows to ask for. `page` and `date` are those of the shared pagination body. */
 export interface PageQuery {
@@ -26,6 +25,52 @@ export interface Page<Row> {
   /** Only for an answer with a known digest, which has not been parsed: parses it. */
   readonly read?: () => Promise<Page<Row>>;
 }
+
+/** What there is to know of rows before they are decoded. */
+export interface RowsLook {
+  /** Whether strings have to be looked at for a NUL or a lone surrogate. */
+  readonly suspicious: boolean;
+  /** Of rows that are a piece of a long list. */
+  readonly piece?: {
+    /** Whether long numbers were kept as they were written. */
+    readonly isExact: boolean;
+    /** Whether the list takes so much room that what is seldom asked for is kept as text. */
+    readonly isLong: boolean;
+    /** How many rows before them were rejected. */
+    readonly rejected: number;
+  };
+}
+
+export type DecodeRows<Row> = (rows: readonly unknown[], look: RowsLook) => Page<Row>;
+
+/** A property of an answer that is a list, perhaps a long one, and how its rows are read. */
+export interface LongList<Row = unknown> {
+  /** `null`: the answer itself is the list. */
+  readonly property: string | null;
+  readonly decode: DecodeRows<Row>;
+  /** Whether its rows are to be known again. */
+  readonly isNoted?: boolean;
+}
+
+/** What is left of an answer without its list, in whose place stands `mark`. */
+export interface Frame {
+  readonly text: string;
+  readonly mark: string;
+}
+
+/** What is new in one answer. */
+export interface AnswerNews extends Page<unknown> {
+  /** The rows in pieces that are the same. */
+  readonly same: readonly Id[];
+  /** The rows in pieces that are new: those of `rows`, but for the ones that were asked for. */
+  readonly changed: readonly Id[];
+}
+
+/** Reads what is new in an answer; `null`: all of it is to be read. */
+export type TakeNews = (
+  bytes: Buffer,
+  list: LongList,
+) => Promise<{ readonly frame: Frame; readonly news: AnswerNews } | null>;
 
 /** What is known of a page before it is asked for. */
 export interface KnownPage {

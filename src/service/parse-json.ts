@@ -3,10 +3,9 @@ import { fromJson } from '../model/json.ts';
 import type { Body } from './body.ts';
 import { digestOf } from './digest.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
-import { decodeLongList, type LongList } from './decoded-rows.ts';
+import { decodeLongList } from './decoded-rows.ts';
 import { isObject } from './json-object.ts';
-import type { Frame } from './list-text.ts';
-import type { AnswerNews, TakeNews } from './row-news.ts';
+import type { AnswerNews, Frame, LongList, TakeNews } from './page.ts';
 import { isSuspicious } from './row-flaws.ts';
 
 export interface ParsedJson {

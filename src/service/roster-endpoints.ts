@@ -2,11 +2,12 @@
 import type { KnownUsers, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
-import type { RejectedRow } from '../model/listing.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
 import type { ServiceUser, UserPatch } from '../model/user.ts';
 import type { MakeCall, Reply } from './call.ts';
-import { type AnswerNews, takeAllNews } from './row-news.ts';
+import type { AnswerNews } from './page.ts';
+import { takeAllNews } from './row-news.ts';
 import { operations } from './operation.ts';
 import { withSmallNursery } from './small-nursery.ts';
 import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';

@@ -1,11 +1,9 @@
 /** What is new in the rows of an answer, or of the pages of a listing, whose rows were known. */
 import type { Id } from '../model/id.ts';
 import { packPiece, type RowsBefore } from '../model/known-rows.ts';
-import type { LongList } from './decoded-rows.ts';
 import {
   createDecoder,
   eachPiece,
-  type Frame,
   findText,
   frameOf,
   type HasId,
@@ -13,22 +11,11 @@ import {
   pieceDigest,
   type Taken,
 } from './list-text.ts';
-import type { Page } from './page.ts';
-
-/** What is new in one answer. */
-export interface AnswerNews extends Page<unknown> {
-  /** The rows in pieces that are the same. */
-  readonly same: readonly Id[];
-  /** The rows in pieces that are new: those of `rows`, but for the ones that were asked for. */
-  readonly changed: readonly Id[];
-}
+import type { TakeNews } from './page.ts';
 
 export interface RowNews {
-  /** @returns `null` if the list cannot be cut into pieces; then nothing is known of the answer */
-  take: (
-    bytes: Buffer,
-    list: LongList,
-  ) => Promise<{ readonly frame: Frame; readonly news: AnswerNews } | null>;
+  /** `null` if the list cannot be cut into pieces; then nothing is known of the answer. */
+  readonly take: TakeNews;
   /** The pieces known before that are in none of the answers. */
   ended(): ReadonlySet<number>;
   /** The ids of all pieces that were not found the same. */
@@ -88,9 +75,6 @@ export function createRowNews({ rows: before, ended, asked }: RowsBefore): RowNe
     },
   };
 }
-
-/** Reads what is new in an answer; `null`: all of it is to be read. */
-export type TakeNews = RowNews['take'];
 
 /**
  * For an answer that has all of the rows.

@@ -8,8 +8,15 @@ import type { Id } from '../model/id.ts';
 import type { NotedRows } from '../model/known-rows.ts';
 import type { ListingSink } from '../model/listing.ts';
 import { type Collector, createCollector } from './collector.ts';
-import { countRows, type Fetched, type FetchPage, fetchOrRefused, type Page, samePage } from './page.ts';
-import type { TakeNews } from './row-news.ts';
+import {
+  countRows,
+  type Fetched,
+  type FetchPage,
+  fetchOrRefused,
+  type Page,
+  samePage,
+  type TakeNews,
+} from './page.ts';
 
 export interface Walk<Row> {
   readonly kind: 'walked';

@@ -1,8 +1,8 @@
 import type { Id } from '../model/id.ts';
-import type { RejectedRow } from '../model/listing.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Team, TeamMember } from '../model/team.ts';
 import type { Reply } from './call.ts';
-import type { DecodeRows } from './decoded-rows.ts';
+import type { DecodeRows } from './page.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 import { findFlaw, takeId, takeInteger } from './row-flaws.ts';
 import {

@@ -4,7 +4,8 @@ import { fromJson, toJson } from '../model/json.ts';
 import type { UsersAnswer } from '../model/service-request.ts';
 import { type Field, fields, type ServiceUser, type Unreadable, type UserPatch } from '../model/user.ts';
 import type { Reply } from './call.ts';
-import { type DecodeRows, isDecoded } from './decoded-rows.ts';
+import { isDecoded } from './decoded-rows.ts';
+import type { DecodeRows } from './page.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 import { takeId, takeInteger } from './row-flaws.ts';
 import {

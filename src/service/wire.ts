@@ -6,12 +6,12 @@
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import type { RejectedRow } from '../model/listing.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 import { longestText } from '../model/longest-text.ts';
 import type { Reply } from './call.ts';
-import { type DecodeRows, isDecoded, maxRows, type RowsLook } from './decoded-rows.ts';
+import { isDecoded, maxRows } from './decoded-rows.ts';
 import { isObject, type JsonObject } from './json-object.ts';
-import type { Page } from './page.ts';
+import type { DecodeRows, Page, RowsLook } from './page.ts';
 import { escapeUnprintable } from './printable.ts';
 import { judgeRow, type TakeAs, takeExact, takeId } from './row-flaws.ts';
 

@@ -5,13 +5,8 @@
 import { ServiceError } from '../errors.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import {
-  type Listing,
-  type ListingFilter,
-  type ListingMemory,
-  nothingLearned,
-  type RejectedRow,
-} from '../model/listing.ts';
+import { type Listing, type ListingFilter, type ListingMemory, nothingLearned } from '../model/listing.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';

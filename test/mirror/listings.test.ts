@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareListing, publishListing, tagTable } from '../../src/mirror/listings.ts';
-import { movedBy, readListingRests } from '../../src/mirror/read-rest.ts';
+import { afterWrites, readListingRests } from '../../src/mirror/read-rest.ts';
 import { createSpool, withSpool } from '../../src/mirror/spool.ts';
 import type { ListingNews } from '../../src/model/listing.ts';
 import type { Tag } from '../../src/model/tag.ts';
@@ -72,7 +72,7 @@ describe('the population of a listing', () => {
       const compared = await withSpool(tagTable, some, (spool) => compareListing(db, teamId, spool, given));
       const published = await publish(some, { news: given });
       expect({ ...published, moved: '0' }).toEqual(compared);
-      expect(movedBy(resting, published.moved).print).toBe(await printOf());
+      expect(afterWrites(resting, published.moved).print).toBe(await printOf());
       const { rows: stored } = await sql`
         select id, tag, gone_at from mirror.tags where team_id = ${teamId} order by id`.execute(db.kysely);
       return { compared, stored };

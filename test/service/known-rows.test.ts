@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openKnownRows, packPiece, type RowsBefore } from '../../src/model/known-rows.ts';
 import { decodeLongList } from '../../src/service/decoded-rows.ts';
-import { type AnswerNews, takeAllNews } from '../../src/service/row-news.ts';
+import type { AnswerNews } from '../../src/service/page.ts';
+import { takeAllNews } from '../../src/service/row-news.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { decodeUsers } from '../../src/service/wire-user.ts';
 

@@ -1,7 +1,7 @@
 /** Users looked up in several steps, for a run that does not read the whole roster. */
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
-import type { RejectedRow } from '../../model/listing.ts';
+import type { RejectedRow } from '../../model/rejected-row.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import { type Asked, askForAll, type Lookup, lookUp, someMissing } from './ask.ts';
 import { createTaking } from './roster.ts';

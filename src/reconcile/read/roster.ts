@@ -8,7 +8,7 @@ import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import type { NotedRows } from '../../model/known-rows.ts';
-import type { RejectedRow } from '../../model/listing.ts';
+import type { RejectedRow } from '../../model/rejected-row.ts';
 import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
 import { type Addresses, readable, type ServiceUser } from '../../model/user.ts';
