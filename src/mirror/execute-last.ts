@@ -9,9 +9,10 @@ function spellOut({ sql: text, parameters }: CompiledQuery): string {
   const literal = (value: unknown): string => {
     if (value === null) return 'null';
     if (Array.isArray(value)) return `array[${value.map(literal).join(', ')}]`;
-    if (!['string', 'number', 'bigint', 'boolean'].includes(typeof value))
-      throw new TypeError(`no value of a statement that is spelled out: ${typeof value}`);
-    return pg.escapeLiteral(String(value));
+    if (typeof value === 'string') return pg.escapeLiteral(value);
+    if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+      return pg.escapeLiteral(String(value));
+    throw new TypeError(`no value of a statement that is spelled out: ${typeof value}`);
   };
   // What looks like a parameter within a text of the statement is none.
   return text.replaceAll(/'[^']*'|\$(\d+)/g, (match, number?: string) =>
