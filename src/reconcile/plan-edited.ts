@@ -140,10 +140,7 @@ export async function planEdited(
   const { users, rejected, refusedLookups } = lookup;
   const wanted = new Set(ids);
   const roles = rolesOf(members);
-  const others = users
-    .values()
-    .filter(({ id }) => !wanted.has(id))
-    .toArray();
+  const others = [...users.values()].filter(({ id }) => !wanted.has(id));
   const around = others.length === 0 ? [] : await mirror.readDifferingUsers(others, roles);
   const view = {
     states: [...states, ...around],
