@@ -5,7 +5,7 @@ import { digestOfRows, type KnownRows, openKnownRows } from '../model/known-rows
 import type { ListedResource, MirroredResource } from '../model/absence.ts';
 import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
 import type { TeamBefore } from '../model/team.ts';
-import { anyOf } from './by-key.ts';
+import { anyOf, byKey, idArray } from './by-key.ts';
 import type { Queryable } from './database.ts';
 import type { KnownTeam } from './known-team.ts';
 import { type Learned, type LearnedValue, readLearnedRows } from './learned.ts';
@@ -45,17 +45,25 @@ async function readDiffering(
   teamId: Id,
   ids?: readonly Id[],
 ): Promise<Pick<Rest, 'print' | 'differing'>> {
-  const among = ids === undefined ? sql`` : sql`and id = ${anyOf(ids)}`;
+  const beside = ids === undefined ? allBeside(teamId) : someBeside(teamId, ids);
   const { rows } = await sql<Pick<Rest, 'print' | 'differing'>>`
     select coalesce(bit_xor(hash_record_extended(row(u.id, b.id, u.gone_at is null, u.name, u.role, u.resolved,
         u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.name, b.email, b.phone, b.role_id), 0)), 0)::text as print,
       coalesce(array_agg(coalesce(u.id, b.id)) filter (where u.gone_at is null and (u.id is null or b.id is null
         or not u.resolved or u.name is distinct from b.name or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
            is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id))), '{}') as differing
-    from (select * from mirror.users where team_id = ${teamId} ${among}) u
-    full join (select * from sync.user_base where team_id = ${teamId} ${among}) b on b.id = u.id`.execute(db);
+    from ${beside}`.execute(db);
   return onlyRow(rows);
 }
+
+const allBeside = (teamId: Id) => sql`(select * from mirror.users where team_id = ${teamId}) u
+  full join (select * from sync.user_base where team_id = ${teamId}) b on b.id = u.id`;
+
+/** Each by its key, whatever the statistics say. */
+const someBeside = (teamId: Id, ids: readonly Id[]) => sql`unnest(${idArray([...new Set(ids)])}) as i (id)
+  left join lateral ${byKey('mirror.users', teamId, sql`i.id`)} u on true
+  left join lateral ${byKey('sync.user_base', teamId, sql`i.id`)} b on true
+  where u.id is not null or b.id is not null`;
 
 /**
  * Where no row was written since `known`, mirror and base are not compared again.
