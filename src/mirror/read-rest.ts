@@ -1,4 +1,4 @@
-/** Whether anything in mirror or base is other than a run left it that found nothing to do. */
+/** Whether mirror and base are as the run left them that recorded the users at rest. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { digestOfRows, type KnownRows, openKnownRows } from '../model/known-rows.ts';
@@ -11,10 +11,10 @@ import type { KnownTeam } from './known-team.ts';
 import { type Learned, type LearnedValue, readLearnedRows } from './learned.ts';
 
 const topicOf = (resource: MirroredResource) => `${resource} at rest`;
-/** Then everybody is read again, whatever is known. */
+/** After this everybody is read again, whatever is known. */
 const longestMs = 86_400_000;
 
-/** Without a parameter: what is asked outside of a transaction then takes one round trip. */
+/** No parameter: a statement without one takes one round trip if it is not in a transaction. */
 const literal = (teamId: Id) => sql.raw<Id>(String(teamId));
 
 /** `versions` of {@link Rest}. */
@@ -27,7 +27,7 @@ export async function readVersions(db: Queryable, teamId: Id): Promise<string> {
 
 type Noted = Pick<Rest, 'versions' | 'schema'> & { readonly noted: readonly Id[] };
 
-/** A row that was written, by whomever, has another `xmin` than before; and who is noted as not at rest. */
+/** `versions` has the `xmin` of each row, which is another one after any write. `noted` are users who are not at rest. */
 async function readNoted(db: Queryable, teamId: Id): Promise<Noted> {
   const { rows } = await sql<Noted>`
     select versions, schema, noted from sync.rest(${literal(teamId)})`.execute(db);
@@ -39,7 +39,7 @@ function onlyRow<Row>([row]: readonly Row[]): Row {
   return row;
 }
 
-/** Compares mirror and base with each other: of everybody, or of some. */
+/** Compares mirror and base with each other, for everybody or for some users. */
 async function readDiffering(
   db: Queryable,
   teamId: Id,
@@ -66,8 +66,8 @@ const someBeside = (teamId: Id, ids: readonly Id[]) => sql`unnest(${idArray([...
   where u.id is not null or b.id is not null`;
 
 /**
- * Where no row was written since `known`, mirror and base are not compared again.
- * The rows are looked at before they are compared: what is written in between makes them others the next time.
+ * If no row was written since `known`, mirror and base are not compared again.
+ * `versions` are read before the comparison: a write in between makes them other versions the next time.
  */
 export async function readRest(db: Queryable, teamId: Id, known: RestingUsers | null): Promise<Rest> {
   const { noted, ...now } = await readNoted(db, teamId);
@@ -78,7 +78,7 @@ export async function readRest(db: Queryable, teamId: Id, known: RestingUsers | 
   return { ...now, print, differing, restless: [...new Set([...differing, ...noted])] };
 }
 
-/** What stands for rows that are others alone, or the same again: each is in it once. */
+/** Takes the rows of one hash out of the other, or puts them in. */
 function exclusiveOr(a: string, b: string): string {
   const [left, right] = [a.split(' '), b.split(' ')];
   return left
@@ -86,7 +86,7 @@ function exclusiveOr(a: string, b: string): string {
     .join(' ');
 }
 
-/** Of the rows of everybody, what stands for those of all others. */
+/** The versions of everybody without those of some users. */
 function butFor(everybody: string, some: string): string {
   const [place = '', ...rows] = everybody.split(' ');
   return `${place} ${exclusiveOr(rows.join(' '), some)}`;
@@ -104,7 +104,7 @@ export async function readRestOfSome(db: Queryable, teamId: Id, ids: readonly Id
   return { ...onlyRow(rows), ...(await readDiffering(db, teamId, ids)) };
 }
 
-/** What is at rest where nobody but these was written since `before`; `null`: another was. */
+/** Mirror and base by now; `null`: somebody besides these users was written since `before`. */
 export async function readRestSince(
   db: Queryable,
   teamId: Id,
@@ -125,7 +125,7 @@ export async function readRestSince(
   return { ...now, print, differing, restless: [...new Set([...differing, ...noted])] };
 }
 
-/** Of all listings at once. A row that was written, by whomever, has another `xmin` than before. */
+/** Of all listings at once. A row has another `xmin` after any write. */
 export async function readListingRests(
   db: Queryable,
   teamId: Id,
@@ -136,7 +136,7 @@ export async function readListingRests(
   return { tags: of('tags'), contact_fields: of('contact_fields') };
 }
 
-/** What was learned of a resource, unless all of it is to be read again by now; a clock that went back tells nothing. */
+/** What was learned of a resource; `null`: it is too old, or the clock was set back since. */
 export function toResting<Resting>(
   learned: ReadonlyMap<string, LearnedValue>,
   resource: MirroredResource,
@@ -173,7 +173,7 @@ export async function readKnownRows(
   return packed === null || digestOfRows(packed) !== rows?.digest ? null : openKnownRows(packed);
 }
 
-/** A team whose answer need not be read where it is as it was when everybody was at rest, and the mirror has it so. */
+/** The team of the record. If the answer is the same and so is the mirror, the answer need not be read. */
 export function toTeamBefore({ teamId, team, learned }: KnownTeam): TeamBefore | undefined {
   const resting = toResting<RestingUsers>(learned, 'users');
   if (resting === null || teamId === null || team === null) return undefined;
