@@ -112,6 +112,41 @@ describe('An answer whose rows are known', () => {
     expect(await readNews(change(people(100)), await note(people(100)))).toBeNull();
   });
 
+  it('is to be read as a whole where a piece is there twice', async () => {
+    const before = await note(people(100));
+    const last = before.rows.idsOf(3).at(-1) ?? 0n;
+    const piece = people(100).filter(({ id }) => before.rows.idsOf(3).includes(BigInt(id)));
+    const twice = people(100).flatMap((row) => (BigInt(row.id) === last ? [row, ...piece] : [row]));
+    expect(twice.length).toBeGreaterThan(100);
+    expect(await readNews(twice, before)).toBeNull();
+  });
+
+  it('keeps ids of any size', async () => {
+    const rows = (name: string) =>
+      Array.from(
+        { length: 40 },
+        (_, at) => `{"id":9223372036854775${700 + at},"name":"${at === 7 ? name : at}"}`,
+      );
+    const bytes = (name: string) => Buffer.from(`{"memberships":[${rows(name).join(',')}]}`);
+    const noted = (await decodeLongList(bytes('A'), list))?.rows.noted;
+    const before = {
+      rows: openKnownRows(noted?.packed() ?? Buffer.alloc(0)),
+      ended: new Set<number>(),
+      asked: new Set<number>(),
+    };
+    expect(before.rows.holding(new Set([9223372036854775707n]))?.size).toBe(1);
+    const news = (await takeAllNews(before)(bytes('B'), list))?.news ?? null;
+    expect(news?.changed).toContain(9223372036854775707n);
+    expect(idsOf(news)).toContain(9223372036854775707n);
+  });
+
+  it('cannot be cut where one row takes too much room', async () => {
+    const rows = (bytes: number) =>
+      people(100).map((row) => (row.id === 50 ? { ...row, name: 'x'.repeat(bytes) } : row));
+    expect(await decodeLongList(bytesOf(rows(200_000)), list)).not.toBeNull();
+    expect(await decodeLongList(bytesOf(rows(300_000)), list)).toBeNull();
+  });
+
   it('is not noted where a row cannot be taken', async () => {
     const decoded = await decodeLongList(bytesOf([...people(50), { id: 51, name: 'a\u0000' }]), list);
     expect(decoded?.rows).toMatchObject({ length: 51 });

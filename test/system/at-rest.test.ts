@@ -164,6 +164,51 @@ describe('Users of whom nothing is new on either side', () => {
     expect(await atRest(stage)).toBe(stage.emulator.team.users().length);
   });
 
+  it('are all read after a day, however many runs have read some of them meanwhile', async () => {
+    await settle(stage);
+    await stage.sql(
+      `update sync.learned set learned_at = now() - interval '23 hours' where topic = 'users at rest'`,
+    );
+    const hours = () =>
+      stage.sql(
+        `select extract(epoch from now() - learned_at)::int / 3600, jsonb_array_length(value -> 'planned') from sync.learned where topic = 'users at rest'`,
+      );
+    stage.emulator.team.editUser(firstUser(), { phone: '15550123457' });
+    await stage.run();
+    expect(await hours()).toEqual([['23', '1']]);
+    await forget(stage);
+    await settle(stage);
+    expect(await hours()).toEqual([['0', '0']]);
+  });
+
+  it.each<readonly [string, (id: number) => Promise<unknown>]>([
+    [
+      'another was written past the triggers meanwhile',
+      (id) => restore(`update mirror.users set role = 'x' where id = ${id}`),
+    ],
+    [
+      'it could not be ended as it should',
+      () => {
+        stage.emulator.addFault({ kind: 'status', code: 400, path: '/v1/contact-fields', times: 1 });
+        stage.emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', times: 1 });
+        return Promise.resolve();
+      },
+    ],
+  ])('are all read again after a run that read some, if %s', async (_name, meanwhile) => {
+    const [other] = stage.emulator.team.users().toReversed();
+    const { phone } = stage.emulator.team.user(firstUser());
+    stage.emulator.team.editUser(firstUser(), { phone: `${BigInt(phone ?? 0) + 1n}` });
+    const end = stage.emulator.before({ path: '/v1/tags', times: 1 }, () =>
+      meanwhile(other?.id ?? 0).then(() => undefined),
+    );
+    expect((await stage.run()).counts).toMatchObject({ pulled: 1, users_at_rest: expect.any(Number) });
+    end();
+    expect(await atRest(stage)).toBeUndefined();
+    await settle(stage);
+    expect(await joined(stage)).toEqual(onServiceJoined(stage));
+    expect(await stage.sql(`select role from mirror.users where role = 'x'`)).toEqual([]);
+  });
+
   it('are read as far as they were edited', async () => {
     await stage.sql(`update mirror.users set email = 'edited@example.com' where id = ${firstUser()}`);
     const { counts } = await stage.run();
