@@ -1,12 +1,21 @@
-/** Publishes a listing as a run does once its pages are there, and prints what that took: rows, case. */
+/**
+ * Publishes a listing as a run does, and prints what that took: rows, case, file. In the case `all` all rows are compared,
+ * as a run does once a day; `unchanged` and `1 % changed` are given the answers, and what the file says was kept of them
+ * after the first run.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { createDatabase } from '../src/mirror/database.ts';
 import { publishListing, tagTable } from '../src/mirror/listings.ts';
-import { createSpool } from '../src/mirror/spool.ts';
-import type { ListingMemory } from '../src/model/listing.ts';
+import { readListingRests } from '../src/mirror/read-rest.ts';
+import { createSpool, type Spool } from '../src/mirror/spool.ts';
+import { openKnownRows } from '../src/model/known-rows.ts';
+import type { KnownListing, Listing, ListingMemory, ListingNews } from '../src/model/listing.ts';
 import type { Tag } from '../src/model/tag.ts';
+import { createListingEndpoints } from '../src/service/listing-endpoints.ts';
 import { readListing } from '../src/service/pages.ts';
-import { type TagCase, tagsOf, teamId } from './tags.ts';
+import { readList } from '../src/service/parse-json.ts';
+import { type TagCase, tagsOf, teamId, toWire } from './tags.ts';
 
 export interface Published {
   readonly ms: number;
@@ -15,8 +24,15 @@ export interface Published {
   readonly memoryMb: number;
 }
 
+interface Kept {
+  readonly digests: readonly string[];
+  readonly packed: string;
+}
+
 const rowsPerPage = 1_000;
-const [count = '0', what = 'new'] = process.argv.slice(2);
+const longestAnswer = 33_554_432;
+const [given = '0', what = 'new', file = ''] = process.argv.slice(2);
+const count = Number(given);
 const db = createDatabase({ url: process.env['DATABASE_URL'] ?? '', applicationName: 'musterd bench' });
 await sql`select 1`.execute(db.kysely);
 const restMb = process.memoryUsage().rss / 2 ** 20;
@@ -31,31 +47,85 @@ function now() {
   const { user, system } = process.cpuUsage();
   return { ms: performance.now(), cpuMs: (user + system) / 1000 };
 }
-
-const spool = createSpool(tagTable);
-const memory: ListingMemory = { firstPage: 0, limit: rowsPerPage, pages: null, cursor: 'page' };
 let since = now();
-// Page by page, as they come from a service: nobody holds all of them.
-await readListing<Tag>({
-  memory,
-  size: rowsPerPage,
-  parallel: 1,
-  maxPages: Number(count),
-  sink: spool,
-  fetchPage: ({ page = 0 }) => {
-    take(since);
-    const from = page * rowsPerPage;
-    const rows = [...tagsOf(Math.min(Number(count), from + rowsPerPage), what as TagCase, from)];
-    since = now();
-    return Promise.resolve({ rows, rejected: [] });
-  },
-});
-await db.transaction(async (tx) => {
-  await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-  return await publishListing(tx, { teamId, runId: 1n }, spool);
-});
+/** Its making takes no time. */
+function made<T>(make: () => T): T {
+  take(since);
+  const value = make();
+  since = now();
+  return value;
+}
+
+const memory: ListingMemory = { firstPage: 0, limit: rowsPerPage, pages: null, cursor: 'page' };
+const rowsOf = (page: number, of: TagCase) => {
+  const from = page * rowsPerPage;
+  return [...tagsOf(Math.min(count, from + rowsPerPage), of, from)];
+};
+const pages = { maxPages: count + 1, parallel: 1 };
+
+/** Page by page, as they come from a service: nobody holds all of them. */
+async function readRows(sink: Spool<Tag>): Promise<Listing<Tag>> {
+  const fetchPage = ({ page = 0 }) =>
+    Promise.resolve({ rows: made(() => rowsOf(page, what === 'new' ? 'new' : 'unchanged')), rejected: [] });
+  return await readListing<Tag>({ memory, size: rowsPerPage, ...pages, sink, fetchPage });
+}
+
+/** In a buffer of its own, as an answer is: it is let go once it is read. */
+function bytesOf(rows: readonly Tag[]): Buffer {
+  const text = JSON.stringify(rows.map(toWire));
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
+}
+
+/** The same from the bytes of the answers. */
+async function readAnswers(of: TagCase, sink: Spool<Tag>, known?: KnownListing): Promise<Listing<Tag>> {
+  const { tags } = createListingEndpoints(async ({ body, list }) => {
+    const { page = 0 } = body as { readonly page?: number };
+    const bytes = made(() => bytesOf(rowsOf(page, of)));
+    const parsed = await readList({ take: () => bytes }, longestAnswer, list ?? {});
+    if (parsed === null || 'excess' in parsed) throw new Error('a page could not be read');
+    return { operation: 'tags', status: 200, requestId: null, headers: {}, body: parsed };
+  }, pages);
+  return await tags({ memory, size: rowsPerPage, sink, known });
+}
+
+async function publish(spool: Spool<Tag, 'tags'>, news?: ListingNews): Promise<void> {
+  await db.transaction(async (tx) => {
+    await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+    return await publishListing(tx, { teamId, runId: 1n }, spool, { news });
+  });
+}
+
+/** What a run keeps of a listing. */
+async function keep(): Promise<void> {
+  const spool = createSpool(tagTable);
+  const listing = await readAnswers('new', spool);
+  spool.close();
+  if (listing.status !== 'complete' || listing.noted === undefined) throw new Error('nothing to keep');
+  const { digests = [], noted } = listing;
+  writeFileSync(file, JSON.stringify({ digests, packed: noted.packed().toString('base64') }));
+}
+
+const spool = createSpool(tagTable) as Spool<Tag, 'tags'>;
+if (what === 'new' || what === 'all') {
+  await readRows(spool);
+  await publish(spool);
+} else {
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as Kept;
+  const before = () => {
+    const rows = openKnownRows(Buffer.from(kept.packed, 'base64'));
+    return Promise.resolve({ rows, ended: new Set<number>(), asked: new Set<number>() });
+  };
+  await readListingRests(db.kysely, teamId);
+  const listing = await readAnswers(what as TagCase, spool, { digests: kept.digests, before });
+  const isAsKnown = listing.status === 'complete' && listing.isAsKnown === true;
+  if (!isAsKnown && listing.news === undefined) throw new Error('all rows were read');
+  if (!isAsKnown) await publish(spool, listing.news);
+}
 take(since);
 spool.close();
-await db.close();
 const published: Published = { ...taken, memoryMb: process.resourceUsage().maxRSS / 1024 - restMb };
+if (what === 'new') await keep();
+await db.close();
 process.stdout.write(JSON.stringify(published));

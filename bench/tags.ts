@@ -34,4 +34,13 @@ export function* copyLines(count: number): Generator<string> {
     yield `${[teamId, id, tag, color, rev, created, updated, raw].map(copyText).join('\t')}\n`;
 }
 
+/** As the service says it. */
+export const toWire = ({ id, teamId: team, raw, rev, ...rest }: Tag): object => ({
+  id: Number(id),
+  team_id: Number(team),
+  ...rest,
+  rev: Number(rev),
+  ...raw,
+});
+
 export const copyColumns = 'team_id, id, tag, color, rev, created, updated, raw';
