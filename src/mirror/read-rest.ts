@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { digestOfRows, type KnownRows, openKnownRows } from '../model/known-rows.ts';
 import type { ListedResource, MirroredResource } from '../model/absence.ts';
-import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
+import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestNow, RestOfSome } from '../model/rest.ts';
 import type { TeamBefore } from '../model/team.ts';
 import { anyOf, byKey, idArray } from './by-key.ts';
 import type { Queryable } from './database.ts';
@@ -104,25 +104,35 @@ export async function readRestOfSome(db: Queryable, teamId: Id, ids: readonly Id
   return { ...onlyRow(rows), ...(await readDiffering(db, teamId, ids)) };
 }
 
-/** Mirror and base by now; `null`: somebody besides these users was written since `before`. */
+/**
+ * Mirror and base as they are by now, if only these users were written since `before`.
+ *
+ * If all was compared before, that is reckoned, not read: if somebody else was written as well, the next run finds other
+ * rows than these, and compares all of them. Otherwise all is compared now.
+ * @returns `null` if somebody else was written
+ */
 export async function readRestSince(
   db: Queryable,
   teamId: Id,
   before: Pick<Rest, 'versions'> & Partial<Rest>,
   ids: readonly Id[],
   some: RestOfSome,
-): Promise<Rest | null> {
-  const { noted, ...now } = await readNoted(db, teamId);
+): Promise<RestNow | null> {
   const someNow = await readRestOfSome(db, teamId, ids);
-  if (butFor(now.versions, someNow.versions) !== butFor(before.versions, some.versions)) return null;
-  const { print, differing } =
-    before.print === undefined || before.differing === undefined
-      ? await readDiffering(db, teamId)
-      : {
-          print: exclusiveOr(exclusiveOr(before.print, some.print), someNow.print),
-          differing: [...new Set(before.differing).difference(new Set(ids)), ...someNow.differing],
-        };
-  return { ...now, print, differing, restless: [...new Set([...differing, ...noted])] };
+  const { print, differing, schema } = before;
+  if (print !== undefined && differing !== undefined && schema !== undefined) {
+    const [place = '', ...rows] = before.versions.split(' ');
+    const moved = exclusiveOr(some.versions, someNow.versions);
+    return {
+      versions: `${place} ${exclusiveOr(rows.join(' '), moved)}`,
+      print: exclusiveOr(print, exclusiveOr(some.print, someNow.print)),
+      differing: [...new Set(differing).difference(new Set(ids)), ...someNow.differing],
+      schema,
+    };
+  }
+  const { versions, schema: newest } = await readNoted(db, teamId);
+  if (butFor(versions, someNow.versions) !== butFor(before.versions, some.versions)) return null;
+  return { versions, schema: newest, ...(await readDiffering(db, teamId)) };
 }
 
 /** Of all listings at once. A row has another `xmin` after any write. */

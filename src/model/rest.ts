@@ -41,6 +41,9 @@ export interface RestingUsers {
 /** What {@link Rest} says of some users alone. */
 export type RestOfSome = Pick<Rest, 'print' | 'versions' | 'differing'>;
 
+/** What of {@link Rest} the next run is told. */
+export type RestNow = Omit<Rest, 'restless'>;
+
 /** A listing as the database has it, whatever the service shows. */
 export interface ListingRest {
   /** Stands for the rows: it is another once any of them was written. */

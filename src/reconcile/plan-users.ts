@@ -131,7 +131,9 @@ async function planRoster(
   const { maxDrift } = settings.guard;
   const unread = await readUnreadNotes(mirror, differing, { population: shown, maxDrift });
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
-  const population = await mirror.countPresentUsers();
+  // All who are at rest are shown; nobody is counted by who is pushed.
+  const isCounted = only === undefined || merged.some(isPush);
+  const population = isCounted ? await mirror.countPresentUsers() : shown;
   const { plans, said } = keepResolved(merged, states, population);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = unseen

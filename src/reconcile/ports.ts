@@ -26,7 +26,7 @@ import type {
   UsersAnswer,
 } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
-import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
+import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestNow, RestOfSome } from '../model/rest.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
 import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
@@ -91,7 +91,7 @@ export interface MirrorPort {
     before: Pick<Rest, 'versions'> & Partial<Rest>,
     ids: readonly Id[],
     some: RestOfSome,
-  ): Promise<Rest | null>;
+  ): Promise<RestNow | null>;
   /** The rows kept with this record; `null`: there are none, or others by now. */
   readKnownRows(resource: MirroredResource, known: RestingUsers | RestingListing): Promise<KnownRows | null>;
   /** The record of the last complete pass; `null`: there is none, or it is too old. */
