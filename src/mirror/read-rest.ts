@@ -3,7 +3,15 @@ import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { digestOfRows, type KnownRows, openKnownRows } from '../model/known-rows.ts';
 import type { ListedResource, MirroredResource } from '../model/absence.ts';
-import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestNow, RestOfSome } from '../model/rest.ts';
+import type {
+  Keeping,
+  ListingRest,
+  Rest,
+  RestingListing,
+  RestingUsers,
+  RestNow,
+  RestOfSome,
+} from '../model/rest.ts';
 import type { TeamBefore } from '../model/team.ts';
 import { anyOf, byKey, idArray } from './by-key.ts';
 import type { Queryable } from './database.ts';

@@ -21,6 +21,7 @@ export interface KnownRows {
   /** @param digest 16 characters, one a byte */
   find(digest: string): number | undefined;
   idsOf(piece: number): readonly Id[];
+  rowsIn(piece: number): number;
   packedOf(piece: number): Buffer;
   /** The pieces that these rows are in; `null`: one of them is in none. */
   holding(ids: ReadonlySet<Id>): ReadonlySet<number> | null;
@@ -88,6 +89,7 @@ export function openKnownRows(packed: Buffer): KnownRows {
     rows: (packed.length - pieces * headBytes) / idBytes,
     find: (digest) => byDigest.get(digest),
     idsOf,
+    rowsIn: (piece) => (startOf(piece + 1) - startOf(piece) - headBytes) / idBytes,
     packedOf: (piece) => packed.subarray(startOf(piece), startOf(piece + 1)),
     holding: (ids) => {
       const found = new Set<number>();

@@ -26,7 +26,15 @@ import type {
   UsersAnswer,
 } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
-import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestNow, RestOfSome } from '../model/rest.ts';
+import type {
+  Keeping,
+  ListingRest,
+  Rest,
+  RestingListing,
+  RestingUsers,
+  RestNow,
+  RestOfSome,
+} from '../model/rest.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
 import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';

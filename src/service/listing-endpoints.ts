@@ -7,7 +7,7 @@ import type { Listing } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
 import { type MakeCall, nullIfMissing, type Reply } from './call.ts';
 import { type Operation, operations } from './operation.ts';
-import type { AnswerNews, KnownPage, Page } from './page.ts';
+import type { KnownPage, Page } from './page.ts';
 import { readListing } from './pages.ts';
 import {
   type DecodeRow,
@@ -51,7 +51,10 @@ function takePage<Row>(
   decode: (reply: Reply) => Page<Row>,
 ): Page<Row> {
   const { digest, bytes, read, readNews, news } = reply.body;
-  if (news !== undefined) return { ...(news as AnswerNews & Page<Row>), digest, bytes };
+  if (news !== undefined) {
+    const { rows, rejected, same, noted } = news;
+    return { rows: rows as readonly Row[], rejected, same: same(), noted, digest, bytes };
+  }
   if (read === undefined) return { ...decode(reply), digest, bytes };
   const readPage = async () => {
     const found = known?.takeNews === undefined ? null : ((await readNews?.(known.takeNews)) ?? null);

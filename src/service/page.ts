@@ -59,9 +59,9 @@ export interface Frame {
 }
 
 /** What is new in one answer. */
-export interface AnswerNews extends Page<unknown> {
-  /** The rows in pieces that are the same. */
-  readonly same: readonly Id[];
+export interface AnswerNews extends Omit<Page<unknown>, 'same'> {
+  /** The rows in pieces that are the same: many, which not everybody asks for. */
+  readonly same: () => readonly Id[];
   /** The rows in pieces that are new: those of `rows`, but for the ones that were asked for. */
   readonly changed: readonly Id[];
 }

@@ -64,9 +64,9 @@ export function createRowNews({ rows: before, ended, asked }: RowsBefore): RowNe
       if (frame === null) return null;
       for (const piece of foundHere) found.add(piece);
       for (const piece of same) skipped.add(piece);
-      const sameIds = same.flatMap((piece) => before.idsOf(piece));
-      const length = page.rows.length + sameIds.length;
+      const length = same.reduce((sum, piece) => sum + before.rowsIn(piece), page.rows.length);
       const noted = isNoted ? { noted: { length, packed: () => Buffer.concat(packed) } } : {};
+      const sameIds = () => same.flatMap((piece) => before.idsOf(piece));
       return { frame, news: { ...page, same: sameIds, changed, ...noted } };
     },
     ended: () => new Set(pieces().filter((piece) => !found.has(piece))),
