@@ -80,14 +80,14 @@ function bytesOf(rows: readonly Tag[]): Buffer {
 
 /** The same from the bytes of the answers. */
 async function readAnswers(of: TagCase, sink: Spool<Tag>, known?: KnownListing): Promise<Listing<Tag>> {
-  const { tags } = createListingEndpoints(async ({ body, list }) => {
+  const endpoints = createListingEndpoints(async ({ body, list }) => {
     const { page = 0 } = body as { readonly page?: number };
     const bytes = made(() => bytesOf(rowsOf(page, of)));
     const parsed = await readList({ take: () => bytes }, longestAnswer, list ?? {});
     if (parsed === null || 'excess' in parsed) throw new Error('a page could not be read');
     return { operation: 'tags', status: 200, requestId: null, headers: {}, body: parsed };
   }, pages);
-  return await tags({ memory, size: rowsPerPage, sink, known });
+  return await endpoints.tags({ memory, size: rowsPerPage, sink, known });
 }
 
 async function publish(spool: Spool<Tag, 'tags'>, news?: ListingNews): Promise<void> {
