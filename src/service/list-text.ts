@@ -13,7 +13,7 @@ import { isSuspicious } from './row-flaws.ts';
 /** An answer of no more than this takes little room, no matter how it is kept. */
 const shortBytes = 262_144;
 /** So much is parsed before others have their turn. */
-const bytesPerTurn = 262_144;
+const bytesPerTurn = 131_072;
 
 export interface HasId {
   readonly id: Id;

@@ -471,7 +471,7 @@ describe('after an accident', () => {
 
     test('one that is dead and not yet buried', async () => {
       const { claim, identity } = await prepare();
-      const careless = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 600'], {
+      const careless = spawn('/bin/sh', ['-c', 'sleep 1 & echo $!; exec sleep 600'], {
         ...identity,
         stdio: ['ignore', 'pipe', 'ignore'],
       });
