@@ -109,9 +109,9 @@ function differs(shape: ListingSpool['shape']): RawBuilder<boolean> {
 }
 
 /** What this transaction changes of the sum that `sync.listing_rests` makes of all rows. */
-const moved = sql`coalesce(bit_xor(
-  case when id is null then 0 else hash_record_extended(row(id, pg_current_xact_id()::xid), 0)
-    # case when known is null then 0 else hash_record_extended(row(known, was), 0) end end), 0)::text`;
+const moved = sql`(
+  coalesce(bit_xor(hash_record_extended(row(id, (select pg_current_xact_id()::xid)), 0)) filter (where id is not null), 0)
+  # coalesce(bit_xor(hash_record_extended(row(known, was), 0)) filter (where known is not null and id is not null), 0))::text`;
 
 /** Compares staged rows with those of the mirror; with `written`, new and changed ones are written. */
 async function compare(

@@ -25,7 +25,8 @@ export interface RowNews {
 export function createRowNews({ rows: before, ended, asked }: RowsBefore): RowNews {
   const found = new Set<number>();
   const skipped = new Set<number>();
-  const pieces = () => Array.from({ length: before.pieces }, (_, piece) => piece);
+  const numbers = () => Array.from({ length: before.pieces }, (_, piece) => piece);
+  const packedOf = (piece: Buffer | number) => (typeof piece === 'number' ? before.packedOf(piece) : piece);
   return {
     take: async (bytes, { property, decode }) => {
       const list = findText(bytes, property);
@@ -33,7 +34,8 @@ export function createRowNews({ rows: before, ended, asked }: RowsBefore): RowNe
       const page: Taken = { rows: [], rejected: [] };
       const same: number[] = [];
       const changed: Id[] = [];
-      const packed: Buffer[] = [];
+      /** A piece that is the same by its number: it is packed already. */
+      const pieces: (Buffer | number)[] = [];
       const decodePiece = createDecoder(list, decode, page);
       const foundHere = new Set<number>();
       let isNoted = true;
@@ -49,7 +51,7 @@ export function createRowNews({ rows: before, ended, asked }: RowsBefore): RowNe
         if (piece !== undefined) foundHere.add(piece);
         if (decoded === null) {
           same.push(piece);
-          packed.push(before.packedOf(piece));
+          pieces.push(piece);
           return true;
         }
         const ids = idsOf(decoded);
@@ -57,7 +59,7 @@ export function createRowNews({ rows: before, ended, asked }: RowsBefore): RowNe
         for (const row of decoded.rows) page.rows.push(row);
         for (const row of decoded.rejected) page.rejected.push(row);
         if (!isSame) for (const row of decoded.rows as readonly HasId[]) changed.push(row.id);
-        if (ids !== null) packed.push(packPiece(digest, ids));
+        if (ids !== null) pieces.push(packPiece(digest, ids));
         return true;
       });
       const frame = frameOf(list, end);
@@ -65,13 +67,13 @@ export function createRowNews({ rows: before, ended, asked }: RowsBefore): RowNe
       for (const piece of foundHere) found.add(piece);
       for (const piece of same) skipped.add(piece);
       const length = same.reduce((sum, piece) => sum + before.rowsIn(piece), page.rows.length);
-      const noted = isNoted ? { noted: { length, packed: () => Buffer.concat(packed) } } : {};
+      const noted = isNoted ? { noted: { length, packed: () => Buffer.concat(pieces.map(packedOf)) } } : {};
       const sameIds = () => same.flatMap((piece) => before.idsOf(piece));
       return { frame, news: { ...page, same: sameIds, changed, ...noted } };
     },
-    ended: () => new Set(pieces().filter((piece) => !found.has(piece))),
+    ended: () => new Set(numbers().filter((piece) => !found.has(piece))),
     others: function* () {
-      for (const piece of pieces()) if (!skipped.has(piece)) yield* before.idsOf(piece);
+      for (const piece of numbers()) if (!skipped.has(piece)) yield* before.idsOf(piece);
     },
   };
 }
