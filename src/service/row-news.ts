@@ -42,7 +42,7 @@ export function createRowNews({ rows: before, ended, asked }: RowsBefore): RowNe
       const take = (from: number, to: number) => {
         const digest = pieceDigest(bytes, from, to);
         const piece = before.find(digest);
-        const isSame = piece !== undefined && !found.has(piece) && !foundHere.has(piece) && !ended.has(piece);
+        const isSame = piece !== undefined && !foundHere.has(piece) && !ended.has(piece);
         if (isSame && !asked.has(piece)) return { digest, piece, isSame, decoded: null };
         const decoded = decodePiece(from, to);
         return decoded === null ? null : { digest, piece, isSame, decoded };

@@ -1,8 +1,10 @@
 /** Rows of a long answer that are known again by their bytes. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openKnownRows, packPiece, type RowsBefore } from '../../src/model/known-rows.ts';
+import { openKnownRows, packPiece, type RowsBefore, rowsToKeep } from '../../src/model/known-rows.ts';
+import { createCollector } from '../../src/service/collector.ts';
 import { decodeLongList } from '../../src/service/decoded-rows.ts';
+import { createNewsReader } from '../../src/service/listing-news.ts';
 import type { AnswerNews } from '../../src/service/page.ts';
 import { takeAllNews } from '../../src/service/row-news.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
@@ -221,5 +223,32 @@ describe('Rows that are kept', () => {
     expect(() => openKnownRows(packed.subarray(0, -1))).toThrow(RangeError);
     expect(() => openKnownRows(packed.subarray(0, 10))).toThrow(RangeError);
     expect(openKnownRows(Buffer.alloc(0))).toMatchObject({ pieces: 0, rows: 0 });
+  });
+
+  it('are written anew once more than an eighth of their pieces have ended', () => {
+    const rows = openKnownRows(
+      Buffer.concat(
+        Array.from({ length: 16 }, (_, at) => packPiece(`${at}`.padStart(16, '0'), [BigInt(at + 1)])),
+      ),
+    );
+    const keep = (...ended: readonly number[]) =>
+      rowsToKeep({ length: 16, packed: () => Buffer.from('new'), before: { rows, ended: new Set(ended) } });
+    expect(keep(3, 7)).toMatchObject({ ended: [3, 7], packed: null });
+    expect(keep(3, 7, 9)).toMatchObject({ ended: [], packed: Buffer.from('new') });
+    expect(keep(3, 7).digest).not.toBe(keep(3, 7, 9).digest);
+  });
+});
+
+describe('A listing of which only the news is read', () => {
+  it('says which of the rows that were known it no longer has', async () => {
+    const before = await note(people(100));
+    const reader = createNewsReader({ digests: [], before: () => Promise.resolve(before) });
+    const collector = createCollector({ clear: () => {}, add: () => {}, replace: () => {} }, true);
+    const taken = await reader.take(bytesOf(without(people(100), 40)), list);
+    const rows = (taken?.news.rows ?? []) as readonly ServiceUser[];
+    collector.add({ rows, rejected: [], same: taken?.news.same() });
+    const walk = { kind: 'walked', collector, filled: 1, isRagged: false, flaws: [], known: {} } as const;
+    expect(await reader.conclude(walk)).toEqual({ news: { same: 99 - rows.length, absent: [40n] } });
+    expect(rows.length).toBeLessThan(50);
   });
 });
