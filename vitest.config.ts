@@ -1,10 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
-import { measureSlowness } from './test/support/slowness.ts';
-
-// A bound is there to end a test that hangs, not to measure the machine.
-const slowness = measureSlowness();
+import { hungAfterMs } from './test/support/limits.ts';
+import { createRedReporter } from './test/support/red-reporter.ts';
 
 /** What takes long comes first, so that no worker is left alone with it at the end. */
 class LongestFirst extends BaseSequencer {
@@ -19,10 +17,10 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    reporters: process.env['CI'] ? ['dot', 'json'] : ['default', 'json'],
+    reporters: [process.env['CI'] ? 'dot' : 'default', 'json', createRedReporter()],
     outputFile: { json: 'coverage/report.json' },
-    testTimeout: Math.round(60_000 * slowness),
-    hookTimeout: Math.round(120_000 * slowness),
+    testTimeout: hungAfterMs,
+    hookTimeout: hungAfterMs,
     // Most tests wait: for processes of their own, for Postgres, for a time. Two workers a core keep it busy.
     maxWorkers: Math.min(2 * availableParallelism(), 8),
     // To import the program takes longer than most tests: a worker does it once. No module keeps anything of a test.

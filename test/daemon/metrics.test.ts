@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { countedKinds, createMetrics, type MetricsOptions } from '../../src/daemon/metrics.ts';
 import { judgeFreshness } from '../../src/model/freshness.ts';
-import type { RunGroup, GroupStatus } from '../../src/model/run-group.ts';
+import type { GroupStatus, RunGroup } from '../../src/model/run-group.ts';
 import type { RunEvent } from '../../src/reconcile/run-notes.ts';
 import type { ServiceEvent } from '../../src/service/event.ts';
 import { ROOT } from '../support/checkout.ts';
+import { hungAfterMs } from '../support/limits.ts';
 import { lintMetrics } from '../support/lint-metrics.ts';
 import { hasPromtool, promtoolCheck } from '../support/promtool.ts';
-import { measureSlowness } from '../support/slowness.ts';
 
 const minute = 60_000;
 
@@ -353,7 +353,7 @@ describe('the text', () => {
       const metrics = createMetrics({ readStandings: async () => [] });
       createMetrics({ readStandings: async () => [] });
       await metrics.render();`;
-    const options = { cwd: ROOT, timeout: 20_000 * measureSlowness(), encoding: 'utf8', env: {} } as const;
+    const options = { cwd: ROOT, timeout: hungAfterMs, encoding: 'utf8', env: {} } as const;
     const ran = spawnSync(process.execPath, ['--input-type=module', '-e', program], options);
     expect(ran).toMatchObject({ status: 0, stderr: '' });
   });

@@ -39,7 +39,7 @@ describe('the queue that daemons share', () => {
     const taken = await Promise.all([...teams, ...teams].map((team) => queue.offer(team)));
     expect(taken).toEqual([...teams.map(() => true), ...teams.map(() => false)]);
     // Two at a time, and two seconds between two looks: that would be a minute.
-    await eventually('all were worked on', () => worked.length === teams.length, 15_000);
+    await eventually('all were worked on', () => worked.length === teams.length);
     expect(worked.toSorted()).toEqual(teams.toSorted());
     expect(sent.take().filter((text) => /insert into musterd_queue\.job/i.test(text))).toHaveLength(1);
   });

@@ -1,29 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { hungAfterMs } from './limits.ts';
 
-/** As much of a turn counts as a calm machine takes: a busy one gets more time for as many. */
 const turnMs = 25;
+/** It says what it waited for before the limit of the whole test ends the wait without a word. */
+const turns = hungAfterMs / 2 / turnMs;
 
-/** But never longer than so many times the deadline. */
-const longestStretch = 6;
-
-/** Waits until `check` gives something other than false, undefined or null; fails after the deadline. */
+/** Waits until `check` gives something other than false, undefined or null; gives up where only a hang gets. */
 export async function eventually<T>(
   what: string,
   check: () => T | Promise<T>,
-  deadlineMs = 20_000,
 ): Promise<NonNullable<Exclude<T, false>>> {
-  const beganMs = performance.now();
-  for (let waitedMs = 0; ; ) {
-    const turnBeganMs = performance.now();
+  for (let turn = 0; turn < turns; turn += 1) {
     const found = await check();
     if (found !== false && found !== undefined && found !== null) {
       return found as NonNullable<Exclude<T, false>>;
     }
-    const passedMs = performance.now() - beganMs;
-    if (waitedMs > deadlineMs || passedMs > longestStretch * deadlineMs) {
-      throw new Error(`Waited ${Math.round(passedMs)} ms in vain: ${what}`);
-    }
     await delay(turnMs);
-    waitedMs += Math.min(turnMs, performance.now() - turnBeganMs);
   }
+  throw new Error(`Waited in vain: ${what}`);
 }

@@ -123,7 +123,6 @@ export async function playScaleOut(
         (await number(
           `select count(*) from sync.due where run_group = 'users' and complete_at is not null`,
         )) === teams,
-      Math.max(60_000, intervalMs * 10),
     );
     const firstRoundMs = performance.now() - startedMs;
     say(`first round: ${Math.round(firstRoundMs)} ms`);
@@ -144,15 +143,10 @@ export async function playScaleOut(
         (await number(
           `select count(distinct team) from sync.runs where started_at > '${killedAt}' and outcome = 'complete' and 'users' = any (groups)`,
         )) === teams,
-      intervalMs * 3 + 60_000,
     );
     const takeOverMs = performance.now() - killedMs;
     say(`taken over: ${Math.round(takeOverMs)} ms`);
-    await eventually(
-      'the intervals are over',
-      () => performance.now() - killedMs > intervals * intervalMs,
-      intervals * intervalMs + 60_000,
-    );
+    await eventually('the intervals are over', () => performance.now() - killedMs > intervals * intervalMs);
     const rest = daemons.slice(1);
     for (const { process } of rest) process.kill('SIGTERM');
     const exitCodes = (await Promise.all(rest.map(({ ended }) => ended))).map(({ code }) => code);

@@ -6,60 +6,54 @@ import { type BenchServer, startPostgres } from '../../bench/postgres.ts';
 import type { Measure } from '../../bench/results.ts';
 import { measureLives } from '../../bench/users.ts';
 import { MUSTERD } from '../support/built.ts';
-import { measureSlowness } from '../support/slowness.ts';
 
-const slowness = measureSlowness();
-
-/**
- * Ratios against what is possible, each measured beside it. The bounds are several times what docs/performance.md
- * shows, so that only what has gone wrong by much is seen, on a busy machine as well.
- */
-describe('what the program takes, beside the least that any program takes', () => {
+/** That `npm run bench` measures what it says, in small. What it takes is for docs/performance.md, not for a test. */
+describe('a benchmark measures, beside the least that any program takes,', () => {
   let server: BenchServer;
   let bench: Bench;
   beforeAll(async () => {
     server = await startPostgres();
     bench = {
-      size: 6_000,
-      repeats: 2,
+      size: 300,
+      repeats: 1,
       quick: true,
       musterd: MUSTERD,
       server,
       isWanted: () => true,
       say: () => undefined,
     };
-  }, 120_000 * slowness);
+  });
   afterAll(() => server.close());
 
-  const measuresOf = async (group: Group, row: number): Promise<ReadonlyMap<string, Measure>> => {
+  /** What was measured, and whether it has a ratio to the least. */
+  const shapeOf = (measures: readonly Measure[]) =>
+    measures.map(({ what, ratio }) => [what, ratio === undefined ? '–' : Number.isFinite(ratio.median)]);
+  const measured = async (group: Group, row: number) => {
     const results = await group.measure({ ...bench, isWanted: (wanted) => wanted === row });
-    const [{ measures } = { measures: [] }] = results.filter((result) => result.row === row);
-    return new Map(measures.map((measure) => [measure.what, measure]));
+    return shapeOf(results.flatMap((result) => (result.row === row ? result.measures : [])));
   };
-  const ratioOf = (measures: ReadonlyMap<string, Measure>, what: string) => measures.get(what)?.ratio?.min;
 
-  it('stays near COPY where a listing is published', { timeout: 180_000 * slowness }, async () => {
-    const measures = await measuresOf(listing, 6);
-    expect(ratioOf(measures, 'new')).toBeLessThan(40);
-    expect(ratioOf(measures, 'unchanged')).toBeLessThan(20);
-    expect(ratioOf(measures, '1 % changed')).toBeLessThan(20);
+  it('a listing that is published', async () => {
+    expect(await measured(listing, 6)).toEqual([
+      ['new', true],
+      ['unchanged', true],
+      ['1 % changed', true],
+    ]);
   });
 
-  it('stays near COPY where nobody has analysed anything', { timeout: 180_000 * slowness }, async () => {
-    const measures = await measuresOf(listing, 8);
-    expect(ratioOf(measures, 'unchanged, never analysed')).toBeLessThan(40);
+  it('the same where nobody has analysed anything', async () => {
+    expect(await measured(listing, 8)).toEqual([['unchanged, never analysed', true]]);
   });
 
-  it('stays near JSON.parse where an answer is decoded', { timeout: 120_000 * slowness }, async () => {
-    const measures = await measuresOf(decode, 9);
-    expect(measures.get('parse and decode, CPU')?.ratio?.median).toBeLessThan(15);
+  it('an answer that is decoded', async () => {
+    expect(await measured(decode, 9)).toEqual([['parse and decode, CPU', true]]);
   });
 
-  it('stays near fetching and parsing in a whole run', { timeout: 300_000 * slowness }, async () => {
-    const { rows } = await measureLives(bench, 2_000, 1);
-    const whole = rows.flatMap(({ row, measures }) => (row <= 2 ? measures : []));
-    const seen = new Map(whole.map((measure) => [measure.what, measure]));
-    expect(ratioOf(seen, 'unchanged, CPU with start-up and Postgres')).toBeLessThan(120);
-    expect(ratioOf(seen, 'first, CPU with start-up and Postgres')).toBeLessThan(250);
+  it('a whole run', async () => {
+    const { rows } = await measureLives(bench, 200, 1);
+    const lives = ['unchanged', 'unchanged, never analysed', 'first', '1 % changed'];
+    expect(shapeOf(rows.flatMap(({ row, measures }) => (row <= 2 ? measures : [])))).toEqual(
+      lives.flatMap((life) => [life, `${life}, CPU with start-up and Postgres`]).map((what) => [what, true]),
+    );
   });
 });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmulator } from '../../src/emulator/create-emulator.ts';
-import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { bundledPackages } from '../support/bundled.ts';
+import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
 import {
   buildImage,
@@ -15,6 +15,7 @@ import {
   startInside,
 } from '../support/dockerfile.ts';
 import { eventually } from '../support/eventually.ts';
+import { longHungAfterMs } from '../support/limits.ts';
 import { freePort } from '../support/postgres-process.ts';
 
 interface Ended {
@@ -65,7 +66,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
   beforeAll(async () => {
     image = await buildImage(folder.path, { VERSION: '1.2.3', REVISION: 'abc' });
     bom = JSON.parse(readFileSync(inImage('sbom.cdx.json'), 'utf8')) as Bom;
-  }, 600_000);
+  }, longHungAfterMs);
   afterAll(() => folder[Symbol.dispose]());
 
   const start = (words: readonly string[], environment: Readonly<Record<string, string>> = {}) =>

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import type { Fault } from '../../src/emulator/faults.ts';
 import { createLog } from '../../src/log.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Running, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -195,7 +195,7 @@ describe('a swap that a daemon is told of', () => {
     await stage.sql(
       `update mirror.users set role_id = case id when ${one} then 4 else 1 end where id in (${one}, ${other})`,
     );
-    await eventually('the other alone is in charge', () => String(admins()) === String(other), 8_000);
+    await eventually('the other alone is in charge', () => String(admins()) === String(other));
     expect(await held()).toEqual([]);
   });
 
@@ -205,7 +205,7 @@ describe('a swap that a daemon is told of', () => {
     await start();
     stage.emulator.before({ path: '/v1/users/get' }, () => setRole(1, other).then(() => {}));
     await setRole(4, one);
-    await eventually('the other alone is in charge', () => String(admins()) === String(other), 8_000);
+    await eventually('the other alone is in charge', () => String(admins()) === String(other));
     expect(await held()).toEqual([]);
   });
 });

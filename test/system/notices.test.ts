@@ -98,7 +98,7 @@ describe('what people are told by the daemon', () => {
   const firstRun = () =>
     eventually('the first run is complete', async () => (await runs(`outcome = 'complete'`)) > 0);
   const toldAll = async (...events: readonly string[]) => {
-    await eventually(`told: ${events.join(', ')}`, () => receiver.received.length >= events.length, 60_000);
+    await eventually(`told: ${events.join(', ')}`, () => receiver.received.length >= events.length);
     expect(receiver.told()).toEqual(events);
   };
   /** Each word of a name, and each address, of anybody in the team. */
@@ -120,7 +120,7 @@ describe('what people are told by the daemon', () => {
     start(everySecond);
     await firstRun();
     stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/team', times: 'always' });
-    await eventually('three runs have failed', async () => (await runs(`outcome = 'failed'`)) >= 3, 60_000);
+    await eventually('three runs have failed', async () => (await runs(`outcome = 'failed'`)) >= 3);
     await toldAll('credentials-refused');
     stage.emulator.clearFaults();
     await toldAll('credentials-refused', 'recovered: credentials-refused');

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundledPackages, readMaps } from '../support/bundled.ts';
 import { copyCheckout, plainEnvironment, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { bundledPackages, readMaps } from '../support/bundled.ts';
+import { longHungAfterMs } from '../support/limits.ts';
 import { run, runWell } from '../support/run.ts';
-import { measureSlowness } from '../support/slowness.ts';
 
 /** What `npm pack` makes, installed into an empty project, run by plain Node. */
 const folder = temporaryFolder();
@@ -35,7 +35,7 @@ beforeAll(async () => {
     cwd: project,
     env: plainEnvironment(),
   });
-}, 300_000 * measureSlowness());
+}, longHungAfterMs);
 afterAll(() => folder[Symbol.dispose]());
 
 const noteModules = fileURLToPath(new URL('../support/note-modules.ts', import.meta.url));

@@ -154,9 +154,7 @@ describe('what the roster was', () => {
     },
   };
 
-  it('is shown as it was at the end of each run, whatever was done in whatever order', {
-    timeout: 120_000,
-  }, async () => {
+  it('is shown as it was at the end of each run, whatever was done in whatever order', {}, async () => {
     const sequence = fc.array(fc.tuple(fc.constantFrom(...steps), fc.nat(30)), {
       minLength: 6,
       maxLength: 14,

@@ -1,0 +1,7 @@
+/**
+ * Ms after which a test has hung. No test comes near it, on a machine ten times as slow either: whatever a test waits
+ * for is an event, and this only ends the wait for one that never comes.
+ */
+export const hungAfterMs = 300_000;
+/** The same of a test that does by itself what would fill a minute: packs, installs, benchmarks. */
+export const longHungAfterMs = 3 * hungAfterMs;
