@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { hungAfterMs } from '../support/limits.ts';
 import { token } from './call.ts';
 
 /** A service to be called: the emulator, or a real deployment. */
@@ -25,7 +26,8 @@ export interface PlainClient {
   send(operation: string, body?: unknown, bearer?: string | null): Promise<PlainAnswer>;
 }
 
-const deadlineMs = 20_000;
+/** Only a service that hangs takes so long. */
+const deadlineMs = hungAfterMs / 2;
 
 export function createPlainClient(target: Target): PlainClient {
   return {

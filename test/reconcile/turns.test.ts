@@ -11,6 +11,7 @@ import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createRowMap } from '../../src/service/collector.ts';
 import type { FetchPage } from '../../src/service/page.ts';
 import { walkPages } from '../../src/service/walk.ts';
+import { countTurns, turnsDuring } from '../support/turns.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 import { makeState } from './states.ts';
@@ -24,26 +25,6 @@ const lenient: GuardSettings = {
   maxRoleChanges: 1_000_000,
   adminRoleIds: [1n],
 };
-
-/** Counts the turns that others have. */
-function countTurns() {
-  let turns = 0;
-  let next: NodeJS.Immediate;
-  const take = () => {
-    turns += 1;
-    next = setImmediate(take);
-  };
-  next = setImmediate(take);
-  return { soFar: () => turns, end: () => clearImmediate(next) };
-}
-
-/** How many turns others have had until this is done. */
-async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
-  const turns = countTurns();
-  await work();
-  turns.end();
-  return turns.soFar();
-}
 
 const members = Array.from(
   { length: 300_000 },

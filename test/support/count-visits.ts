@@ -1,5 +1,5 @@
 /**
- * How many elements searches and copies of arrays and sets look at while `work` is under way: what grows with
+ * How many elements searches, copies and other passes through arrays and sets look at while `work` is under way: what grows with
  * the square of its input shows, on any machine and at any load.
  */
 export async function countVisits(work: () => unknown): Promise<number> {
@@ -43,6 +43,8 @@ export async function countVisits(work: () => unknown): Promise<number> {
     );
   for (const name of ['includes', 'indexOf', 'lastIndexOf', 'concat']) search(name);
   for (const name of ['find', 'findIndex', 'findLast', 'some', 'every', 'filter']) test(name);
+  for (const name of ['map', 'forEach']) test(name);
+  for (const name of ['reduce', 'reduceRight', 'entries', 'slice']) search(name);
   replace(
     Set.prototype,
     Symbol.iterator,

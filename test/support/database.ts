@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { patient } from './limits.ts';
 import { embeddedServer, type TestServer } from './servers.ts';
 
 export interface TestDatabase {
@@ -29,7 +30,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   });
   const target = new URL(server.url);
   target.pathname = `/${name}`;
-  const db = createDatabase({ url: target.href, applicationName: 'musterd test' });
+  const db = createDatabase({ url: target.href, applicationName: 'musterd test', ...patient });
   return {
     url: target.href,
     db,
@@ -47,6 +48,7 @@ async function asAdmin(server: TestServer, work: (admin: Database) => Promise<vo
     url: server.url,
     applicationName: 'musterd test',
     maxConnections: 1,
+    ...patient,
   });
   try {
     await work(admin);

@@ -5,3 +5,13 @@
 export const hungAfterMs = 300_000;
 /** The same of a test that does by itself what would fill a minute: packs, installs, benchmarks. */
 export const longHungAfterMs = 3 * hungAfterMs;
+
+/** For connections of tests: what takes long on a slow machine does not fail there. */
+export const patient = {
+  connectTimeoutMs: hungAfterMs,
+  freeTimeoutMs: hungAfterMs,
+  statementTimeoutMs: hungAfterMs,
+  lockTimeoutMs: hungAfterMs,
+  idleTimeoutMs: hungAfterMs,
+  queryTimeoutMs: hungAfterMs,
+} as const;
