@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { cacheFolder, dataFolder } from '../../src/embedded/account.ts';
 import { findBinaries } from '../../src/embedded/binaries.ts';
@@ -229,26 +230,28 @@ describe('several at once', () => {
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
 
+    /** As a musterd that stays until it is told to go, or until the server stops. */
     const comeByUrl = async (starter: Embedded) => {
-      const db = createDatabase({ url: starter.url, applicationName: 'musterd by url' });
-      closers.push(async () => await db.close());
-      await sql`select 1`.execute(db.kysely);
-      return db;
+      const client = new pg.Client({ connectionString: starter.url, application_name: 'musterd by url' });
+      client.on('error', () => undefined);
+      await client.connect();
+      closers.push(async () => await client.end());
+      return client;
     };
 
     test('the starter waits for a musterd that came by URL', async () => {
       const starter = await open({ closePatienceMs: endless });
-      const db = await comeByUrl(starter);
+      const client = await comeByUrl(starter);
       const closing = starter.close();
-      const looks = new Set<number>();
+      const looks = new Set<string>();
       await eventually('the starter has looked again and again', async () => {
-        const { rows } = await sql<{ at: number }>`
-          select extract(epoch from query_start)::float8 as at from pg_stat_activity
-          where application_name = 'musterd presence'`.execute(db.kysely);
+        const { rows }: pg.QueryResult<{ at: string }> = await client.query(
+          `select query_start::text as at from pg_stat_activity where application_name = 'musterd presence'`,
+        );
         for (const { at } of rows) looks.add(at);
         return looks.size > 3;
       });
-      await db.close();
+      await client.end();
       await closing;
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
