@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { createDatabase } from '../../src/mirror/database.ts';
 import { type SeenMessages, seeMessages } from './postgres-proxy.ts';
 
@@ -56,17 +56,40 @@ function readPlan(message: Buffer): Watched | undefined {
   return { text: read['Query Text'], steps: stepsOf(read.Plan) };
 }
 
-/** Lets Postgres say of each statement how it carried it out. The url is a superuser's. */
-export async function watchStatements(url: string): Promise<StatementWatch> {
+/** How many rows the steps of these statements looked at, those of a trigger's own tables among them. */
+export function rowsLookedAt(statements: readonly Watched[], part: string): number {
+  return statements
+    .filter(({ text }) => text.includes(part))
+    .flatMap(({ steps }) => steps)
+    .reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** Changes all of the settings for the database, for the sessions that begin from now on. */
+async function setAll(
+  url: string,
+  change: (setting: RawBuilder<unknown>, value: string) => RawBuilder<unknown>,
+) {
   const name = new URL(url).pathname.slice(1);
   const admin = createDatabase({ url, applicationName: 'musterd test', maxConnections: 1 });
   try {
     for (const [setting, value] of Object.entries(settings))
-      await sql`alter database ${sql.id(name)} set ${sql.id(...setting.split('.'))} = ${sql.lit(value)}`.execute(
+      await sql`alter database ${sql.id(name)} ${change(sql.id(...setting.split('.')), value)}`.execute(
         admin.kysely,
       );
   } finally {
     await admin.close();
   }
-  return await seeMessages(url, 'answers', readPlan);
+}
+
+/** Lets Postgres say of each statement how it carried it out, until the watch is closed. The url is a superuser's. */
+export async function watchStatements(url: string): Promise<StatementWatch> {
+  await setAll(url, (setting, value) => sql`set ${setting} = ${sql.lit(value)}`);
+  const seen = await seeMessages(url, 'answers', readPlan);
+  return {
+    ...seen,
+    close: async () => {
+      await seen.close();
+      await setAll(url, (setting) => sql`reset ${setting}`);
+    },
+  };
 }
