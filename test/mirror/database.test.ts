@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { CompiledQuery, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import { checkServer } from '../../src/mirror/check-server.ts';
 import {
@@ -17,6 +17,7 @@ import { executeLast } from '../../src/mirror/execute-last.ts';
 import { sqlState } from '../../src/mirror/database-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { hungAfterMs } from '../support/limits.ts';
 import { servers } from '../support/servers.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
@@ -27,6 +28,18 @@ async function failure(promise: Promise<unknown>): Promise<MusterdError> {
   );
   if (!(error instanceof MusterdError)) throw error;
   return error;
+}
+
+/** From now on no timeout of this process strikes before time passes for them, which the result lets it. */
+function holdTimers(): (ms: number) => Promise<void> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  return async (ms) => {
+    await vi.advanceTimersByTimeAsync(ms);
+    vi.useRealTimers();
+  };
 }
 
 /** A latch: `opened` resolves once `open` was called. */
@@ -235,8 +248,9 @@ describe.each(servers())('on $name', (server) => {
 
     test('can be one statement in one round trip, with its settings', async () => {
       let opened: Opened | undefined;
+      const usual = open();
       const add = async (id: bigint) =>
-        await db.transaction(async () => 'done', {
+        await usual.transaction(async () => 'done', {
           opening: {
             text: `insert into public.t values (${id}, 9) returning id, current_setting('lock_timeout') as patience`,
             take: (rows) => {
@@ -417,16 +431,17 @@ describe.each(servers())('on $name', (server) => {
     };
 
     test('waits for a free one longer than a new one may take, in turn', async () => {
-      const busy = open({ maxConnections: 1, connectTimeoutMs: 1_000 });
+      const busy = open({ maxConnections: 1, connectTimeoutMs: hungAfterMs, freeTimeoutMs: 3 * hungAfterMs });
       const { release, work } = await occupy(busy);
+      const pass = holdTimers();
       const order: number[] = [];
       const waiting = [1, 2, 3].map((n) =>
         sql`select 1`.execute(busy.kysely).then(() => {
           order.push(n);
         }),
       );
-      const startMs = performance.now();
-      await eventually('a new one would be given up', () => performance.now() > startMs + 1_100);
+      await eventually('all of them wait', () => vi.getTimerCount() === 3);
+      await pass(2 * hungAfterMs);
       expect(order).toEqual([]);
       release();
       await Promise.all([work, ...waiting]);
@@ -450,7 +465,7 @@ describe.each(servers())('on $name', (server) => {
 
     test('does not lose one to a connection that cannot be had', async () => {
       const { proxy, url } = await openProxy();
-      const broken = open({ url, maxConnections: 1, freeTimeoutMs: 1_000 });
+      const broken = open({ url, maxConnections: 1, freeTimeoutMs: hungAfterMs });
       proxy.onClientBytes = () => 'forward-and-cut';
       for (const _ of [1, 2])
         expect((await failure(ping(broken))).message).toMatch(/^Could not connect to Postgres/);
@@ -485,15 +500,18 @@ describe.each(servers())('on $name', (server) => {
 
   test('a server that falls silent is given up, and its connection with it', async () => {
     const { proxy, url } = await openProxy();
-    const other = open({ url, queryTimeoutMs: 200, maxConnections: 1 });
+    const other = open({ url, queryTimeoutMs: hungAfterMs, maxConnections: 1 });
     await sql`select 1`.execute(other.kysely);
     const unheard: string[] = [];
     proxy.onClientBytes = (bytes) => {
       unheard.push(bytes.toString('latin1'));
       return 'swallow';
     };
-    const outcome = other.transaction(async (tx) => await sql`select 1`.execute(tx));
-    expect((await failure(outcome)).code).toBe('mirror');
+    const pass = holdTimers();
+    const outcome = failure(other.transaction(async (tx) => await sql`select 1`.execute(tx)));
+    await eventually('it is asked', () => unheard.length > 0);
+    await pass(hungAfterMs);
+    expect((await outcome).code).toBe('mirror');
     // It is waited for once, and not once more for the ROLLBACK.
     expect(unheard.join('')).toMatch(/begin isolation level/i);
     expect(unheard.join('')).not.toMatch(/rollback/i);
@@ -503,22 +521,30 @@ describe.each(servers())('on $name', (server) => {
 
   test('so is one that falls silent while rows are copied to it', async () => {
     const { proxy, url } = await openProxy();
-    const other = open({ url, queryTimeoutMs: 200, maxConnections: 1 });
+    const other = open({ url, queryTimeoutMs: hungAfterMs, maxConnections: 1 });
     const copy = (lines: readonly string[]) =>
       other.transaction(async (tx) => {
         await tx.executeQuery(CompiledQuery.raw('create temp table few (n int)'));
         const source = Readable.from(lines.map((line) => Buffer.from(line)));
         return tx.executeQuery(CompiledQuery.raw('copy few from stdin', [source]));
       });
-    proxy.onClientBytes = (bytes) => (bytes.includes('copy few') ? 'swallow' : 'forward');
-    expect((await failure(copy(['1\n']))).code).toBe('mirror');
+    let isCopied = false;
+    proxy.onClientBytes = (bytes) => {
+      isCopied ||= bytes.includes('copy few');
+      return bytes.includes('copy few') ? 'swallow' : 'forward';
+    };
+    const pass = holdTimers();
+    const outcome = failure(copy(['1\n']));
+    await eventually('it is copied', () => isCopied);
+    await pass(hungAfterMs);
+    expect((await outcome).code).toBe('mirror');
     proxy.onClientBytes = () => 'forward';
     expect((await copy(['1\n2\n', '3\n'])).numAffectedRows).toBe(3n);
   });
 
   test('sends nothing at the start of a session that a PgBouncer would refuse', async () => {
     const { proxy, url } = await openProxy();
-    const other = open({ url, statementTimeoutMs: 1_000 });
+    const other = open({ url, statementTimeoutMs: hungAfterMs });
     await sql`select 1`.execute(other.kysely);
     const bytes = proxy.seen();
     const startup = bytes.subarray(8, bytes.readInt32BE(0)).toString('latin1').split('\0');
