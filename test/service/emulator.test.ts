@@ -10,6 +10,7 @@ import { type Listing, nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import type { ClientOptions } from '../../src/service/client.ts';
 import { closeAfterEach, onClose, openClient } from './client-fixture.ts';
+import { createHeldClock } from './held-clock.ts';
 
 closeAfterEach();
 
@@ -30,11 +31,11 @@ async function open(options: EmulatorOptions, clientOptions: Partial<ClientOptio
     ...options,
   });
   onClose(() => emulator.close());
-  const { client, clock } = openClient(emulator.url, {
+  const { client } = openClient(emulator.url, {
     credentials: { secretId: secret.id, secretKey: createSecret(secret.key) },
+    clock: createHeldClock(Date.now()),
     ...clientOptions,
   });
-  clock.jump(Date.now() - clock.now());
   return { emulator, client };
 }
 
@@ -146,8 +147,8 @@ describe('as the interface demands', () => {
     const caFile = join(directory, 'ca.pem');
     writeFileSync(caFile, emulator.authority ?? '');
     const credentials = { secretId: secret.id, secretKey: createSecret(secret.key) };
-    const { client, clock } = openClient(emulator.url, { credentials, http: { caFile } });
-    clock.jump(Date.now() - clock.now());
+    const clock = createHeldClock(Date.now());
+    const { client } = openClient(emulator.url, { credentials, clock, http: { caFile } });
     expect((await client.team()).members).toHaveLength(3);
     const untrusting = openClient(emulator.url, { credentials });
     await expect(untrusting.client.team()).rejects.toThrow('no trusted TLS connection');

@@ -316,7 +316,7 @@ describe('A team that a daemon remembers', () => {
   });
   afterAll(() => stage.close());
 
-  const newMemory = () => createTeamMemories(() => performance.now())(stage.config);
+  const newMemory = () => createTeamMemories(() => 0)(stage.config);
   const run = (teamMemory: TeamMemory, groups: readonly RunGroup[] = ['users']) =>
     runReconcile(stage.db, stage.config, 'daemon', {
       log: createLog({ level: 'silent' }),

@@ -70,7 +70,16 @@ describe('the cost of a plan', () => {
     const { burst, periodMs } = paceOf(stage.config.rate);
     expect(cost.perMinute).toBe(1_200);
     expect(cost.seconds).toBe(Math.ceil((cost.requests * periodMs) / 1_000));
-    const { durationMs } = await stage.run();
-    expect(durationMs).toBeGreaterThan((cost.requests - burst) * periodMs);
+    stage.emulator.clearRequests();
+    await stage.run();
+    const sent = stage.emulator.requests.length;
+    expect(sent).toBeGreaterThan(burst);
+    // Each had its place, one period after that of the one before; the last one waited for it, but for the burst.
+    const [[apart, waited] = []] = await stage.sql(
+      `select next_at >= started_at + ${(sent - burst) * periodMs} * interval '1 ms',
+              finished_at >= next_at - ${burst * periodMs} * interval '1 ms'
+       from sync.rate_limits, sync.runs order by run_id desc limit 1`,
+    );
+    expect([apart, waited]).toEqual(['true', 'true']);
   });
 });
