@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { countStatements } from '../support/sent-statements.ts';
 import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 describe('musterd daemon', () => {
   let stage: Stage;
   let daemons: Running[] = [];
+  const listeners: (() => Promise<void>)[] = [];
   const open = async (options: StageOptions = {}) => {
     stage = await createStage({ emulator: { users: 30, tags: 5, fields: 3 }, ...options });
   };
@@ -13,6 +15,7 @@ describe('musterd daemon', () => {
     for (const { process } of daemons) process.kill('SIGKILL');
     await Promise.all(daemons.map(({ ended }) => ended));
     daemons = [];
+    for (const close of listeners.splice(0)) await close();
     await stage.close();
   });
   /** Schedules that do not come up by themselves while a test runs. */
@@ -44,6 +47,29 @@ describe('musterd daemon', () => {
       expect(daemon.process.exitCode).toBeNull();
       return (await runs(`groups @> '{users,listings,counts}' and outcome = 'complete'`)) === 1;
     });
+  /** What a daemon asks the database, by way of this url: for edits, and for what is due. */
+  const listenIn = async () => {
+    const sent = await countStatements(stage.url);
+    listeners.push(() => sent.close());
+    const looked = { forEdits: 0, forDue: 0 };
+    const count = () => {
+      for (const text of sent.take()) {
+        if (text.includes('as "triedForMs"')) looked.forEdits += 1;
+        if (text.includes('order by min(due_at)')) looked.forDue += 1;
+      }
+    };
+    return {
+      url: sent.url,
+      looks: async (what: keyof typeof looked, times: number) => {
+        count();
+        const from = looked[what];
+        await eventually(`it has looked ${what} ${times} times`, () => {
+          count();
+          return looked[what] >= from + times;
+        });
+      },
+    };
+  };
   const emailOf = (id: number) => stage.emulator.team.user(id).email;
   const aUser = () => {
     const [user] = stage.emulator.team.users().filter(({ email }) => email !== null);
@@ -57,12 +83,10 @@ describe('musterd daemon', () => {
     await firstRun(daemon);
     const { id } = aUser();
     for (const turn of [1, 2, 3]) {
-      await eventually('a push may leave at once', async () => {
-        const [[free] = []] = await stage.sql(
-          `select coalesce(max(started_at), '-infinity') < clock_timestamp() - interval '500 ms' from sync.due where run_group = 'edits'`,
-        );
-        return free === 'true';
-      });
+      // A push may leave at once.
+      await stage.sql(
+        `update sync.due set started_at = started_at - interval '1 hour' where run_group = 'edits'`,
+      );
       stage.emulator.clearRequests();
       await stage.sql(`update mirror.users set email = 'turn${turn}@example.com' where id = ${id}`);
       await eventually('the edit is on the service', () => emailOf(id) === `turn${turn}@example.com`);
@@ -83,37 +107,47 @@ describe('musterd daemon', () => {
 
   it('pushes edits of one moment together, and no more often than it may', async () => {
     await open();
-    const daemon = start({ MUSTERD__edits__debounceMs: '1000', MUSTERD__edits__everyMs: '3000' });
+    const { url, looks } = await listenIn();
+    const daemon = start({ DATABASE_URL: url, MUSTERD__edits__everyMs: '3600000' });
     await firstRun(daemon);
     const users = stage.emulator.team
       .users()
       .filter(({ email }) => email !== null)
       .slice(0, 6);
-    for (const [index, { id }] of users.entries())
-      await stage.sql(`update mirror.users set email = 'many${index}@example.com' where id = ${id}`);
+    const updates = users.map(
+      ({ id }, index) => `update mirror.users set email = 'many${index}@example.com' where id = ${id}`,
+    );
+    await stage.sql(`begin; ${updates.join('; ')}; commit`);
     await eventually('all are on the service', () =>
       users.every(({ id }, index) => emailOf(id) === `many${index}@example.com`),
     );
-    await stage.sql(`update mirror.users set email = 'late@example.com' where id = ${users[0]?.id}`);
-    await eventually('the late one is, too', () => emailOf(users[0]?.id ?? 0) === 'late@example.com');
-    await eventually(
-      'both are recorded',
-      async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === 2,
+    const pushes = () => runs(`groups = '{edits}' and outcome = 'complete'`);
+    await eventually('the push is recorded', async () => (await pushes()) === 1);
+    const edit = (email: string) =>
+      stage.sql(`update mirror.users set email = '${email}' where id = ${users[0]?.id}`);
+    for (const turn of [1, 2, 3]) {
+      const looked = looks('forEdits', 1);
+      await edit(`early${turn}@example.com`);
+      await looked;
+    }
+    expect(await pushes()).toBe(1);
+    expect(emailOf(users[0]?.id ?? 0)).toBe('many0@example.com');
+    await stage.sql(
+      `update sync.due set started_at = started_at - interval '1 hour' where run_group = 'edits'`,
     );
-    const [[gap] = []] = await stage.sql(
-      `select extract(epoch from max(started_at) - min(started_at)) from sync.runs where groups = '{edits}'`,
-    );
-    expect(Number(gap)).toBeGreaterThanOrEqual(3);
+    await edit('late@example.com');
+    await eventually('the late one is there, too', () => emailOf(users[0]?.id ?? 0) === 'late@example.com');
+    await eventually('both pushes are recorded', async () => (await pushes()) === 2);
     await stop(daemon);
   });
 
   it('finds edits that nobody told of by looking at the mirror alone', async () => {
     await open();
-    const daemon = start({ MUSTERD__edits__pollMs: '500' });
+    const { url, looks } = await listenIn();
+    const daemon = start({ DATABASE_URL: url, MUSTERD__edits__pollMs: '500' });
     await firstRun(daemon);
     stage.emulator.clearRequests();
-    const polled = performance.now();
-    await eventually('it has looked a few times', () => performance.now() - polled > 1_500);
+    await looks('forEdits', 3);
     expect(stage.emulator.requests).toEqual([]);
     const { id } = aUser();
     await stage.sql(
@@ -125,13 +159,17 @@ describe('musterd daemon', () => {
 
   it('does not push again and again what waits for a person', async () => {
     await open({ emulator: { users: 60, tags: 1, fields: 1 } });
-    const daemon = start({ MUSTERD__edits__pollMs: '300', MUSTERD__edits__everyMs: '300' });
+    const { url, looks } = await listenIn();
+    const daemon = start({
+      DATABASE_URL: url,
+      MUSTERD__edits__pollMs: '300',
+      MUSTERD__edits__everyMs: '300',
+    });
     await firstRun(daemon);
     await stage.sql(`update mirror.users set email = 'all' || id || '@example.com'`);
     await eventually('the batch is held', async () => (await runs(`outcome = 'refused'`)) === 1);
     stage.emulator.clearRequests();
-    const polled = performance.now();
-    await eventually('it has looked a few times', () => performance.now() - polled > 2_000);
+    await looks('forEdits', 6);
     expect(stage.emulator.requests).toEqual([]);
     expect(stage.updates()).toEqual([]);
     await stop(daemon);
@@ -188,14 +226,23 @@ describe('musterd daemon', () => {
     const unhook = stage.emulator.before({ path: '/v1/contacts/count' }, async () => {
       await gate.promise;
     });
-    const daemon = start({ MUSTERD__schedule__users: '*/2 * * * * *' });
+    const { url, looks } = await listenIn();
+    const daemon = start({ DATABASE_URL: url, MUSTERD__schedule__users: '* * * * * *' });
     await eventually('the first run has begun', async () => (await runs()) === 1);
-    const began = performance.now();
-    await eventually('three times have come up', () => performance.now() - began > 6_500);
+    // It looks for what is due whenever a time comes up.
+    await looks('forDue', 4);
     expect(await runs()).toBe(1);
+    const next = Promise.withResolvers<void>();
+    const unhookNext = stage.emulator.before({ path: '/v1/team' }, async () => {
+      await next.promise;
+    });
     unhook();
     gate.resolve();
-    await eventually('one run follows at once', async () => (await runs()) === 2);
+    await eventually('one run follows', async () => (await runs()) === 2);
+    await looks('forDue', 4);
+    expect(await runs()).toBe(2);
+    unhookNext();
+    next.resolve();
     await stop(daemon);
   });
 
@@ -254,7 +301,7 @@ describe('musterd daemon', () => {
       async () => (await runs(`groups = '{edits}' and outcome = 'complete'`)) === 1,
     );
     stage.emulator.team.editUser(id, { email: email ?? '' });
-    const pull = await runMusterd(['reconcile', '--wait', '30'], {
+    const pull = await runMusterd(['reconcile', '--wait', '300'], {
       ...stage.emulator.environment,
       DATABASE_URL: stage.url,
     });
@@ -269,8 +316,7 @@ describe('musterd daemon', () => {
     [401, 'failed'],
   ])('tries edits again soon when the service was away for a moment (%s: %s)', async (code, outcome) => {
     await open();
-    const deadlineMs = '8000';
-    const daemon = start({ MUSTERD__edits__everyMs: '300', MUSTERD__http__totalDeadlineMs: deadlineMs });
+    const daemon = start({ MUSTERD__edits__everyMs: '300' });
     await firstRun(daemon);
     stage.emulator.addFault({ kind: 'status', code, path: '/v1/users/get', times: 'always' });
     const { id } = aUser();
@@ -330,22 +376,37 @@ describe('musterd daemon', () => {
 
   it('leaves a team that fails again and again alone for longer each time, and recovers by itself', async () => {
     await open();
+    // Each second something comes up, and it looks what is due.
     const daemon = start({
-      MUSTERD__schedule__users: '* * * * * *',
-      MUSTERD__http__totalDeadlineMs: '1000',
+      MUSTERD__schedule__users: '0 */10 * * * *',
+      MUSTERD__schedule__counts: '* * * * * *',
     });
     await firstRun(daemon);
     stage.emulator.addFault({ kind: 'status', code: 400, path: '/v1/team', times: 'always' });
-    await eventually('three runs have failed', async () => (await runs(`outcome = 'failed'`)) >= 3);
-    const gaps = await stage.sql(
-      `select extract(epoch from started_at - lag(started_at) over (order by run_id)) from sync.runs where outcome = 'failed'`,
-    );
-    expect(Number(gaps[2]?.[0])).toBeGreaterThan(1.5);
+    const makeDue = () =>
+      stage.sql(`update sync.due set due_at = clock_timestamp() where run_group = 'users'`);
+    for (const [failures, minutes] of [
+      [1, 0],
+      [2, 15],
+      [3, 30],
+    ]) {
+      await makeDue();
+      await eventually(`it has failed ${failures} times, and rests for ${minutes} minutes`, async () => {
+        const rows = await stage.sql(
+          `select from sync.due where run_group = 'users' and failures = ${failures}
+             and due_at > clock_timestamp() + interval '${minutes} minutes'`,
+        );
+        return rows.length === 1;
+      });
+    }
     stage.emulator.clearFaults();
-    const before = await runs(`outcome = 'complete'`);
-    await eventually('a run is complete again', async () => (await runs(`outcome = 'complete'`)) > before);
-    const [[failures] = []] = await stage.sql(`select failures from sync.due where run_group = 'users'`);
-    expect(failures).toBe('0');
+    await makeDue();
+    await eventually('a run is complete again', async () => {
+      const rows = await stage.sql(
+        `select from sync.due where run_group = 'users' and outcome = 'complete' and failures = 0`,
+      );
+      return rows.length === 1;
+    });
     await stop(daemon);
   });
 });
