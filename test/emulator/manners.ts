@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
+import { hungAfterMs } from '../support/limits.ts';
 import { secretOf, token } from './call.ts';
 
 /** One call of an endpoint; the body is JSON text. */
@@ -152,7 +153,7 @@ request = urllib.request.Request(url, data=body.encode() or None, method=method)
 request.add_header('Authorization', bearer)
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 try:
-    answer = opener.open(request, timeout=20)
+    answer = opener.open(request, timeout=${hungAfterMs / 2_000})
 except urllib.error.HTTPError as error:
     answer = error
 sys.stdout.buffer.write(b'%d %s\\n' % (answer.status, answer.headers['X-Request-Id'].encode()) + answer.read())

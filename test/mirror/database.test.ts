@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { CompiledQuery, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import { checkServer } from '../../src/mirror/check-server.ts';
 import {
@@ -17,6 +17,7 @@ import { executeLast } from '../../src/mirror/execute-last.ts';
 import { sqlState } from '../../src/mirror/database-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdTimers } from '../support/hold-timers.ts';
 import { hungAfterMs } from '../support/limits.ts';
 import { servers } from '../support/servers.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
@@ -28,18 +29,6 @@ async function failure(promise: Promise<unknown>): Promise<MusterdError> {
   );
   if (!(error instanceof MusterdError)) throw error;
   return error;
-}
-
-/** From now on no timeout of this process strikes before time passes for them, which the result lets it. */
-function holdTimers(): (ms: number) => Promise<void> {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
-  return async (ms) => {
-    await vi.advanceTimersByTimeAsync(ms);
-    vi.useRealTimers();
-  };
 }
 
 /** A latch: `opened` resolves once `open` was called. */
@@ -433,15 +422,16 @@ describe.each(servers())('on $name', (server) => {
     test('waits for a free one longer than a new one may take, in turn', async () => {
       const busy = open({ maxConnections: 1, connectTimeoutMs: hungAfterMs, freeTimeoutMs: 3 * hungAfterMs });
       const { release, work } = await occupy(busy);
-      const pass = holdTimers();
+      const timers = holdTimers();
       const order: number[] = [];
       const waiting = [1, 2, 3].map((n) =>
         sql`select 1`.execute(busy.kysely).then(() => {
           order.push(n);
         }),
       );
-      await eventually('all of them wait', () => vi.getTimerCount() === 3);
-      await pass(2 * hungAfterMs);
+      await eventually('all of them wait', () => timers.count() === 3);
+      await timers.pass(2 * hungAfterMs);
+      timers.letGo();
       expect(order).toEqual([]);
       release();
       await Promise.all([work, ...waiting]);
@@ -507,10 +497,11 @@ describe.each(servers())('on $name', (server) => {
       unheard.push(bytes.toString('latin1'));
       return 'swallow';
     };
-    const pass = holdTimers();
+    const timers = holdTimers();
     const outcome = failure(other.transaction(async (tx) => await sql`select 1`.execute(tx)));
     await eventually('it is asked', () => unheard.length > 0);
-    await pass(hungAfterMs);
+    await timers.pass(hungAfterMs);
+    timers.letGo();
     expect((await outcome).code).toBe('mirror');
     // It is waited for once, and not once more for the ROLLBACK.
     expect(unheard.join('')).toMatch(/begin isolation level/i);
@@ -533,10 +524,11 @@ describe.each(servers())('on $name', (server) => {
       isCopied ||= bytes.includes('copy few');
       return bytes.includes('copy few') ? 'swallow' : 'forward';
     };
-    const pass = holdTimers();
+    const timers = holdTimers();
     const outcome = failure(copy(['1\n']));
     await eventually('it is copied', () => isCopied);
-    await pass(hungAfterMs);
+    await timers.pass(hungAfterMs);
+    timers.letGo();
     expect((await outcome).code).toBe('mirror');
     proxy.onClientBytes = () => 'forward';
     expect((await copy(['1\n2\n', '3\n'])).numAffectedRows).toBe(3n);

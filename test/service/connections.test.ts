@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createConnections } from '../../src/service/connections.ts';
+import { eventually } from '../support/eventually.ts';
 import { closeAfterEach, onClose, openClient } from './client-fixture.ts';
 import { json, listenRaw, type Respond } from './raw-server.ts';
 
@@ -32,7 +33,7 @@ test('clients that follow each other go on with the connection of the first, wha
   expect(server.requests).toHaveLength(3);
   expect(server.connections()).toBe(1);
   await connections.close();
-  await expect.poll(() => server.closed()).toBe(1);
+  await eventually('the connection is closed', () => server.closed() === 1);
 });
 
 test('each client has a connection for each of its requests in flight, and no more of those', async () => {
@@ -59,7 +60,7 @@ test('a client that is closed waits for its own requests, and for those of no ot
   const ask = async (asking: typeof one) => {
     const before = answers.length;
     const asked = asking.team();
-    await expect.poll(() => answers.length).toBe(before + 1);
+    await eventually('it is asked', () => answers.length === before + 1);
     return { asked };
   };
   const own = await ask(one);
@@ -85,15 +86,15 @@ test('a client that is stopped gives up its own requests, and those of no other'
   const [one, other] = [client({ signal: stop.signal, graceMs: 20 }), client()];
   const patches = new Map([[1n, { email: 'a@example.com' }]]);
   const given = expect(one.updateUsers(patches)).rejects.toMatchObject({ code: 'service', phase: 'sent' });
-  await expect.poll(() => answers.length).toBe(1);
+  await eventually('the one asks', () => answers.length === 1);
   const asked = other.team();
-  await expect.poll(() => answers.length).toBe(2);
+  await eventually('the other asks', () => answers.length === 2);
   stop.abort();
   await given;
   await one.close();
   answers[1]?.();
   expect((await asked).id).toBe(7n);
-  await expect.poll(() => server.closed()).toBe(1);
+  await eventually('the connection is closed', () => server.closed() === 1);
 });
 
 test('other settings, and other authorities in the same file, are other connections', async () => {

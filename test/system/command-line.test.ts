@@ -128,7 +128,7 @@ describe('the command line', () => {
     expect(second.code).toBe(75);
     expect((await musterd(['reconcile', '--wait', '1'])).code).toBe(75);
     expect((await musterd(['reconcile', '--wait', 'long'])).code).toBe(64);
-    const patient = startMusterd(['reconcile', '--wait', '60'], environment());
+    const patient = startMusterd(['reconcile', '--wait', '600'], environment());
     release();
     unhook();
     expect((await first.ended).code).toBe(0);

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { createLog } from '../../src/log.ts';
@@ -15,6 +15,7 @@ import { writeLearned } from '../../src/mirror/learned.ts';
 import { recordStep } from '../../src/mirror/runs.ts';
 import { runResync } from '../../src/runs/resync-team.ts';
 import { eventually } from '../support/eventually.ts';
+import { hungAfterMs } from '../support/limits.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** Every writing statement of musterd's waits for others; under a stricter level it would fail instead. */
@@ -53,7 +54,7 @@ describe('a database whose default is a stricter isolation level', () => {
     stage = await createStage({ emulator: { users: 12, tags: 5, fields: 2 } });
     const db = await setDefault(level);
     const log = createLog({ level: 'silent' });
-    const config = configSchema.parse({ ...stage.config, lease: { ttlMs: 1_000 } });
+    const config = configSchema.parse({ ...stage.config, lease: { ttlMs: hungAfterMs } });
     const strict = () => runReconcile(db, config, 'reconcile', { log });
     try {
       expect(await sql`show transaction_isolation`.execute(db.asTyped)).toMatchObject({
@@ -90,7 +91,7 @@ describe('a database whose default is a stricter isolation level', () => {
       );
       await runSooner(db, 'default', { debounceMs: 1, everyMs: 1 });
       await noteEdits(db, 'default', '1:1:');
-      await underLease(db, { team: 'default', lease: { ttlMs: 1_000 } }, (tx) =>
+      await underLease(db, { team: 'default', lease: { ttlMs: hungAfterMs } }, (tx) =>
         recordStep(tx, { team: 'default', teamId, command: 'approve' }),
       );
     } finally {
@@ -102,20 +103,27 @@ describe('a database whose default is a stricter isolation level', () => {
     stage = await createStage({ emulator: { users: 2, tags: 0, fields: 0 } });
     const db = await setDefault('serializable');
     try {
-      const lease = await takeLease(db, 'renewed', { ttlMs: 1_000 });
+      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+      onTestFinished(() => {
+        vi.useRealTimers();
+      });
+      const lease = await takeLease(db, 'renewed', { ttlMs: hungAfterMs });
       const expiry = async () => {
         const { rows } = await sql<{ at: Date }>`select expires_at as at from sync.leases`.execute(db.kysely);
         return rows[0]?.at.getTime() ?? 0;
       };
       const first = await expiry();
-      await eventually('it is renewed', async () => (await expiry()) > first);
+      await eventually('it is renewed', async () => {
+        vi.advanceTimersByTime(hungAfterMs / 4);
+        return (await expiry()) > first;
+      });
       await lease.release();
       const places = createSharedPlaces(db, 'shared');
-      const pace = { capacity: 600, burst: 12, periodMs: 100 };
+      const pace = { capacity: 600, burst: 12, periodMs: 10_000 };
       const takeOne = async (_: unknown, i: number) =>
         await places.take({ places: 1, ...pace, counted: { [`${i}`]: [1, 60_000] } });
       const due = await Promise.all(Array.from({ length: 60 }, takeOne));
-      expect(Math.max(...due)).toBeGreaterThan(12 * 100);
+      expect(Math.max(...due)).toBeGreaterThan(12 * 10_000);
     } finally {
       await db.close();
     }

@@ -9,6 +9,7 @@ import { openSqlSession } from '../../src/mirror/sql-session.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { hungAfterMs } from '../support/limits.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
 
 let database: TestDatabase;
@@ -165,7 +166,7 @@ describe('the prompt', () => {
     out: stream,
     err: stream,
     env: { XDG_STATE_HOME: folder.path },
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(hungAfterMs),
     version: '0',
     configFile: undefined,
     team: undefined,

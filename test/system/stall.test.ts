@@ -59,7 +59,7 @@ describe('a process that goes wrong', () => {
     stage.emulator.clearRequests();
 
     const hold = holdAt(path, nth);
-    const stalled = startMusterd(['reconcile'], { ...environment(), MUSTERD__lease__ttlMs: '1000' });
+    const stalled = startMusterd(['reconcile'], { ...environment(), MUSTERD__lease__ttlMs: '10000' });
     await eventually('it waits for an answer', hold.reached);
     await halt(stalled);
     await eventually('its lease has run out', async () => {
@@ -104,7 +104,7 @@ describe('a process that goes wrong', () => {
         ...environment(),
         MUSTERD_BASE_URL: `https://127.0.0.1:${gate.port}`,
         MUSTERD_CA_FILE: caFile,
-        MUSTERD__lease__ttlMs: '1000',
+        MUSTERD__lease__ttlMs: '10000',
       });
       await eventually('it reads before it sends', hold.reached);
       // The update is written down while nobody lets it in, and finds no connection when it is to leave.
