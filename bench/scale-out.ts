@@ -14,7 +14,6 @@ const options = {
   users,
   replicas,
   schedule: intervalS === 60 ? '0 * * * * *' : `*/${intervalS} * * * * *`,
-  intervalMs: intervalS * 1000,
   intervals: 4,
   concurrency: 4,
   ratePerMinute: 500,

@@ -547,12 +547,18 @@ describe.each(servers())('on $name', (server) => {
   test('close waits for what is under way, and may be called twice', async () => {
     const other = open();
     const inside = createLatch();
+    const goOn = createLatch();
     const work = other.transaction(async (tx) => {
       inside.open();
-      return (await sql<{ n: number }>`select 1 as n from pg_sleep(0.05)`.execute(tx)).rows;
+      await goOn.opened;
+      return (await sql<{ n: number }>`select 1 as n`.execute(tx)).rows;
     });
     await inside.opened;
-    await other.close();
+    const closing = other.close();
+    // Whoever does not wait has closed by then.
+    await new Promise(setImmediate);
+    goOn.open();
+    await closing;
     expect(await work).toEqual([{ n: 1 }]);
     await other.close();
     await createDatabase({ url: database.url }).close();

@@ -158,10 +158,7 @@ describe.each(servers())('on $name', (server) => {
   });
 
   test('of three processes at once, one applies', async () => {
-    write(
-      '0001_a.sql',
-      'create table public.a (id int); select pg_sleep(0.2); insert into public.a values (1);',
-    );
+    write('0001_a.sql', 'create table public.a (id int); insert into public.a values (1);');
     const script = `
       import { createDatabase } from ${JSON.stringify(source('database.ts'))};
       import { migrate } from ${JSON.stringify(source('migrations.ts'))};
@@ -169,13 +166,23 @@ describe.each(servers())('on $name', (server) => {
       const db = createDatabase({ url });
       console.log(JSON.stringify(await migrate(db, { folder })));
       await db.close();`;
-    const outputs = await Promise.all(
-      [1, 2, 3].map(async () => {
-        const args = ['--input-type=module', '-e', script, '--', database.url, folder];
-        const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-        return JSON.parse(await text(child.stdout)) as { applied: string[] };
-      }),
-    );
+    const run = async () => {
+      const args = ['--input-type=module', '-e', script, '--', database.url, folder];
+      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+      return JSON.parse(await text(child.stdout)) as { applied: string[] };
+    };
+    const running = await database.db.transaction(async (tx) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended('musterd migrate', 0))`.execute(tx);
+      const all = [1, 2, 3].map(run);
+      await eventually('all of them are at it', async () => {
+        const { rows } = await sql`select from pg_locks where locktype = 'advisory' and not granted`.execute(
+          tx,
+        );
+        return rows.length === 3;
+      });
+      return { all };
+    });
+    const outputs = await Promise.all(running.all);
     expect(outputs.flatMap((output) => output.applied)).toEqual(['0001_a']);
     const { rows } = await sql`select id from public.a`.execute(database.db.kysely);
     expect(rows).toEqual([{ id: 1 }]);

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { AxeBuilder } from '@axe-core/playwright';
 import chromium from '@sparticuz/chromium';
 import { type Browser, type BrowserContext, type Page, chromium as playwright } from 'playwright-core';
+import { hungAfterMs } from './limits.ts';
 
 const ttf = fileURLToPath(new URL('../../node_modules/dejavu-fonts-ttf/ttf', import.meta.url));
 const screenshots = fileURLToPath(new URL('../../coverage/screenshots', import.meta.url));
@@ -81,6 +82,7 @@ export async function openPage(
 ): Promise<Watched> {
   const context = await browser.newContext({ locale: 'en-US', ...looks[look], ...more });
   const page = await context.newPage();
+  page.setDefaultTimeout(hungAfterMs / 2);
   const trouble: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') trouble.push(message.text());

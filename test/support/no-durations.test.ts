@@ -4,23 +4,48 @@ import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 const texts = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => path.endsWith('.ts') && path !== 'support/no-durations.test.ts')
   .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 const pathsWith = (words: RegExp) =>
   texts.flatMap(({ path, text }) => (words.test(text) ? [path] : [])).toSorted();
 
-/** What a duration is made of in a test: a clock that runs by itself, or time that a process has used. */
-const clocks =
-  /performance\.now|hrtime|cpuUsage|threadCpuUsage|Date\.now\(\)\s*-[^\w]|-\s*Date\.now\(\)|console\.time/;
+/**
+ * What a duration is made of in a test: a clock that runs by itself, time that a process has used, or the wall clock
+ * less a moment. Less a number, that is a moment of its own.
+ */
+const clocks = [
+  /performance\.now\(|hrtime|[cC]puUsage|console\.time/,
+  /Date\.now\(\)(?: \/ [\d_]+)?\)*\s*-\s*[a-z]|[\w)\]]\s*-\s*Date\.now\(\)/,
+  /extract\(epoch from [^)]*(?:lag\(|(?:finished|started)_at\s*-)/,
+];
 
 /** The files that may read such a clock, and why no test becomes red on a slow machine for it. */
-const exceptions: Readonly<Record<string, string>> = {};
+const clockReaders: Readonly<Record<string, string>> = {
+  'daemon/systemd.test.ts':
+    'What is sent to systemd is this very clock: it lies between one look and a later one on any machine.',
+  'support/scale-out.ts': 'These are figures for `npm run bench`: no test looks at them.',
+};
 
 it('no test compares durations: what is meant is counted, or measured by `npm run bench`', () => {
-  expect(pathsWith(clocks)).toEqual(Object.keys(exceptions).toSorted());
+  const found = clocks.flatMap(pathsWith);
+  expect([...new Set(found)].toSorted()).toEqual(Object.keys(clockReaders).toSorted());
+});
+
+/** What waits for a time and for nothing else, or for something until a time of its own. */
+const waits = /timers\/promises|\bsetTimeout\(|expect\.poll|\bvi\.wait(?:For|Until)\b/;
+
+/** The files that may wait so, and why. */
+const waiters: Readonly<Record<string, string>> = {
+  'support/eventually.ts': 'Everybody else waits by it, for something that happens.',
+};
+
+it('no test waits for a time, or for something but for so long', () => {
+  expect(pathsWith(waits)).toEqual(Object.keys(waiters).toSorted());
 });
 
 it('no test has a time limit of its own making', () => {
-  const limit = /\btimeout: [\d_]+\b|^ *\}, [\d_]+( \* \w+)?\);$/m;
-  expect(pathsWith(limit)).toEqual([]);
+  const options = /\b(?:it|test|describe|beforeAll|beforeEach|afterAll|afterEach)\b[^\n]*\{[^\n}]*\btimeout:/;
+  const last = /^(?: {2})*\}, (?:\d[\d_]{3,}|\d[\d_]* \* \w+)\);$/m;
+  const settings = /\b(?:testTimeout|hookTimeout|setConfig)\b/;
+  expect([options, last, settings].flatMap(pathsWith)).toEqual([]);
 });

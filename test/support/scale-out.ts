@@ -15,10 +15,9 @@ export interface ScaleOutOptions {
   readonly teams: number;
   readonly users: number;
   readonly replicas: number;
-  /** Cron of the users group, with seconds, and the interval that it stands for. */
+  /** Cron of the users group, with seconds. */
   readonly schedule: string;
-  readonly intervalMs: number;
-  /** How many intervals are watched after one replica was killed. */
+  /** How many runs of each team are watched after one replica was killed. */
   readonly intervals: number;
   readonly concurrency: number;
   readonly ratePerMinute: number;
@@ -97,7 +96,7 @@ export async function playScaleOut(
   database: { readonly url: string; readonly db: Database },
   say: (text: string) => void = () => {},
 ): Promise<ScaleOutResult> {
-  const { teams, users, replicas, intervalMs, intervals, ratePerMinute } = options;
+  const { teams, users, replicas, intervals, ratePerMinute } = options;
   const folder = mkdtempSync(join(tmpdir(), 'musterd-scale-'));
   const emulator = await createEmulator({
     http: true,
@@ -146,7 +145,15 @@ export async function playScaleOut(
     );
     const takeOverMs = performance.now() - killedMs;
     say(`taken over: ${Math.round(takeOverMs)} ms`);
-    await eventually('the intervals are over', () => performance.now() - killedMs > intervals * intervalMs);
+    await eventually(
+      'every team has had a run in each of the intervals',
+      async () =>
+        (await number(
+          `select count(*) from (select from sync.runs
+             where started_at > '${killedAt}' and outcome = 'complete' and 'users' = any (groups)
+             group by team having count(*) >= ${intervals}) t`,
+        )) === teams,
+    );
     const rest = daemons.slice(1);
     for (const { process } of rest) process.kill('SIGTERM');
     const exitCodes = (await Promise.all(rest.map(({ ended }) => ended))).map(({ code }) => code);

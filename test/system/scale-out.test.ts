@@ -4,14 +4,12 @@ import { playScaleOut, type ScaleOutResult } from '../support/scale-out.ts';
 
 describe('several daemons on one database', () => {
   it('reconcile every team, none twice at once, also when one of them is killed', async () => {
-    const intervalMs = 10_000;
     const database = await createTestDatabase();
     const options = {
       teams: 20,
       users: 8,
       replicas: 3,
       schedule: '*/10 * * * * *',
-      intervalMs,
       intervals: 2,
       concurrency: 2,
       ratePerMinute: 500,
