@@ -169,7 +169,9 @@ describe('musterd daemon', () => {
     await stage.sql(`update mirror.users set email = 'all' || id || '@example.com'`);
     await eventually('the batch is held', async () => (await runs(`outcome = 'refused'`)) === 1);
     stage.emulator.clearRequests();
+    const before = await runs();
     await looks('forEdits', 6);
+    expect(await runs()).toBe(before);
     expect(stage.emulator.requests).toEqual([]);
     expect(stage.updates()).toEqual([]);
     await stop(daemon);
