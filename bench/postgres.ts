@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { openEmbedded } from '../src/embedded/embedded.ts';
 import { findPostmaster } from '../src/embedded/postmaster.ts';
 import { createDatabase, type Database } from '../src/mirror/database.ts';
+import { addressOf } from '../src/mirror/address.ts';
+import { readConnectionUrl } from '../src/mirror/database-url.ts';
 import { migrate } from '../src/mirror/migrations.ts';
 import { runSqlText } from '../src/mirror/sql-text.ts';
 import { countStatements } from '../test/support/sent-statements.ts';
@@ -112,7 +114,9 @@ function withDatabase(url: string, name: string): string {
 
 async function countSent(url: string, work: (db: Database) => Promise<unknown>): Promise<Statements> {
   const sent = await countStatements(url);
-  const db = createDatabase({ url: sent.url, applicationName: 'musterd bench' });
+  // The counting one answers under a port of its own.
+  const address = addressOf(readConnectionUrl(url).parts);
+  const db = createDatabase({ url: sent.url, address, applicationName: 'musterd bench' });
   try {
     await work(db);
     const texts = sent.take();

@@ -15,6 +15,8 @@ export type ErrorCode =
   | 'configuration'
   /** The credentials belong to another team than the one that this mirror holds. */
   | 'wrong-team'
+  /** The mirror is a copy, or at another place than it was: nothing is sent or decided there. */
+  | 'copy'
   /** Another run of the team is under way. */
   | 'lease-held'
   /** The run lost its lease (it stalled, or the database was away) and may neither send nor commit. */

@@ -19,6 +19,7 @@ export const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
   usage: exitCode.usage,
   configuration: exitCode.configuration,
   'wrong-team': exitCode.configuration,
+  copy: exitCode.waiting,
   'lease-held': exitCode.busy,
   'lease-lost': exitCode.partial,
   credentials: exitCode.credentials,

@@ -1,8 +1,34 @@
-/** Who confirms an edit of many users, and why. */
+/** Who confirms what a command is about to do, and why. */
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
 import type { Config } from '../config/config.ts';
 import type { Confirmation } from '../mirror/approve-edits.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
+
+/** Whether a person sits there who can be asked. */
+export const canAsk = ({ err, json }: Pick<Context, 'err' | 'json'>): boolean =>
+  !json && err.isTTY === true && process.stdin.isTTY === true;
+
+/** Asks on a terminal. @throws MusterdError `stopped` */
+export async function isConfirmed(
+  { err, signal, showItself }: Pick<Context, 'err' | 'signal' | 'showItself'>,
+  question: string,
+): Promise<boolean> {
+  showItself?.();
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const asked = asking.question(`${question} [y/N] `, { signal });
+    const answer = await Promise.race([asked, once(asking, 'close', { signal }).then(() => '')]);
+    return /^y(es)?$/i.test(answer.trim());
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    asking.close();
+    printLine(err, '');
+  }
+}
 
 export const confirmationOf = (
   { env }: Pick<Context, 'env'>,

@@ -51,6 +51,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   restore: ['MUSTERD_DATA_DIR=/srv/other musterd restore musterd.sql.gz'],
   undo: ['musterd undo 12', 'musterd undo 12 --apply'],
   resync: ['musterd resync --adopt-service', 'musterd resync --adopt-service --apply'],
+  adopt: ["musterd adopt --reason 'moved to db-2'", "musterd adopt --as-copy --reason 'staging' --yes"],
   emulator: ['musterd emulator --http', 'musterd emulator --list'],
   demo: ['musterd demo'],
   completion: ['source <(musterd completion bash)', 'musterd completion fish | source'],

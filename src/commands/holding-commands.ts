@@ -107,4 +107,17 @@ export function addReturningCommands<C extends WithOptions<C>>({ add, json, grou
     .option('--adopt-service', 'trust the service; hold edits that are not there yet')
     .option('--apply', 'do it; without this it is only shown')
     .option(...waitOption);
+  json(
+    add(
+      'adopt',
+      'say that this is where the mirror is at home now, or that it is a copy',
+      async (context, options) => (await import('./adopt.ts')).adoptCommand(context, options),
+    ),
+  )
+    .option('--as-copy', 'it is meant as a copy: it reads, and sends nothing')
+    .option('--also', 'this is another address of the same database')
+    .option('--reason <text>', 'why, for the record')
+    .option('--yes', 'do it without asking')
+    .option(...asOption)
+    .option(...waitOption);
 }

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createInterface } from 'node:readline/promises';
 import { MusterdError } from '../errors.ts';
 import type { Confirmation } from '../mirror/approve-edits.ts';
 import { readFormat } from '../files/format.ts';
@@ -14,7 +12,7 @@ import {
 } from '../runs/import/import-users.ts';
 import type { Setup } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { confirmationOf, noteFourEyes } from './confirmation.ts';
+import { canAsk, confirmationOf, isConfirmed, noteFourEyes } from './confirmation.ts';
 import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
@@ -86,30 +84,6 @@ export const lookOnly = (preview: ImportPreview, options: ImportOptions): Stay =
     why: `nothing is written yet; this import is ${preview.hash}`,
   };
 
-/** Asks on a terminal. @throws MusterdError `stopped` */
-async function isConfirmed({ err, signal, showItself }: Context, { cost }: ImportPreview): Promise<boolean> {
-  showItself?.();
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const question = asking.question(
-      `Write this into the mirror, for ${plural(cost.users, 'user')}? [y/N] `,
-      { signal },
-    );
-    const answer = await Promise.race([question, once(asking, 'close', { signal }).then(() => '')]);
-    return /^y(es)?$/i.test(answer.trim());
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  } finally {
-    asking.close();
-    printLine(err, '');
-  }
-}
-
-/** Whether a person sits there who can be asked. */
-const canAsk = ({ err, json }: Context, file: string): boolean =>
-  !json && file !== '-' && err.isTTY === true && process.stdin.isTTY === true;
-
 /** Corrects many users at once from a file: shows it first, and does what it has shown. */
 export async function importCommand(
   context: Context,
@@ -146,12 +120,14 @@ async function carryOn(
   const refusal = whyNot(preview, options);
   if (refusal !== undefined) return stay(refusal);
   if (options.yes !== true) {
-    if (!canAsk(context, file))
+    if (file === '-' || !canAsk(context))
       return stay({
         code: exitCode.usage,
         why: 'nothing is applied: add --yes to apply it, or --dry-run to look only',
       });
-    if (!(await isConfirmed(context, preview))) return stay({ code: exitCode.ok, why: 'nothing is applied' });
+    const question = `Write this into the mirror, for ${plural(preview.cost.users, 'user')}?`;
+    if (!(await isConfirmed(context, question)))
+      return stay({ code: exitCode.ok, why: 'nothing is applied' });
   }
   const imported = await applyImport(setup, leaseWait(context, setup.config), preview, confirmation);
   if (context.json) printJson(context, importInJson(preview, imported, null));

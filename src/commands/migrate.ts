@@ -1,5 +1,6 @@
 import { migrate } from '../mirror/migrations.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { noteDatabase } from '../mirror/known-place.ts';
 import { missingRoles } from '../mirror/missing-roles.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirrorOf } from './setup.ts';
@@ -8,6 +9,7 @@ import { withMirrorOf } from './setup.ts';
 export async function migrateCommand(context: Context): Promise<ExitCode> {
   return withMirrorOf(context, async ({ mirror }) => {
     const { applied } = await migrate(mirror.db);
+    await noteDatabase(mirror.db);
     if (context.json) printJson(context, { applied });
     else if (applied.length === 0) printLine(context.out, 'The schema is up to date.');
     else for (const name of applied) printLine(context.out, `applied ${name}`);

@@ -36,20 +36,31 @@ export async function reconcileCommand(context: Context): Promise<ExitCode> {
   );
 }
 
-/** 4: people are to be told of what waits for an approval, for the first time or again; later runs with it end with 3. */
+/**
+ * 4: people are to be told of what waits for an approval, for the first time or again; later runs with it end with 3. So
+ * do runs of a mirror that is somewhere else than it was; of a copy, nothing waits for anybody.
+ */
 export function exitCodeOf({
   outcome,
   waiting,
   refusal = null,
-}: Pick<RunReport, 'outcome' | 'waiting'> & Partial<Pick<RunReport, 'refusal'>>): ExitCode {
+  still = null,
+}: Pick<RunReport, 'outcome' | 'waiting'> & Partial<Pick<RunReport, 'refusal' | 'still'>>): ExitCode {
   if (outcome === 'refused') return refusal?.isNews === false ? exitCode.waiting : exitCode.refused;
   if (outcome !== 'complete') return exitCode.partial;
   if (refusal?.isNews === true) return exitCode.refused;
+  if (still !== null) return still === 'copy' ? exitCode.ok : exitCode.waiting;
   return waiting > 0 ? exitCode.waiting : exitCode.ok;
 }
 
-function reportInJson({ runId, durationMs, refusal, ...report }: RunReport): object {
-  return { ...report, run_id: runId, refused_plan: refusal?.hash ?? null, duration_ms: durationMs };
+function reportInJson({ runId, durationMs, refusal, still, ...report }: RunReport): object {
+  return {
+    ...report,
+    place: still ?? 'here',
+    run_id: runId,
+    refused_plan: refusal?.hash ?? null,
+    duration_ms: durationMs,
+  };
 }
 
 /** The short summary at the end of a run. */

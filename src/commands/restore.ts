@@ -2,8 +2,11 @@ import { createReadStream } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import { MusterdError } from '../errors.ts';
+import { readPlacing } from '../mirror/known-place.ts';
 import { restoreDump } from '../mirror/restore-dump.ts';
-import { plural } from '../model/in-words.ts';
+import { plural, printable } from '../model/in-words.ts';
+import { adviceOn, placeInWords, stillOf } from '../model/place.ts';
+import { placeInJson } from './adopt.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
 import { createLateProgress } from './progress.ts';
@@ -30,12 +33,14 @@ export async function restoreCommand(context: Context, file: string): Promise<Ex
         open: () => open(file, signal),
         onRows: progress.show,
       });
-      if (context.json) printJson(context, { file, ...restored });
-      else
-        printLine(
-          context.out,
-          `${plural(restored.rows, 'row')} of ${plural(restored.tables, 'table')} restored from ${file}`,
-        );
+      const placing = await readPlacing(mirror.db);
+      if (context.json) printJson(context, { file, ...restored, place: placeInJson(placing) });
+      else {
+        const what = `${plural(restored.rows, 'row')} of ${plural(restored.tables, 'table')}`;
+        printLine(context.out, `${what} restored from ${file}`);
+        if (stillOf(placing) !== undefined)
+          printLine(context.out, printable(`${placeInWords(placing)}. ${adviceOn(placing)}`));
+      }
       return exitCode.ok;
     } catch (error) {
       signal.throwIfAborted();

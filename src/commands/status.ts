@@ -1,6 +1,9 @@
+import { readPlacing } from '../mirror/known-place.ts';
 import { readStatus, type TeamStatus } from '../mirror/read-status.ts';
+import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
 import { type Reach, requireSchema } from '../runs/open.ts';
 import type { HeldBatch } from '../model/waiting.ts';
+import { placeInJson } from './adopt.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
 import { plural, printable } from '../model/in-words.ts';
@@ -10,11 +13,16 @@ import { withMirrorOf } from './setup.ts';
 export async function statusCommand(context: Context): Promise<ExitCode> {
   return withMirrorOf(context, async ({ configuration: { teams }, mirror }) => {
     await requireSchema(mirror.db);
+    const placing = await readPlacing(mirror.db);
     const all: TeamStatus[] = [];
     for (const { team } of teams) all.push(await readStatus(mirror.db, team));
     if (context.json) {
       const { url, psql } = mirror.reach;
-      const [first, ...others] = all.map((status) => ({ ...statusInJson(status), database: { url, psql } }));
+      const [first, ...others] = all.map((status) => ({
+        ...statusInJson(status),
+        database: { url, psql },
+        place: placeInJson(placing),
+      }));
       printJson(context, others.length === 0 ? first : [first, ...others]);
       return exitCode.ok;
     }
@@ -23,6 +31,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       printStatus(context, status);
     }
     printReach(context, mirror.reach);
+    printPlace(context, placing);
     return exitCode.ok;
   });
 }
@@ -90,6 +99,12 @@ function printReach(context: Context, { url, psql, stays }: Reach): void {
   printField(context, 'database', url);
   printField(context, 'psql', psql);
   if (!stays) printField(context, '', 'as long as a daemon, or another command, keeps that server up');
+}
+
+function printPlace(context: Context, placing: Placing): void {
+  printField(context, 'place', placeInWords(placing));
+  const advice = adviceOn(placing);
+  if (advice !== '') printField(context, '', advice);
 }
 
 function printStatus(context: Context, status: TeamStatus): void {

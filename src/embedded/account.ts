@@ -83,6 +83,12 @@ export function dataFolder(environment: Environment = process.env): string {
   return firstUsable(candidates(environment, 'data'));
 }
 
+/** Where the data folder is, or might be; creates none. */
+export function dataFolders(environment: Environment = process.env): readonly string[] {
+  const own = environment['MUSTERD_DATA_DIR'];
+  return own ? [resolve(own)] : candidates(environment, 'data').map(({ folder }) => folder);
+}
+
 /** The folder of the unpacked server binaries; created, and owned by us. */
 export function cacheFolder(environment: Environment = process.env): string {
   return firstUsable(candidates(environment, 'cache'));

@@ -39,7 +39,7 @@ export async function openCluster(
 ): Promise<Cluster> {
   const place = join(folder, 'cluster');
   const { account } = options;
-  if (!asAccount(account, () => isThere(place))) {
+  if (!asAccount(account, () => isCluster(place))) {
     options.onProgress('creating the database');
     asAccount(account, () => sweep(folder));
     await create(folder, place, binaries, options);
@@ -62,7 +62,8 @@ export async function openCluster(
   return { data, passwordFile, password, portFile: join(place, 'port') };
 }
 
-function isThere(place: string): boolean {
+/** Whether this folder is a cluster. */
+export function isCluster(place: string): boolean {
   return existsSync(join(place, 'data', 'PG_VERSION'));
 }
 
@@ -92,7 +93,7 @@ async function create(
       if (!existsSync(place)) renameSync(fresh, place);
     });
   } catch (error) {
-    if (!asAccount(account, () => isThere(place))) throw error;
+    if (!asAccount(account, () => isCluster(place))) throw error;
   } finally {
     asAccount(account, () => rmSync(fresh, { recursive: true, force: true }));
   }

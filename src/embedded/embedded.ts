@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MusterdError } from '../errors.ts';
-import { type Account, asAccount, dataFolder, giveFolder } from './account.ts';
+import { type Account, asAccount, dataFolder, dataFolders, giveFolder } from './account.ts';
 import { findBinaries } from './binaries.ts';
-import { type Cluster, OWNER, openCluster } from './cluster.ts';
+import { type Cluster, isCluster, OWNER, openCluster } from './cluster.ts';
 import { isPostmaster } from './postmaster.ts';
 import { enter, type Attachment } from './attachment.ts';
 import { type PostgresServer, type ServerOptions, startServer } from './postgres-server.ts';
@@ -50,6 +50,12 @@ interface Found {
   readonly server: PostgresServer;
   readonly presence: Attachment;
   readonly started: boolean;
+}
+
+/** Whether there is a mirror to open; creates none. */
+export function hasMirror(dataDir: string | undefined): boolean {
+  const folders = dataDir === undefined ? dataFolders() : [resolve(dataDir)];
+  return folders.some((folder) => isCluster(join(folder, 'cluster')));
 }
 
 /**

@@ -64,7 +64,7 @@ async function closeLost(
   teamId: Id,
   results: readonly IntentResult[],
 ): Promise<ReadonlySet<Id>> {
-  const { rows } = await sql<Row<'sync.changes', 'user_id'>>`
+  const { rows } = await sql<{ user_id: Id }>`
     update sync.changes c set state = 'closed', closed_at = clock_timestamp(),
       outcome = (select jsonb_object_agg(key, 'missing') from jsonb_object_keys(c.new) as key)
     where c.change_id = any (${results.map(({ intent }) => intent.changeId)}::bigint[])

@@ -41,6 +41,12 @@ export async function actFor(tx: Transaction, actor: string): Promise<void> {
   await sql`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
 }
 
+/** Who acts in this transaction, as the ledger names them. */
+export async function readDecider(tx: Transaction): Promise<string> {
+  const { rows } = await sql<{ who: string }>`select sync.decider() as who`.execute(tx);
+  return rows[0]?.who ?? '';
+}
+
 /**
  * Approves the edits just made, with these values, bases and service values. A field that is held for another reason
  * than the limits stays held with its value and needs its own decision. With `push.fourEyes` the person's own earlier

@@ -16,6 +16,15 @@ export interface ConnectionUrl {
   readonly files: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>;
   /** Such as `db.example.net:5432/muster`: no user, no password. */
   readonly shown: string;
+  /** The same in its parts. */
+  readonly parts: {
+    readonly host: string;
+    readonly port: string;
+    /** Of the database. */
+    readonly name: string;
+    /** Whether the server is on this machine. */
+    readonly isLocal: boolean;
+  };
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -56,7 +65,9 @@ export function readConnectionUrl(text: string, environment: Environment = proce
     (isLocal(host) ? 'disable' : 'verify-full');
   const direct = said('sslnegotiation') === 'direct';
   for (const name of tlsParameters) searchParams.delete(name);
-  return { url: url.href, tls, direct, files, shown: `${host}:${port}${url.pathname}` };
+  const name = databaseIn(url) || environment['PGDATABASE'] || decoded(url.username) || '';
+  const parts = { host, port, name, isLocal: isLocal(host) };
+  return { url: url.href, tls, direct, files, shown: `${host}:${port}${url.pathname}`, parts };
 }
 
 /** The connection options for pg. Reads the named files. */
@@ -136,6 +147,17 @@ function hostIn({ hostname }: URL): string | undefined {
     return refuse('DATABASE_URL has a host that cannot be read.', form);
   }
 }
+
+/** Odd escapes are left as they are. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const databaseIn = ({ pathname }: URL): string => decoded(pathname.slice(1));
 
 /** Whether the server is on this machine: a Unix socket, or a loopback address. */
 function isLocal(host: string): boolean {

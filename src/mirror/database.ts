@@ -14,6 +14,8 @@ import {
   sql,
 } from 'kysely';
 import { MusterdError } from '../errors.ts';
+import type { Address } from '../model/place.ts';
+import { addressOf } from './address.ts';
 import { sqlState } from './database-errors.ts';
 import { createPool, type Opened, safePath, transactionTerms, withOwnTransactions } from './database-pool.ts';
 import { readConnectionUrl } from './database-url.ts';
@@ -34,6 +36,8 @@ export const databaseTime = sql<Date>`clock_timestamp()`;
 export interface DatabaseOptions {
   /** postgres://…; see `readConnectionUrl` for its `sslmode`. */
   readonly url: string;
+  /** Where this is, if the URL does not say it. */
+  readonly address?: Address | undefined;
   /** Shown in pg_stat_activity. Begins with `musterd`, so that an embedded server waits for it. */
   readonly applicationName?: string;
   readonly maxConnections?: number;
@@ -74,6 +78,8 @@ export interface TransactionOptions {
 }
 
 export interface Database {
+  /** How the settings name it. */
+  readonly address: Address;
   /** For single reads, each in its own transaction. Writes go through `transaction`. */
   readonly kysely: Queryable;
   /** For SQL that a person wrote (`runSqlText`): sent unchanged, with the search_path of the session. */
@@ -98,7 +104,8 @@ export function createDatabase(options: DatabaseOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 60_000;
   const lockTimeoutMs = options.lockTimeoutMs ?? 10_000;
   const queryTimeoutMs = options.queryTimeoutMs ?? 90_000;
-  const pool = createPool(readConnectionUrl(options.url), {
+  const connection = readConnectionUrl(options.url);
+  const pool = createPool(connection, {
     applicationName: options.applicationName ?? 'musterd',
     maxConnections: options.maxConnections ?? 8,
     connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
@@ -112,6 +119,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     new Kysely<Schema>({ dialect: createDialect(new PostgresDialect({ pool: own })), ...log });
   const [kysely, asTyped] = [open(withOwnTransactions(pool)), open(pool)];
   return {
+    address: options.address ?? addressOf(connection.parts),
     kysely,
     asTyped,
     transaction: async (work, own = {}) => {

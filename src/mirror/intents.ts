@@ -15,8 +15,9 @@ import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 
 interface IntentRow
-  extends Row<'sync.changes', 'change_id' | 'user_id'>,
+  extends Row<'sync.changes', 'change_id'>,
     Row<'sync.user_base', 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id'> {
+  readonly user_id: Id;
   readonly sent: Readonly<Record<string, unknown>>;
   readonly outcome: Readonly<Record<string, string>>;
   readonly old: Readonly<Record<string, unknown>>;

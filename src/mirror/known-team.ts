@@ -5,6 +5,7 @@ import { toJson } from '../model/json.ts';
 import type { EditedUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
 import type { Queryable } from './database.ts';
+import type { KnownPlaceRow } from './known-place.ts';
 import type { Learned, LearnedValue } from './learned.ts';
 
 /** While a run holds the lease, only `musterd check` changes anything of this. */
@@ -30,12 +31,15 @@ export interface KnownTeam {
   readonly mayLackRoles: boolean;
   /** Whether people may not approve their own edits (`push.fourEyes`). */
   readonly fourEyes: boolean;
+  /** Of the whole database. */
+  readonly place: KnownPlaceRow;
   /** The edited users, if requested. */
   readonly edited?: readonly EditedUser[];
 }
 
-/** The raw row, in one column. */
+/** The raw row, in two columns. */
 export interface KnownRow {
+  readonly place: KnownPlaceRow;
   readonly known: {
     readonly team_id: Id | null;
     readonly team: { readonly name: string | null; readonly list_size: number | bigint | null } | null;
@@ -49,7 +53,7 @@ export interface KnownRow {
   };
 }
 
-export function toKnown({ known }: KnownRow): KnownTeam {
+export function toKnown({ known, place }: KnownRow): KnownTeam {
   const {
     team_id: teamId,
     team,
@@ -72,11 +76,13 @@ export function toKnown({ known }: KnownRow): KnownTeam {
     hasStale,
     mayLackRoles,
     fourEyes,
+    place,
   };
 }
 
 export async function readKnownTeam(db: Queryable, team: string): Promise<KnownTeam> {
-  const { rows } = await sql<KnownRow>`select sync.known_team(${team}) as known`.execute(db);
+  const { rows } = await sql<KnownRow>`
+    select sync.known_team(${team}) as known, mirror.known_place() as place`.execute(db);
   const [row] = rows;
   if (row === undefined) throw new Error('select of one row returned none');
   return toKnown(row);

@@ -12,6 +12,7 @@ import pg from 'pg';
 import { MusterdError } from '../errors.ts';
 import { type Database, databaseTime, type Transaction } from './database.ts';
 import type { Opened } from './database-pool.ts';
+import { requireHome } from './known-place.ts';
 import { held, inWords, isUnbelievable, readHolder } from './lease-holder.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
 import { wakeForEdits } from './wake.ts';
@@ -246,14 +247,15 @@ function holding({ team, leaseId, ttlMs }: OwnLease, isLocked: boolean, runId: b
 export type LeasedWork<R> = (tx: Transaction) => Promise<R>;
 
 /**
- * One transaction under its own lease, for which it waits, so that no run goes on meanwhile.
- * @throws MusterdError `lease-held`; `stopped` if asked to stop before it begins to write
+ * A person's decision: one transaction under its own lease, for which it waits, so that no run goes on meanwhile.
+ * @throws MusterdError `copy` where nothing is decided; `lease-held`; `stopped` if asked to stop before it begins to write
  */
 export async function underLease<R>(
   db: Database,
   { team, lease: options }: { readonly team: string; readonly lease: LeaseOptions },
   work: LeasedWork<R>,
 ): Promise<R> {
+  await requireHome(db);
   const lease = await takeLease(db, team, options);
   try {
     endIfStopped(options.signal);

@@ -18,7 +18,10 @@ export interface LedgerFilter {
   readonly limit: number;
 }
 
-/** One field that moved or was decided about. A user that is gone, forgotten or has left is one row without a field. */
+/**
+ * One field that moved or was decided about. A user that is gone, forgotten or has left is one row without a field; where
+ * the mirror itself is has no user.
+ */
 export interface LedgerRow
   extends Row<
     'sync.changes',
@@ -34,7 +37,7 @@ export interface LedgerRow
   > {
   /** The name in the mirror today. */
   readonly name: string | null;
-  readonly field: ChangeField | null;
+  readonly field: ChangeField | 'place' | null;
   readonly base_value: unknown;
   /** Of a hold, the mirror's value. */
   readonly old_value: unknown;

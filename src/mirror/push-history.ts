@@ -4,7 +4,7 @@ import type { Intent, PushTries } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Field } from '../model/user.ts';
-import type { Queryable, Row } from './database.ts';
+import type { Queryable } from './database.ts';
 import { patchInSql } from './patch-in-sql.ts';
 import { fieldOfSql } from './users-read.ts';
 
@@ -22,7 +22,7 @@ export async function countIneffective(
     change_id: changeId,
     sent: patchInSql(sent),
   }));
-  const { rows } = await sql<Row<'sync.changes', 'user_id'> & { field: string; count: bigint }>`
+  const { rows } = await sql<{ user_id: Id; field: string; count: bigint }>`
     select s.id as user_id, f.key as field, tried.count
     from jsonb_to_recordset(${toJson(asked)}::jsonb) as s (id bigint, change_id bigint, sent jsonb)
     cross join lateral jsonb_each(s.sent) as f (key, value)
@@ -51,7 +51,7 @@ export async function readUnanswered(
   teamId: Id,
   ids: readonly Id[],
 ): Promise<ReadonlySet<Id>> {
-  const { rows } = await sql<Row<'sync.changes', 'user_id'>>`
+  const { rows } = await sql<{ user_id: Id }>`
     select w.id as user_id
     from unnest(${ids}::bigint[]) as w (id)
     cross join lateral (

@@ -19,6 +19,7 @@ import {
   readDumpTables,
   rowsLine,
 } from './dump-tables.ts';
+import { noteRestored } from './known-place.ts';
 import { makeSchemaOf, migrateWithin } from './migrations.ts';
 
 export interface RestoreOptions {
@@ -79,6 +80,7 @@ async function restoreFrom(
   const restored = await readRows(tx, reader, ask, onRows);
   for (const statement of closeTables(tables)) await run(statement);
   await migrateWithin(tx);
+  await noteRestored(tx);
   for (const { name } of tables) await run(`analyze ${name}`);
   return restored;
 }

@@ -58,7 +58,7 @@ export async function beginRun(
       returning run_id
     ),
     due as (${noteBegin(team, groups)})
-    select run_id, sync.known_team(${team}) as known from begun`;
+    select run_id, sync.known_team(${team}) as known, mirror.known_place() as place from begun`;
   const isOfEdits = groups.every((group) => group === 'edits');
   const [row] = isOfEdits ? (await begun.execute(tx)).rows : await executeLast(tx, begun);
   if (row === undefined) throw new Error('insert of one row returned none');

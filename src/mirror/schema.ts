@@ -102,9 +102,9 @@ export interface Schema {
   'sync.changes': {
     change_id: GeneratedAlways<bigint>;
     team_id: bigint;
-    user_id: bigint;
+    user_id: bigint | null;
     run_id: bigint | null;
-    kind: 'adopt' | 'return' | 'pull' | 'push' | 'settle' | 'hold' | 'tombstone' | 'forget' | 'approve' | 'reject' | 'resolve';
+    kind: 'adopt' | 'return' | 'pull' | 'push' | 'settle' | 'hold' | 'tombstone' | 'forget' | 'approve' | 'reject' | 'resolve' | 'place';
     state: Generated<'open' | 'closed'>;
     base: ColumnType<unknown, string | undefined, string>;
     old: ColumnType<unknown, string | undefined, string>;

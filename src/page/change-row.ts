@@ -21,6 +21,7 @@ const kindWords: Readonly<Record<ChangeRow['kind'], string>> = {
   approve: 'approved',
   reject: 'rejected',
   resolve: 'resolved',
+  place: 'moved',
 };
 
 /** From which side to which; what a person decided or what came to the same has no way. */
@@ -91,7 +92,9 @@ export function rowOf(context: PageContext, row: ChangeRow): TableRow {
     cells: [
       time(whenOf(row), clockTime(whenOf(row), whenOf(row))),
       ...(context.team === null ? [named(team.name ?? team.team)] : []),
-      person(context, team.team, { id: row.user_id, name: row.name }),
+      row.user_id === null
+        ? html`<span class="none">the mirror</span>`
+        : person(context, team.team, { id: row.user_id, name: row.name }),
       fieldWord(row.field),
       from,
       into,

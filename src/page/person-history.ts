@@ -117,6 +117,7 @@ const titles: Readonly<Record<ChangeRow['kind'], string>> = {
   approve: 'approved',
   reject: 'rejected',
   resolve: 'resolved',
+  place: 'moved',
 };
 
 /** On which side it happened; the words say it too. */

@@ -3,6 +3,7 @@ import type { AbsentRow } from '../model/absence.ts';
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import { inTurns } from '../model/in-turns.ts';
+import type { Still } from '../model/place.ts';
 import type { Concern } from '../model/plan.ts';
 import type { Look, RestOfSome } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
@@ -27,6 +28,8 @@ export interface RunContext {
   readonly mirror: MirrorPort;
   readonly notes: RunNotes;
   readonly monotonicMs: () => number;
+  /** Why nothing may be sent; absent: it may. */
+  readonly still?: Still | undefined;
   /** Who is in the team was read, and compared with the mirror, by a run of the last minute; users may be counted since. */
   readonly recalled?: { readonly population?: number } | undefined;
 }

@@ -161,6 +161,7 @@ async function reconcileUsers(
   }
   const team = await wholeTeam(given);
   const pushSettings = { ...settings.push, policy: settings.policy };
+  const { still } = places;
   await indexMembers(team);
   const push = createPushContext(places, team);
   const isRecalled = places.recalled !== undefined;
@@ -170,7 +171,9 @@ async function reconcileUsers(
   await settleIntents(push, pushSettings);
   const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings, look);
   if (look.only !== undefined) notes.count('users_at_rest', users.roster.shown - look.only.size);
-  const { refused, reviewed, waiting, batches, approved, stopped, isNews, writes } = users.verdict;
+  const { refused, reviewed, waiting, batches, approved, isNews, writes } = users.verdict;
+  // Where nothing may be sent, the batches wait like all else, and there is nothing to stop for.
+  const stopped = users.verdict.stopped && still === undefined;
   if (isNews || writes.holds.length + writes.lacking.length + writes.ended.length > 0)
     await mirror.applyStopped(writes);
   if (refused.length + reviewed.length > 0)
@@ -181,7 +184,7 @@ async function reconcileUsers(
       isReview: refused.length === 0,
       users: countUsers(waiting),
       stopped,
-      isNews,
+      isNews: isNews && still === undefined,
       what: 'pushes',
     });
   if (stopped) return { stopped };

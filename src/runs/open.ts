@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { checkServer } from '../mirror/check-server.ts';
+import { folderAddress } from '../mirror/address.ts';
 import { createDatabase, type Database, type DatabaseOptions } from '../mirror/database.ts';
 import { reachOf } from '../mirror/database-url.ts';
 import { migrate, pendingMigrations } from '../mirror/migrations.ts';
@@ -68,6 +69,7 @@ export async function openMirror(
   const url = embedded?.url ?? database.url ?? '';
   const db = createDatabase({
     url,
+    address: embedded === undefined ? undefined : folderAddress(embedded.dataDir),
     applicationName: guest ?? 'musterd',
     maxConnections: connectionsOfRun * daemon.concurrency + otherConnections,
     onQuery,

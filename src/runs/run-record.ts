@@ -8,6 +8,7 @@ import { type Learned, writeLearned } from '../mirror/learned.ts';
 import type { Lease } from '../mirror/lease.ts';
 import { type FinishedRun, finishRun } from '../mirror/runs.ts';
 import type { Id } from '../model/id.ts';
+import type { Still } from '../model/place.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
@@ -30,6 +31,8 @@ export interface RunReport {
   readonly waiting: number;
   readonly requests: number;
   readonly durationMs: number;
+  /** Why nothing was sent; `null`: it might be. */
+  readonly still: Still | null;
 }
 
 export interface BegunRun {
@@ -88,7 +91,7 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
   };
   return {
     onServiceEvent: asked.onServiceEvent,
-    end: async ({ id, name }: Team): Promise<RunReport> => {
+    end: async ({ id, name }: Team, still?: Still): Promise<RunReport> => {
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);
       const departures = refusal?.what === 'departures' ? refusal.users : 0;
@@ -97,7 +100,7 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
         departures,
         atLeast: refusal === null ? 0 : 1,
       });
-      return { team: { id, name }, runId, groups, warnings, refusal, ...ended };
+      return { team: { id, name }, runId, groups, warnings, refusal, still: still ?? null, ...ended };
     },
     endEarly: async (error: unknown) => {
       log.error({ err: error }, 'run failed');

@@ -4,14 +4,16 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import { learnedOfCredentials } from '../mirror/credentials.ts';
 import type { Database, Transaction } from '../mirror/database.ts';
-import { newsOf, readKnownTeam } from '../mirror/known-team.ts';
+import { type KnownTeam, newsOf, readKnownTeam } from '../mirror/known-team.ts';
 import type { Learned } from '../mirror/learned.ts';
+import { notePlace, notHome, placingOf, requireHome } from '../mirror/known-place.ts';
 import { fenced, takeLeaseFor } from '../mirror/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam, pinTeam } from '../mirror/pinned-teams.ts';
 import { learnedOfRate } from '../mirror/rate-limits.ts';
 import { toTeamBefore } from '../mirror/read-rest.ts';
 import { beginRun, noteTeam } from '../mirror/runs.ts';
+import { adviceOn, placeInWords, type Still, stillOf } from '../model/place.ts';
 import type { RunGroup } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import type { WritingContext } from '../reconcile/apply-users.ts';
@@ -73,6 +75,9 @@ export interface RunKind {
   readonly mode: 'read-only' | 'read-write';
 }
 
+/** What a person orders, and not only a run that goes on reading. */
+const isDecision = ({ command }: RunKind): boolean => command === 'resync' || command === 'apply';
+
 /** @param team possibly not parsed: see `wholeTeam` */
 type Work<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
 
@@ -90,7 +95,27 @@ function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
 }
 
 /**
- * One run that may write, under the team's lease. It is recorded however it ends.
+ * Says once why nothing is sent.
+ * @returns the same in a word; `undefined`: it may be sent
+ * @throws MusterdError `copy` for what a person ordered
+ */
+async function noteStill(
+  db: Database,
+  kind: RunKind,
+  known: KnownTeam,
+  notes: RunNotes,
+): Promise<Still | undefined> {
+  const placing = await notePlace(db, placingOf(known.place, db));
+  const still = stillOf(placing);
+  if (still === undefined) return undefined;
+  if (isDecision(kind)) throw notHome(placing);
+  notes.warn(`${placeInWords(placing)}. ${adviceOn(placing)}`);
+  return still;
+}
+
+/**
+ * One run that may write, under the team's lease. It is recorded however it ends. Where the mirror is not at home, it
+ * reads and plans as usual, and its client refuses to write.
  * @throws the error that ended it early, after recording it; MusterdError `lease-held`: then nothing is recorded
  */
 export async function withRun<Result>(
@@ -103,6 +128,7 @@ export async function withRun<Result>(
   const log = watch.log.child({ team: config.team });
   await requireService(config, log, watch.connections);
   const { waitMs = 0, signal, onWait } = watch;
+  if (isDecision(kind)) await requireHome(db);
   const { lease, result: begun } = await takeLeaseFor(
     db,
     config.team,
@@ -140,7 +166,8 @@ async function runUnderLease<Result>(
   const learned = () => [...newsOf(known, learnedOf(config, service)), ...(mirror?.learned() ?? [])];
   const record = createRecord({ config, begun, groups, log, notes, learned });
   try {
-    service = createService(config, mode, {
+    const still = await noteStill(db, kind, known, notes);
+    service = createService(config, still === undefined ? mode : 'read-only', {
       signal: watch.signal,
       connections: watch.connections,
       pace: await sharePace(db, config, known),
@@ -168,12 +195,12 @@ async function runUnderLease<Result>(
       });
     };
     const keepPopulation = (users: number) => watch.teamMemory?.keepPopulation(users);
-    const places = { runId, service, mirror, notes, monotonicMs, recalled, keepTeam, keepPopulation };
+    const places = { runId, service, mirror, notes, monotonicMs, recalled, keepTeam, keepPopulation, still };
     const run = () => work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
     // Of a large team everybody is held and written at once: what lives for a moment shall not take as much room again.
     const isLarge = known.teamId === null && team.members.length > manyMembers;
     const result = await (isLarge ? withSmallNursery(run) : run());
-    return { report: await record.end(team), result };
+    return { report: await record.end(team, still), result };
   } catch (error) {
     await record.endEarly(error);
     throw error;
@@ -207,7 +234,10 @@ export async function withReading<Result>(
     const team = await service.team();
     if (known.teamId !== team.id) await checkTeam(db.kysely, config.team, team.id);
     const mirror = createMirrorReader(db, team.id, known);
-    return await work({ service, mirror, notes, monotonicMs: () => systemClock.monotonicMs() }, team);
+    const placing = placingOf(known.place, db);
+    const still = stillOf(placing);
+    if (still !== undefined) notes.warn(`${placeInWords(placing)}. ${adviceOn(placing)}`);
+    return await work({ service, mirror, notes, still, monotonicMs: () => systemClock.monotonicMs() }, team);
   } finally {
     await service.close();
   }

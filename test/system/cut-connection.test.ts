@@ -18,7 +18,7 @@ describe('a connection to Postgres that is cut in the middle of a run', () => {
     const url = new URL(stage.url);
     const proxy = await createPostgresProxy({ host: url.hostname, port: Number(url.port) }, cutAfter);
     url.port = String(proxy.port);
-    const db = createDatabase({ url: url.href, applicationName: 'musterd test' });
+    const db = createDatabase({ url: url.href, address: stage.db.address, applicationName: 'musterd test' });
     try {
       const outcome = await runReconcile(db, stage.config, 'reconcile', { log: silent }).then(
         (report) => report.outcome,

@@ -4,6 +4,7 @@ import { createProgram } from '../../src/commands/program.ts';
 
 /** Arguments with which a command gets as far as its settings; nothing but its name where left out. */
 const argumentsOf: Readonly<Record<string, readonly string[]>> = {
+  adopt: ['--reason', 'it has moved'],
   api: ['GET', '/v1/team'],
   apply: ['plan.json'],
   approve: ['abcdef', '--reason', 'it is right'],

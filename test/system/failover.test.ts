@@ -12,6 +12,7 @@ import { migrate } from '../../src/mirror/migrations.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { eventually } from '../support/eventually.ts';
 import { ownerOf, type PostgresProcess, startPostgres } from '../support/postgres-process.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { runMusterd } from './run-musterd.ts';
 import { configFor, onService } from './stage.ts';
 
@@ -29,11 +30,23 @@ describe('a mirror with a standby', () => {
   let primary: Side;
   let standby: Side;
   let users: readonly number[];
+  /** Runs reach both by one address, as by a name that moves along with the primary. */
+  const answering = { host: '127.0.0.1', port: 0 };
+  let proxy: TcpProxy;
   const root = mkdtempSync(join(tmpdir(), 'musterd-failover-'));
   chmodSync(root, 0o755);
   const silent = createLog({ level: 'silent' });
-  const reconcile = ({ db }: Side) =>
-    runReconcile(db, configFor(emulator.environment), 'reconcile', { log: silent });
+  const reconcile = async ({ server, url }: Side) => {
+    answering.port = server.port;
+    const named = new URL(url);
+    named.port = String(proxy.port);
+    const db = createDatabase({ url: named.href, applicationName: 'musterd test' });
+    try {
+      return await runReconcile(db, configFor(emulator.environment), 'reconcile', { log: silent });
+    } finally {
+      await db.close();
+    }
+  };
 
   const start = async (data: string, url: string): Promise<Side> => {
     const server = await startPostgres(data);
@@ -53,6 +66,7 @@ describe('a mirror with a standby', () => {
   /** A mirror of a service, and a cold copy of it that follows from then on. */
   beforeAll(async () => {
     emulator = await createEmulator({ http: true, users: 30, tags: 3, fields: 2, ratePerMinute: 0 });
+    proxy = await createTcpProxy(answering);
     users = emulator.team.users().flatMap(({ id, email }) => (email === null ? [] : [id]));
     const dataDir = join(root, 'primary');
     const embedded = await openEmbedded({ dataDir });
@@ -75,6 +89,7 @@ describe('a mirror with a standby', () => {
       await db.close();
       await server.stop('SIGQUIT');
     }
+    await proxy.close();
     await emulator.close();
     rmSync(root, { recursive: true, force: true });
   });
@@ -149,5 +164,15 @@ describe('a mirror with a standby', () => {
         'select count(*) from mirror.users u join sync.user_base b using (team_id, id) where u.email is distinct from b.email',
       ),
     ).toEqual([[0n]]);
+  });
+
+  it('is the same place behind the same name: what is edited there is sent as before', async () => {
+    await standby.sql(`update mirror.users set email = 'promoted@example.com' where id = ${users[4]}`);
+    expect(await reconcile(standby)).toMatchObject({
+      outcome: 'complete',
+      still: null,
+      counts: { pushed: 1 },
+    });
+    expect(emulator.team.user(users[4] ?? 0).email).toBe('promoted@example.com');
   });
 });

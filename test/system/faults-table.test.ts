@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ROOT } from '../support/checkout.ts';
 
 /** How many faults each group of the model has. */
-const groups = { N: 25, A: 30, D: 18, R: 13, O: 10 };
+const groups = { N: 25, A: 30, D: 19, R: 13, O: 10 };
 const ids = Object.entries(groups).flatMap(([group, count]) =>
   Array.from({ length: count }, (_, index) => `${group}${index + 1}`),
 );

@@ -36,7 +36,7 @@ describe.each(servers())('on tables that nobody has analysed, on $name,', (serve
       select format('%I.%I', schemaname, relname) as place from pg_stat_user_tables`.execute(stage.db.kysely);
     for (const { place } of rows) await stage.sql(`alter table ${place} set (autovacuum_enabled = false)`);
     watch = await watchStatements(stage.url);
-    db = createDatabase({ url: watch.url, applicationName: 'musterd test' });
+    db = createDatabase({ url: watch.url, address: stage.db.address, applicationName: 'musterd test' });
   });
   afterAll(async () => {
     await db.close();

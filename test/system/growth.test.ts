@@ -31,7 +31,7 @@ describe.each(servers())('on a mirror with a year behind it, on $name,', (server
     await stage.run();
     await addYear(stage);
     watch = await watchStatements(stage.url);
-    db = createDatabase({ url: watch.url, applicationName: 'musterd test' });
+    db = createDatabase({ url: watch.url, address: stage.db.address, applicationName: 'musterd test' });
   });
   afterAll(async () => {
     await db.close();

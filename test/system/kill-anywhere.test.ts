@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { alsoAt } from '../support/also-at.ts';
 import { createPostgresProxy } from '../support/postgres-proxy.ts';
 import { createSmallStage, editBothSides, expectRepaired } from './edit-both-sides.ts';
 import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
@@ -52,6 +53,7 @@ describe('a process that is killed', () => {
       running?.process.kill('SIGKILL'),
     );
     url.port = String(proxy.port);
+    await alsoAt(stage.db, url.href);
     let atUpdate = 0;
     const unhook = stage.emulator.after({ path: '/v1/users/update' }, () => {
       atUpdate = proxy.messages();

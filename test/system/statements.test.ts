@@ -44,7 +44,7 @@ describe('what a run asks of Postgres', () => {
     await stage.run();
     await stage.run();
     sent = await countStatements(stage.url);
-    db = createDatabase({ url: sent.url, applicationName: 'musterd test' });
+    db = createDatabase({ url: sent.url, address: stage.db.address, applicationName: 'musterd test' });
   });
   afterAll(async () => {
     await db.close();
@@ -69,12 +69,16 @@ describe('what a run asks of Postgres', () => {
   it('is counted at first sight of a team', async () => {
     const first = await createStage({ emulator: { users: 500, tags: 25, fields: 12 } });
     const seen = await countStatements(first.url);
-    const fresh = createDatabase({ url: seen.url, applicationName: 'musterd test' });
+    const fresh = createDatabase({
+      url: seen.url,
+      address: first.db.address,
+      applicationName: 'musterd test',
+    });
     try {
       const report = await runReconcile(fresh, first.config, 'reconcile', { log, groups: scheduledGroups });
       expect(report).toMatchObject({ outcome: 'complete', counts: { adopted: 500 } });
       const { statements, transactions } = tally(unrenewed(seen.take()));
-      expect({ statements, transactions }).toEqual({ statements: 69, transactions: 22 });
+      expect({ statements, transactions }).toEqual({ statements: 72, transactions: 23 });
     } finally {
       await fresh.close();
       await seen.close();

@@ -199,7 +199,7 @@ async function afterProbe(
 }
 
 /**
- * Pushes all edits. Stops at once if the service refuses us; refused fields are held and do not affect others. Sends one
+ * Pushes all edits, unless nothing may be sent (`still`). Stops at once if the service refuses us; refused fields are held and do not affect others. Sends one
  * batch at a time until one was accepted at the first attempt, and after an update without an answer; otherwise several
  * in parallel. Each user is in one batch.
  */
@@ -209,6 +209,7 @@ export async function pushEdits(
   plans: readonly UserPlan[],
 ): Promise<void> {
   const { notes, breaker } = places;
+  if (places.still !== undefined) return;
   let batches = await arrange(places, settings, plans, places.lessons);
   let done = 0;
   let wasTaken = false;

@@ -3,6 +3,7 @@
 import type { Id } from '../../model/id.ts';
 import type { RoleNames } from '../../model/user-state.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';
+import type { Still } from '../../model/place.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
 import type { Field, ServiceUser } from '../../model/user.ts';
 import type { Policy } from '../merge/merge-field.ts';
@@ -27,6 +28,8 @@ export interface PushContext {
   readonly readAtMs?: number | undefined;
   /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
+  /** Why nothing may be sent; absent: it may. */
+  readonly still?: Still | undefined;
   /** The monotonic clock in ms. */
   readonly monotonicMs: () => number;
   /** By that clock: the latest time at which the prepared updates may leave. */
@@ -43,7 +46,13 @@ export interface PushContext {
 
 /** The state before anything is read, approved or prepared. */
 export function createPushContext(
-  { service, mirror, notes, monotonicMs }: Pick<PushContext, 'service' | 'mirror' | 'notes' | 'monotonicMs'>,
+  {
+    service,
+    mirror,
+    notes,
+    monotonicMs,
+    still,
+  }: Pick<PushContext, 'service' | 'mirror' | 'notes' | 'monotonicMs' | 'still'>,
   team: Team,
 ): PushContext {
   return {
@@ -51,6 +60,7 @@ export function createPushContext(
     mirror,
     notes,
     monotonicMs,
+    still,
     members: membersOf(team),
     roles: new Map(),
     users: new Map(),

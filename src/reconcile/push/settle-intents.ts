@@ -1,28 +1,36 @@
 /** Pushes of earlier runs with an unknown outcome. */
+import type { Intent } from '../../model/intent.ts';
 import { chunks } from '../chunks.ts';
 import { judgeLate } from './outcome.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import { neverLeft } from './request.ts';
 import type { Answered } from './result.ts';
 
+const isConfirmed = ({ outcomes }: Answered): boolean =>
+  Object.values(outcomes).every((outcome) => outcome === 'confirmed');
+
 /**
  * Settles pushes with an unknown outcome from earlier runs. Only the holder of the lease may send, and it marks the
  * intent first. The lease is ours now: an intent without the mark was never sent and never will be.
+ *
+ * Where nothing may be sent, neither holds: another mirror with the same intents may be sending them. What the service
+ * shows is confirmed, and the rest stays open.
  */
 export async function settleIntents(places: PushContext, settings: PushSettings): Promise<void> {
-  const { mirror, notes } = places;
+  const { mirror, notes, still } = places;
   const intents = await mirror.readIntents();
-  const unsent = intents.filter(({ hasLeft }) => !hasLeft);
-  await record(places, settings, unsent.map(neverLeft));
-  const left = intents.filter(({ hasLeft }) => hasLeft);
+  const mayHaveLeft = (intent: Intent) => intent.hasLeft || still !== undefined;
+  await record(places, settings, intents.filter((intent) => !mayHaveLeft(intent)).map(neverLeft));
+  const left = intents.filter(mayHaveLeft);
   for (const batch of chunks(left, 100)) {
     const seen = await readBackIntents(places, batch);
     const answers = batch.map((intent): Answered => {
       const user = seen.get(intent.userId) ?? null;
-      const outcomes = judgeLate(intent.sent, intent.before, user, intent.ageMs >= settings.quietPeriodMs);
+      const isQuiet = still === undefined && intent.ageMs >= settings.quietPeriodMs;
+      const outcomes = judgeLate(intent.sent, intent.before, user, isQuiet);
       return { intent, seen: user, outcomes, requestId: null };
     });
     notes.event({ kind: 'step', step: 'open pushes' });
-    await record(places, settings, answers);
+    await record(places, settings, still === undefined ? answers : answers.filter(isConfirmed));
   }
 }

@@ -1,9 +1,20 @@
 import type { Database } from '../../mirror/database.ts';
+import { readPlacing } from '../../mirror/known-place.ts';
 import { pendingMigrations } from '../../mirror/migrations.ts';
 import { missingPrivileges, openSchemas, readServer } from '../../mirror/probes.ts';
+import { adviceOn, placeInWords } from '../../model/place.ts';
 import type { Report } from './check-report.ts';
 import { inShort } from '../open.ts';
 import { missingRoles } from '../../mirror/missing-roles.ts';
+
+/** Whether this is where the mirror is at home: nothing is sent from anywhere else. */
+async function checkPlace(db: Database, report: Report): Promise<void> {
+  const placing = await readPlacing(db);
+  const { verdict } = placing;
+  const advice = adviceOn(placing);
+  const level = verdict === 'elsewhere' ? 'fail' : verdict === 'copy' ? 'note' : 'ok';
+  report.add('place', level, `${placeInWords(placing)}${advice === '' ? '' : `. ${advice}`}`);
+}
 
 /** Checks version, encoding, migrations, privileges. @returns whether the schema is complete */
 export async function checkDatabase(db: Database, report: Report): Promise<boolean> {
@@ -22,6 +33,7 @@ export async function checkDatabase(db: Database, report: Report): Promise<boole
       return false;
     }
     report.add('migrations', 'ok', 'complete');
+    await checkPlace(db, report);
     const missing = await missingPrivileges(db);
     if (missing.length > 0) report.add('privileges', 'fail', `${user} lacks ${missing.join(', ')}`);
     else report.add('privileges', 'ok', 'all that a run needs');

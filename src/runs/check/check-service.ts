@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../mirror/database.ts';
+import { requireHome } from '../../mirror/known-place.ts';
 import { createService, sharePace } from '../open-service.ts';
 import { checkClock, checkCredentials, checkLength, checkTeamOf } from './check-access.ts';
 import { probeService } from './check-probes.ts';
@@ -28,6 +29,7 @@ export async function checkService(
   report: Report,
 ): Promise<ServiceVerdict> {
   const pace = db === undefined ? null : await sharePace(db, config);
+  if (writeProbe !== undefined && db !== undefined) await requireHome(db);
   const mode = writeProbe === undefined ? 'read-only' : 'read-write';
   const service = createService(config, mode, { log, signal, pace });
   try {

@@ -1,0 +1,148 @@
+/** Where a mirror is at home. Only there is anything sent; a copy of it, wherever it is opened, reads. */
+
+/** How the settings name a database. */
+export interface Address {
+  /** Such as `db.example.net:5432/muster` or `folder /var/lib/musterd`. */
+  readonly at: string;
+  /** Of what each machine has its own, as loopback and folders: a digest of the machine's id. `null`: any, or not known. */
+  readonly machine: string | null;
+}
+
+/** The database that this process is connected to. */
+export interface Here {
+  /** Of the server (`pg_control_system()`); `null`: whoever owns the tables may not ask for it. */
+  readonly identifier: string | null;
+  /** Its oid. */
+  readonly database: string;
+  readonly address: Address;
+}
+
+/** What is on record. */
+interface PlaceOnRecord {
+  readonly identifier: string | null;
+  /** `null`: it was restored from a dump that does not say where it was. */
+  readonly database: string | null;
+  /** All under which it may be reached; none before the first run. */
+  readonly addresses: readonly Address[];
+  /** ISO 8601. */
+  readonly since: string;
+  /** Who said so, and why; `null`: nobody had to. */
+  readonly by: string | null;
+  readonly why: string | null;
+  /** The end of the last run there, as the first one elsewhere found it. */
+  readonly left?: string;
+}
+
+/** `copy`: a person said that it is meant as one. */
+export type KnownPlace = PlaceOnRecord & { readonly kind: 'home' | 'copy' };
+
+/** Why nothing is sent. */
+export type Still = 'elsewhere' | 'copy';
+export type PlaceVerdict = 'here' | 'unrecorded' | Still;
+
+/** What is on record, beside what is found. */
+export interface Placing {
+  readonly verdict: PlaceVerdict;
+  readonly known: KnownPlace | null;
+  readonly here: Here;
+  /** The end of the last run that was not elsewhere. */
+  readonly until: Date | null;
+}
+
+/** What is not known is not another one. */
+const isOther = (one: string | null, other: string | null): boolean =>
+  one !== null && other !== null && one !== other;
+
+export const isSameAddress = (one: Address, other: Address): boolean =>
+  one.at === other.at && !isOther(one.machine, other.machine);
+
+/** Whether it can be one and the same database. A copy of the disk can be, too. */
+export const isSameDatabase = (
+  known: Pick<KnownPlace, 'identifier' | 'database'>,
+  here: Pick<Here, 'identifier' | 'database'>,
+): boolean => !isOther(known.identifier, here.identifier) && known.database === here.database;
+
+/**
+ * | on record | identifier of the server       | oid of the database | address               | verdict    |
+ * |-----------|--------------------------------|---------------------|-----------------------|------------|
+ * | nothing   | ·                              | ·                   | ·                     | unrecorded |
+ * | any       | other                          | ·                   | ·                     | elsewhere  |
+ * | any       | same, or not known on one side | other, or not known | ·                     | elsewhere  |
+ * | any       | same, or not known on one side | same                | there is none yet     | unrecorded |
+ * | any       | same, or not known on one side | same                | none of those known   | elsewhere  |
+ * | home      | same, or not known on one side | same                | one of those known    | here       |
+ * | copy      | same, or not known on one side | same                | one of those known    | copy       |
+ *
+ * An address is one of those known if its text is, on the same machine, or on one whose id is not known. Where the
+ * identifier is not known, oid and address alone decide. A copy that has moved on is elsewhere: what was said of it was
+ * said of another place.
+ */
+export function judgePlace(known: KnownPlace | null, here: Here): PlaceVerdict {
+  if (known === null) return 'unrecorded';
+  if (!isSameDatabase(known, here)) return 'elsewhere';
+  if (known.addresses.length === 0) return 'unrecorded';
+  if (!known.addresses.some((one) => isSameAddress(one, here.address))) return 'elsewhere';
+  return known.kind === 'copy' ? 'copy' : 'here';
+}
+
+/** Why nothing is sent; `undefined`: it is. */
+export const stillOf = ({ verdict }: Pick<Placing, 'verdict'>): Still | undefined =>
+  verdict === 'elsewhere' || verdict === 'copy' ? verdict : undefined;
+
+/** `a, b or c` */
+export function addressesInWords({ addresses }: Pick<KnownPlace, 'addresses'>): string {
+  const names = [...new Set(addresses.map(({ at }) => at))];
+  if (names.length === 0) return 'a place that is not on record';
+  return names.length === 1 ? String(names[0]) : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}
+
+/** How the present place differs where its name does not tell. */
+function namesake(known: KnownPlace, here: Here): string {
+  const same = known.addresses.find(({ at }) => at === here.address.at);
+  if (same === undefined) return '';
+  if (isOther(known.identifier, here.identifier)) return ', on another server';
+  if (isOther(same.machine, here.address.machine)) return ', on another machine';
+  return known.database === here.database ? '' : ', in another database of that name';
+}
+
+const toTheSecond = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, 'Z');
+
+/** Where it was and where it is, as the middle of a sentence. */
+export function whereaboutsOf({ known, here, until }: Placing): string {
+  if (known === null) return `is at ${here.address.at}`;
+  const last = until === null ? '' : ` until ${toTheSecond(until)}`;
+  return `was at ${addressesInWords(known)}${last}, and is at ${here.address.at}${namesake(known, here)} now`;
+}
+
+/** Who said of what is on record that it is so, and when. */
+export function saidInWords({ by, why, since }: Pick<KnownPlace, 'by' | 'why' | 'since'>): string {
+  const when = toTheSecond(new Date(since));
+  return by === null ? `since ${when}` : `said by ${by} at ${when}${why === null ? '' : `: ${why}`}`;
+}
+
+/** Whether it may only be another address of the database that is on record. */
+export const maybeAlso = ({ known, here }: Pick<Placing, 'known' | 'here'>): boolean =>
+  known !== null && isSameDatabase(known, here) && !here.address.at.startsWith(folderPrefix);
+
+/** Of an address that is the folder of an embedded server. */
+export const folderPrefix = 'folder ';
+
+/** What is to be done where nothing is sent; empty where it is. */
+export function adviceOn(placing: Placing): string {
+  if (placing.verdict === 'copy') return 'If it is to send: musterd adopt --reason …';
+  if (placing.verdict !== 'elsewhere') return '';
+  const also = maybeAlso(placing)
+    ? ' If this is only another name of the same server: musterd adopt --also --reason …'
+    : '';
+  return `If it has moved: musterd adopt --reason …, and stop the other one. If it is meant as a copy: musterd adopt --as-copy --reason …${also}`;
+}
+
+/** One sentence about where the mirror is. */
+export function placeInWords(placing: Placing): string {
+  const { verdict, known, here } = placing;
+  if (verdict === 'elsewhere') return `this mirror ${whereaboutsOf(placing)}: nothing is sent from here`;
+  if (verdict === 'copy' && known !== null)
+    return `this is a copy, ${saidInWords(known)}; it reads, and sends nothing`;
+  if (verdict === 'unrecorded') return `${here.address.at}, which the first run records`;
+  return known === null ? here.address.at : addressesInWords(known);
+}

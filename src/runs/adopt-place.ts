@@ -1,0 +1,116 @@
+/** A person says where this mirror is at home, or that it is a copy. */
+import { MusterdError } from '../errors.ts';
+import { actFor, readDecider } from '../mirror/approve-edits.ts';
+import { homeAt, moveOf, readPlacing, writePlace } from '../mirror/known-place.ts';
+import type { Database, Transaction } from '../mirror/database.ts';
+import { readTeamNames } from '../mirror/due.ts';
+import { type Lease, type LeaseOptions, takeLease } from '../mirror/lease.ts';
+import { wakeForEdits } from '../mirror/wake.ts';
+import {
+  folderPrefix,
+  isSameAddress,
+  isSameDatabase,
+  type KnownPlace,
+  type Placing,
+} from '../model/place.ts';
+
+/** `also`: this is one more address of the same place. */
+export type AdoptAs = 'home' | 'copy' | 'also';
+
+export interface Adoption {
+  readonly as: AdoptAs;
+  readonly why: string;
+  /** In whose name. */
+  readonly actor: string | undefined;
+}
+
+type Saying = Pick<KnownPlace, 'by' | 'why'>;
+
+const refuse = (message: string, hint: string): never => {
+  throw new MusterdError('usage', message, { hint });
+};
+
+/** @throws MusterdError `usage` where this cannot be another address of what is on record */
+function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
+  if (known === null) return homeAt(here, now);
+  if (!isSameDatabase(known, here))
+    refuse(
+      'This is another database than the one on record, not another address of it',
+      'If the mirror has moved here: musterd adopt --reason …, and stop the other one.',
+    );
+  if (here.address.at.startsWith(folderPrefix))
+    refuse(
+      'The folder of an embedded server is no other address of another: it is a copy of it',
+      'If the mirror has moved here: musterd adopt --reason …, and stop the other one.',
+    );
+  if (known.addresses.some((one) => isSameAddress(one, here.address))) return null;
+  const { left: _, ...rest } = known;
+  return { ...rest, addresses: [...known.addresses, here.address] };
+}
+
+/**
+ * What is to be on record after this; `null`: it is already.
+ * @throws MusterdError `usage`
+ */
+export function planAdoption(
+  placing: Placing,
+  as: AdoptAs,
+  { by, why }: Saying,
+  now: Date,
+): KnownPlace | null {
+  if (as === 'also') return withAddress(placing, now);
+  const isSo = placing.verdict === (as === 'copy' ? 'copy' : 'here');
+  if (isSo && placing.known?.addresses.length === 1) return null;
+  return { ...homeAt(placing.here, now), kind: as, by, why };
+}
+
+/** One transaction while no run of any of these teams is under way: each read its place when it took its lease. */
+async function betweenRuns<R>(
+  db: Database,
+  teams: readonly string[],
+  options: LeaseOptions,
+  work: (tx: Transaction) => Promise<R>,
+): Promise<R> {
+  const leases: Lease[] = [];
+  try {
+    for (const team of teams) leases.push(await takeLease(db, team, options));
+    return await db.transaction(async (tx) => {
+      const done = await work(tx);
+      for (const lease of leases) lease.require();
+      return done;
+    });
+  } finally {
+    await Promise.allSettled(leases.map((lease) => lease.release()));
+  }
+}
+
+export interface Adopted {
+  readonly before: Placing;
+  readonly after: Placing;
+  readonly isNews: boolean;
+}
+
+/**
+ * Writes it down while no run of any team is under way, with who and why in the ledger of each. Edits that waited for it
+ * are looked at again.
+ * @throws MusterdError `usage`; `lease-held`
+ */
+export async function adoptPlace(
+  db: Database,
+  lease: LeaseOptions,
+  { as, why, actor }: Adoption,
+): Promise<Adopted> {
+  const teams = [...(await readTeamNames(db.kysely)).values()].toSorted();
+  return await betweenRuns(db, teams, lease, async (tx) => {
+    if (actor !== undefined) await actFor(tx, actor);
+    const before = await readPlacing(db, tx);
+    const place = planAdoption(before, as, { by: await readDecider(tx), why }, new Date());
+    if (place === null) return { before, after: before, isNews: false };
+    if (!(await writePlace(tx, before.known, place, moveOf(before.known, place, why))))
+      throw new MusterdError('mirror', 'Somebody else has just said where this mirror is', {
+        hint: '"musterd status" shows it.',
+      });
+    for (const team of teams) await wakeForEdits(tx, team);
+    return { before, after: await readPlacing(db, tx), isNews: true };
+  });
+}

@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Address,
+  adviceOn,
+  type Here,
+  judgePlace,
+  maybeAlso,
+  type KnownPlace,
+  type PlaceVerdict,
+  placeInWords,
+} from '../../src/model/place.ts';
+
+const home: KnownPlace = {
+  kind: 'home',
+  identifier: '1',
+  database: '5',
+  addresses: [
+    { at: 'db-1:5432/muster', machine: null },
+    { at: 'localhost:5432/muster', machine: 'aa' },
+  ],
+  since: '2026-03-01T00:00:00.000Z',
+  by: null,
+  why: null,
+};
+
+const records = {
+  nothing: null,
+  home,
+  copy: { ...home, kind: 'copy', by: 'kim', why: 'staging' },
+} as const satisfies Record<string, KnownPlace | null>;
+
+/** What is found of each, beside what is on record. */
+const identifiers = {
+  same: ['1', '1'],
+  'not known now': ['1', null],
+  'not known then': [null, '1'],
+  'never known': [null, null],
+  other: ['1', '2'],
+} as const;
+const databases = { same: ['5', '5'], other: ['5', '6'], 'not known': [null, '5'] } as const;
+type Found = 'known' | 'not known' | 'none yet';
+const addresses: Readonly<Record<string, readonly [found: Found, address: Address]>> = {
+  'a name that is known': ['known', { at: 'db-1:5432/muster', machine: null }],
+  'a name that is not': ['not known', { at: 'db-2:5432/muster', machine: null }],
+  'another port': ['not known', { at: 'db-1:6432/muster', machine: null }],
+  'loopback of the same machine': ['known', { at: 'localhost:5432/muster', machine: 'aa' }],
+  'loopback of another machine': ['not known', { at: 'localhost:5432/muster', machine: 'bb' }],
+  'loopback of a machine without an id': ['known', { at: 'localhost:5432/muster', machine: null }],
+  'any, where none is on record': ['none yet', { at: 'db-1:5432/muster', machine: null }],
+};
+
+/** The table of `judgePlace`, said once more. */
+function expected(
+  record: keyof typeof records,
+  identifier: keyof typeof identifiers,
+  database: keyof typeof databases,
+  address: Found,
+): PlaceVerdict {
+  if (record === 'nothing') return 'unrecorded';
+  if (identifier === 'other' || database !== 'same') return 'elsewhere';
+  const of = {
+    known: record === 'home' ? 'here' : 'copy',
+    'not known': 'elsewhere',
+    'none yet': 'unrecorded',
+  };
+  return of[address] as PlaceVerdict;
+}
+
+const keysOf = <T extends object>(of: T) => Object.keys(of) as (keyof T)[];
+const cases = keysOf(records).flatMap((record) =>
+  keysOf(identifiers).flatMap((identifier) =>
+    keysOf(databases).flatMap((database) =>
+      Object.entries(addresses).map(
+        ([name, [found, address]]) => [record, identifier, database, name, found, address] as const,
+      ),
+    ),
+  ),
+);
+
+function given(...[record, identifier, database, , found, address]: (typeof cases)[number]) {
+  const [knownIdentifier, nowIdentifier] = identifiers[identifier];
+  const [knownDatabase, nowDatabase] = databases[database];
+  const on = records[record];
+  const known: KnownPlace | null = on && {
+    ...on,
+    identifier: knownIdentifier,
+    database: knownDatabase,
+    ...(found === 'none yet' ? { addresses: [] } : {}),
+  };
+  const here: Here = { identifier: nowIdentifier, database: nowDatabase, address };
+  return { known, here };
+}
+
+describe('a place', () => {
+  it.each(cases)('on record: %s; identifier %s, oid %s; %s', (...one) => {
+    const { known, here } = given(...one);
+    const [record, identifier, database, , found] = one;
+    expect(judgePlace(known, here)).toBe(expected(record, identifier, database, found));
+  });
+
+  it('is each verdict in some of the cases', () => {
+    const verdicts = new Set(cases.map((one) => judgePlace(given(...one).known, given(...one).here)));
+    expect([...verdicts].toSorted()).toEqual(['copy', 'elsewhere', 'here', 'unrecorded']);
+  });
+});
+
+describe('the words about a place', () => {
+  const until = new Date('2026-03-11T02:10:00Z');
+  const at = (known: KnownPlace | null, here: Partial<Here>) => {
+    const now = {
+      identifier: '1',
+      database: '5',
+      address: { at: 'db-2:5432/muster', machine: null },
+      ...here,
+    };
+    return { verdict: judgePlace(known, now), known, here: now, until };
+  };
+
+  it.each([
+    ['another name', {}, 'db-2:5432/muster now'],
+    [
+      'another server of the same name',
+      { identifier: '2', address: { at: 'db-1:5432/muster', machine: null } },
+      'db-1:5432/muster, on another server now',
+    ],
+    [
+      'another database of the same name',
+      { database: '6', address: { at: 'db-1:5432/muster', machine: null } },
+      'db-1:5432/muster, in another database of that name now',
+    ],
+    [
+      'the same loopback elsewhere',
+      { address: { at: 'localhost:5432/muster', machine: 'bb' } },
+      'localhost:5432/muster, on another machine now',
+    ],
+  ])('say where it was and where it is: %s', (_, here, end) => {
+    const placing = at(home, here);
+    expect(placeInWords(placing)).toBe(
+      `this mirror was at db-1:5432/muster or localhost:5432/muster until 2026-03-11T02:10:00Z, and is at ${end}: nothing is sent from here`,
+    );
+    expect(adviceOn(placing)).toContain('musterd adopt --reason …, and stop the other one');
+  });
+
+  it('speak of another name only where it can be the same database, and no folder', () => {
+    expect(maybeAlso(at(home, {}))).toBe(true);
+    expect(maybeAlso(at(home, { identifier: '2' }))).toBe(false);
+    expect(maybeAlso(at(home, { address: { at: 'folder /srv/b', machine: 'aa' } }))).toBe(false);
+    expect(adviceOn(at(home, {}))).toContain('--also');
+    expect(adviceOn(at(home, { identifier: '2' }))).not.toContain('--also');
+  });
+
+  it('say of a copy who said so', () => {
+    const placing = at(records.copy, { address: { at: 'db-1:5432/muster', machine: null } });
+    expect(placeInWords(placing)).toBe(
+      'this is a copy, said by kim at 2026-03-01T00:00:00Z: staging; it reads, and sends nothing',
+    );
+  });
+
+  it('say of a dump that does not say where it was that nobody knows', () => {
+    expect(placeInWords(at({ ...home, database: null, addresses: [] }, {}))).toContain(
+      'was at a place that is not on record',
+    );
+  });
+});

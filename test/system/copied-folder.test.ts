@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
+
+describe('the folder of an embedded server that was copied', () => {
+  let service: Awaited<ReturnType<typeof createService>>;
+  let home: MirrorAt;
+  let copy: MirrorAt;
+  let user: number;
+  let other: number;
+  // The server may run as another account than the tests.
+  const root = mkdtempSync(join(tmpdir(), 'musterd-copied-'));
+  chmodSync(root, 0o755);
+  const [original, copied] = [join(root, 'mirror'), join(root, 'copy')];
+  beforeAll(async () => {
+    service = await createService();
+    [user = 0, other = 0] = [...service.users];
+    const inFolder = (folder: string) => mirrorAt(service.emulator, { MUSTERD_DATA_DIR: folder });
+    [home, copy] = [inFolder(original), inFolder(copied)];
+    expect((await home.musterd('reconcile')).code).toBe(0);
+    // The last command that used it has stopped the server: with owners and modes, as a backup keeps them.
+    expect(spawnSync('cp', ['-a', original, copied]).status).toBe(0);
+  });
+  afterAll(async () => {
+    await service.emulator.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  it('is another place, though server and database are the same', async () => {
+    const email = service.emailOf(user);
+    await copy.edit(user, 'copied@example.com');
+    const run = await copy.musterd('reconcile');
+    expect(run.code).toBe(3);
+    expect(run.stdout).toContain(`was at folder ${original}`);
+    expect(run.stdout).toContain(`is at folder ${copied} now`);
+    expect(run.stdout).not.toContain('--also');
+    const also = await copy.musterd('adopt', '--also', '--reason', 'x', '--yes');
+    expect(also).toMatchObject({ code: 64, stderr: expect.stringContaining('it is a copy of it') as string });
+    expect((await copy.musterd('reconcile')).code).toBe(3);
+    expect(service.updates()).toBe(0);
+    expect(service.emailOf(user)).toBe(email);
+  });
+
+  it('lets nothing be sent by hand either, for which its server is started', async () => {
+    const tag = ['api', 'POST', '/v1/tag', '--field', 'tag=by hand'] as const;
+    expect(await copy.musterd(...tag)).toMatchObject({ code: 3, stdout: '' });
+    expect((await home.musterd(...tag)).code).toBe(0);
+    const nowhere = mirrorAt(service.emulator, { MUSTERD_DATA_DIR: join(root, 'nowhere') });
+    expect((await nowhere.musterd(...tag)).code).toBe(0);
+    expect(service.emulator.requests.filter(({ path }) => path === '/v1/tag')).toHaveLength(2);
+  });
+
+  it('sends after it was adopted, and the original goes on', async () => {
+    expect((await copy.musterd('adopt', '--reason', 'a larger disk', '--yes')).code).toBe(0);
+    expect((await copy.musterd('reconcile')).code).toBe(0);
+    expect(service.emailOf(user)).toBe('copied@example.com');
+    await home.edit(other, 'original@example.com');
+    expect((await home.musterd('reconcile')).code).toBe(0);
+    expect(service.emailOf(other)).toBe('original@example.com');
+  });
+});

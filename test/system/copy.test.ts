@@ -1,0 +1,364 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { temporaryFolder } from '../support/checkout.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { embeddedServer, installedBindir, servers, type TestServer } from '../support/servers.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
+import { type Running, startMusterd } from './run-musterd.ts';
+
+type Service = Awaited<ReturnType<typeof createService>>;
+
+let service: Service;
+const folder = temporaryFolder();
+const databases: TestDatabase[] = [];
+const proxies: TcpProxy[] = [];
+
+beforeAll(async () => {
+  service = await createService();
+});
+afterAll(async () => {
+  for (const proxy of proxies) await proxy.close();
+  for (const database of databases) await database.close();
+  await service.emulator.close();
+  folder[Symbol.dispose]();
+});
+
+async function createEmpty(server?: TestServer): Promise<string> {
+  const database = await createTestDatabase({ empty: true, ...(server === undefined ? {} : { server }) });
+  databases.push(database);
+  return database.url;
+}
+
+const at = (url: string, settings: Readonly<Record<string, string>> = {}) =>
+  mirrorAt(service.emulator, { DATABASE_URL: url }, settings);
+
+/** A mirror that is at home, after its first run. */
+async function createHome(server?: TestServer) {
+  const url = await createEmpty(server);
+  const mirror = at(url);
+  expect((await mirror.musterd('reconcile')).code).toBe(0);
+  return { url, mirror };
+}
+
+const aUser = (): number => {
+  const { value } = service.users.next();
+  if (value === undefined) throw new Error('no user is left');
+  return value;
+};
+
+/** As it is said in `musterd status`, `check` and the note of each run. */
+const shown = (url: string) => {
+  const { port, pathname } = new URL(url);
+  return `localhost:${port}${pathname}`;
+};
+
+async function dumpInto(from: MirrorAt, to: string): Promise<MirrorAt> {
+  const file = join(folder.path, 'musterd.sql.gz');
+  expect((await from.musterd('dump', '-o', file)).code).toBe(0);
+  const copy = at(to);
+  const { code, stdout } = await copy.musterd('restore', file);
+  expect(code).toBe(0);
+  expect(stdout).toContain('If it has moved: musterd adopt --reason …, and stop the other one.');
+  return copy;
+}
+
+const adopt = (mirror: MirrorAt, ...args: readonly string[]) =>
+  mirror.musterd('adopt', '--reason', 'it has moved', '--as', 'kim', '--yes', ...args);
+
+/** Reads, compares, plans and pulls, and sends nothing before somebody has said that it has moved. */
+async function expectNothingSent(copy: MirrorAt): Promise<void> {
+  const [edited, changed] = [aUser(), aUser()];
+  const before = service.emailOf(edited);
+  const email = `edited${edited}@example.com`;
+  await copy.edit(edited, email);
+  service.emulator.team.editUser(changed, { phone: '15550142' });
+  const updates = service.updates();
+  for (const turn of [1, 2]) {
+    const { code, said } = await copy.json('reconcile');
+    expect({ turn, code, said }).toMatchObject({
+      code: 3,
+      said: { outcome: 'complete', place: 'elsewhere' },
+    });
+    expect(said['warnings']).toEqual([expect.stringContaining('nothing is sent from here')]);
+  }
+  expect(await copy.sql(`select phone from mirror.users where id = ${changed}`)).toEqual([['15550142']]);
+  const plan = await copy.musterd('plan');
+  expect(plan.stdout).toContain(email);
+  expect(await copy.sql('select count(*) from sync.held_fields')).toEqual([[0n]]);
+  expect(await copy.sql(`select count(*) from sync.changes where state = 'open'`)).toEqual([[0n]]);
+  expect((await copy.musterd('status')).stdout).toMatch(
+    /^place +this mirror was at .* until .*Z, and is at /m,
+  );
+  const check = await copy.musterd('check');
+  expect(check.code).toBe(1);
+  expect(check.stdout).toMatch(/^FAIL\tplace\tthis mirror was at /m);
+  expect(service.updates()).toBe(updates);
+  expect(service.emailOf(edited)).toBe(before);
+
+  expect((await adopt(copy)).code).toBe(0);
+  expect((await copy.musterd('reconcile')).code).toBe(0);
+  expect(service.emailOf(edited)).toBe(email);
+  expect((await copy.musterd('check')).code).toBe(0);
+}
+
+describe('a mirror that is somewhere else sends nothing before somebody says that it has moved', () => {
+  it('after a dump was restored into another database', async () => {
+    const { url, mirror } = await createHome();
+    const to = await createEmpty();
+    const copy = await dumpInto(mirror, to);
+    await expectNothingSent(copy);
+    const { said } = await copy.json('changes', '--kind', 'place');
+    expect(said['changes']).toMatchObject([
+      {
+        user_id: null,
+        kind: 'place',
+        old_value: shown(url),
+        new_value: shown(to),
+        decided_by: 'kim',
+        decided_why: 'it has moved',
+      },
+    ]);
+    expect((await copy.musterd('changes', '--kind', 'place')).stdout).toContain('kim');
+    expect((await copy.json('status')).said['place']).toMatchObject({
+      verdict: 'here',
+      at: shown(to),
+      by: 'kim',
+      why: 'it has moved',
+    });
+  });
+
+  it('after it was made from a template on the same server', async () => {
+    const { url } = await createHome();
+    const server = embeddedServer();
+    const [from, name] = [new URL(url).pathname.slice(1), `${new URL(url).pathname.slice(1)}_copy`];
+    const admin = createDatabase({ url: server.url, maxConnections: 1 });
+    const copied = new URL(url);
+    copied.pathname = `/${name}`;
+    try {
+      await sql`create database ${sql.id(name)} template ${sql.id(from)}`.execute(admin.asTyped);
+      await expectNothingSent(at(copied.href));
+    } finally {
+      await sql`drop database if exists ${sql.id(name)} with (force)`.execute(admin.asTyped);
+      await admin.close();
+    }
+  });
+
+  const installed = servers()[1];
+  const [pgDump, psql] = ['pg_dump', 'psql'].map((name) => join(installedBindir() ?? '', name));
+  it.skipIf(installed === undefined || !existsSync(pgDump ?? '') || !existsSync(psql ?? ''))(
+    'after pg_dump and psql carried it over (needs the programs of an installed Postgres)',
+    async () => {
+      const { url } = await createHome(installed);
+      const to = await createEmpty(installed);
+      const dumped = spawnSync(pgDump ?? '', ['--dbname', url], { encoding: 'utf8' });
+      expect(dumped.status).toBe(0);
+      const loaded = spawnSync(
+        psql ?? '',
+        ['--no-psqlrc', '--quiet', '--set=ON_ERROR_STOP=1', '--dbname', to],
+        {
+          input: dumped.stdout,
+          encoding: 'utf8',
+        },
+      );
+      expect({ status: loaded.status, stderr: loaded.stderr }).toEqual({ status: 0, stderr: '' });
+      await expectNothingSent(at(to));
+    },
+  );
+
+  it('after another server has come to answer to its name', async () => {
+    const other = servers()[1];
+    if (other === undefined) return;
+    const [url, to] = [await createEmpty(), await createEmpty(other)];
+    const target = { host: '127.0.0.1', port: Number(new URL(url).port) };
+    const proxy = await createTcpProxy(target);
+    proxies.push(proxy);
+    const name = new URL(url).pathname.slice(1);
+    const through = (one: string) => {
+      const named = new URL(one);
+      [named.port, named.pathname] = [String(proxy.port), `/${name}`];
+      return at(named.href);
+    };
+    const user = aUser();
+    expect((await through(url).musterd('reconcile')).code).toBe(0);
+    await through(url).edit(user, 'here@example.com');
+    expect((await through(url).musterd('reconcile')).code).toBe(0);
+    expect(service.emailOf(user)).toBe('here@example.com');
+    await dumpInto(through(url), to);
+
+    const was = new URL(to).pathname.slice(1);
+    const admin = createDatabase({ url: other.url, maxConnections: 1 });
+    await sql`alter database ${sql.id(was)} rename to ${sql.id(name)}`.execute(admin.asTyped);
+    try {
+      target.port = Number(new URL(to).port);
+      const address = `localhost:${proxy.port}/${name}`;
+      const { stdout } = await through(to).musterd('status');
+      expect(stdout).toMatch(
+        new RegExp(`was at ${address} until .*Z, and is at ${address}, on another server now`),
+      );
+      await expectNothingSent(through(to));
+    } finally {
+      await sql`alter database ${sql.id(name)} rename to ${sql.id(was)}`.execute(admin.asTyped);
+      await admin.close();
+    }
+  });
+
+  it('after a dump from before places were on record was restored', async () => {
+    const { mirror } = await createHome();
+    await mirror.sql(`delete from sync.learned where topic = 'place'`);
+    const copy = await dumpInto(mirror, await createEmpty());
+    expect((await copy.musterd('status')).stdout).toContain('was at a place that is not on record');
+    await expectNothingSent(copy);
+  });
+});
+
+describe('a place', () => {
+  it('is on record after the first run, and after an upgrade, which goes on to send', async () => {
+    const { url, mirror } = await createHome();
+    const place = async () =>
+      (await mirror.sql(`select team, value from sync.learned where topic = 'place'`))[0];
+    expect(await place()).toEqual([
+      '',
+      expect.objectContaining({ kind: 'home', addresses: [expect.objectContaining({ at: shown(url) })] }),
+    ]);
+    await mirror.sql(`delete from sync.learned where topic = 'place'`);
+    const user = aUser();
+    await mirror.edit(user, 'upgraded@example.com');
+    expect((await mirror.musterd('reconcile')).code).toBe(0);
+    expect(service.emailOf(user)).toBe('upgraded@example.com');
+    expect(await place()).toMatchObject(['', { kind: 'home' }]);
+  });
+
+  it('is the database alone after migrate, so that the owner may reach it by another address than the runs', async () => {
+    const url = await createEmpty();
+    const target = { host: '127.0.0.1', port: Number(new URL(url).port) };
+    const proxy = await createTcpProxy(target);
+    proxies.push(proxy);
+    const named = new URL(url);
+    named.port = String(proxy.port);
+    expect((await at(named.href).musterd('migrate')).code).toBe(0);
+    expect(await at(url).sql(`select value -> 'addresses' from sync.learned where topic = 'place'`)).toEqual([
+      [[]],
+    ]);
+    expect((await at(url).musterd('reconcile')).code).toBe(0);
+    expect((await at(url).json('status')).said['place']).toMatchObject({
+      verdict: 'here',
+      known_at: [shown(url)],
+    });
+    // What was migrated here and restored there was never at home there.
+    expect((await at(named.href).musterd('reconcile')).code).toBe(3);
+  });
+
+  it('may have several addresses, from each of which is sent', async () => {
+    const { url, mirror } = await createHome();
+    const proxy = await createTcpProxy({ host: '127.0.0.1', port: Number(new URL(url).port) });
+    proxies.push(proxy);
+    const named = new URL(url);
+    named.port = String(proxy.port);
+    const also = at(named.href);
+    const [first, second, third] = [aUser(), aUser(), aUser()];
+    await also.edit(first, 'first@example.com');
+    const run = await also.musterd('reconcile');
+    expect(run.code).toBe(3);
+    expect(run.stdout).toContain('musterd adopt --also --reason …');
+    expect((await also.musterd('hold', String(first), '--until', '1h', '--reason', 'x')).code).toBe(3);
+    const added = await also.musterd('adopt', '--also', '--reason', 'a pooler', '--yes');
+    expect(added).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`${shown(url)} or ${shown(named.href)}`) as string,
+    });
+    expect((await also.musterd('reconcile')).code).toBe(0);
+    expect(service.emailOf(first)).toBe('first@example.com');
+    for (const [mirrorOf, user] of [
+      [mirror, second],
+      [also, third],
+    ] as const) {
+      await mirrorOf.edit(user, `also${user}@example.com`);
+      expect((await mirrorOf.musterd('reconcile')).code).toBe(0);
+      expect(service.emailOf(user)).toBe(`also${user}@example.com`);
+    }
+    // Alone, it replaces them.
+    expect((await adopt(also)).code).toBe(0);
+    expect((await mirror.musterd('reconcile')).code).toBe(3);
+  });
+
+  it('gets no other address in another database', async () => {
+    const { mirror } = await createHome();
+    const copy = await dumpInto(mirror, await createEmpty());
+    const { code, stderr } = await copy.musterd('adopt', '--also', '--reason', 'x', '--yes');
+    expect({ code, stderr }).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('another database') as string,
+    });
+    expect((await copy.musterd('reconcile')).code).toBe(3);
+  });
+
+  it('is changed only with a reason, and where somebody agrees to it', async () => {
+    const { mirror } = await createHome();
+    const copy = await dumpInto(mirror, await createEmpty());
+    expect((await copy.musterd('adopt', '--yes')).code).toBe(64);
+    const asked = await copy.musterd('adopt', '--reason', 'x');
+    expect(asked.code).toBe(64);
+    expect(asked.stderr).toContain('Stop the other one first.');
+    expect(asked.stderr).toContain('add --yes to do this');
+    expect((await copy.musterd('adopt', '--as-copy', '--also', '--reason', 'x', '--yes')).code).toBe(64);
+    expect((await copy.musterd('reconcile')).code).toBe(3);
+    const again = await mirror.musterd('adopt', '--reason', 'x');
+    expect(again).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Nothing is to be changed') as string,
+    });
+  });
+});
+
+describe('two daemons at two places', () => {
+  const daemons: Running[] = [];
+  afterEach(async () => {
+    for (const { process } of daemons) process.kill('SIGTERM');
+    await Promise.all(daemons.map(({ ended }) => ended));
+    daemons.length = 0;
+  });
+  const start = (mirror: MirrorAt) => {
+    const daemon = startMusterd(['daemon'], {
+      ...mirror.environment,
+      MUSTERD__schedule__users: '*/2 * * * * *',
+      MUSTERD__log__level: 'info',
+    });
+    daemons.push(daemon);
+  };
+  const runsSince = (mirror: MirrorAt, run: unknown) => async () => {
+    const [[count] = []] = await mirror.sql(
+      `select count(*) from sync.runs where outcome = 'complete' and 'users' = any (groups) and run_id > ${String(run)}`,
+    );
+    return Number(count) >= 2;
+  };
+  const lastRun = async (mirror: MirrorAt) => (await mirror.sql('select max(run_id) from sync.runs'))[0]?.[0];
+
+  it('send from the one at home; the other reads until it is adopted, and then goes on with what waits', async () => {
+    const { mirror } = await createHome();
+    const copy = await dumpInto(mirror, await createEmpty());
+    const [here, there, later] = [aUser(), aUser(), aUser()];
+    start(mirror);
+    start(copy);
+    await copy.edit(there, 'there@example.com');
+    await mirror.edit(here, 'here2@example.com');
+    await eventually('the edit at home is sent', () => service.emailOf(here) === 'here2@example.com');
+    const run = await lastRun(copy);
+    await eventually('the other one has read twice since', runsSince(copy, run));
+    expect(service.emailOf(there)).not.toBe('there@example.com');
+    expect(await copy.sql(`select email from mirror.users where id = ${here}`)).toEqual([
+      ['here2@example.com'],
+    ]);
+
+    expect((await adopt(copy)).code).toBe(0);
+    await eventually('what waited is sent', () => service.emailOf(there) === 'there@example.com');
+    // Its own record says nothing of that: it goes on, and that is why somebody is told to stop it.
+    await mirror.edit(later, 'later2@example.com');
+    await eventually('the old one goes on', () => service.emailOf(later) === 'later2@example.com');
+  });
+});

@@ -1,0 +1,227 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseFaults } from '../../src/emulator/faults.ts';
+import { temporaryFolder } from '../support/checkout.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
+
+let service: Awaited<ReturnType<typeof createService>>;
+let home: MirrorAt;
+let copy: MirrorAt;
+const folder = temporaryFolder();
+const databases: TestDatabase[] = [];
+/** One whose field is held, one who waits in a batch, one who is edited in the copy. */
+let [held, waiting, edited]: readonly number[] = [];
+let batch = '';
+let undoable = '';
+const plan = join(folder.path, 'plan.json');
+const roster = join(folder.path, 'roster.csv');
+
+const writes = () =>
+  service.emulator.requests
+    .filter(({ method, path }) => path === '/v1/users/update' || (method === 'POST' && path === '/v1/tag'))
+    .map(({ path }) => path);
+
+beforeAll(async () => {
+  service = await createService();
+  const create = async () => {
+    const database = await createTestDatabase({ empty: true });
+    databases.push(database);
+    return mirrorAt(
+      service.emulator,
+      { DATABASE_URL: database.url },
+      { MUSTERD__guard__maxRoleChanges: '0' },
+    );
+  };
+  [home, copy] = [await create(), await create()];
+  expect((await home.musterd('reconcile')).code).toBe(0);
+  [held, waiting, edited] = [...service.users];
+  const [other] = service.emulator.team.users().filter(({ id }) => id === edited);
+  await home.edit(edited ?? 0, 'before@example.com');
+  expect((await home.musterd('reconcile')).code).toBe(0);
+  undoable = String((await home.sql('select max(run_id) from sync.runs'))[0]?.[0]);
+  // Both sides change one; the other waits for a review.
+  await home.edit(held ?? 0, 'mine@example.com');
+  service.emulator.team.editUser(held ?? 0, { email: 'theirs@example.com' });
+  await home.edit(waiting ?? 0, 'review@example.com');
+  const reviewing = mirrorAt(
+    service.emulator,
+    { DATABASE_URL: home.environment['DATABASE_URL'] ?? '' },
+    { MUSTERD__push__approve: 'always' },
+  );
+  expect((await reviewing.musterd('reconcile')).code).toBe(3);
+  batch = String((await home.sql('select batch from report.held where batch is not null'))[0]?.[0]);
+  expect(batch).toMatch(/^[0-9a-f]{12}$/);
+  const file = join(folder.path, 'musterd.sql.gz');
+  expect((await home.musterd('dump', '-o', file)).code).toBe(0);
+  expect((await copy.musterd('restore', file)).code).toBe(0);
+  writeFileSync(roster, `id,phone\n${other?.id ?? 0},15550177\n`);
+});
+afterAll(async () => {
+  for (const database of databases) await database.close();
+  await service.emulator.close();
+  folder[Symbol.dispose]();
+});
+
+/** All by which a person decides, or has something sent. */
+const decisions = (): Readonly<Record<string, readonly string[]>> => ({
+  approve: ['approve', batch, '--reason', 'x'],
+  reject: ['reject', batch, '--reason', 'x'],
+  resolve: ['resolve', String(held), 'email', '--take', 'mirror'],
+  hold: ['hold', String(edited), 'email', '--until', '2h', '--reason', 'x'],
+  'hold --end': ['hold', String(edited), '--end'],
+  import: ['import', roster, '--yes'],
+  apply: ['apply', plan, '--reason', 'x'],
+  undo: ['undo', undoable, '--apply', '--reason', 'x'],
+  resync: ['resync', '--adopt-service', '--apply'],
+  api: ['api', 'POST', '/v1/tag', '--field', 'tag=from a copy'],
+  'check --write-probe': ['check', '--write-probe', String(edited)],
+});
+
+/** Everything of it that a decision changes. */
+const decided = () =>
+  copy.sql(
+    `select (select jsonb_agg(h order by user_id, field) from sync.held_fields h),
+       (select jsonb_agg(jsonb_build_array(id, email, phone, first_name) order by id) from mirror.users),
+       (select count(*) from sync.changes where kind in ('approve', 'reject', 'resolve', 'push'))`,
+  );
+
+async function expectRefused(words: string): Promise<void> {
+  const before = await decided();
+  const updates = writes().length;
+  for (const [name, args] of Object.entries(decisions())) {
+    const { code, stderr } = await copy.musterd(...args);
+    expect({ name, code, stderr }).toEqual({
+      name,
+      code: 3,
+      stderr: expect.stringContaining(words) as string,
+    });
+    expect(stderr).toContain('musterd adopt --reason …');
+  }
+  for (const call of [`sync.approve('${batch}')`, `sync.reject('${batch}')`])
+    await expect(copy.sql(`select * from ${call}`)).rejects.toMatchObject({ code: '55000' });
+  expect(await decided()).toEqual(before);
+  expect(writes()).toHaveLength(updates);
+}
+
+/** What only reads goes on as at home, with the codes that it ends with there. */
+async function expectReadable(): Promise<void> {
+  const reading: readonly (readonly [code: number, ...args: readonly string[]])[] = [
+    [3, 'plan'],
+    [0, 'held'],
+    [0, 'why', String(edited)],
+    [0, 'undo', undoable],
+    [0, 'resync', '--adopt-service'],
+    [0, 'import', roster, '--dry-run'],
+    [0, 'api', 'GET', '/v1/team'],
+    [0, 'api', 'POST', '/v1/tags', '--paginate'],
+    [0, 'export'],
+    [0, 'status'],
+  ];
+  for (const [expected, ...args] of reading) {
+    const [code, codeAtHome] = [(await copy.musterd(...args)).code, (await home.musterd(...args)).code];
+    expect({ args, code, codeAtHome }).toEqual({ args, code: expected, codeAtHome: expected });
+  }
+}
+
+describe('a copy about which nobody has said anything', () => {
+  beforeAll(async () => {
+    await copy.edit(edited ?? 0, 'edited@example.com');
+    expect((await copy.musterd('plan', '--out', plan)).code).not.toBe(1);
+  });
+
+  it('decides nothing and sends nothing, whatever it is told to', async () => {
+    await expectRefused('is at localhost:');
+  });
+
+  it('reads as before', async () => {
+    await expectReadable();
+    expect((await copy.musterd('reconcile')).code).toBe(3);
+  });
+});
+
+describe('a copy that is meant as one', () => {
+  beforeAll(async () => {
+    const said = await copy.musterd('adopt', '--as-copy', '--reason', 'staging', '--as', 'kim', '--yes');
+    expect(said).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^This is a copy, said by kim at .*: staging; it reads, and sends nothing\.\n$/,
+      ) as string,
+    });
+  });
+
+  it('reads every change and sends nothing, and its runs end with 0', async () => {
+    const updates = writes().length;
+    const changed = service.emulator.team.users().at(-1)?.id ?? 0;
+    service.emulator.team.editUser(changed, { phone: '15550123' });
+    const { code, said } = await copy.json('reconcile');
+    expect({ code, said }).toMatchObject({
+      code: 0,
+      said: { outcome: 'complete', place: 'copy', refused_plan: expect.anything() as string },
+    });
+    expect(said['warnings']).toEqual([expect.stringContaining('this is a copy, said by kim')]);
+    expect(await copy.sql(`select phone from mirror.users where id = ${changed}`)).toEqual([['15550123']]);
+    expect(writes()).toHaveLength(updates);
+    expect((await copy.musterd('status')).stdout).toMatch(/^place +this is a copy, said by kim/m);
+    const check = await copy.musterd('check');
+    expect({ code: check.code, stdout: check.stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^note\tplace\tthis is a copy, said by kim/m) as string,
+    });
+  });
+
+  it('ends with 0 also where the guard holds a batch of what was edited in it', async () => {
+    await copy.sql(`update mirror.users set phone = '1555' || (1000000 + id % 1000000) where id <> ${held}`);
+    const updates = writes().length;
+    for (const turn of [1, 2]) {
+      const { code, said } = await copy.json('reconcile');
+      expect({ turn, code, said }).toMatchObject({
+        turn,
+        code: 0,
+        said: { outcome: 'complete', place: 'copy' },
+      });
+    }
+    expect(writes()).toHaveLength(updates);
+    expect(await copy.sql(`select count(*) > 20 from report.held where reason = 'limit'`)).toEqual([[true]]);
+  });
+
+  it('refuses every decision, in words', async () => {
+    await expectRefused('Nothing is decided or sent in a copy');
+    await expect(copy.sql(`select * from sync.approve('${batch}')`)).rejects.toThrow(
+      'Nothing is decided in a copy: whatever is approved here would not be sent',
+    );
+  });
+
+  it('confirms an open push that has arrived, and leaves one alone that has not', async () => {
+    const users = service.emulator.team.users();
+    const [arrived, open] = users.slice(-3).map(({ id }) => id);
+    const hash = (id: number | undefined, email: string) => `
+      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, opened_at)
+      select 41, ${id}, max(run_id), 'push', 'open', '{"email": null}', '{"email": null}', '{"email": "${email}"}', now() - interval '1 day' from sync.runs`;
+    await copy.sql(hash(arrived, 'arrived@example.com'));
+    await copy.sql(hash(open, 'under-way@example.com'));
+    service.emulator.team.editUser(arrived ?? 0, { email: 'arrived@example.com' });
+    const updates = writes().length;
+    expect((await copy.musterd('reconcile')).code).toBe(0);
+    expect(await copy.sql(`select user_id from sync.changes where state = 'open'`)).toEqual([
+      [BigInt(open ?? 0)],
+    ]);
+    expect(writes()).toHaveLength(updates);
+  });
+
+  it('fails like any other where the service does not answer', async () => {
+    for (const fault of parseFaults(['status,code=503,times=20'])) service.emulator.addFault(fault);
+    expect((await copy.musterd('reconcile')).code).not.toBe(0);
+    service.emulator.clearFaults();
+  });
+
+  it('sends again once it was adopted, what is approved by then', async () => {
+    expect((await copy.musterd('adopt', '--reason', 'it takes over', '--yes')).code).toBe(0);
+    expect((await copy.musterd('approve', batch, '--reason', 'x')).code).toBe(0);
+    const run = await copy.musterd('reconcile');
+    expect(run.code).toBe(3);
+    expect(service.emailOf(waiting ?? 0)).toBe('review@example.com');
+  });
+});
