@@ -12,6 +12,7 @@ import { createSystemd } from './systemd.ts';
 import type { Log } from '../log.ts';
 import { ping } from '../mirror/database.ts';
 import { readStandings } from '../mirror/due.ts';
+import { readPlacing } from '../mirror/known-place.ts';
 import { pendingMigrations } from '../mirror/migrations.ts';
 import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../mirror/metrics-read.ts';
 import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts';
@@ -83,6 +84,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
     readHeld: () => readHeldByReason(db.kysely, now.teams),
     readRefused: () => readUsersInBatches(db.kysely, now.teams),
     readRate: () => readTokensLeft(db.kysely, now.paces),
+    readPlace: async () => (await readPlacing(db)).verdict,
     operations: operationsOfRuns.map(nameOperation),
     version,
   });

@@ -3,6 +3,7 @@ import type { FailedRun, HeldDetail, RefusedCredentials, WaitingBatch } from '..
 import { showValue } from '../model/field-values.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
+import { placeInWords, type Placing } from '../model/place.ts';
 import type { GroupStanding, Notice, Pile, TeamEvent } from '../model/notices.ts';
 
 /** The current state of a team. */
@@ -13,6 +14,7 @@ export interface TeamFacts {
   readonly refused: RefusedCredentials | undefined;
   readonly batches: readonly WaitingBatch[];
   readonly held: readonly (Pile & { readonly reason: string })[];
+  readonly placing: Placing;
 }
 
 /** Only with `notify.details`. */
@@ -98,6 +100,14 @@ function describeHeld({ team, held }: TeamFacts): Described {
   };
 }
 
+function describePlace({ team, placing }: TeamFacts): Described {
+  return {
+    text: placeInWords(placing),
+    facts: { at: placing.here.address.at, known_at: placing.known?.addresses.map(({ at }) => at) ?? [] },
+    command: commandOf(team, 'status'),
+  };
+}
+
 function describeEvent(event: TeamEvent, facts: TeamFacts): Described {
   switch (event) {
     case 'failing':
@@ -113,6 +123,8 @@ function describeEvent(event: TeamEvent, facts: TeamFacts): Described {
       return describeBatches(facts);
     case 'fields-held':
       return describeHeld(facts);
+    case 'elsewhere':
+      return describePlace(facts);
     default:
       return event satisfies never;
   }
@@ -124,6 +136,7 @@ const ends: Readonly<Record<TeamEvent, string>> = {
   'credentials-refused': 'the service takes the credentials again',
   'batch-waits': 'nothing waits for an approval any more',
   'fields-held': 'no field waits for a person any more',
+  elsewhere: 'it is clear where this mirror is again',
 };
 
 export function describeNotice(

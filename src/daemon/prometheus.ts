@@ -82,6 +82,7 @@ export function createMeters() {
       'team',
     ),
     tokens: gauge('rate_tokens_left', 'Requests that may leave at once, all processes together.', 'team'),
+    place: gauge('place', '1: this is the state of the mirror where it is now.', 'state'),
     databaseUp: gauge('database_up', '1: the database answered this scrape.'),
     build: gauge('build_info', 'Always 1.', 'version', 'node'),
   };

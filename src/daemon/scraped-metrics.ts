@@ -2,6 +2,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import type { GroupStatus } from '../model/run-group.ts';
+import type { PlaceVerdict } from '../model/place.ts';
 import type { HoldReason } from '../model/user-plan.ts';
 import { createStandings } from './group-status.ts';
 import type { Meters } from './prometheus.ts';
@@ -17,6 +18,8 @@ export interface ScrapeOptions {
   /** Number of users in plans that the guard refused, by team. A team without such a plan is absent. */
   readonly readRefused?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
   readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
+  /** Whether this is where the mirror is at home. */
+  readonly readPlace?: () => Promise<PlaceVerdict>;
   readonly clock?: Pick<Clock, 'monotonicMs'>;
   /** How long a scrape waits for the database, in ms. */
   readonly patienceMs?: number;
@@ -40,6 +43,8 @@ const reasons = labelWords<HoldReason>({
   rejected: true,
 });
 
+const placeStates = labelWords<PlaceVerdict>({ here: true, unrecorded: true, copy: true, elsewhere: true });
+
 /**
  * Updates the metrics that come from the database. If it does not answer, times stay as last read, `fresh` is
  * computed from them and the time since, and the other metrics from the database are left out.
@@ -49,24 +54,29 @@ export function createScrape(
   options: ScrapeOptions,
   teams: () => readonly string[],
 ): () => Promise<void> {
-  const { readStandings, readHeld, readRefused, readRate, judge } = options;
+  const { readStandings, readHeld, readRefused, readRate, readPlace, judge } = options;
   const { clock = systemClock, patienceMs = 3_000 } = options;
   const memory = createStandings(readStandings, clock, patienceMs);
   const ask = async <T>(read: (() => Promise<readonly T[]>) | undefined): Promise<readonly T[] | null> =>
     read === undefined ? [] : await withTimeout(patienceMs, read()).catch(() => null);
   return async () => {
+    const readPlaces = readPlace === undefined ? undefined : async () => [await readPlace()];
     const [{ standings, current }, ...others] = await Promise.all([
       memory.read(),
       ask(readHeld),
       ask(readRefused),
       ask(readRate),
+      ask(readPlaces),
     ]);
-    const [held, refused, rates] = others;
+    const [held, refused, rates, places] = others;
     meters.databaseUp.set(current && !others.includes(null) ? 1 : 0);
     showStandings(meters, standings);
     meters.fresh.reset();
     for (const { team, fresh } of judge?.(standings) ?? []) meters.fresh.set({ team }, fresh ? 1 : 0);
     showWaiting(meters, teams(), held, refused);
+    meters.place.reset();
+    for (const place of places ?? [])
+      for (const state of placeStates) meters.place.set({ state }, state === place ? 1 : 0);
     meters.tokens.reset();
     for (const { team, tokens } of rates ?? []) meters.tokens.set({ team }, tokens);
   };

@@ -25,7 +25,9 @@ import {
   type Pile,
   type NoticeStep,
   teamEvents,
+  type TeamStanding,
 } from '../model/notices.ts';
+import { stillOf } from '../model/place.ts';
 import type { GroupStatus } from '../model/run-group.ts';
 import { createBell } from './bell.ts';
 import { describeCallError } from './call-out.ts';
@@ -104,7 +106,13 @@ export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFa
     refused: read.refused.find(isOurs),
     batches: read.batches.filter(isOurs),
     held: read.held.filter(isOurs).filter(waitsForPerson),
+    placing: read.placing,
   };
+}
+
+function stillSince({ placing, nowMs }: TeamsNow): TeamStanding['still'] {
+  const why = stillOf(placing);
+  return why === undefined ? null : { why, sinceMs: placing.until?.getTime() ?? nowMs };
 }
 
 interface TeamStep extends NoticeStep, Pick<Told, 'team' | 'event'> {
@@ -126,6 +134,7 @@ export function stepsOf(
       refusedSinceMs: refused?.sinceMs ?? null,
       waiting: pileOf(batches),
       held: pileOf(held),
+      still: stillSince(read),
     });
     return teamEvents.flatMap((event) => {
       const before = read.told.find((told) => told.team === team && told.event === event)?.notice;
@@ -138,6 +147,7 @@ export function stepsOf(
 async function readDetails(db: Database, { team, event, facts }: TeamStep): Promise<NoticeDetails> {
   if (event === 'batch-waits' || event === 'fields-held')
     return { fields: await readHeldDetails(db.kysely, team, event === 'batch-waits') };
+  if (event === 'elsewhere') return {};
   const run = event === 'credentials-refused' ? facts.refused?.runId : facts.failedRuns[0]?.runId;
   return run === undefined ? {} : { reasons: await readReasons(db.kysely, run) };
 }

@@ -2,11 +2,13 @@
 import { sql } from 'kysely';
 import { toJson } from '../model/json.ts';
 import type { Notice, Pile, TeamEvent } from '../model/notices.ts';
+import type { Placing } from '../model/place.ts';
 import type { GroupStatus } from '../model/run-group.ts';
 import type { Database, Queryable } from './database.ts';
 import { readStandings } from './due.ts';
 import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
 import { isInBatch, isLetPass } from './holds.ts';
+import { readPlacing } from './known-place.ts';
 
 /** Prefix of the topics of notices. */
 const prefix = 'notice ';
@@ -51,6 +53,8 @@ export interface TeamsNow {
   readonly batches: readonly WaitingBatch[];
   readonly held: readonly HeldByReason[];
   readonly told: readonly Told[];
+  /** Of all teams. */
+  readonly placing: Placing;
 }
 
 const ms = (moment: ReturnType<typeof sql>) =>
@@ -127,6 +131,7 @@ export async function readTeamsNow(db: Database, teams: readonly string[]): Prom
         batches: await readBatches(tx, teams),
         held: await readHeldByReason(tx, teams),
         told: await readTold(tx, teams),
+        placing: await readPlacing(db, tx),
       };
     },
     { isolationLevel: 'repeatable read' },

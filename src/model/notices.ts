@@ -2,10 +2,18 @@
  * What people are told of, and when: once, and not at each run. `eventsOf` says what there is to tell of a team,
  * `nextNotice` compares that with what was told before.
  */
+import type { Still } from './place.ts';
 import type { RunGroup } from './run-group.ts';
 
 /** What can stand with a team until somebody or something ends it. */
-export const teamEvents = ['failing', 'stale', 'credentials-refused', 'batch-waits', 'fields-held'] as const;
+export const teamEvents = [
+  'failing',
+  'stale',
+  'credentials-refused',
+  'batch-waits',
+  'fields-held',
+  'elsewhere',
+] as const;
 export type TeamEvent = (typeof teamEvents)[number];
 
 /** A scheduled group, judged, with what its last run came to. */
@@ -33,6 +41,8 @@ export interface TeamStanding {
   readonly waiting: Pile | null;
   /** Held fields that wait for a person, each by itself. */
   readonly held: Pile | null;
+  /** Why nothing is sent, and since when. */
+  readonly still: { readonly why: Still; readonly sinceMs: number } | null;
 }
 
 /** The event stands. */
@@ -72,15 +82,22 @@ const groupState = (groups: readonly GroupStanding[]): EventState => ({
  * | taken       | no                                                 | yes                 | over                | covered | stands  |
  * | taken       | no                                                 | no                  | over                | over    | over    |
  *
- * A batch that waits and fields that are held stand for as long as there are any.
+ * A batch that waits and fields that are held stand for as long as there are any, where somebody can decide about them:
+ *
+ * | the mirror is    | elsewhere | batch-waits, fields-held |
+ * |------------------|-----------|--------------------------|
+ * | at home          | over      | as there are any         |
+ * | a copy, as meant | over      | covered                  |
+ * | somewhere else   | stands    | covered                  |
  */
 export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, EventState>> {
-  const { groups, refusedSinceMs, waiting, held } = standing;
+  const { groups, refusedSinceMs, waiting, held, still } = standing;
   const stale = groups.filter(({ fresh }) => !fresh);
   const failing = stale.filter(hasFailed);
   const others = {
-    'batch-waits': pileState(waiting),
-    'fields-held': pileState(held),
+    'batch-waits': still === null ? pileState(waiting) : 'covered',
+    'fields-held': still === null ? pileState(held) : 'covered',
+    elsewhere: pileState(still?.why === 'elsewhere' ? { count: 1, sinceMs: still.sinceMs } : null),
   };
   if (refusedSinceMs !== null) {
     const refused = { count: 1, sinceMs: refusedSinceMs, settleMs: 0 };

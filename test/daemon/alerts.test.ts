@@ -84,6 +84,19 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: { MusterdPlanRefused: [[20, 79]] },
   },
+  'MusterdElsewhere while one of two processes is somewhere else, and not for a copy': {
+    minutes: 90,
+    each: (world) => {
+      if (world.minute === 0) world.start('two');
+      if (world.minute === 0) world.places.set('one', 'unrecorded');
+      if (world.minute === 1) world.places.delete('one');
+      if (world.minute === 20) world.places.set('two', 'elsewhere');
+      if (world.minute === 40) world.places.set('two', 'copy');
+      if (world.minute === 60) world.places.delete('two');
+      world.run('complete');
+    },
+    fires: { MusterdElsewhere: [[21, 39]] },
+  },
   'MusterdRunsPartial while no run of a group is complete, and others are': {
     minutes: 250,
     each: (world) =>

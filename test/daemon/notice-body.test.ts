@@ -6,6 +6,7 @@ import { stepsOf } from '../../src/daemon/tell.ts';
 import type { TeamsNow } from '../../src/mirror/told.ts';
 import type { TeamFreshness } from '../../src/model/freshness.ts';
 import { type Notice, type TeamEvent, teamEvents } from '../../src/model/notices.ts';
+import type { Placing } from '../../src/model/place.ts';
 import { ROOT } from '../support/checkout.ts';
 
 const sinceMs = Date.parse('2026-03-02T09:12:00Z');
@@ -24,6 +25,28 @@ const standing: Notice = {
 };
 const over: Notice = { ...standing, stands: false, id: '0b5a4c9e-3f53-4a0b-8b0c-6f1d6f1f2c42' };
 
+const address = { at: 'db-1:5432/muster', machine: null };
+const known = {
+  kind: 'home',
+  identifier: '1',
+  database: '5',
+  addresses: [address],
+  since,
+  by: null,
+  why: null,
+} as const;
+const placing: Placing = {
+  verdict: 'here',
+  known,
+  here: { identifier: '1', database: '5', address },
+  until: new Date(sinceMs),
+};
+const moved: Placing = {
+  ...placing,
+  verdict: 'elsewhere',
+  here: { ...placing.here, identifier: '2', address: { at: 'db-2:5432/muster', machine: null } },
+};
+
 const group = { limitMs: 1, sinceMs };
 const facts: TeamFacts = {
   team: 'north',
@@ -39,6 +62,7 @@ const facts: TeamFacts = {
     { reason: 'conflict', count: 2, sinceMs },
     { reason: 'refused', count: 1, sinceMs },
   ],
+  placing,
 };
 
 describe('what is posted', () => {
@@ -82,6 +106,15 @@ describe('what is posted', () => {
     expect(of('fields-held')).toMatchObject({
       text: `north: since ${since}, 3 fields are held for a person to decide: 2 conflict, 1 refused`,
       held: { conflict: 2, refused: 1 },
+    });
+  });
+
+  it('says where the mirror was, and where it is', () => {
+    expect(of('elsewhere', {}, { placing: moved })).toMatchObject({
+      text: `north: since ${since}, this mirror was at db-1:5432/muster until ${since}, and is at db-2:5432/muster now: nothing is sent from here`,
+      at: 'db-2:5432/muster',
+      known_at: ['db-1:5432/muster'],
+      command: 'musterd --team north status',
     });
   });
 
@@ -151,6 +184,7 @@ describe('what is told of what was read', () => {
       { team: 'south', reason: 'gone', count: 1, sinceMs: 2 },
     ],
     told: [{ team: 'south', event: 'batch-waits', notice: { ...standing, count: 2, doneAtMs: sinceMs } }],
+    placing,
   };
   const steps = (more: Partial<TeamsNow> = {}) =>
     stepsOf({ ...read, ...more }, freshness, () => 'new').map(({ team, event, send, notice, before }) => [
@@ -172,6 +206,20 @@ describe('what is told of what was read', () => {
       ['north credentials-refused', true, 4, 1, undefined],
       ['south stale', false, ago, 1, undefined],
       ['south batch-waits', true, sinceMs, 2, standing.id],
+    ]);
+  });
+
+  it('is of a mirror that is somewhere else that it is, and nothing that waits in it', () => {
+    const ago = sinceMs - 60_000;
+    expect(steps({ placing: moved })).toEqual([
+      ['north failing', false, ago, 1, undefined],
+      ['north elsewhere', true, sinceMs, 1, undefined],
+      ['south stale', false, ago, 1, undefined],
+      ['south elsewhere', true, sinceMs, 1, undefined],
+    ]);
+    expect(steps({ placing: { ...moved, verdict: 'copy' } }).map(([what]) => what)).toEqual([
+      'north failing',
+      'south stale',
     ]);
   });
 });

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { createMetrics, type Metrics } from '../../src/daemon/metrics.ts';
+import type { PlaceVerdict } from '../../src/model/place.ts';
 import { judgeFreshness } from '../../src/model/freshness.ts';
 import {
   type RunGroup,
@@ -39,6 +40,8 @@ interface TeamState {
 export interface World {
   readonly minute: number;
   readonly team: TeamState;
+  /** Where each process is, if not at home. */
+  readonly places: Map<string, PlaceVerdict>;
   /** Processes that do not reach the database. */
   readonly cutOff: Set<string>;
   start(instance: string): void;
@@ -86,6 +89,7 @@ function createWorld(clock: { nowMs: number }) {
   const world: World & { minute: number } = {
     minute: 0,
     team,
+    places: new Map(),
     cutOff: new Set(),
     overrides: new Map([['musterd_nodejs_eventloop_lag_max_seconds', 0.02]]),
     start: (instance) => {
@@ -113,6 +117,10 @@ function createWorld(clock: { nowMs: number }) {
           asked(instance, () =>
             team.refusedUsers > 0 ? [{ team: 'harbour', users: team.refusedUsers }] : [],
           ),
+        readPlace: async () => {
+          if (world.cutOff.has(instance)) throw new Error('the database is away');
+          return Promise.resolve(world.places.get(instance) ?? 'here');
+        },
         readRate: () => asked(instance, () => [{ team: 'harbour', tokens: 10 }]),
         operations: ['GET /v1/team', 'GET /v1/users/get'],
         clock: { monotonicMs: () => clock.nowMs },

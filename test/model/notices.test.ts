@@ -21,7 +21,7 @@ const group = (fresh: boolean, outcome: string | null, more: Partial<GroupStandi
   sinceMs: 7,
   ...more,
 });
-const quiet: TeamStanding = { groups: [], refusedSinceMs: null, waiting: null, held: null };
+const quiet: TeamStanding = { groups: [], refusedSinceMs: null, waiting: null, held: null, still: null };
 
 const inWord = (state: EventState) => (typeof state === 'string' ? state : 'stands');
 
@@ -54,12 +54,26 @@ describe('what there is to tell of a team', () => {
     const waiting = { count: 30, sinceMs: 3 };
     const held = { count: 2, sinceMs: 4 };
     for (const refusedSinceMs of [null, 5]) {
-      const both = eventsOf({ groups: [failing], refusedSinceMs, waiting, held });
+      const both = eventsOf({ ...quiet, groups: [failing], refusedSinceMs, waiting, held });
       expect(both['batch-waits']).toEqual({ ...waiting, settleMs: 0 });
       expect(both['fields-held']).toEqual({ ...held, settleMs: 0 });
     }
     expect(inWord(eventsOf({ ...quiet, waiting })['fields-held'])).toBe('over');
     expect(inWord(eventsOf({ ...quiet, held })['batch-waits'])).toBe('over');
+  });
+
+  it.each([
+    ['at home', null, 'over', 'stands'],
+    ['a copy, as meant', 'copy', 'over', 'covered'],
+    ['somewhere else', 'elsewhere', 'stands', 'covered'],
+  ] as const)('asks nobody to decide where nothing is sent: %s', (_, why, elsewhere, piles) => {
+    const pile = { count: 2, sinceMs: 4 };
+    const still = why === null ? null : { why, sinceMs: 3 };
+    const events = eventsOf({ ...quiet, groups: [failing], waiting: pile, held: pile, still });
+    expect(inWord(events.elsewhere)).toBe(elsewhere);
+    expect([events['batch-waits'], events['fields-held']].map(inWord)).toEqual([piles, piles]);
+    expect(inWord(events.failing)).toBe('stands');
+    if (why === 'elsewhere') expect(events.elsewhere).toEqual({ count: 1, sinceMs: 3, settleMs: 0 });
   });
 
   it('stands since the oldest of its groups, and has to last for the shortest limit, five minutes at most', () => {
