@@ -1,5 +1,9 @@
+import { readPlacing } from '../mirror/known-place.ts';
+import { printable } from '../model/in-words.ts';
+import { adviceOn, placeInWords, stillOf } from '../model/place.ts';
 import { explainUser } from '../runs/explain-user.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { printLine } from './output.ts';
 import { needsService, withMirror } from './setup.ts';
 import { showExplanation } from './show-explanation.ts';
 
@@ -10,6 +14,9 @@ export async function whyCommand(context: Context, who: string): Promise<ExitCod
     async (setup) => {
       const explanation = await explainUser(setup, context.signal, who);
       showExplanation(context, explanation);
+      const placing = await readPlacing(setup.mirror.db);
+      if (stillOf(placing) !== undefined)
+        printLine(context.err, printable(`Note: ${placeInWords(placing)}. ${adviceOn(placing)}`));
       const { answer } = explanation;
       if (answer.reached) return exitCode.ok;
       return answer.error.code === 'credentials' ? exitCode.credentials : exitCode.partial;

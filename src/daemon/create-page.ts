@@ -2,7 +2,9 @@
 import type { Config } from '../config/config.ts';
 import { createRowWriter } from '../files/write-rows.ts';
 import type { Database } from '../mirror/database.ts';
+import { ofDatabase } from '../mirror/known-place.ts';
 import { type PageFrame, readPageFrame, readPulse } from '../mirror/page-reader.ts';
+import { stillOf } from '../model/place.ts';
 import { readAssets } from '../page/assets.ts';
 import { layout } from '../page/layout.ts';
 import { sorryPage } from '../page/sorry.ts';
@@ -32,13 +34,16 @@ const asCsv = ({ head, rows }: Csv): string => {
 function contextOf(
   { configs, version, decide }: PageOptions,
   question: PageQuestion,
-  { seen, reader, now, waiting }: PageFrame,
+  { seen, reader, now, waiting, placing: found, waitingEdits }: PageFrame,
 ): PageContext {
   const [{ status }] = configs() as readonly [Config, ...Config[]];
   const byTeam = new Map(configs().map((config) => [config.team, config]));
   const { path, params, query, isCsv, actor, token } = question;
   const isAsked = params['team'] !== undefined || query.get('team') !== null;
   const [only] = reader.teams;
+  // A page by itself sends nothing, and is looked at by whatever address leads there.
+  const placing = decide === null ? ofDatabase(found) : found;
+  const mayDecide = decide !== null && stillOf(placing) === undefined;
   return {
     path,
     params,
@@ -52,8 +57,10 @@ function contextOf(
       const config = byTeam.get(team);
       return config === undefined ? null : explainAsSeen(state, held, config);
     },
-    decide: decide !== null && status.decide && actor !== null ? { actor, token } : null,
+    decide: mayDecide && status.decide && actor !== null ? { actor, token } : null,
     waiting,
+    placing,
+    waitingEdits,
     version,
     perMinute: (team) => {
       const rate = byTeam.get(team)?.rate;

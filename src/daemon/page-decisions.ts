@@ -4,6 +4,7 @@ import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { PageFrame } from '../mirror/page-reader.ts';
 import { readWaitingBatch } from '../mirror/page-waiting-view.ts';
+import { isCopy } from '../page/banner.ts';
 import { batchQuestion, confirmation, refusedPage, takeQuestion } from '../page/decide.ts';
 import { fieldName } from '../page/hold-words.ts';
 import type { PageContext, PageShown } from '../page/view.ts';
@@ -123,6 +124,12 @@ export async function decideOnPage(
   const team = question.params['team'] ?? form.get('team');
   const config = options.configs().find((one) => one.team === team);
   const { decide } = context;
+  if (isCopy(context))
+    return refusedPage(
+      context,
+      'Nothing is decided in a copy',
+      'Whatever is approved here would not be sent.',
+    );
   if (config === undefined || decide === null)
     return refusedPage(
       context,

@@ -6,8 +6,8 @@ import {
   addressesInWords,
   adviceOn,
   type Here,
-  isSameDatabase,
   judgePlace,
+  maybeAlso,
   type KnownPlace,
   placeInWords,
   type Placing,
@@ -152,9 +152,9 @@ export async function requireHome(db: Pick<Database, 'address' | 'kysely'>): Pro
   if (stillOf(placing) !== undefined) throw notHome(placing);
 }
 
-/** As far as the database can tell: whoever only reads may reach it by any address. */
+/** As far as the database can tell: whoever only reads may reach it by any name. */
 export function ofDatabase(placing: Placing): Placing {
-  const { known, here } = placing;
-  if (known === null || !isSameDatabase(known, here) || known.addresses.length === 0) return placing;
+  const { known } = placing;
+  if (known === null || !maybeAlso(placing) || known.addresses.length === 0) return placing;
   return { ...placing, verdict: known.kind === 'copy' ? 'copy' : 'here' };
 }

@@ -1,7 +1,10 @@
 /** The page's database access: one short read-only transaction per request. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
+import type { Placing } from '../model/place.ts';
 import type { Database, Queryable } from './database.ts';
+import { readPlacing } from './known-place.ts';
+import { readNotAtRest } from './not-at-rest.ts';
 
 /** A team that the reader may see. */
 export interface SeenTeam {
@@ -29,6 +32,9 @@ export interface PageFrame {
   readonly reader: PageReader;
   /** Number of fields and missing rows that wait for a person, in the requested teams. */
   readonly waiting: number;
+  readonly placing: Placing;
+  /** Users of the requested teams whose edits wait because the mirror is somewhere else. */
+  readonly waitingEdits: number;
 }
 
 /** The application name of `musterd page`, whose connections do not keep the embedded server running. */
@@ -62,6 +68,16 @@ async function countWaiting(db: Queryable, teamIds: readonly Id[]): Promise<numb
   return rows[0]?.waiting ?? 0;
 }
 
+async function countWaitingEdits(
+  db: Queryable,
+  { verdict }: Placing,
+  teamIds: readonly Id[],
+): Promise<number> {
+  if (verdict !== 'elsewhere') return 0;
+  const found = await readNotAtRest(db, teamIds);
+  return found.reduce((sum, { edited }) => sum + edited.length, 0);
+}
+
 /**
  * Reads one page: the frame, and what `work` reads. Read-only, with short time limits.
  * @param team from `?team=`; an invisible team counts as unknown
@@ -78,7 +94,16 @@ export async function readPageFrame<Result>(
       const teams = team === null ? seen : seen.filter((one) => one.team === team);
       const teamIds = teams.map(({ teamId }) => teamId);
       const waiting = await countWaiting(tx, teamIds);
-      return await work({ now, seen, waiting, reader: { db: tx, teams, teamIds, now } });
+      const placing = await readPlacing(db, tx);
+      const waitingEdits = await countWaitingEdits(tx, placing, teamIds);
+      return await work({
+        now,
+        seen,
+        waiting,
+        placing,
+        waitingEdits,
+        reader: { db: tx, teams, teamIds, now },
+      });
     },
     { isolationLevel: 'repeatable read', statementTimeoutMs: patienceMs, opening },
   );
@@ -89,6 +114,8 @@ export async function readPulse(db: Database): Promise<string> {
   const { rows } = await sql<{ pulse: string }>`
     select concat_ws(' ', (select max(run_id) from report.runs),
       (select max(finished_at) from report.runs where started_at > now() - interval '1 hour'),
-      (select count(*) from report.held)) as pulse`.execute(db.kysely);
+      (select count(*) from report.held), (select hashtextextended(mirror.known_place() ->> 'place', 0))) as pulse`.execute(
+    db.kysely,
+  );
   return rows[0]?.pulse ?? '';
 }

@@ -2,6 +2,7 @@
 import type { Glance, GlanceGroup, GlanceTotals } from '../mirror/page-glance.ts';
 import type { SeenTeam } from '../mirror/page-reader.ts';
 import type { PageRun } from '../mirror/page-runs.ts';
+import { isCopy } from './banner.ts';
 import { section, table } from './components.ts';
 import { groupsOf } from './glance-things.ts';
 import { type Html, html, none } from './html.ts';
@@ -112,7 +113,7 @@ function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
     html`<div><p class="label">${label}</p><p class="big">${figure}</p><div class="note">${note}</div></div>`;
   return html`<section class="card flush facts" aria-label="How it stands">
 ${fact('Mirror', stale === null ? html`Fresh` : html`<span class="act">Stale</span>`, complete)}
-${fact('Waits for a person', html`${count(waiting)} <small>${waiting === 1 ? 'field' : 'fields'}</small>`, waiting === 0 ? html`nothing waits` : html`<a href="${to(context, '/waiting')}">look, and decide</a>`)}
+${fact('Waits for a person', html`${count(waiting)} <small>${waiting === 1 ? 'field' : 'fields'}</small>`, waiting === 0 ? html`nothing waits` : html`<a href="${to(context, '/waiting')}">${isCopy(context) ? 'look' : 'look, and decide'}</a>`)}
 ${fact('Refused by the service', html`${count(totals.refused)} <small>in 24 hours</small>`, html`${many(totals.pushed, 'field')} pushed`)}
 ${fact('Requests, busiest minute of a day', html`${count(busiest)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, html`${meter(busiest, limit)}by the minute in which a run began`)}
 </section>`;

@@ -1,6 +1,7 @@
 /** What somebody must do: stale teams first, then batches, then single fields. */
 import type { Glance, GlanceGroup } from '../mirror/page-glance.ts';
 import type { SeenTeam } from '../mirror/page-reader.ts';
+import { isCopy } from './banner.ts';
 import type { Thing } from './components.ts';
 import { fieldName, rowsInWords, waits, why } from './hold-words.ts';
 import { html, none } from './html.ts';
@@ -118,7 +119,9 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
   ];
 }
 
+/** In a copy nothing is decided, so that nothing waits for anybody. */
 export function thingsToDo(read: Glance, context: PageContext): readonly ToDo[] {
   const of = (make: typeof staleThing) => read.teams.flatMap((team) => make(read, team, context));
+  if (isCopy(context)) return of(staleThing);
   return [...of(staleThing), ...of(batchThings), ...of(singleThing)];
 }

@@ -2,6 +2,7 @@
 import type { Glance, GlanceMove } from '../mirror/page-glance.ts';
 import { commandBox, empty, person, section, table, things, verdict } from './components.ts';
 import { oneTeam, severalTeams } from './glance-teams.ts';
+import { isCopy, sayWhere } from './banner.ts';
 import { thingsToDo } from './glance-things.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
@@ -73,14 +74,30 @@ const moved = (context: PageContext, glance: Glance): Html =>
         more: html`<a href="${to(context, '/changes')}">All changes</a>`,
       });
 
+/** The first line; a banner above it already says why nothing is sent, so that there is no green tick below it. */
+function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof thingsToDo>): PageShown {
+  const { verdict: place } = context.placing;
+  const asks = place === 'elsewhere' ? [html`${sayWhere(read.teams.map(teamName))}`] : [];
+  const briefs = [...asks, ...all.map(({ brief }) => brief)];
+  if (briefs.length === 0) {
+    const title = 'Nothing to do';
+    const equal = nothingToDo(read, context);
+    const main = isCopy(context)
+      ? verdict('dashed', 'quiet', title, equal)
+      : verdict('tick', 'ok', title, equal);
+    return { title, main };
+  }
+  const title = many(briefs.length, 'thing to do', 'things to do');
+  const text = html`${briefs.map((brief, i) => html`${i === 0 ? '' : ' '}${brief}`)}`;
+  return {
+    title,
+    main: html`${verdict('alarm', 'act', title, text)}${all.length === 0 ? none : things(all)}`,
+  };
+}
+
 export function glance(read: Glance, context: PageContext): PageShown {
   if (read.teams.length === 0) return noRunYet();
-  const all = thingsToDo(read, context);
-  const title = all.length === 0 ? 'Nothing to do' : many(all.length, 'thing to do', 'things to do');
-  const begin =
-    all.length === 0
-      ? verdict('tick', 'ok', title, nothingToDo(read, context))
-      : html`${verdict('alarm', 'act', title, html`${all.map(({ brief }, i) => html`${i === 0 ? '' : ' '}${brief}`)}`)}${things(all)}`;
+  const { title, main: begin } = firstLine(read, context, thingsToDo(read, context));
   const body = read.teams.length === 1 ? oneTeam(read, context) : severalTeams(read, context);
   return { title, main: html`${begin}${body}${moved(context, read)}` };
 }

@@ -1,4 +1,5 @@
 /** The document around a view: head, header with teams and tabs, foot. */
+import { isCopy, placeBanner } from './banner.ts';
 import { type Html, html, none } from './html.ts';
 import { href, to } from './links.ts';
 import { type PageContext, type PageShown, type Tab, tabs } from './view.ts';
@@ -38,7 +39,7 @@ function tabLinks(context: PageContext, current: Tab): Html {
   const badge =
     waiting === 0
       ? none
-      : html` <span class="badge" data-text><span aria-hidden="true">${count(waiting)}</span><span class="away">, ${many(waiting, 'thing waits', 'things wait')} for somebody</span></span>`;
+      : html` <span class="${isCopy(context) ? 'badge calm' : 'badge'}" data-text><span aria-hidden="true">${count(waiting)}</span><span class="away">, ${many(waiting, 'thing waits', 'things wait')} for somebody</span></span>`;
   return html`<nav class="tabs" aria-label="Views"><ul>${tabs.map(
     (tab) =>
       html`<li><a href="${to(context, places[tab])}"${tab === current ? html` aria-current="page"` : none}>${tab}${tab === 'Waiting' ? badge : none}</a></li>`,
@@ -59,7 +60,7 @@ export function layout(context: PageContext, current: Tab, shown: PageShown, lin
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${shown.title} · musterd</title>
+<title>${shown.title}${isCopy(context) ? ' · copy' : ''} · musterd</title>
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
 <link rel="preload" href="/assets/inter-latin.woff2" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="/assets/style.css">
@@ -68,11 +69,12 @@ export function layout(context: PageContext, current: Tab, shown: PageShown, lin
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top"><div class="wide">
-<div class="bar"><a class="home" href="${to(context, '/')}">${brand}<span>musterd</span></a>${switcher(context)}<span class="push"></span>${clock(context)}</div>
+<div class="bar"><a class="home" href="${to(context, '/')}">${brand}<span>musterd</span></a>${switcher(context)}${isCopy(context) ? html`<span class="frame">copy</span>` : none}<span class="push"></span>${clock(context)}</div>
 ${tabLinks(context, current)}
 </div></header>
 <main id="main" class="wide" tabindex="-1">
 <div class="banner" data-banner role="status" hidden></div>
+${placeBanner(context)}
 ${shown.main}
 </main>
 <footer><div class="wide">${context.details ? none : noDetails}<p><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}</p></div></footer>

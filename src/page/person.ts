@@ -2,6 +2,7 @@
 import type { HeldRow } from '../mirror/held.ts';
 import type { PersonRead } from '../mirror/page-person.ts';
 import { printable } from '../model/in-words.ts';
+import { isCopy } from './banner.ts';
 import { choice, heading, table } from './components.ts';
 import { takeButton } from './decide.ts';
 import { fieldName, fieldTitle } from './hold-words.ts';
@@ -185,8 +186,9 @@ export function onePerson(read: PersonRead, context: PageContext): PageShown {
   const team = context.teams.find((one) => one.teamId === teamId)?.team ?? '';
   const who = context.details && row.name !== '' ? named(row.name) : html`<span class="mono">${id}</span>`;
   const before = html`<p class="note"><a href="${to(context, '/people')}">People</a></p>`;
-  const choices = row.gone_at === null ? held.map((hold) => choicesOf(context, read, team, hold)) : [];
-  const act = row.gone_at === null && held.some(mustAct) ? ' act-bar' : '';
+  const mayAct = row.gone_at === null && !isCopy(context);
+  const choices = mayAct ? held.map((hold) => choicesOf(context, read, team, hold)) : [];
+  const act = mayAct && held.some(mustAct) ? ' act-bar' : '';
   const card = html`<div class="card flush person${act}">${versions(context, read)}${why(context, read, team)}${choices}</div>`;
   const main = html`${heading(who, lead(context, read), before)}${card}${overTime(context, read)}${personHistory(context, read)}`;
   return { title: context.details ? printable(row.name) || `${id}` : `${id}`, main };

@@ -8,6 +8,7 @@ const shapes = {
   clock: html`<circle cx="8" cy="8" r="6.6" class="ring"/><path d="M8 4.4V8l2.6 1.6" class="ring"/>`,
   half: html`<circle cx="8" cy="8" r="6.6" class="ring"/><path d="M8 1.4a6.6 6.6 0 0 0 0 13.2Z" class="fill"/>`,
   cross: html`<circle cx="8" cy="8" r="6.6" class="ring"/><path d="M5.8 5.8l4.4 4.4M10.2 5.8l-4.4 4.4" class="ring"/>`,
+  copy: html`<rect x="5.2" y="1.6" width="8.8" height="10" rx="1.4" class="ring"/><path d="M10.8 14.4H3.4A1.4 1.4 0 0 1 2 13V4.6" class="ring"/>`,
   dashed: html`<circle cx="8" cy="8" r="6.6" class="ring dashes"/>`,
 } as const;
 export type IconShape = keyof typeof shapes;

@@ -1,6 +1,7 @@
 /** What a view of the page is: how it is read, how it is shown, and what it knows of the page around it. */
 import type { PersonRead } from '../mirror/page-person.ts';
 import type { PageReader, SeenTeam } from '../mirror/page-reader.ts';
+import type { Placing } from '../model/place.ts';
 import type { Html } from './html.ts';
 
 export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Counts', 'Changes'] as const;
@@ -31,6 +32,10 @@ export interface PageContext extends PageAsked {
   readonly decide: Decide | null;
   /** Fields and missing rows that wait for a person, in the teams asked for. */
   readonly waiting: number;
+  /** Where this mirror is, and was. */
+  readonly placing: Placing;
+  /** Users whose edits wait because of that, in the teams asked for. */
+  readonly waitingEdits: number;
   /** Of musterd. */
   readonly version: string;
   /** What the settings of a team make of somebody, as a run last saw them; `null`: it has none here. */

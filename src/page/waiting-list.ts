@@ -2,6 +2,7 @@
 import type { SeenTeam } from '../mirror/page-reader.ts';
 import type { MissingRows, PageBatch, PageField } from '../mirror/page-waiting.ts';
 import type { PageWaiting } from '../mirror/page-waiting-view.ts';
+import { isCopy, nothingDecided } from './banner.ts';
 import { chips, choice, csvChip, empty, heading, person, table } from './components.ts';
 import { decideButton, takeButton } from './decide.ts';
 import { fieldName, fieldTitle, meaning, rowsInWords, waits, why } from './hold-words.ts';
@@ -17,6 +18,13 @@ const teamOf = ({ teams }: PageWaiting, teamId: bigint): SeenTeam =>
 
 const inTeam = (context: PageContext, team: SeenTeam): Html =>
   context.team === null ? html` in ${named(teamName(team))}` : none;
+
+/** Red is for what somebody has to do, which in a copy is nothing. */
+const cardOf = (context: PageContext): string =>
+  isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
+
+/** In a copy there are none. */
+const waysOf = (context: PageContext, ways: Html): Html => (isCopy(context) ? none : ways);
 
 const since = (context: PageContext, when: Date): Html =>
   html`<p class="since note">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
@@ -86,11 +94,14 @@ function batchCard(read: PageWaiting, batch: PageBatch, context: PageContext, is
   const approve = commandOf(context, team.team, `approve ${hash} --reason '…'`);
   const reject = commandOf(context, team.team, `reject ${hash} --reason '…'`);
   const requests = Math.max(1, Math.ceil(batch.users / 25));
-  return html`<section class="card flush act-bar batch" id="${`batch-${hash}`}">
-<div class="head"><div><h2 class="h3">${rowsInWords(batch)} ${waits(rows, 'an approval')}${inTeam(context, team)}</h2><p>${batch.reasons.map((reason) => html`${visible(reason)}. `)}None of it was sent. It waits until somebody decides or the edits change; all else goes on.</p><p class="about">${about}</p></div>${since(context, batch.since)}</div>
+  return html`<section class="${cardOf(context)}" id="${`batch-${hash}`}">
+<div class="head"><div><h2 class="h3">${rowsInWords(batch)} ${waits(rows, 'an approval')}${inTeam(context, team)}</h2><p>${batch.reasons.map((reason) => html`${visible(reason)}. `)}${isCopy(context) ? html`None of it is sent from here.` : html`None of it was sent. It waits until somebody decides or the edits change; all else goes on.`}</p><p class="about">${about}</p></div>${since(context, batch.since)}</div>
 ${rowsTable(read, batch, context, form)}
-${choice('Meant so', `the next run sends ${rows === 1 ? 'it' : `all ${count(rows)}`}, in ${many(requests, 'request')}`, approve, decideButton(context, { hash, team: team.team, verb: 'Approve', rows, form, isMain: true }))}
-${choice('Not meant so', `${rows === 1 ? 'it stays' : 'they stay'} in the mirror and ${rows === 1 ? 'is' : 'are'} held as rejected`, reject, decideButton(context, { hash, team: team.team, verb: 'Reject', rows, form }))}
+${waysOf(
+  context,
+  html`${choice('Meant so', `the next run sends ${rows === 1 ? 'it' : `all ${count(rows)}`}, in ${many(requests, 'request')}`, approve, decideButton(context, { hash, team: team.team, verb: 'Approve', rows, form, isMain: true }))}
+${choice('Not meant so', `${rows === 1 ? 'it stays' : 'they stay'} in the mirror and ${rows === 1 ? 'is' : 'are'} held as rejected`, reject, decideButton(context, { hash, team: team.team, verb: 'Reject', rows, form }))}`,
+)}
 </section>`;
 }
 
@@ -98,9 +109,9 @@ function missingCard(read: PageWaiting, missing: MissingRows, context: PageConte
   const team = teamOf(read, missing.teamId);
   const what = missing.resource.replace('_', ' ');
   const { hash, rows } = missing;
-  return html`<section class="card flush act-bar batch" id="${`missing-${hash}`}">
+  return html`<section class="${cardOf(context)}" id="${`missing-${hash}`}">
 <div class="head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p>${visible(missing.reason)}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
-${choice('They are really gone', 'the next complete run calls them gone, if they are missing still', commandOf(context, team.team, `approve ${hash} --reason '…'`), decideButton(context, { hash, team: team.team, verb: 'Approve', rows, form: null }))}
+${waysOf(context, html`${choice('They are really gone', 'the next complete run calls them gone, if they are missing still', commandOf(context, team.team, `approve ${hash} --reason '…'`), decideButton(context, { hash, team: team.team, verb: 'Approve', rows, form: null }))}`)}
 </section>`;
 }
 
@@ -121,10 +132,10 @@ function singleCard(read: PageWaiting, row: PageField, context: PageContext): Ht
     ? html`${choice('Give it up', 'the mirror gets the service’s value', resolve('service'), take('service', 'Take the service’s'))}${choice('Send another value', 'put it in the place of the dots', resolve("'…'"), take('value', 'Another value'))}`
     : html`${choice('Take the mirror’s', 'the next run sends it', resolve('mirror'), take('mirror', 'Take the mirror’s'))}${choice('Take the service’s', 'the mirror gets it', resolve('service'), take('service', 'Take the service’s'))}`;
   const seen = textOf(row.service) === textOf(row.base) ? none : html`by whom, the service does not say`;
-  return html`<section class="card flush act-bar batch" id="${`c-${id}-${field}`}">
+  return html`<section class="${cardOf(context)}" id="${`c-${id}-${field}`}">
 <div class="head"><div><h2 class="h3">${fieldTitle(field)} of ${person(context, team.team, { id: userId, name: row.name })}: ${why[row.reason]}${inTeam(context, team)}</h2><p>${row.detail === '' ? none : html`${visible(row.detail)}. `}${meaning[row.reason]}${row.requestId === null ? none : html` X-Request-Id <code>${row.requestId}</code>`}</p></div>${since(context, row.since)}</div>
 <div class="inset">${threeValues(context, row, [none, edited, seen])}</div>
-${choices}
+${waysOf(context, choices)}
 </section>`;
 }
 
@@ -181,7 +192,9 @@ export function waiting(read: PageWaiting, context: PageContext): PageShown {
       : [`${many(decisions, 'decision')} about ${count(inBatches + read.missing.length)} of them`]),
     ...(singles === 0 ? [] : [many(singles, 'single one')]),
   ];
-  const text = `${listed(parts)}. Nothing that waits is lost, and nothing of it is sent before somebody decides.`;
+  const text = isCopy(context)
+    ? nothingDecided
+    : `${listed(parts)}. Nothing that waits is lost, and nothing of it is sent before somebody decides.`;
   return {
     title,
     main: html`${heading(title, text)}${stateChips(read, context)}${cards(read, context, false)}`,
@@ -199,7 +212,7 @@ export function waitingBatch(read: PageWaiting, context: PageContext): PageShown
   const title = `Batch ${context.params['batch'] ?? ''}`;
   return {
     title,
-    main: html`${heading(title, 'All of it, with its values.', back)}${cards(read, context, true)}`,
+    main: html`${heading(title, isCopy(context) ? nothingDecided : 'All of it, with its values.', back)}${cards(read, context, true)}`,
   };
 }
 

@@ -23,6 +23,13 @@ const contextOf = (path: string, search = '', details = true): PageContext => {
     now,
     decide: null,
     waiting: 0,
+    placing: {
+      verdict: 'unrecorded',
+      known: null,
+      here: { identifier: null, database: '5', address: { at: 'db-1:5432/muster', machine: null } },
+      until: null,
+    },
+    waitingEdits: 0,
     version: '1',
     explain: () => null,
     perMinute: () => null,

@@ -298,6 +298,26 @@ describe('a place', () => {
     expect((await copy.musterd('reconcile')).code).toBe(3);
   });
 
+  it('is said by whoever may write the bookkeeping, and by nobody else', async () => {
+    const { url, mirror } = await createHome();
+    const approver = `test_place_${new URL(url).pathname.slice(-8)}`;
+    const as = async (text: string) => {
+      const named = new URL(url);
+      [named.username, named.password] = [approver, 'x'];
+      return await at(named.href).sql(text);
+    };
+    await mirror.sql(`create role ${approver} login password 'x' in role musterd_approver`);
+    try {
+      expect(await as(`select mirror.known_place() #>> '{place,kind}'`)).toEqual([['home']]);
+      const say = `select sync.keep_place(mirror.known_place() -> 'place', '{"kind": "copy"}', null)`;
+      await expect(as(say)).rejects.toMatchObject({ code: '42501' });
+      await expect(as('select * from sync.learned')).rejects.toMatchObject({ code: '42501' });
+      expect(await mirror.sql(say)).toEqual([[true]]);
+    } finally {
+      await mirror.sql(`drop role ${approver}`);
+    }
+  });
+
   it('is changed only with a reason, and where somebody agrees to it', async () => {
     const { mirror } = await createHome();
     const copy = await dumpInto(mirror, await createEmpty());

@@ -136,6 +136,7 @@ describe('a copy about which nobody has said anything', () => {
   });
 
   it('reads as before', async () => {
+    expect((await copy.musterd('why', String(edited))).stderr).toContain('nothing is sent from here');
     await expectReadable();
     expect((await copy.musterd('reconcile')).code).toBe(3);
   });

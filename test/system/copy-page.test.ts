@@ -1,0 +1,185 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Look,
+  launchBrowser,
+  looks,
+  openPage,
+  type OwnBrowser,
+  shoot,
+  violationsOn,
+} from '../support/browser.ts';
+import { temporaryFolder } from '../support/checkout.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
+import { type Running, startMusterd } from './run-musterd.ts';
+
+const token = 'a token of the page of a copy';
+const httpCredentials = { username: 'kim', password: token };
+const authorization = `Basic ${Buffer.from(`kim:${token}`).toString('base64')}`;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+describe('the page of a daemon at a copy', () => {
+  let service: Awaited<ReturnType<typeof createService>>;
+  let copy: MirrorAt;
+  let daemon: Running;
+  let own: OwnBrowser;
+  let origin: string;
+  let batch: string;
+  const folder = temporaryFolder();
+  const databases: TestDatabase[] = [];
+  beforeAll(async () => {
+    service = await createService();
+    const create = async () => {
+      const database = await createTestDatabase({ empty: true });
+      databases.push(database);
+      const settings = { MUSTERD__push__approve: 'always' };
+      return mirrorAt(service.emulator, { DATABASE_URL: database.url }, settings);
+    };
+    const home = await create();
+    copy = await create();
+    expect((await home.musterd('reconcile')).code).toBe(0);
+    for (const user of service.users.take(3)) await home.edit(user, `review${user}@example.com`);
+    expect((await home.musterd('reconcile')).code).toBe(3);
+    batch = String((await home.sql('select batch from report.held where batch is not null'))[0]?.[0]);
+    const file = join(folder.path, 'musterd.sql.gz');
+    expect((await home.musterd('dump', '-o', file)).code).toBe(0);
+    expect((await copy.musterd('restore', file)).code).toBe(0);
+    const port = await freePort();
+    origin = `http://127.0.0.1:${port}`;
+    daemon = startMusterd(['daemon'], {
+      ...copy.environment,
+      MUSTERD__schedule__users: '0 0 1 1 *',
+      MUSTERD__status__port: String(port),
+      MUSTERD__status__token: token,
+      MUSTERD__status__details: 'true',
+      MUSTERD__status__decide: 'true',
+    });
+    await eventually('a complete run', async () => {
+      const fresh = await fetch(`${origin}/freshness`).catch(() => undefined);
+      return fresh?.status === 200;
+    });
+    own = await launchBrowser();
+  });
+  afterAll(async () => {
+    await own.close();
+    daemon.process.kill();
+    await daemon.ended;
+    for (const database of databases) await database.close();
+    await service.emulator.close();
+    folder[Symbol.dispose]();
+  });
+
+  const get = async (path: string) =>
+    (await fetch(`${origin}${path}`, { headers: { authorization } })).text();
+  const textOf = (page: string) =>
+    page
+      .replaceAll(/<[^>]*>/g, '')
+      .replaceAll('&#39;', "'")
+      .replaceAll(/\s+/g, ' ');
+  const tokenIn = (page: string) => /name="token" value="([^"]+)"/.exec(page)?.[1];
+  const place = async () =>
+    [...(await get('/metrics')).matchAll(/^musterd_place\{state="(\w+)"\} 1$/gm)].map(([, state]) => state);
+
+  /** Each view in each look, with a picture of some. */
+  async function expectNoFault(name: string): Promise<void> {
+    for (const look of Object.keys(looks) as Look[]) {
+      const { page, context, trouble } = await openPage(own, origin, look, { httpCredentials });
+      for (const path of ['/', '/waiting']) {
+        await page.goto(`${origin}${path}`);
+        const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+        expect([path, look, Math.max(0, overflow)]).toEqual([path, look, 0]);
+        expect([path, look, await violationsOn(page, look)]).toEqual([path, look, []]);
+        await shoot(page, `${name}-${path === '/' ? 'glance' : 'waiting'}-${look}`);
+      }
+      expect(trouble).toEqual([]);
+      await context.close();
+    }
+  }
+
+  it('says over every view where it was and what to do, and decides nothing', async () => {
+    expect(await place()).toEqual(['elsewhere']);
+    for (const path of ['/', '/waiting', `/waiting/${batch}`, '/runs', '/people', '/counts', '/changes']) {
+      const page = await get(path);
+      const text = textOf(page);
+      expect([path, text]).toEqual([
+        path,
+        expect.stringMatching(
+          /This is a copy\. It reads, and sends nothing\. This mirror was at localhost:\d+\/\w+ until .*, and is at localhost:\d+\/\w+ now\. Runs read the service and compare; edits of 3 people wait and are not sent\./,
+        ),
+      ]);
+      expect(text).toContain(
+        "It has moved for good: stop the other one first, then$ musterd adopt --reason '…'",
+      );
+      expect(page).toMatch(/<title>.* · copy · musterd<\/title>/);
+      expect(page).not.toContain('<form method="post"');
+      expect(page).not.toContain('musterd approve');
+    }
+    const glance = await get('/');
+    expect(glance).toContain('<h1>1 thing to do</h1>');
+    expect(textOf(glance)).toContain('Say whether this mirror has moved or is a copy.');
+    expect(textOf(await get('/waiting'))).toContain('whatever is approved here would not be sent');
+    await expectNoFault('copy-unsaid');
+  });
+
+  it('goes away once it was adopted', async () => {
+    expect((await copy.musterd('adopt', '--reason', 'it has moved', '--as', 'kim', '--yes')).code).toBe(0);
+    expect(await place()).toEqual(['here']);
+    const page = await get(`/waiting/${batch}`);
+    expect(page).not.toContain('This is a copy');
+    expect(tokenIn(page)).toBeDefined();
+    const changes = textOf(await get('/changes'));
+    expect(changes).toContain('the mirror');
+    expect(changes).toContain('moved');
+  });
+
+  it('is quiet where it is meant as one, and refuses a form from before', async () => {
+    const given = tokenIn(await get(`/waiting/${batch}`)) ?? '';
+    expect(
+      (
+        await copy.musterd(
+          'adopt',
+          '--as-copy',
+          '--reason',
+          'staging, restored each night',
+          '--as',
+          'kim',
+          '--yes',
+        )
+      ).code,
+    ).toBe(0);
+    expect(await place()).toEqual(['copy']);
+    const body = `team=default&verb=Approve&confirmed=yes&why=x&token=${encodeURIComponent(given)}`;
+    const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await fetch(`${origin}/waiting/${batch}`, {
+      method: 'POST',
+      headers,
+      body,
+      redirect: 'manual',
+    });
+    expect(answer.status).toBe(200);
+    expect(textOf(await answer.text())).toContain('Nothing is decided in a copy');
+    expect(await copy.sql(`select count(*) from report.decisions`)).toEqual([[0n]]);
+
+    const glance = await get('/');
+    expect(textOf(glance)).toMatch(
+      /This is a copy, and is meant as one\. It reads, and sends nothing\. Said by kim on .*: “staging, restored each night”\./,
+    );
+    expect(glance).toContain('<h1>Nothing to do</h1>');
+    expect(glance).not.toMatch(/class="icon ok" width="30"/);
+    expect(await get('/waiting')).not.toContain('<form method="post"');
+    await expectNoFault('copy-meant');
+    expect(service.updates()).toBe(0);
+  });
+});
