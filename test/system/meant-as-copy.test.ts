@@ -1,10 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { type LeasedContext, withRun } from '../../src/runs/with-run.ts';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
+import { configFor } from './stage.ts';
 
 let service: Awaited<ReturnType<typeof createService>>;
 let home: MirrorAt;
@@ -82,9 +86,10 @@ const decisions = (): Readonly<Record<string, readonly string[]>> => ({
 /** Everything of it that a decision changes. */
 const decided = () =>
   copy.sql(
-    `select (select jsonb_agg(h order by user_id, field) from sync.held_fields h),
-       (select jsonb_agg(jsonb_build_array(id, email, phone, first_name) order by id) from mirror.users),
-       (select count(*) from sync.changes where kind in ('approve', 'reject', 'resolve', 'push'))`,
+    `select (select jsonb_agg(h order by user_id, field) from sync.held_fields h) as held,
+       (select jsonb_agg(jsonb_build_array(id, email, phone, first_name) order by id) from mirror.users) as users,
+       (select count(*) from sync.runs) as runs,
+       (select count(*) from sync.changes where kind in ('approve', 'reject', 'resolve', 'push')) as decisions`,
   );
 
 async function expectRefused(words: string): Promise<void> {
@@ -151,6 +156,23 @@ describe('a copy that is meant as one', () => {
         /^This is a copy, said by kim at .*: staging; it reads, and sends nothing\.\n$/,
       ) as string,
     });
+  });
+
+  it('has a client that refuses to write, whatever asks it to', async () => {
+    const updates = writes().length;
+    const url = copy.environment['DATABASE_URL'] ?? '';
+    const db = createDatabase({ url, applicationName: 'musterd test' });
+    const kind = {
+      config: configFor(service.emulator.environment),
+      command: 'reconcile',
+      groups: [],
+      mode: 'read-write',
+    } as const;
+    const send = ({ service: client }: LeasedContext) =>
+      client.updateUsers(new Map([[BigInt(edited ?? 0), { phone: '15550199' }]]));
+    await expect(withRun(db, kind, { log: createLog({ level: 'silent' }) }, send)).rejects.toThrow(/read/);
+    await db.close();
+    expect(writes()).toHaveLength(updates);
   });
 
   it('reads every change and sends nothing, and its runs end with 0', async () => {

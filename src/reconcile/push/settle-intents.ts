@@ -26,8 +26,7 @@ export async function settleIntents(places: PushContext, settings: PushSettings)
     const seen = await readBackIntents(places, batch);
     const answers = batch.map((intent): Answered => {
       const user = seen.get(intent.userId) ?? null;
-      const isQuiet = still === undefined && intent.ageMs >= settings.quietPeriodMs;
-      const outcomes = judgeLate(intent.sent, intent.before, user, isQuiet);
+      const outcomes = judgeLate(intent.sent, intent.before, user, intent.ageMs >= settings.quietPeriodMs);
       return { intent, seen: user, outcomes, requestId: null };
     });
     notes.event({ kind: 'step', step: 'open pushes' });
