@@ -95,7 +95,7 @@ describe.each(servers())('musterd.writing on $name', (server) => {
     const open = await stage.sql(
       `select p.oid::regprocedure from pg_proc p
        where p.pronamespace::regnamespace::text in ('mirror', 'sync', 'report') and p.prosecdef
-         and has_function_privilege('${editor}', p.oid, 'execute')`,
+         and p.prorettype = 'trigger'::regtype and has_function_privilege('${editor}', p.oid, 'execute')`,
     );
     expect(open).toEqual([]);
   });

@@ -1,0 +1,69 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { addressOf, folderAddress, machineFrom } from '../../src/mirror/address.ts';
+import { readConnectionUrl } from '../../src/mirror/database-url.ts';
+import { temporaryFolder } from '../support/checkout.ts';
+
+const of = (url: string, environment: Readonly<Record<string, string>> = {}) =>
+  addressOf(readConnectionUrl(url, environment).parts);
+
+describe('the address of a database', () => {
+  it.each([
+    ['postgres://u:p@db.example.net/m', 'db.example.net:5432/m'],
+    ['postgres://other:secret@DB.example.net.:5432/m?sslmode=no-verify', 'db.example.net:5432/m'],
+    ['postgres://u:p@db.example.net:6432/m', 'db.example.net:6432/m'],
+    ['postgres://u:p@10.0.0.5/m%20n', '10.0.0.5:5432/m n'],
+    ['postgres://u:p@db.example.net', 'db.example.net:5432/u'],
+  ])('%s is that of any machine: %s', (url, at) => {
+    expect(of(url)).toEqual({ at, machine: null });
+  });
+
+  it.each(['localhost', '127.0.0.1', '127.0.0.2', '[::1]'])(
+    'by way of %s is one of this machine alone',
+    (host) => {
+      expect(of(`postgres://u:p@${host}/m`)).toEqual(of('postgres://localhost:5432/m'));
+      expect(of(`postgres://u:p@${host}/m`).at).toBe('localhost:5432/m');
+    },
+  );
+
+  it('by way of a socket is the folder of the socket', () => {
+    expect(of('postgres:///m?user=u&host=/run/postgresql').at).toBe('/run/postgresql:5432/m');
+  });
+
+  it('is what the environment adds to it', () => {
+    expect(of('postgres:///m', { PGHOST: 'db.example.net', PGPORT: '6432' }).at).toBe(
+      'db.example.net:6432/m',
+    );
+    expect(of('postgres://db.example.net', { PGDATABASE: 'n' }).at).toBe('db.example.net:5432/n');
+  });
+
+  it('never holds who connects, or the password', () => {
+    expect(JSON.stringify(of('postgres://somebody:secret@db.example.net/m'))).not.toMatch(/somebody|secret/);
+  });
+});
+
+describe('the id of a machine', () => {
+  it('is a digest of the first that is there, and none where there is none', () => {
+    using folder = temporaryFolder();
+    const [id, empty] = ['id', 'empty'].map((name) => join(folder.path, name)) as [string, string];
+    const secret = '0123456789abcdef0123456789abcdef';
+    writeFileSync(id, `${secret}\n`);
+    writeFileSync(empty, 'uninitialized\n');
+    const machine = machineFrom(['/nowhere', empty, id]);
+    expect(machine).toMatch(/^[0-9a-f]{16}$/);
+    expect(secret).not.toContain(machine);
+    expect(machineFrom(['/nowhere', empty])).toBe(null);
+  });
+});
+
+describe('the address of an embedded server', () => {
+  it('is its folder, by whatever link', () => {
+    using folder = temporaryFolder();
+    const [real, link] = ['real', 'link'].map((name) => join(folder.path, name)) as [string, string];
+    mkdirSync(real);
+    symlinkSync(real, link);
+    expect(folderAddress(link)).toEqual(folderAddress(real));
+    expect(folderAddress(real).at).toMatch(/^folder \/.*\/real$/);
+  });
+});
