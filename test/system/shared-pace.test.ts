@@ -53,6 +53,7 @@ describe('the shared pace', () => {
     ['why', email],
   ];
   const notCalling = (): readonly (readonly string[])[] => [
+    ['adopt', '--reason', 'test', '--yes'],
     ['approve', '00000000', '--reason', 'test'],
     ['reject', '00000000'],
     ['changes'],
