@@ -81,8 +81,7 @@ async function restoreFrom(
   for (const statement of closeTables(tables)) await run(statement);
   await migrateWithin(tx);
   await noteRestored(tx);
-  // A migration may have put a table in the place of another.
-  for (const { name } of await readDumpTables(ask)) await run(`analyze ${name}`);
+  for (const { name } of tables) await run(`analyze ${name}`);
   return restored;
 }
 

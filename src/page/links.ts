@@ -8,13 +8,10 @@ function queryOf(params: URLSearchParams): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/**
- * This view with another state. `null` takes a part of it away; whatever changes, it begins at its first page, and a
- * receipt has been read.
- */
+/** This view with another state. `null` takes a part of it away; whatever changes, it begins at its first page. */
 export function href(context: Pick<PageContext, 'path' | 'query'>, change: Change): string {
   const query = new URLSearchParams(context.query);
-  for (const once of ['page', 'receipt', 'seal']) query.delete(once);
+  query.delete('page');
   for (const [key, value] of Object.entries(change)) {
     if (value === null || value === '') query.delete(key);
     else query.set(key, value);

@@ -11,7 +11,7 @@ export const decoderVersion = 5;
 const bytesPerTurn = 4_194_304;
 
 /** Digest of these bytes and of the decoder version. */
-export async function digestOfBytes(bytes: Uint8Array): Promise<string> {
+export async function digestOf(bytes: Uint8Array): Promise<string> {
   const hash = createHash('sha256');
   for (let from = 0; from < bytes.length; from += bytesPerTurn) {
     if (from > 0) await setImmediate();

@@ -1,7 +1,7 @@
 /** JSON as the service writes it, and what there is to know of it before it is decoded. */
 import { fromJson } from '../model/json.ts';
 import type { Body } from './body.ts';
-import { digestOfBytes } from './digest.ts';
+import { digestOf } from './digest.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
 import { decodeLongList } from './decoded-rows.ts';
 import { isObject } from './json-object.ts';
@@ -171,7 +171,7 @@ export async function readList(
   { long, known, takeNews }: ListAsked,
 ): Promise<ReturnType<typeof readJson>> {
   const bytes = body.take();
-  const about = { digest: await digestOfBytes(bytes), bytes: bytes.length };
+  const about = { digest: await digestOf(bytes), bytes: bytes.length };
   const unread = { value: null, spelling: null, suspicious: false, ...about };
   const read = async () => {
     try {

@@ -38,7 +38,6 @@ const unknown = {
   base: undefined,
   mirror: undefined,
   held: [],
-  edits: {},
   hasOpenIntent: false,
 } as const;
 

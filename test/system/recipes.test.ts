@@ -243,15 +243,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
           await becomes(0, `report.held where reason = 'limit'`);
           await nothingIsSent();
           expect(await count(`report.held where reason = 'conflict' and field = 'phone'`)).toBe(1);
-          await live.musterd([
-            'resolve',
-            String(personAt(20).id),
-            'phone',
-            '--take',
-            'service',
-            '--if',
-            '15550120',
-          ]);
+          await live.musterd(['resolve', String(personAt(20).id), 'phone', '--take', 'service']);
           expect(await count(`mirror.users where email like 'unsent%'`)).toBe(0);
         },
       ],
@@ -286,7 +278,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
             'mirror.users',
             'sync.user_base',
             'sync.changes',
-            'sync.edits',
+            'sync.user_edits',
             'sync.user_periods',
           ])
             expect([place, await count(`${place} x where x::text ~ '41000020'`)]).toEqual([place, 0]);

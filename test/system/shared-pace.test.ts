@@ -53,6 +53,7 @@ describe('the shared pace', () => {
     ['why', email],
   ];
   const notCalling = (): readonly (readonly string[])[] => [
+    ['adopt', '--reason', 'test', '--yes'],
     ['approve', '00000000', '--reason', 'test'],
     ['reject', '00000000'],
     ['changes'],
@@ -62,7 +63,7 @@ describe('the shared pace', () => {
     ['import', join(folder, 'people.csv'), '--yes'],
     ['migrate'],
     ['prune'],
-    ['resolve', '1', 'email', '--take', 'mirror', '--edit', '1'],
+    ['resolve', '1', 'email', '--take', 'mirror'],
     ['dump', '-o', join(folder, 'dump.sql.gz')],
     ['restore', join(folder, 'dump.sql.gz')],
     ['sql', 'select 1'],

@@ -9,6 +9,7 @@ import { undoCommand } from '../../src/commands/undo.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
 import { type Lease, takeLease } from '../../src/mirror/lease.ts';
+import { alsoAt } from '../support/also-at.ts';
 import { eventually } from '../support/eventually.ts';
 import { hungAfterMs } from '../support/limits.ts';
 import { countStatements, type SentStatements } from '../support/sent-statements.ts';
@@ -29,8 +30,9 @@ describe('a command that waits for a run', () => {
     await stage.run();
     hash = (await stage.sql('select batch from sync.absences'))[0]?.[0] ?? '';
     userId = String(stage.emulator.team.users()[0]?.id);
-    lease = await takeLease(stage.db, 'default', { ttlMs: 2 * hungAfterMs });
     sent = await countStatements(stage.url);
+    await alsoAt(stage.db, sent.url);
+    lease = await takeLease(stage.db, 'default', { ttlMs: 2 * hungAfterMs });
   });
   afterEach(async () => {
     await sent.close();
@@ -77,7 +79,7 @@ describe('a command that waits for a run', () => {
 
   const commands: readonly (readonly [string, (context: Context) => Promise<number>])[] = [
     ['approve', (context) => approveCommand(context, { reason: 'they left' }, hash)],
-    ['resolve', (context) => resolveCommand(context, { take: 'mirror', edit: '1' }, userId, 'email')],
+    ['resolve', (context) => resolveCommand(context, { take: 'mirror' }, userId, 'email')],
     ['hold', (context) => holdCommand(context, { until: '2h', reason: 'legal' }, userId, 'email')],
     ['hold --end', (context) => holdCommand(context, { end: true }, userId, 'email')],
     ['undo --apply', (context) => undoCommand(context, { apply: true }, '1')],

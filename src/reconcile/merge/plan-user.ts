@@ -22,7 +22,6 @@ import {
   type UserWrite,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { isSameEdit } from './held-field.ts';
 import { mergeField, type Policy } from './merge-field.ts';
 import { hasMoved, isOvertaken } from './overtaken.ts';
 import {
@@ -43,10 +42,8 @@ const allWait = decideEach(() => ({ kind: 'wait' }));
 
 export function decideMerge(state: Seen, policy: Policy): Decisions {
   const { versions, service } = state;
-  const moved = hasMoved(state, service);
-  const isLate = (field: Field) =>
-    versions !== undefined && isOvertaken(versions, state.edits[field]?.isSince === true, moved);
-  return decideEach((field) => planField(field, state, policy, isLate(field)));
+  const isLate = versions !== undefined && isOvertaken(versions, hasMoved(state, service));
+  return decideEach((field) => planField(field, state, policy, isLate));
 }
 
 /** An edit from before the user left waits for a person; a rejected one stays rejected. */
@@ -54,17 +51,14 @@ function holdOfGone(
   field: Field,
   mirror: MirrorUser,
   agreed: BaseUser | MirrorUser,
-  { held, edits }: Pick<UserState, 'held' | 'edits'>,
+  { held }: Pick<UserState, 'held'>,
 ): Hold {
   const service = (field === 'name' ? joinName(agreed.name) : agreed[field]) as ServiceValue;
   const detail = 'the user had left the team and came back; the edit from before waits';
   const values = { base: agreed[field], mirror: mirror[field], service };
   const { hold } = holdField(field, 'gone', detail, values);
   const before = holdOn(field, { held });
-  const isRejected =
-    before?.reason === 'rejected' &&
-    isSameEdit(before, { edits }) &&
-    holdStands(before, mirror, { id: 0n, raw: {} });
+  const isRejected = before?.reason === 'rejected' && holdStands(before, mirror, { id: 0n, raw: {} });
   return isRejected ? { ...hold, reason: before.reason, detail: before.detail } : hold;
 }
 
