@@ -199,9 +199,9 @@ async function afterProbe(
 }
 
 /**
- * Pushes all edits, unless nothing may be sent (`still`). Stops at once if the service refuses us; refused fields are held and do not affect others. Sends one
- * batch at a time until one was accepted at the first attempt, and after an update without an answer; otherwise several
- * in parallel. Each user is in one batch.
+ * Pushes all edits, unless nothing may be sent (`still`). Stops at once if the service refuses us; refused fields are
+ * held and do not affect others. Sends one batch at a time until one was accepted at the first attempt, and after an
+ * update without an answer; otherwise several in parallel. Each user is in one batch.
  */
 export async function pushEdits(
   places: PushContext,
