@@ -4,7 +4,7 @@ import { printable } from '../model/in-words.ts';
 import { addressesInWords, placeInWords, type Placing } from '../model/place.ts';
 import { type Adopted, type AdoptAs, adoptPlace, planAdoption } from '../runs/adopt-place.ts';
 import { requireSchema } from '../runs/open.ts';
-import { canAsk, confirmationOf, isConfirmed } from './confirmation.ts';
+import { askAtTerminal, confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
@@ -83,8 +83,9 @@ export async function adoptCommand(context: Context, options: AdoptOptions): Pro
     };
     if (isNews && options.yes !== true) {
       if (!context.json) for (const text of sayPlan(as, placing)) printLine(context.err, printable(text));
-      if (!canAsk(context)) return stay(exitCode.usage, 'nothing is changed: add --yes to do this');
-      if (!(await isConfirmed(context, 'Do this?'))) return stay(exitCode.ok, 'nothing is changed');
+      const ask = askAtTerminal(context);
+      if (ask === undefined) return stay(exitCode.usage, 'nothing is changed: add --yes to do this');
+      if (!(await ask('Do this?'))) return stay(exitCode.ok, 'nothing is changed');
     }
     const adopted = await adoptPlace(db, leaseWait(context, teams[0]).lease, { as, why, actor });
     if (context.json)

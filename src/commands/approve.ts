@@ -17,7 +17,9 @@ function choiceOf(context: Context, options: ApproveOptions, hash: string) {
   const { actor, why = '' } = confirmationOf(context, options);
   const only = options.only?.map((who) => who.trim()) ?? null;
   if (only?.includes('') === true)
-    throw new MusterdError('usage', '--only names a user by an id, an email, a phone number or a name');
+    throw new MusterdError('usage', '--only names a user by an id, an email, a phone number or a name', {
+      hint: 'One field alone is named behind a dot: 17.email.',
+    });
   return { batch: hash.toLowerCase(), only, why, actor };
 }
 
@@ -30,7 +32,7 @@ export async function approveCommand(
   const choice = choiceOf(context, options, hash);
   return withMirror(context, async (setup) => {
     const decided = await approve(setup, leaseWait(context, setup.config), choice);
-    if (decided.of === 'fields') return showBatch(context, decided);
+    if (decided.of === 'fields') return showBatch(context, decided, 'approve');
     showRows(context, decided);
     return exitCode.ok;
   });
@@ -44,7 +46,12 @@ export async function rejectCommand(
 ): Promise<ExitCode> {
   const choice = { ...choiceOf(context, options, hash), revert };
   return withMirror(context, async (setup) => {
-    return showBatch(context, await reject(setup, leaseWait(context, setup.config), choice), revert);
+    return showBatch(
+      context,
+      await reject(setup, leaseWait(context, setup.config), choice),
+      'reject',
+      revert,
+    );
   });
 }
 
@@ -68,17 +75,19 @@ const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome']
     'not as they were held: edited since, or changed by the service. "musterd plan" shows them as they are now',
   asked: 'held on request. They wait on in the batch when that ends',
   held: 'held for another reason by now. "musterd held" shows it',
+  'on its way': 'being sent, or of unknown outcome. The next run tells what has become of them',
   gone: 'of users who have left',
 };
 
-/** A user who has left waits for nobody. */
-const isWaiting = ({ outcome }: DecidedBatch['fields'][number]): boolean =>
-  outcome in staying && outcome !== 'gone';
+/** A user who has left waits for nobody, and what is approved may be on its way. */
+const isWaiting = ({ outcome }: DecidedBatch['fields'][number], verb: 'approve' | 'reject'): boolean =>
+  outcome in staying && outcome !== 'gone' && (outcome !== 'on its way' || verb === 'reject');
 
-/** @returns 3 where something that was to be decided waits on */
+/** @returns 3 where something that was to be decided waits on, or may arrive although it was rejected */
 function showBatch(
   context: Context,
   { fields, waiting, batches: now }: DecidedBatch,
+  verb: 'approve' | 'reject',
   revert = false,
 ): ExitCode {
   const of = (outcome: string) => fields.filter((one) => one.outcome === outcome);
@@ -87,14 +96,15 @@ function showBatch(
   const lacking = of('approved').flatMap(({ user_id, field }) => (user_id === null ? [field] : []));
   const [approved, rejected] = [usersOf('approved'), usersOf('rejected')];
   const left = fields.filter(({ outcome }) => outcome in staying);
-  const code = fields.some(isWaiting) ? exitCode.waiting : exitCode.ok;
+  const code = fields.some((one) => isWaiting(one, verb)) ? exitCode.waiting : exitCode.ok;
   if (context.json) {
     const batches = now.map(({ hash, users }) => ({ batch: hash, users }));
     const held = of('asked').length;
     printJson(context, { approved, rejected, waiting, held_on_request: held, lacking, left, batches });
     return code;
   }
-  const done = rejected > 0 ? `${plural(rejected, 'user')} rejected` : `${plural(approved, 'user')} approved`;
+  const done =
+    verb === 'reject' ? `${plural(rejected, 'user')} rejected` : `${plural(approved, 'user')} approved`;
   printLine(context.out, `${done}, ${waiting} wait on`);
   for (const [outcome, words] of Object.entries(staying)) {
     const count = of(outcome).length;
@@ -105,15 +115,19 @@ function showBatch(
       context.out,
       `That users lack ${lacking.join(', ')} stops nothing any more, until they have it again.`,
     );
-  if (approved > 0) printLine(context.out, 'The next run sends them, as long as neither side has changed.');
+  if (approved > 0)
+    printLine(
+      context.out,
+      'The next run sends them, as long as these edits last and the service is as it was seen.',
+    );
   if (rejected > 0)
     printLine(
       context.out,
       revert
         ? 'The mirror is set back to the values that both sides last agreed on.'
-        : 'They stay in the mirror, and are not sent before somebody edits them again.',
+        : 'They stay in the mirror, and are not sent for as long as these edits last.',
     );
-  if (code === exitCode.waiting)
+  if (left.some((one) => isWaiting(one, 'approve')))
     printLine(
       context.out,
       now.length === 0

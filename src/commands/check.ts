@@ -1,5 +1,6 @@
 import { writeProbes } from '../mirror/probes.ts';
 import { checkDatabase } from '../runs/check/check-database.ts';
+import { checkPage } from '../runs/check/check-page.ts';
 import { createReport, type Report } from '../runs/check/check-report.ts';
 import { checkService } from '../runs/check/check-service.ts';
 import { openMirror } from '../runs/open.ts';
@@ -19,6 +20,7 @@ export async function checkCommand(
   const { config, log } = readSettings(context);
   await requireService(config, log);
   report.add('configuration', 'ok', String(config.service.baseUrl));
+  checkPage(config, report);
   const onWarning = (words: string) => log.warn(words);
   const mirror = await openMirror(config, () => {}, { onWarning }).catch((error: unknown) => {
     report.fail('database', error);

@@ -6,12 +6,11 @@ import type { Confirmation } from '../mirror/approve-edits.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
-/** Whether a person sits there who can be asked. */
-export const canAsk = ({ err, json }: Pick<Context, 'err' | 'json'>): boolean =>
-  !json && err.isTTY === true && process.stdin.isTTY === true;
+/** Whether a person said yes. */
+export type AskPerson = (question: string) => Promise<boolean>;
 
 /** Asks on a terminal. @throws MusterdError `stopped` */
-export async function isConfirmed(
+async function isConfirmed(
   { err, signal, showItself }: Pick<Context, 'err' | 'signal' | 'showItself'>,
   question: string,
 ): Promise<boolean> {
@@ -29,6 +28,14 @@ export async function isConfirmed(
     printLine(err, '');
   }
 }
+
+/** Asks whoever sits there; `undefined`: nobody does who could be asked. */
+export const askAtTerminal = (
+  context: Pick<Context, 'err' | 'json' | 'signal' | 'showItself'>,
+): AskPerson | undefined =>
+  !context.json && context.err.isTTY === true && process.stdin.isTTY === true
+    ? (question) => isConfirmed(context, question)
+    : undefined;
 
 export const confirmationOf = (
   { env }: Pick<Context, 'env'>,

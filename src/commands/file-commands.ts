@@ -1,6 +1,6 @@
 /** The commands that write files and read them. Each module is loaded only when it is called. */
 import { MusterdError } from '../errors.ts';
-import { type Adding, waitOption, type WithOptions } from './add-commands.ts';
+import type { Adding, WithOptions } from './add-commands.ts';
 import type { FileOptions } from './import.ts';
 
 /** Gathers an option that is given several times. */
@@ -62,7 +62,11 @@ export function addFileCommands<C extends WithOptions<C>>(
   )
     .option('-f, --file <file>', 'read the SQL from this file; - for stdin')
     .option('--format <format>', 'table (the default), csv, json or ndjson')
-    .option('--write', 'allow writing; the default is read-only');
+    .option('--write', 'allow writing; the default is read-only')
+    .option(
+      '--wait [seconds]',
+      'with --write: show what became of the edits on the service, for 10 s at most',
+    );
   group('Run');
   json(
     add('dump', 'write the whole mirror to a file, which psql can load too', async (context, options) =>
@@ -88,5 +92,5 @@ export function addFileCommands<C extends WithOptions<C>>(
     .option('--expect <hash>', 'apply only if the import still has this hash, as shown before')
     .option('--reason <text>', 'reason for the record; lets these rows pass the limits once')
     .option('--as <person>', 'for whom (or MUSTERD_ACTOR)')
-    .option(...waitOption);
+    .option('--wait [seconds]', 'how long to wait for another run to end, and for what becomes of the edits');
 }

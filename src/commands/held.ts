@@ -32,6 +32,7 @@ const heldHead: readonly string[] = [
   'until',
   'mirror then',
   'service then',
+  'edit',
 ];
 
 function printHeld(context: Context, rows: readonly HeldRow[]): void {
@@ -51,6 +52,7 @@ function printHeld(context: Context, rows: readonly HeldRow[]): void {
       showTime(row.until),
       showValue(row.mirror_value_then),
       showValue(row.service_value_then),
+      row.edit_id,
     ]),
   );
 }

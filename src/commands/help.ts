@@ -42,9 +42,16 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'musterd sql',
   ],
   held: ['musterd held', 'musterd held robin@example.com'],
-  approve: ["musterd approve 4f1c2a9b7d60 --reason 'they have moved'"],
+  approve: [
+    "musterd approve 4f1c2a9b7d60 --reason 'they have moved'",
+    'musterd approve 4f1c2a9b7d60 --only 17,18.email',
+  ],
   reject: ["musterd reject 4f1c2a9b7d60 --revert --reason 'a slip'"],
-  resolve: ['musterd resolve robin@example.com phone --take mirror'],
+  resolve: [
+    'musterd resolve robin@example.com phone --take mirror --if 15550100',
+    'musterd resolve robin@example.com phone --take service --edit 12',
+    "musterd resolve robin@example.com name --take 'Anne Marie|Berg'",
+  ],
   hold: ["musterd hold robin@example.com --until 3d --reason 'on leave'"],
   import: ['musterd import users.csv --dry-run', 'musterd import users.csv --map "Work email=email"'],
   dump: ['musterd dump -o musterd.sql.gz'],

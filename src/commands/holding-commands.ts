@@ -3,6 +3,11 @@ import { type Adding, type WithOptions, waitOption } from './add-commands.ts';
 
 const asOption = ['--as <person>', 'who decides (or MUSTERD_ACTOR)'] as const;
 
+const onlyOption = [
+  '--only <user,…>',
+  'only these users, or one field of a user (17.email); the rest keeps waiting; repeatable',
+] as const;
+
 const collect = (value: string, all: readonly string[] = []) => [...all, ...value.split(',')];
 
 /** Each of them says who decides. */
@@ -15,7 +20,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
         (await import('./approve.ts')).approveCommand(context, options, hash),
     ),
   )
-    .option('--only <user,…>', 'only these users; the others keep waiting; repeatable', collect)
+    .option(...onlyOption, collect)
     .option('--reason <text>', 'reason, for the record')
     .option(...asOption)
     .option(...waitOption);
@@ -27,7 +32,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
         (await import('./approve.ts')).rejectCommand(context, options, hash),
     ),
   )
-    .option('--only <user,…>', 'only these users; the others keep waiting; repeatable', collect)
+    .option(...onlyOption, collect)
     .option('--revert', 'set the mirror back to what both sides last agreed on')
     .option('--reason <text>', 'reason, for the record')
     .option(...asOption)
@@ -41,6 +46,8 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
     ),
   )
     .option('--take <value>', 'mirror, service, or another value; a name as "First|Last"')
+    .option('--if <value>', "only if this is the mirror's value, as you have seen it")
+    .option('--edit <number>', 'only if this is the edit; "musterd held" shows its number')
     .option('--reason <text>', 'reason, for the record')
     .option(...asOption)
     .option(...waitOption);

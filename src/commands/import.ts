@@ -12,10 +12,12 @@ import {
 } from '../runs/import/import-users.ts';
 import type { Setup } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { canAsk, confirmationOf, isConfirmed, noteFourEyes } from './confirmation.ts';
+import { askAtTerminal, confirmationOf, noteFourEyes } from './confirmation.ts';
 import { leaseWait } from './lease-wait.ts';
+import { readSettled } from '../mirror/settled.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
+import { codeOfSettled, printSettled, settledWaitMs } from './show-settled.ts';
 import { importInJson, printImported, printPreview, sayGuard } from './show-import.ts';
 
 /** How the file is read. */
@@ -33,6 +35,7 @@ export interface ImportOptions extends FileOptions {
   readonly expect?: string;
   readonly reason?: string;
   readonly as?: string;
+  readonly wait?: string | boolean;
 }
 
 function readClears(empty: string | undefined): boolean {
@@ -120,18 +123,26 @@ async function carryOn(
   const refusal = whyNot(preview, options);
   if (refusal !== undefined) return stay(refusal);
   if (options.yes !== true) {
-    if (file === '-' || !canAsk(context))
+    const ask = file === '-' ? undefined : askAtTerminal(context);
+    if (ask === undefined)
       return stay({
         code: exitCode.usage,
         why: 'nothing is applied: add --yes to apply it, or --dry-run to look only',
       });
     const question = `Write this into the mirror, for ${plural(preview.cost.users, 'user')}?`;
-    if (!(await isConfirmed(context, question)))
-      return stay({ code: exitCode.ok, why: 'nothing is applied' });
+    if (!(await ask(question))) return stay({ code: exitCode.ok, why: 'nothing is applied' });
   }
   const imported = await applyImport(setup, leaseWait(context, setup.config), preview, confirmation);
-  if (context.json) printJson(context, importInJson(preview, imported, null));
-  else printImported(context, imported);
+  const { waitMs = settledWaitMs, signal } = context;
+  if (!context.json) printImported(context, imported);
   noteFourEyes(context, setup.config, confirmation);
-  return imported.missed.length > 0 ? exitCode.partial : exitCode.ok;
+  const settled =
+    options.wait === undefined
+      ? undefined
+      : await readSettled(setup.mirror.db, imported.xid, { waitMs, signal });
+  if (context.json)
+    printJson(context, { ...importInJson(preview, imported, null), ...(settled && { settled }) });
+  else if (settled !== undefined) printSettled(context, settled);
+  if (imported.missed.length > 0) return exitCode.partial;
+  return settled === undefined ? exitCode.ok : codeOfSettled(settled.map(({ state }) => state));
 }

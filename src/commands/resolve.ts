@@ -1,26 +1,50 @@
-import { columnOf, showValue } from '../model/field-values.ts';
+import { MusterdError } from '../errors.ts';
+import { columnOf, showTime, showValue } from '../model/field-values.ts';
+import { printable } from '../model/in-words.ts';
 import { type NamePair, samePair } from '../model/name.ts';
+import { type HeldNow, readHeldNow } from '../runs/held-now.ts';
 import { readField } from '../runs/named-user.ts';
-import { readTake } from '../runs/read-take.ts';
-import { type Resolved, resolve } from '../runs/resolve-field.ts';
-import { confirmationOf } from './confirmation.ts';
+import type { Setup } from '../runs/open.ts';
+import { readSeen, readTake, type SeenOptions } from '../runs/read-take.ts';
+import { type Resolved, resolve, sayValue, type SeenField, type Take } from '../runs/resolve-field.ts';
+import { type AskPerson, askAtTerminal, confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
+import { printTable } from './print-table.ts';
 import { withMirror } from './setup.ts';
 
-/** Decides a held field; the next run carries out what follows from it. */
+export interface ResolveOptions extends SeenOptions {
+  readonly take?: string;
+  readonly reason?: string;
+  readonly as?: string;
+}
+
+/**
+ * Decides a held field; the next run carries out what follows from it.
+ * @param ask a person who sees it first; `undefined`: nobody is there, and the command line says what was seen
+ */
 export async function resolveCommand(
   context: Context,
-  options: { readonly take?: string; readonly reason?: string; readonly as?: string },
+  options: ResolveOptions,
   who: string,
   fieldName: string,
+  ask: AskPerson | undefined = askAtTerminal(context),
 ): Promise<ExitCode> {
   const field = readField(fieldName);
   const take = readTake(field, options.take);
+  const named = readSeen(field, options);
   const { actor, why = `musterd resolve --take ${options.take}` } = confirmationOf(context, options);
   return withMirror(context, async (setup) => {
-    const done = await resolve(setup, leaseWait(context, setup.config), who, { field, take, why, actor });
+    // Whoever gives a value says what they mean. A side has another value as soon as somebody edits it.
+    const seen =
+      named ?? (typeof take === 'object' ? undefined : await look(context, setup, ask, [who, take, field]));
+    if (seen === 'no') {
+      printLine(context.err, 'nothing is decided');
+      return exitCode.ok;
+    }
+    const resolution = { field, take, seen, why, actor };
+    const done = await resolve(setup, leaseWait(context, setup.config), who, resolution);
     const values = { mirror: done.mirror, base: done.base };
     const { id, waits } = done;
     if (context.json) printJson(context, { user_id: id, field: columnOf(field), ...values, waits });
@@ -29,10 +53,59 @@ export async function resolveCommand(
   });
 }
 
-function inWords({ id, field, name, mirror, base, waits }: Resolved): string {
+const questions = {
+  mirror: 'Send what the mirror has, in place of what the service has?',
+  service: 'Give the mirror what the service has, and end this edit?',
+} as const;
+
+/** Shows what is there and asks. @throws MusterdError `usage` where nobody can be asked */
+async function look(
+  context: Context,
+  setup: Setup,
+  ask: AskPerson | undefined,
+  [who, take, field]: readonly [string, Exclude<Take, object>, HeldNow['field']],
+): Promise<SeenField | 'no'> {
+  const now = await readHeldNow(setup, who, field);
+  if (ask === undefined) throw unseen(now, take);
+  show(context, now);
+  return (await ask(questions[take])) ? { kind: 'shown', digest: now.digest } : 'no';
+}
+
+function unseen({ id, field, mirror, service, edit, named }: HeldNow, take: string): MusterdError {
+  const column = columnOf(field);
+  const command = `musterd resolve ${id} ${column} --take ${take}`;
+  const numbered = edit === undefined || named.startsWith('--edit') ? '' : `, or: ${command} --edit ${edit}`;
+  return new MusterdError(
+    'usage',
+    `Say which ${column} of user ${id} you have seen, with --if or --edit: the mirror has ${sayValue(mirror)}, the service ${sayValue(service)} now`,
+    { hint: `Nothing was decided. If that is what you mean: ${command} ${named}${numbered}` },
+  );
+}
+
+function show(context: Context, { id, name, field, detail, edited, edit, ...values }: HeldNow): void {
+  printLine(context.out, printable(`The ${columnOf(field)} of ${id} ${name} is held: ${detail}`));
+  printTable(
+    context,
+    ['base', 'mirror', 'service, as last seen', 'edited', 'by', 'edit'],
+    [
+      [
+        showValue(values.base),
+        showValue(values.mirror),
+        showValue(values.service),
+        showTime(edited?.editedAt),
+        edited?.editedBy ?? (edit === undefined ? '' : 'nobody knows'),
+        edit,
+      ],
+    ],
+  );
+}
+
+function inWords({ id, field, name, mirror, base, waits, fourEyes }: Resolved): string {
   const what = `${columnOf(field)} of ${id} ${name}`;
-  if (waits)
-    return `${what}: ${showValue(mirror)} is not sent before somebody else agrees to it (push.fourEyes); "musterd plan" shows its batch`;
+  if (waits) {
+    const whose = fourEyes ? 'somebody else agrees to it (push.fourEyes)' : 'somebody approves it';
+    return `${what}: ${showValue(mirror)} is not sent before ${whose}; "musterd plan" shows its batch`;
+  }
   const isSame = field === 'name' ? samePair(mirror as NamePair, base as NamePair) : mirror === base;
   return isSame
     ? `${what}: both sides have agreed on ${showValue(mirror)}`

@@ -99,7 +99,7 @@ function batchInJson(held: Explanation['held']): object | null {
 
 function heldInJson(held: Explanation['held'][number] | undefined): object | null {
   if (held === undefined) return null;
-  const { reason, detail, since, until, runId, batch, mirrorValue, serviceValue } = held;
+  const { reason, detail, since, until, runId, batch, edit, mirrorValue, serviceValue } = held;
   return {
     reason,
     detail,
@@ -107,6 +107,7 @@ function heldInJson(held: Explanation['held'][number] | undefined): object | nul
     until,
     run_id: runId,
     batch,
+    edit_id: edit,
     mirror_value: mirrorValue ?? null,
     service_value: serviceValue ?? null,
   };
@@ -129,7 +130,7 @@ function print(context: Context, explanation: Explanation): void {
   if (!answer.reached) line(`The service could not be read: ${answer.error.message}`);
   printTable(
     context,
-    ['field', 'base', 'mirror', 'service', 'rule', 'decision', 'because', 'held since', 'until'],
+    ['field', 'base', 'mirror', 'service', 'rule', 'decision', 'because', 'held since', 'until', 'edit'],
     explanation.fields.map(({ field, base, mirror, service, rule, decision, because }) => {
       const hold = held.find((candidate) => candidate.field === field);
       const values = [base, mirror, service].map(showValue);
@@ -141,6 +142,7 @@ function print(context: Context, explanation: Explanation): void {
         because,
         showTime(hold?.since),
         showTime(hold?.until),
+        hold?.edit,
       ];
     }),
   );

@@ -9,6 +9,7 @@ import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';
 import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 import { type Answers, createAnswers } from './show-answers.ts';
+import { codeOfSettled, settledWaitMs } from './show-settled.ts';
 import { isShortcut, runShortcut } from './sql-shortcuts.ts';
 
 export interface SqlOptions {
@@ -16,6 +17,7 @@ export interface SqlOptions {
   readonly format?: string;
   readonly json?: boolean;
   readonly write?: boolean;
+  readonly wait?: string | boolean;
 }
 
 function readAnswerFormat({ format, json }: SqlOptions): AnswerFormat {
@@ -51,8 +53,8 @@ async function runStatements(
   statements: readonly SqlStatement[],
   { err }: Context,
   answers: Answers,
-  isWriting: boolean,
-): Promise<void> {
+  { isWriting, after }: { readonly isWriting: boolean; readonly after: SqlStatement | undefined },
+): Promise<ExitCode> {
   const isOne =
     isWriting && statements.length > 1 && !statements.some(({ keyword }) => transactionWords.has(keyword));
   if (isOne) await session.run(begin, nothing);
@@ -68,7 +70,45 @@ async function runStatements(
     throw new MusterdError('mirror', 'The transaction was left open, so nothing of it was kept', {
       hint: 'End it with commit.',
     });
+  const states = after === undefined ? [] : await showSettled(session, answers, after);
   await answers.end();
+  return codeOfSettled(states);
+}
+
+/** What a session that has written asks in the end, in a transaction of its own. */
+const settledOf = (waitMs: number): SqlStatement => ({
+  text: 'select user_id, field, state, detail, request_id from sync.settled(timeout => make_interval(secs => $1::float8))',
+  values: [String(waitMs / 1_000)],
+  line: 1,
+  keyword: 'select',
+});
+
+/** Shows what became of the edits. @returns their states */
+async function showSettled(
+  session: SqlSession,
+  answers: Answers,
+  asked: SqlStatement,
+): Promise<readonly string[]> {
+  const states: string[] = [];
+  await answers.show((sink) =>
+    session.run(asked, {
+      begin: sink.begin,
+      take: (rows) => {
+        for (const [, , state] of rows) states.push(state ?? '');
+        return sink.take(rows);
+      },
+    }),
+  );
+  return states;
+}
+
+/** @throws MusterdError `usage` where there is nothing to wait for */
+function readWaits({ write, wait }: SqlOptions, text: string | null): boolean {
+  if (wait !== undefined && (write !== true || text === null))
+    throw new MusterdError('usage', '--wait is for statements that write', {
+      hint: 'Give --write, and a query or a file.',
+    });
+  return wait !== undefined;
 }
 
 /** SQL on the mirror: a query, a file, what is piped, or a prompt. */
@@ -84,6 +124,7 @@ export async function sqlCommand(
   const all = rest === null ? statements : [...statements, rest];
   if (text !== null && all.length === 0) throw new MusterdError('usage', 'There is no statement to run');
   const isWriting = options.write === true;
+  const after = readWaits(options, text) ? settledOf(context.waitMs ?? settledWaitMs) : undefined;
   const guest = text === null ? promptName : undefined;
   const ask = async ({ mirror }: SetupOfTeams) => {
     if (text !== null && isShortcut(text)) {
@@ -101,12 +142,12 @@ export async function sqlCommand(
         const output = stdout.isTTY === true ? stdout : stderr;
         await promptForSql(context, { session, db: mirror.db, isWriting, format, input, output });
       } else
-        await runStatements(
+        return await runStatements(
           session,
           all,
           context,
-          createAnswers(context, format, all.length === 1),
-          isWriting,
+          createAnswers(context, format, all.length === 1 && after === undefined),
+          { isWriting, after },
         );
       return exitCode.ok;
     } catch (error) {

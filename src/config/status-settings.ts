@@ -21,5 +21,7 @@ export const statusSettings = {
   details: flag.default(false).describe('Show names, emails and phones on the page. false: only ids.'),
   decide: flag
     .default(false)
-    .describe('Approve, reject and resolve on the page, too. Needs a token, or a user with a password.'),
+    .describe(
+      'Approve, reject and resolve on the page, too. Needs a token, or a user with a password; with push.fourEyes the latter.',
+    ),
 };

@@ -8,10 +8,12 @@ import { stillOf } from '../model/place.ts';
 import { readAssets } from '../page/assets.ts';
 import { layout } from '../page/layout.ts';
 import { sorryPage } from '../page/sorry.ts';
-import type { Csv, PageContext, View } from '../page/view.ts';
+import type { Csv, PageContext, PageShown, View } from '../page/view.ts';
 import type { PageAnswer, PageQuestion, PageSource } from '../status/page-routes.ts';
 import { explainAsSeen } from '../runs/explain-as-seen.ts';
-import { decideOnPage, type DecideOptions, decisionPatterns } from './page-decisions.ts';
+import { MusterdError } from '../errors.ts';
+import { receiptQuery } from '../page/receipt.ts';
+import { type DecideOptions, decisionPatterns, prepareDecision, refusedAfterAll } from './page-decisions.ts';
 import { pageViews } from './page-views.ts';
 
 export interface PageOptions {
@@ -38,7 +40,9 @@ function contextOf(
 ): PageContext {
   const [{ status }] = configs() as readonly [Config, ...Config[]];
   const byTeam = new Map(configs().map((config) => [config.team, config]));
-  const { path, params, query, isCsv, actor, token } = question;
+  const { path, params, query, isCsv, actor, isKnown, token } = question;
+  const fourEyes = configs().filter(({ push }) => push.fourEyes);
+  const barred = new Set(isKnown ? [] : fourEyes.map((config) => config.team));
   const isAsked = params['team'] !== undefined || query.get('team') !== null;
   const [only] = reader.teams;
   // A page by itself sends nothing, and is looked at by whatever address leads there.
@@ -57,7 +61,7 @@ function contextOf(
       const config = byTeam.get(team);
       return config === undefined ? null : explainAsSeen(state, held, config);
     },
-    decide: mayDecide && status.decide && actor !== null ? { actor, token } : null,
+    decide: mayDecide && status.decide && actor !== null ? { actor, token, barred } : null,
     waiting,
     placing,
     waitingEdits,
@@ -67,6 +71,46 @@ function contextOf(
       return rate === undefined ? null : Math.floor(rate.perMinute * rate.share);
     },
   };
+}
+
+/** What the page answers besides its views. */
+interface Around {
+  readonly links: readonly string[];
+  readonly notFound: PageAnswer;
+}
+
+/** Reads what it is about, decides outside of what was read, and reads again where the decision was refused after all. */
+async function answerDecision(
+  options: PageOptions,
+  question: PageQuestion,
+  { links, notFound }: Around,
+): Promise<PageAnswer> {
+  const { db, configs } = options;
+  const team = question.params['team'] ?? question.form?.get('team') ?? null;
+  if (options.decide === null || team === null) return notFound;
+  const by = { ...options.decide, configs };
+  const page = (context: PageContext, shown: PageShown): PageAnswer => ({
+    status: shown.status ?? 200,
+    type: htmlType,
+    body: layout(context, 'Waiting', shown, links).toString(),
+  });
+  const prepared = await readPageFrame(db, team, async (frame) => {
+    if (frame.reader.teams.length === 0) return notFound;
+    const context = contextOf(options, question, frame);
+    const next = await prepareDecision(by, question, frame, context);
+    return typeof next === 'function' ? { carryOut: next } : page(context, next);
+  });
+  if (!('carryOut' in prepared)) return prepared;
+  try {
+    const query = receiptQuery(await prepared.carryOut(), question);
+    return { status: 303, type: htmlType, body: '', headers: { location: `/waiting?${query}` } };
+  } catch (error) {
+    if (!(error instanceof MusterdError)) throw error;
+    return await readPageFrame(db, team, async (frame) => {
+      const context = contextOf(options, question, frame);
+      return page(context, await refusedAfterAll(question, frame, context, error));
+    });
+  }
 }
 
 export function createPage(options: PageOptions): PageSource {
@@ -101,19 +145,6 @@ export function createPage(options: PageOptions): PageSource {
     });
   };
 
-  const decide = async (question: PageQuestion): Promise<PageAnswer> => {
-    const team = question.params['team'] ?? question.form?.get('team') ?? null;
-    if (options.decide === null || team === null) return notFound;
-    const by = { ...options.decide, configs };
-    return await readPageFrame(db, team, async (frame) => {
-      if (frame.reader.teams.length === 0) return notFound;
-      const context = contextOf(options, question, frame);
-      const shown = await decideOnPage(by, question, frame, context);
-      if (shown === null) return { status: 303, type: htmlType, body: '', headers: { location: '/waiting' } };
-      return { status: 200, type: htmlType, body: layout(context, 'Waiting', shown, links).toString() };
-    });
-  };
-
   return {
     keys: { token, user, password },
     patterns: pageViews.map(({ path }) => path),
@@ -123,7 +154,7 @@ export function createPage(options: PageOptions): PageSource {
       const one = byPath.get(question.pattern);
       return one === undefined ? notFound : await show(one, question);
     },
-    decide,
+    decide: (question) => answerDecision(options, question, { links, notFound }),
     sorry,
     pulse: () => readPulse(db),
   };

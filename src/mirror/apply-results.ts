@@ -6,7 +6,7 @@ import { toJson } from '../model/json.ts';
 import type { Field } from '../model/user.ts';
 import { anyOf, byKey } from './by-key.ts';
 import type { Row, Transaction } from './database.ts';
-import { endApprovals, writeHolds } from './holds.ts';
+import { endArrived, writeHolds } from './holds.ts';
 import { noteNames, withoutWaitingNames } from './name-safety.ts';
 import { isOlder } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
@@ -74,6 +74,18 @@ async function closeLost(
 }
 
 /**
+ * What was taken back here while its push was under way, and did not arrive, is no edit any more. Of what has arrived the
+ * base moves, and a trigger on it does the same.
+ */
+async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly IntentResult[]): Promise<void> {
+  const isOver = (outcome: string) => outcome !== 'confirmed' && outcome !== 'unknown';
+  const ids = results
+    .filter(({ outcomes }) => Object.values(outcomes).some(isOver))
+    .map(({ intent }) => intent.userId);
+  if (ids.length > 0) await sql`select sync.end_edits(${teamId}, ${ids}::bigint[])`.execute(tx);
+}
+
+/**
  * Stores the service's own values of confirmed fields: always in the base, in the mirror if it
  * still holds what was sent (a later edit stays, and is pushed next).
  * @returns the users whose row an editor has locked: nothing was written for them, and their intent stays open
@@ -132,7 +144,7 @@ export async function applyResults(
     from staged s
     where b.team_id = ${teamId} and b.id = s.id and b.id = ${these}
       and (s.took_name or s.harmed or s.took_email or s.took_phone or s.took_role_id)),
-    arrived as (${endApprovals(teamId, sql`staged s`)})
+    arrived as (${endArrived(teamId, sql`staged s`)})
     update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
       state = case when s.closed then 'closed' else 'open' end,
       closed_at = case when s.closed then clock_timestamp() end
@@ -142,7 +154,9 @@ export async function applyResults(
     tx,
     run,
     applied.flatMap(({ intent, holds }) => holds.map((hold) => ({ id: intent.userId, hold }))),
+    'push',
   );
+  await endWithdrawn(tx, teamId, applied);
   await noteNames(tx, teamId, mine, wereNamesKept);
   return ids.filter((id) => !free.has(id) && !lost.has(id));
 }

@@ -1,10 +1,10 @@
-/** A person confirms the edits of a command with a reason: they pass the limits once, like an approved batch. */
+/** A person confirms the edits of a command with a reason: they pass the limits, like an approved batch. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Field, ServiceValue } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
-import { idArray } from './by-key.ts';
+import { byKey } from './by-key.ts';
 import type { Transaction } from './database.ts';
 import { isAskedFor, valuesToHold } from './holds.ts';
 import { fieldOfSql, sqlField } from './users-read.ts';
@@ -12,6 +12,8 @@ import { fieldOfSql, sqlField } from './users-read.ts';
 export interface ApprovedEdit {
   readonly userId: Id;
   readonly field: Field;
+  /** The edit that is meant; absent: whichever has these values. */
+  readonly edit?: Id | undefined;
   /** The new value, and the base that the person saw. */
   readonly to: FieldValue;
   readonly base: FieldValue | undefined;
@@ -48,9 +50,9 @@ export async function readDecider(tx: Transaction): Promise<string> {
 }
 
 /**
- * Approves the edits just made, with these values, bases and service values. A field that is held for another reason
- * than the limits stays held with its value and needs its own decision. With `push.fourEyes` the person's own earlier
- * edits are not approved.
+ * Approves the edits that last, as far as they have these values, bases and service values. An edit that is held for
+ * another reason than the limits stays held and needs its own decision. With `push.fourEyes` edits that the person made,
+ * or may have made, are not approved.
  * @returns the fields that may pass
  */
 export async function approveEdits(
@@ -58,8 +60,9 @@ export async function approveEdits(
   teamId: Id,
   { batch, why, rows, reason = 'limit', runId = null }: Approval,
 ): Promise<readonly Pick<ApprovedEdit, 'userId' | 'field'>[]> {
-  const staged = rows.map(({ userId, field, to, base, service }) => ({
+  const staged = rows.map(({ userId, field, edit, to, base, service }) => ({
     user_id: userId,
+    edit_id: edit,
     field: sqlField(field),
     mirror: to,
     base,
@@ -67,49 +70,52 @@ export async function approveEdits(
     service,
   }));
   const { rows: passed } = await sql<{ user_id: Id; field: string }>`
-    with own as materialized (
-      select o.user_id, o.field from sync.own_edits(${teamId}, ${idArray([...new Set(rows.map(({ userId }) => userId))])}) o
-      where exists (select from sync.teams t where t.team_id = ${teamId} and t.four_eyes)
-    ),
+    with eyes as materialized (select t.four_eyes from sync.teams t where t.team_id = ${teamId}),
     passing as materialized (
-      select s.user_id, s.field, v.base_value, v.mirror_value,
+      select s.user_id, s.field, coalesce(e.edit_id, sync.find_edit(${teamId}, s.user_id, s.field)) as edit_id, v.base_value, v.mirror_value,
         case when s.is_shown then s.service else v.service_value end as service_value
-      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (user_id bigint, field text, mirror jsonb, base jsonb,
-        is_shown boolean, service jsonb)
-      join mirror.users u on u.team_id = ${teamId} and u.id = s.user_id and u.gone_at is null
-      join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (user_id bigint, edit_id bigint, field text, mirror jsonb,
+        base jsonb, is_shown boolean, service jsonb)
+      cross join lateral ${byKey('mirror.users', teamId, sql`s.user_id`)} u
+      cross join lateral ${byKey('sync.user_base', teamId, sql`s.user_id`)} b
+      left join lateral (
+        select l.edit_id, l.authors from sync.edits l
+        where l.team_id = ${teamId} and l.user_id = s.user_id and l.field = s.field and l.ended_at is null
+          and l.new_value is not distinct from s.mirror offset 0
+      ) e on true
       cross join lateral ${valuesToHold} as v (field, base_value, mirror_value, service_value)
-      where v.field = s.field and v.mirror_value is not distinct from s.mirror
+      where u.gone_at is null and v.field = s.field and v.mirror_value is not distinct from s.mirror
+        and (s.edit_id is null or s.edit_id = e.edit_id)
         and v.base_value is not distinct from s.base and v.mirror_value is distinct from v.base_value
-        and (s.user_id, s.field) not in (select o.user_id, o.field from own o)
+        and not (coalesce((select four_eyes from eyes), false) and sync.is_own(coalesce(e.authors, array[''])))
     ),
     by as (
       select sync.decider() as who,
         coalesce((select r.started_at from sync.runs r where r.run_id = ${runId}::bigint), clock_timestamp()) as at
     ),
     approved as (
-      insert into sync.held_fields as h (team_id, user_id, field, reason, base_value, mirror_value, service_value,
-        shown_value, detail, batch, decision, decided_at, decided_by, decided_role, decided_why, until)
-      select ${teamId}, p.user_id, p.field, ${reason}, p.base_value, p.mirror_value, p.service_value, p.service_value,
-        'confirmed by who edited it', ${batch}, 'approved', by.at, by.who, session_user,
-        ${why}, clock_timestamp() + interval '24 hours'
+      insert into sync.held_fields as h (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value,
+        shown_value, detail, batch, decision, decided_at, decided_by, decided_role, decided_why)
+      select ${teamId}, p.user_id, p.field, p.edit_id, ${reason}, p.base_value, p.mirror_value, p.service_value, p.service_value,
+        'confirmed by who edited it', ${batch}, 'approved', by.at, by.who, session_user, ${why}
       from passing p, by
       on conflict (team_id, user_id, field) do update set
-        reason = case when h.reason = 'review' and h.batch is not null then h.reason else excluded.reason end, base_value = excluded.base_value,
+        reason = case when h.reason = 'review' and h.batch is not null then h.reason else excluded.reason end,
+        edit_id = excluded.edit_id, base_value = excluded.base_value,
         mirror_value = excluded.mirror_value, service_value = excluded.service_value,
-        shown_value = excluded.shown_value, detail = excluded.detail, batch = excluded.batch, decision = 'approved',
+        shown_value = excluded.shown_value, seen_version = null, detail = excluded.detail, batch = excluded.batch, decision = 'approved',
         decided_at = excluded.decided_at, decided_by = excluded.decided_by, decided_role = excluded.decided_role,
-        decided_why = excluded.decided_why,
-        until = excluded.until
+        decided_why = excluded.decided_why, until = null
         where h.reason in ('limit', 'review') and h.batch is not null
-          or h.mirror_value is distinct from excluded.mirror_value and not (${isAskedFor})
-      returning h.user_id, h.field, h.base_value, h.shown_value, h.mirror_value
+          or h.edit_id is distinct from excluded.edit_id and not (${isAskedFor})
+      returning h.user_id, h.field, h.edit_id, h.base_value, h.shown_value, h.mirror_value
     ),
     recorded as (
-      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by, decided_role,
-        decided_why, batch)
+      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, closed_at, decided_by,
+        decided_role, decided_why, batch)
       select ${teamId}, a.user_id, ${runId}::bigint, 'approve', jsonb_object_agg(a.field, a.base_value),
-        jsonb_object_agg(a.field, a.shown_value), jsonb_object_agg(a.field, a.mirror_value), clock_timestamp(),
+        jsonb_object_agg(a.field, a.shown_value), jsonb_object_agg(a.field, a.mirror_value),
+        jsonb_object_agg(a.field, a.edit_id), clock_timestamp(),
         max(by.who), session_user, ${why}, ${batch}
       from approved a, by group by a.user_id
     )

@@ -106,11 +106,13 @@ export const noteBegin = (team: string, groups: readonly RunGroup[]) => sql`
  * edits follows after a while.
  * @param ended a query of `team` and `groups`, such as the statement that closes the run; no row: nothing is written
  * @param waits a query of what waits for a person, which `ended` may use
+ * @param besides another statement to be done along with it
  */
 export const noteEnd = <Waits>(
   ended: RawBuilder<unknown>,
   outcome: RunOutcome,
   waits: RawBuilder<Waits> = sql`select`,
+  besides: RawBuilder<unknown> = sql`select`,
 ): RawBuilder<Waits & { readonly isNoted: boolean }> => {
   const isWhole = outcome === 'complete' || outcome === 'refused';
   const edits = isWhole
@@ -131,7 +133,8 @@ export const noteEnd = <Waits>(
         complete_at = case when ${outcome} = 'complete' then clock_timestamp() else complete_at end
       from ended e where d.team = e.team and d.run_group = any (e.groups)
     ),
-    edits as (${edits})
+    edits as (${edits}),
+    besides as (${besides})
     select waits.*, exists (select from ended) as "isNoted" from waits`;
 };
 

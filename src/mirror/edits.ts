@@ -4,8 +4,10 @@ import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { MirrorUser, UserPatch } from '../model/user.ts';
-import { databaseTime, type Row, type Transaction } from './database.ts';
+import { byKey } from './by-key.ts';
+import type { Row, Transaction } from './database.ts';
 import { sqlState } from './database-errors.ts';
+import { valuesToHold } from './holds.ts';
 import { patchInSql } from './patch-in-sql.ts';
 
 export interface UserEdit {
@@ -38,15 +40,6 @@ function stage({ id, expected, values }: UserEdit) {
     was_role_id: expected.roleId,
     edit: patchInSql(values),
   };
-}
-
-/** A person confirms the user's values in the mirror: this counts as an edit now. */
-export async function stampEdit(tx: Transaction, teamId: Id, id: Id): Promise<void> {
-  await tx
-    .updateTable('mirror.users')
-    .set({ edited_at: databaseTime, edited_by: sql<string>`session_user` })
-    .where((eb) => eb.and({ team_id: teamId, id }))
-    .execute();
 }
 
 /** Edits that all contain a name, or none does: a statement that sets the halves of a name accepts them. */
@@ -121,3 +114,33 @@ export async function editUsers(
     throw describeRefusal(error);
   }
 }
+
+/** Ends edits in whose place this transaction has put the service's value: nobody has agreed on them. */
+export async function endPulled(
+  tx: Transaction,
+  teamId: Id,
+  pulled: readonly { readonly user_id: Id; readonly field: string }[],
+): Promise<void> {
+  if (pulled.length === 0) return;
+  await sql`
+    update sync.edits e set ended_at = coalesce(e.ended_at, clock_timestamp()), ended_how = 'overruled'
+    from jsonb_to_recordset(${toJson(pulled)}::jsonb) as s (user_id bigint, field text)
+    where e.team_id = ${teamId} and e.user_id = s.user_id and e.field = s.field
+      and (e.ended_at is null or e.ended_how = 'agreed' and e.ended_at >= transaction_timestamp())`.execute(
+    tx,
+  );
+}
+
+/** Ends edits that were taken back past the triggers. */
+export const endWithdrawn = (teamId: Id) => sql`
+  update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
+  from (
+    select l.xid, l.edit_id from sync.edits l
+    cross join lateral ${byKey('mirror.users', teamId, sql`l.user_id`)} u
+    cross join lateral ${byKey('sync.user_base', teamId, sql`l.user_id`)} b
+    cross join lateral ${valuesToHold} as v (field, base_value, mirror_value)
+    where l.team_id = ${teamId} and l.ended_at is null and v.field = l.field
+      and v.mirror_value is not distinct from v.base_value
+      and not sync.is_under_way(l.team_id, l.user_id, l.field)
+  ) w
+  where e.team_id = ${teamId} and e.xid = w.xid and e.edit_id = w.edit_id`;

@@ -18,13 +18,15 @@ export interface HeldSince {
   readonly until: Date | null;
   readonly runId: bigint | null;
   readonly batch: string | null;
+  /** The edit that is held; `null`: none. */
+  readonly edit: Id | null;
   readonly mirrorValue: unknown;
   readonly serviceValue: unknown;
 }
 
 export async function readHeldSince(db: Queryable, teamId: Id, id: Id): Promise<readonly HeldSince[]> {
   const { rows } = await sql<Omit<HeldSince, 'field'> & { field: string }>`
-    select field, reason, detail, since, until, run_id as "runId", batch, mirror_value as "mirrorValue",
+    select field, reason, detail, since, until, run_id as "runId", batch, edit_id as edit, mirror_value as "mirrorValue",
            service_value as "serviceValue"
     from sync.held_fields h where team_id = ${teamId} and user_id = ${id} and not ${isLetPass} order by field`.execute(
     db,

@@ -1,5 +1,5 @@
 /**
- * Edits that no push has handled yet: found in `sync.user_edits`, by transaction id. A time would not do: a transaction
+ * Edits that no push has handled yet: found in `sync.edits`, by transaction id. A time would not do: a transaction
  * can edit before a look and commit after it. Edits made while the triggers were off are found by a run of the users.
  */
 import { sql } from 'kysely';
@@ -18,7 +18,7 @@ const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_cu
  */
 const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
-/** `d.mark` did not see the row e of `sync.user_edits`. A transaction id in the future is another server's. */
+/** `d.mark` did not see the row e of `sync.edits`. A transaction id in the future is another server's. */
 const isSince = sql`e.xid >= pg_snapshot_xmin(d.mark) and e.xid < pg_snapshot_xmax(pg_current_snapshot())
   and not pg_visible_in_snapshot(e.xid, d.mark)`;
 
@@ -43,7 +43,7 @@ export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readon
     ),
     since as materialized (
       select u.id, u.resolved, u.role_id is distinct from b.role_id as has_role
-      from (select distinct e.user_id as id from marked d, sync.user_edits e where e.team_id = ${teamId} and ${isSince}) s
+      from (select distinct e.user_id as id from marked d, sync.edits e where e.team_id = ${teamId} and ${isSince}) s
       join mirror.users u on u.team_id = ${teamId} and u.id = s.id
       join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
       where ${isDirty}
@@ -71,7 +71,7 @@ export async function readFreshEdits(
       ${looksAtAll} as looks_at_all, coalesce(d.failures, 0) as failures,
       extract(epoch from clock_timestamp() - d.started_at)::float8 * 1000 as "triedForMs",
       not ${looksAtAll} and exists (
-        select from sync.user_edits e
+        select from sync.edits e
         join mirror.users u on u.team_id = e.team_id and u.id = e.user_id
         join sync.user_base b on b.team_id = e.team_id and b.id = e.user_id
         where e.team_id = t.team_id and ${isSince} and ${isDirty}

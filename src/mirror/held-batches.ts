@@ -32,7 +32,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
     })[];
   }>`
     with held as (
-      select h.user_id, h.field, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch, h.batch_reason,
+      select h.user_id, h.field, h.edit_id, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch, h.batch_reason,
         coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.told_at <= statement_timestamp() - ${patience} as is_old, h.since
       from sync.held_fields h
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
@@ -99,19 +99,42 @@ export async function readBatches(db: Queryable, teamId: Id): Promise<readonly H
   return rows.map((row) => ({ ...row, lacking: row.lacking.map(fieldOfSql) }));
 }
 
+/** A field under the name of a batch, decided or not. */
+export interface BatchField {
+  /** `null`: the field of all users. */
+  readonly userId: Id | null;
+  readonly field: string;
+  /** `null`: none. */
+  readonly edit: Id | null;
+}
+
+/** All that bears the name of this batch: also what a person let pass, as long as it has not arrived. */
+export async function readBatchFields(
+  db: Queryable,
+  teamId: Id,
+  batch: string,
+): Promise<readonly BatchField[]> {
+  const { rows } = await sql<BatchField>`
+    select user_id as "userId", field, edit_id as edit from sync.held_fields
+    where team_id = ${teamId} and batch = ${batch} order by user_id, field`.execute(db);
+  return rows;
+}
+
 /** The result for one field that a person named. */
 export interface DecidedField {
   /** `null`: the field of all users. */
   readonly user_id: Id | null;
   readonly field: string;
-  /** `moved`: it changed since. `asked`, `held`: something else holds it. `left`: there is nothing to reject. */
-  readonly outcome: 'approved' | 'rejected' | 'moved' | 'gone' | 'asked' | 'held' | 'left';
+  /** `moved`: it changed since. `on its way`: it is being sent. `asked`, `held`: something else holds it. `left`: there is nothing to reject. */
+  readonly outcome: 'approved' | 'rejected' | 'moved' | 'on its way' | 'gone' | 'asked' | 'held' | 'left';
 }
 
 export interface Choice {
   readonly batch: string;
   /** `null`: all users. */
   readonly only: readonly Id[] | null;
+  /** `null`: all edits of these users. */
+  readonly edits: readonly Id[] | null;
   readonly why: string;
 }
 
@@ -126,10 +149,10 @@ function describeRefusal(error: unknown): unknown {
 export async function approveBatch(
   tx: Transaction,
   teamId: Id,
-  { batch, only, why }: Choice,
+  { batch, only, edits, why }: Choice,
 ): Promise<readonly DecidedField[]> {
   const approve = sql<DecidedField>`
-    select user_id, field, outcome from sync.approve(${batch}, ${only}::bigint[], ${why}, ${teamId})`;
+    select user_id, field, outcome from sync.approve(${batch}, ${only}::bigint[], ${why}, ${teamId}, ${edits}::bigint[])`;
   return (
     await approve.execute(tx).catch((error: unknown) => {
       throw describeRefusal(error);
@@ -141,10 +164,10 @@ export async function approveBatch(
 export async function rejectBatch(
   tx: Transaction,
   teamId: Id,
-  { batch, only, why, revert }: Choice & { readonly revert: boolean },
+  { batch, only, edits, why, revert }: Choice & { readonly revert: boolean },
 ): Promise<readonly DecidedField[]> {
   const reject = sql<DecidedField>`
-    select user_id, field, outcome from sync.reject(${batch}, ${only}::bigint[], ${why}, ${revert}, ${teamId})`;
+    select user_id, field, outcome from sync.reject(${batch}, ${only}::bigint[], ${why}, ${revert}, ${teamId}, ${edits}::bigint[])`;
   return (
     await reject.execute(tx).catch((error: unknown) => {
       throw describeRefusal(error);
@@ -152,7 +175,7 @@ export async function rejectBatch(
   ).rows;
 }
 
-/** Stores a person's decision about one field; if it may pass limits, with the values of the hold. */
+/** Stores a person's decision about one field; if its edit may pass limits, with what was seen of both sides. */
 export async function writeResolution(
   tx: Transaction,
   { teamId, runId }: RunOf,
@@ -176,9 +199,9 @@ export async function writeResolution(
     from ${values}`.execute(tx);
   if (decision === undefined) return;
   await sql`
-    insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value,
-      detail, batch, decision, decided_at, decided_by, decided_role, decided_why, until)
-    select ${teamId}, ${id}, ${column}, ${reason}, s.base, s.mirror, s.service, s.service, ${detail}, ${batch ?? null},
-      ${decision}, clock_timestamp(), sync.decider(), session_user, ${why}, clock_timestamp() + interval '24 hours'
+    insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value,
+      shown_value, detail, batch, decision, decided_at, decided_by, decided_role, decided_why)
+    select ${teamId}, ${id}, ${column}, sync.find_edit(${teamId}, ${id}, ${column}), ${reason}, s.base, s.mirror, s.service,
+      s.service, ${detail}, ${batch ?? null}, ${decision}, clock_timestamp(), sync.decider(), session_user, ${why}
     from ${values}`.execute(tx);
 }

@@ -25,6 +25,8 @@ export interface HeldRow {
   readonly since: Date;
   readonly until: Date | null;
   readonly run_id: bigint | null;
+  /** The edit that is held; `null`: none. */
+  readonly edit_id: Id | null;
   /** The hash for "musterd approve"; `null`: the field is not in a batch. */
   readonly batch: string | null;
   /** When, by whom and why it was rejected. */
@@ -41,7 +43,7 @@ export async function readHeldFields(
 ): Promise<readonly HeldRow[]> {
   const { rows } = await sql<HeldRow>`
     select user_id, name, field, reason, base_value, mirror_value, service_value, detail, since, until, run_id,
-           mirror_value_then, service_value_then, batch, decided_at, decided_by, decided_why
+           mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why
     from report.held
     where team_id = ${teamId} and (${userId}::bigint is null or user_id = ${userId})
     order by since, user_id, field`.execute(db);

@@ -1,9 +1,11 @@
 /** Writes held fields: new holds, the service's current value, and ends of holds. */
 import { type RawBuilder, sql } from 'kysely';
-import { type DecidedUser, decisionsOf, endedHolds, type Hold } from '../model/user-plan.ts';
+import { type DecidedUser, decisionsOf, endedHolds } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
+import type { HeldUnder } from '../model/waiting.ts';
 import type { Transaction } from './database.ts';
+import { asTimestamp } from './timestamp.ts';
 import { sqlField } from './users-read.ts';
 
 interface RunOrPerson {
@@ -12,13 +14,14 @@ interface RunOrPerson {
 }
 
 /** A person approved or resolved it. */
-export const isLetPass = sql`(h.decision is not null and h.until > clock_timestamp())`;
+export const isLetPass = sql`(h.decision is not null)`;
 
-/** A field to be sent (`s.sent` of `s.id`) is held. */
+/** The field f.key of user s.id is held, and nobody has let the edit f.edit pass. */
 export const isHeldBack = (teamId: Id) => sql`
   exists (
     select from sync.held_fields h
-    where h.team_id = ${teamId} and h.user_id = s.id and s.sent ? h.field and not ${isLetPass}
+    where h.team_id = ${teamId} and h.user_id = s.id and h.field = f.key
+      and not (${isLetPass} and h.edit_id is not distinct from f.edit)
   )`;
 
 /** Of mirror u and base b, the rows (field, base_value, mirror_value, service_value) that a hold of each field stores. */
@@ -33,9 +36,9 @@ export const valuesToHold = sql`(values
 /** A hold that a person asked for lasts to its end: nothing ends it early or replaces it. */
 export const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
 
-/** A rejection lasts as long as the mirror has the rejected value: no later hold replaces it. */
+/** A rejection lasts as long as the edit does: no later hold replaces it. */
 const isRejected = sql`h.reason = 'rejected' and excluded.reason <> 'rejected'
-  and h.mirror_value is not distinct from excluded.mirror_value and not ${isLetPass}`;
+  and h.edit_id is not distinct from excluded.edit_id and not ${isLetPass}`;
 
 /** For a user who left and came back, the same rejection goes on. */
 const isRejectedStill = sql`h.reason = 'rejected' and excluded.reason = 'rejected' and h.decision is null`;
@@ -45,20 +48,21 @@ export const isInBatch = sql`
   (h.batch is not null and h.reason in ('limit', 'review', 'asked') and not ${isLetPass})`;
 
 /** A person decided about it during this run, which does not know that; the next run does. */
-const isDecidedSince = (runId: bigint | null) => sql`
+export const isDecidedSince = (runId: bigint | null) => sql`
   coalesce(h.decided_at > (select r.started_at from sync.runs r where r.run_id = ${runId}::bigint), false)`;
 
-/** The approved value was sent, or the user has left: in any case it is no longer in a batch. */
+/** The approved edit was sent, the user has left, or it is another edit: in any case it is no longer in the batch. */
 const isDone = sql`
-  (excluded.reason = 'gone' or ${isLetPass} and h.mirror_value is not distinct from excluded.mirror_value)`;
+  (excluded.reason = 'gone' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
 
 export async function writeHolds(
   tx: Transaction,
   { teamId, runId }: RunOrPerson,
-  held: readonly { readonly id: Id | null; readonly hold: Hold }[],
+  held: readonly (Omit<HeldUnder, 'id'> & { readonly id: Id | null })[],
+  after: 'plan' | 'push' = 'plan',
 ): Promise<void> {
   if (held.length === 0) return;
-  const rows = held.map(({ id, hold }) => ({
+  const rows = held.map(({ id, hold, seen }) => ({
     user_id: id,
     field: sqlField(hold.field),
     reason: hold.reason,
@@ -67,18 +71,28 @@ export async function writeHolds(
     service_value: hold.service,
     detail: hold.detail,
     batch: hold.batch,
+    updated_at: asTimestamp(seen?.updatedAt),
+    user_updated_at: asTimestamp(seen?.userUpdatedAt),
   }));
   await sql`
     insert into sync.held_fields as h
-      (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, run_id,
-       batch, told_at)
-    select ${teamId}, user_id, field, reason, base_value, mirror_value, service_value, service_value, detail,
-      ${runId}::bigint, batch, case when batch is not null then clock_timestamp() end
+      (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, run_id,
+       batch, seen_version, told_at)
+    select ${teamId}, s.user_id, s.field,
+      case when e.edit_id is null and s.mirror_value is distinct from s.base_value and s.user_id is not null
+        then sync.find_edit(${teamId}, s.user_id, s.field) else e.edit_id end,
+      s.reason, s.base_value, s.mirror_value, s.service_value, s.service_value, s.detail,
+      ${runId}::bigint, s.batch, greatest(s.updated_at, s.user_updated_at), case when s.batch is not null then clock_timestamp() end
     from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, reason text, base_value jsonb,
-      mirror_value jsonb, service_value jsonb, detail text, batch text)
-    on conflict (team_id, user_id, field) do update set reason = excluded.reason, base_value = excluded.base_value,
+      mirror_value jsonb, service_value jsonb, detail text, batch text, updated_at timestamptz, user_updated_at timestamptz)
+    left join lateral (
+      select l.edit_id from sync.edits l
+      where l.team_id = ${teamId} and l.user_id = s.user_id and l.field = s.field and l.ended_at is null
+        and l.new_value is not distinct from s.mirror_value offset 0
+    ) e on true
+    on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id, reason = excluded.reason, base_value = excluded.base_value,
       mirror_value = excluded.mirror_value, service_value = excluded.service_value,
-      shown_value = excluded.shown_value, detail = excluded.detail,
+      shown_value = excluded.shown_value, seen_version = excluded.seen_version, detail = excluded.detail,
       since = clock_timestamp(), until = null, run_id = excluded.run_id,
       batch = coalesce(excluded.batch, case when not ${isDone} then h.batch end),
       told_at = coalesce(h.told_at, excluded.told_at), decision = null,
@@ -86,7 +100,9 @@ export async function writeHolds(
       decided_by = case when ${isRejectedStill} then h.decided_by end,
       decided_role = case when ${isRejectedStill} then h.decided_role end,
       decided_why = case when ${isRejectedStill} then h.decided_why end
-      where not (${isAskedFor}) and not (${isRejected}) and not ${isDecidedSince(runId)}`.execute(tx);
+      where not (${isAskedFor}) and not (${isRejected}) and ${after === 'push' ? sql`true` : sql`not ${isDecidedSince(runId)}`}`.execute(
+    tx,
+  );
 }
 
 /** Fields that stay held although the service's value has changed: an approval does not cover that. */
@@ -124,12 +140,13 @@ export async function endHolds(
 }
 
 /**
- * Ends approvals whose value has arrived: an approval is good once.
- * @param results a query with `s.outcome` for the user `s.id`
+ * Ends what was held or decided of edits that have arrived, also where another edit has taken their place meanwhile.
+ * @param results a query with `s.outcome` for the push `s.change_id`
  */
-export const endApprovals = (teamId: Id, results: RawBuilder<unknown>) => sql`
-  delete from sync.held_fields h using ${results}
-  where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and h.decision is not null`;
+export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
+  delete from sync.held_fields h using ${results}, sync.changes c
+  where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and h.reason <> 'asked'
+    and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
 /** Counts what waits for a person. */
 export interface Waiting {
@@ -139,10 +156,10 @@ export interface Waiting {
 
 /**
  * Counts single fields, and users with fields in batches; at least 1 if a field that many users lack
- * waits. Without users that have left, and without holds that a person asked for.
+ * waits. Without users that have left, without holds that a person asked for, and without what a person rejected.
  */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
-    select count(*) filter (where h.reason <> 'asked' and not ${isInBatch} and not ${isLetPass})::int as held,
+    select count(*) filter (where h.reason not in ('asked', 'rejected') and not ${isInBatch} and not ${isLetPass})::int as held,
       greatest(count(distinct h.user_id) filter (where ${isInBatch}),
         (count(*) filter (where ${isInBatch} and h.user_id is null) > 0)::int)::int as "inBatches"
     from sync.held_fields h

@@ -1,5 +1,5 @@
 /** Intents: pushes that are written down before they are sent; `apply-results.ts` closes them. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { stored } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { Intent } from '../model/intent.ts';
@@ -8,8 +8,8 @@ import { canonicalName, joinName, type NamePair, splitName } from '../model/name
 import type { BaseUser, UserPatch } from '../model/user.ts';
 import { decisionsOf, pushOf, type UserPlan } from '../model/user-plan.ts';
 import { anyOf, byKey } from './by-key.ts';
-import { databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
-import { isHeldBack } from './holds.ts';
+import type { Queryable, Row, Transaction } from './database.ts';
+import { isHeldBack, isLetPass } from './holds.ts';
 import { editorsOf, patchInSql } from './patch-in-sql.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
@@ -86,9 +86,14 @@ function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
   );
 }
 
+const lastingEdit = (teamId: Id, id: RawBuilder<unknown>, field: RawBuilder<unknown>) => sql`(
+  select l.edit_id, l.new_value from sync.edits l
+  where l.team_id = ${teamId} and l.user_id = ${id} and l.field = ${field} and l.ended_at is null offset 0)`;
+
 /**
  * Writes down what is about to be sent, without users whose row changed since it was read, who already have an open
- * intent, or with a held field among those to send, because a person has decided meanwhile.
+ * intent, or of whom an edit is another one by now, was rejected or is held. An edit that was planned and is not on record
+ * is recorded now.
  */
 export async function openIntents(
   tx: Transaction,
@@ -99,20 +104,33 @@ export async function openIntents(
   const staged = plans.map((plan) => ({
     id: plan.id,
     sent: patchInSql(pushOf(plan)),
+    edits: Object.fromEntries(
+      decisionsOf(plan, 'push').map(([field, { edit }]) => [sqlField(field), edit ?? null]),
+    ),
     old: shownBefore(plan),
     approved: approved.has(plan.id),
   }));
   const { rows } = await sql<IntentRow>`
     with wanted as (
-      select s.id, s.sent, s.old, s.approved
-      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb, old jsonb, approved boolean)
+      select s.id, s.sent, s.old, s.approved, m.edits
+      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb, old jsonb, edits jsonb, approved boolean)
       cross join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u
-      where u.gone_at is null and not ${isHeldBack(teamId)} and s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
+      cross join lateral (
+        select jsonb_object_agg(f.key, f.edit) as edits, coalesce(bool_and(f.is_meant and not ${isHeldBack(teamId)}), true) as is_free
+        from (
+          select p.key, coalesce(l.edit_id, sync.find_edit(${teamId}, s.id, p.key)) as edit,
+            p.value = 'null' or (p.value #>> '{}')::bigint is not distinct from l.edit_id as is_meant
+          from jsonb_each(s.edits) p
+          left join lateral ${lastingEdit(teamId, sql`s.id`, sql`p.key`)} l
+            on l.new_value is not distinct from nullif(s.sent -> p.key, 'null')
+        ) f
+      ) m
+      where u.gone_at is null and m.is_free and s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
         'email', u.email, 'phone', u.phone, 'role_id', u.role_id)
     ),
     opened as (
-      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved, edited_by)
-      select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, w.old, w.sent, w.approved, edited.by
+      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved, edits, edited_by)
+      select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, w.old, w.sent, w.approved, w.edits, edited.by
       from wanted w
       cross join lateral ${byKey('sync.user_base', teamId, sql`w.id`)} b
       cross join lateral (
@@ -130,12 +148,28 @@ export async function openIntents(
   return rows.map(toIntent);
 }
 
-/** Records when these users' open intents leave: the quiet period counts from the last time. */
-export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
-  await tx
-    .updateTable('sync.changes')
-    .set({ sent_at: databaseTime })
-    .where((eb) => eb.and({ team_id: teamId, state: 'open' }))
-    .where('user_id', '=', anyOf(ids))
-    .execute();
+/**
+ * Records when these users' open intents leave: the quiet period counts from the last time.
+ * @returns the users of whom nothing may leave any more, because an edit was taken back, replaced or rejected meanwhile;
+ * nothing is recorded then
+ */
+export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<readonly Id[]> {
+  const { rows } = await sql<{ readonly user_id: Id }>`
+    with leaving as materialized (
+      select c.change_id, c.user_id, exists (
+        select from jsonb_each(c.edits) p
+        left join lateral ${lastingEdit(teamId, sql`c.user_id`, sql`p.key`)} l on true
+        left join sync.held_fields h on h.team_id = ${teamId} and h.user_id = c.user_id and h.field = p.key
+        where l.edit_id is distinct from (p.value #>> '{}')::bigint
+          or h.field is not null and not (${isLetPass} and h.edit_id = l.edit_id)
+      ) as is_over
+      from sync.changes c
+      where c.team_id = ${teamId} and c.state = 'open' and c.user_id = ${anyOf(ids)}
+    ),
+    marked as (
+      update sync.changes c set sent_at = clock_timestamp() from leaving l
+      where c.change_id = l.change_id and not exists (select from leaving where is_over)
+    )
+    select user_id from leaving where is_over order by user_id`.execute(tx);
+  return rows.map(({ user_id }) => user_id);
 }

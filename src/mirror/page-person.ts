@@ -1,6 +1,7 @@
 /** Everything that the page shows about one person, with the rights of a reader of reports. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
+import { toJson } from '../model/json.ts';
 import { joinName } from '../model/name.ts';
 import type { ServiceUser, ServiceValue } from '../model/user.ts';
 import type { UserState } from '../model/user-state.ts';
@@ -127,6 +128,13 @@ function stateOf(
         batch_reason: null,
         ends_in_ms: one.until === null ? null : one.until.getTime() - now.getTime(),
       }),
+    ),
+    edits: Object.fromEntries(
+      held.flatMap(({ field, edit_id: edit, mirror_value: mirror, mirror_value_then: then }) =>
+        edit === null || toJson(mirror) !== toJson(then)
+          ? []
+          : [[fieldOfSql(field), { id: edit, isSince: false }]],
+      ),
     ),
     hasOpenIntent: isOpen,
     missingForMs: undefined,

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { HoldReason } from '../model/user-plan.ts';
+import type { Queryable } from './database.ts';
 import { type PageReader, waitsForPerson } from './page-reader.ts';
 
 export interface PageField {
@@ -18,6 +19,8 @@ export interface PageField {
   readonly since: Date;
   readonly runId: bigint | null;
   readonly batch: string | null;
+  /** The edit that is held: what a form names. `null`: none is. */
+  readonly editId: Id | null;
   /** The service's message for the refused push. */
   readonly requestId: string | null;
   /** Who last edited the user, and when. */
@@ -83,7 +86,7 @@ export async function readWaitingBatches({ db, teamIds }: PageReader): Promise<W
 
 const fieldColumns = sql`
   h.team_id as "teamId", h.user_id as "userId", h.name, h.field, h.reason, h.detail, h.base_value as base,
-  h.mirror_value as mirror, h.service_value as service, h.since, h.run_id as "runId", h.batch,
+  h.mirror_value as mirror, h.service_value as service, h.since, h.run_id as "runId", h.batch, h.edit_id as "editId",
   u.edited_by as "editedBy", u.edited_at as "editedAt"`;
 
 const heldFields = sql`report.held h left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id`;
@@ -135,4 +138,32 @@ export async function countSingleFields({
     db,
   );
   return Object.fromEntries(rows.map(({ reason, count }) => [reason, count]));
+}
+
+/** One held field, whatever holds it; `null`: it is not held. */
+export async function readHeldField(
+  { db, teamIds }: PageReader,
+  userId: Id,
+  field: string,
+): Promise<PageField | null> {
+  const { rows } = await sql<PageField>`
+    select ${fieldColumns}, null as "requestId" from ${heldFields}
+    where h.team_id = any (${teamIds}::bigint[]) and h.user_id = ${userId} and h.field = ${field} limit 1`.execute(
+    db,
+  );
+  return rows[0] ?? null;
+}
+
+/** The edits of all rows that a page shows of a batch; `null` for a row that has none. */
+export async function readShownEdits(
+  db: Queryable,
+  teamId: Id,
+  batch: string,
+): Promise<readonly (Id | null)[]> {
+  const { rows } = await sql<{ editId: Id | null }>`
+    select h.edit_id as "editId" from report.held h
+    where h.team_id = ${teamId} and h.batch = lower(${batch}) and ${waitsForPerson} and ${inBatch}`.execute(
+    db,
+  );
+  return rows.map(({ editId }) => editId);
 }

@@ -10,12 +10,9 @@ export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> 
   );
 }
 
-/** By field: who edited the value in a user's patch. Unknown if the field's last edit set another value. */
+/** By field of a user's patch: who made the edit, as far as somebody is known to have. */
 export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
-  select jsonb_object_agg(f.key, sync.named_editor(e.edited_by, e.actor)) as by
-  from jsonb_each(${wanted}.sent) f
-  cross join lateral (
-    select actor, edited_by, coalesce(new_value, 'null') as value from sync.edits
-    where team_id = ${teamId} and user_id = ${wanted}.id and field = f.key order by edit_id desc limit 1
-  ) e
-  where e.value = f.value`;
+  select jsonb_object_agg(e.field, sync.named_editor(e.edited_by, e.actor)) as by
+  from sync.edits e
+  where e.team_id = ${teamId} and e.user_id = ${wanted}.id and e.ended_at is null
+    and e.edit_id = (${wanted}.edits ->> e.field)::bigint and e.edited_by is not null`;

@@ -59,6 +59,16 @@ export async function writeTeam(tx: Transaction, { id, name, listSize, raw }: Te
       changed_at = clock_timestamp()`.execute(tx);
 }
 
+/** Whether four eyes were asked for last; `null`: nobody has said. */
+export async function readFourEyes(db: Queryable, team: string): Promise<boolean | null> {
+  const row = await db
+    .selectFrom('sync.teams')
+    .select('four_eyes')
+    .where('team', '=', team)
+    .executeTakeFirst();
+  return row?.four_eyes ?? null;
+}
+
 /** Stores `push.fourEyes` for all who decide, in SQL too. */
 export async function writeFourEyes(tx: Transaction, team: string, fourEyes: boolean): Promise<void> {
   await sql`

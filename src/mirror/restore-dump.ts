@@ -81,7 +81,8 @@ async function restoreFrom(
   for (const statement of closeTables(tables)) await run(statement);
   await migrateWithin(tx);
   await noteRestored(tx);
-  for (const { name } of tables) await run(`analyze ${name}`);
+  // A migration may have put a table in the place of another.
+  for (const { name } of await readDumpTables(ask)) await run(`analyze ${name}`);
   return restored;
 }
 

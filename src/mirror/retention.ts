@@ -59,7 +59,7 @@ function changesOf(target: Target, cursor: string): Part {
   };
 }
 
-/** An edit is needed until the last push has seen it, and it is on the service or was taken back. */
+/** An edit is needed until it has ended, and the last push has seen it. */
 function editsOf(target: Target, cursor: string): Part {
   const { team, teamId } = target;
   const [xid = '0', editId = '0'] = cursor === '' ? [] : cursor.split(' ');
@@ -68,17 +68,13 @@ function editsOf(target: Target, cursor: string): Part {
       select b.xid, b.edit_id, b.xid::text || ' ' || b.edit_id as cursor, row_number() over (order by b.xid, b.edit_id) as n,
         b.edited_at < ${agoOf(target)}
         and b.xid < coalesce((select pg_snapshot_xmin(d.mark) from sync.due d where d.team = ${team} and d.run_group = 'edits'), '18446744073709551615')
-        and not exists (
-          select from mirror.users u join sync.user_base s on s.team_id = u.team_id and s.id = u.id
-          where u.team_id = ${teamId} and u.id = b.user_id
-            and (u.first_name, u.last_name, u.email, u.phone, u.role_id)
-                is distinct from (s.first_name, s.last_name, s.email, s.phone, s.role_id)) as is_over
+        and b.ended_at is not null as is_over
       from (
-        select * from sync.user_edits where team_id = ${teamId} and (xid, edit_id) > (${xid}::xid8, ${editId}::bigint)
+        select * from sync.edits where team_id = ${teamId} and (xid, edit_id) > (${xid}::xid8, ${editId}::bigint)
         order by xid, edit_id limit ${rowsPerBatch}
       ) b`,
     remove: sql`
-      delete from sync.user_edits e using batch b
+      delete from sync.edits e using batch b
       where b.is_over and e.team_id = ${teamId} and e.xid = b.xid and e.edit_id = b.edit_id`,
   };
 }

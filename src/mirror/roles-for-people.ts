@@ -10,7 +10,8 @@ export const rolesForPeople = [
 ] as const;
 
 const reading = [
-  'usage on schema mirror, report',
+  'usage on schema mirror, report, sync',
+  'execute on function sync.settled(interval, boolean, xid8)',
   'select on mirror.teams, mirror.users, mirror.tags, mirror.contact_fields, mirror.contact_counts, mirror.roles',
   'select on report.changes, report.contact_counts_daily, report.contact_fields, report.held, report.pending',
   'select on report.role_changes, report.roster, report.roster_changes, report.roster_history, report.runs, report.tags',
@@ -29,9 +30,8 @@ const rights: Readonly<Record<(typeof rolesForPeople)[number], readonly string[]
   musterd_role_editor: [...reading, 'update (role_id) on mirror.users'],
   musterd_approver: [
     ...reading,
-    'usage on schema sync',
-    'execute on function sync.approve(text, bigint[], text, bigint)',
-    'execute on function sync.reject(text, bigint[], text, boolean, bigint)',
+    'execute on function sync.approve(text, bigint[], text, bigint, bigint[])',
+    'execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[])',
   ],
 };
 

@@ -4,6 +4,7 @@ import type { Id } from '../model/id.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { noteBegin, noteEnd } from './due.ts';
+import { endWithdrawn } from './edits.ts';
 import { executeLast } from './execute-last.ts';
 import { readEditedUsers } from './fresh-edits.ts';
 import { type Waiting, waitingOf } from './holds.ts';
@@ -97,7 +98,8 @@ export async function finishRun(
       request_ids = ${requestIds}::text[], error_code = ${errorCode}
     where run_id = ${runId} and outcome = 'running' returning team, groups`;
   const waits = waiting === null ? nothingAsked : waitingOf(waiting.teamId);
-  const end = noteEnd(closed, outcome, waits);
+  const withdrawn = waiting === null ? undefined : endWithdrawn(waiting.teamId);
+  const end = noteEnd(closed, outcome, waits, withdrawn);
   const [row] = isLast ? await executeLast(tx, end) : (await end.execute(tx)).rows;
   const { held, inBatches, isNoted } = row ?? { held: 0, inBatches: 0, isNoted: false };
   return { held, waiting: Math.max(atLeast, held + inBatches + departures), isNoted };

@@ -120,6 +120,7 @@ export interface Schema {
     decided_role: string | null;
     batch: string | null;
     edited_by: ColumnType<unknown, string | null, string | null>;
+    edits: ColumnType<unknown, string | null, string | null>;
   };
   'sync.due': {
     team: string;
@@ -136,17 +137,21 @@ export interface Schema {
     stale_after: unknown;
   };
   'sync.edits': {
-    edit_id: bigint | null;
-    team_id: bigint | null;
-    user_id: bigint | null;
-    field: string | null;
+    edit_id: GeneratedAlways<bigint>;
+    xid: string;
+    team_id: bigint;
+    user_id: bigint;
+    field: 'name' | 'name_split' | 'email' | 'phone' | 'role_id';
     old_value: ColumnType<unknown, string | null, string | null>;
     new_value: ColumnType<unknown, string | null, string | null>;
-    edited_at: Date | null;
+    old_split: string | null;
+    edited_at: Date;
     edited_by: string | null;
     application: string | null;
     actor: string | null;
-    xid: string | null;
+    authors: readonly string[];
+    ended_at: Date | null;
+    ended_how: 'agreed' | 'overruled' | 'withdrawn' | 'replaced' | 'forgotten' | null;
   };
   'sync.held_fields': {
     team_id: bigint;
@@ -169,6 +174,8 @@ export interface Schema {
     decided_why: string | null;
     decided_role: string | null;
     batch_reason: 'limit' | 'review' | null;
+    edit_id: bigint | null;
+    seen_version: Date | null;
   };
   'sync.learned': {
     team: string;
@@ -261,28 +268,6 @@ export interface Schema {
     phone: string | null;
     role_id: bigint | null;
     agreed_at: Generated<Date>;
-  };
-  'sync.user_edits': {
-    edit_id: GeneratedAlways<bigint>;
-    xid: string;
-    team_id: bigint;
-    user_id: bigint;
-    edited_at: Date;
-    edited_by: string;
-    application: string | null;
-    actor: string | null;
-    old_first_name: string | null;
-    new_first_name: string | null;
-    old_last_name: string | null;
-    new_last_name: string | null;
-    old_name_split: string | null;
-    new_name_split: string | null;
-    old_email: string | null;
-    new_email: string | null;
-    old_phone: string | null;
-    new_phone: string | null;
-    old_role_id: bigint | null;
-    new_role_id: bigint | null;
   };
   'sync.user_periods': {
     team_id: bigint;
@@ -416,6 +401,7 @@ export interface Schema {
     service_text: string | null;
     mirror_text_then: string | null;
     service_text_then: string | null;
+    edit_id: bigint | null;
   };
   'report.listing_history': {
     team_id: bigint | null;

@@ -106,7 +106,7 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
     try {
       // Behind a pooler each transaction may run in another backend.
       if (!isWriting) pid = await asked(readPid(beginReading));
-      const tag = await answer(client, statement.text, sink, asked);
+      const tag = await answer(client, statement, sink, asked);
       if (!isWriting) await asked(client.query('commit'));
       return tag;
     } catch (error) {
@@ -159,12 +159,12 @@ function refuse({ keyword }: SqlStatement, isWriting: boolean): void {
 /** Waits until each page is taken, so that only one is in memory. */
 async function answer(
   client: pg.Client,
-  text: string,
+  { text, values = [] }: SqlStatement,
   sink: AnswerSink,
   asked: <T>(work: Promise<T>) => Promise<T>,
 ): Promise<string> {
   const types = { getTypeParser: () => (value: string | Buffer) => value };
-  const cursor = new Cursor<string[]>(text, [], { rowMode: 'array', types });
+  const cursor = new Cursor<string[]>(text, [...values], { rowMode: 'array', types });
   client.query(Object.assign(cursor, { handleCopyInResponse: failCopy, handleCopyData: () => {} }));
   const read = () =>
     new Promise<{ readonly rows: readonly SqlRow[]; readonly result: pg.QueryResult }>((resolve, reject) => {

@@ -4,6 +4,7 @@ import type { Id } from '../model/id.ts';
 import { isTakenWhole, type UserWrite } from '../model/user-plan.ts';
 import { byKey, idArray } from './by-key.ts';
 import type { Row, Transaction } from './database.ts';
+import { isDecidedSince, isLetPass } from './holds.ts';
 import { type StageShape, toJsonField } from './spool.ts';
 import type { Staged } from './stage.ts';
 import { asTimestamp } from './timestamp.ts';
@@ -107,24 +108,37 @@ export async function lockUnchanged(tx: Transaction, teamId: Id, staged: Staged)
   return new Set(rows.map(({ id }) => id));
 }
 
+interface TeamRun {
+  readonly teamId: Id;
+  readonly runId: bigint;
+}
+
 /** @param from a `from` clause with the staged rows as s */
-const addToMirror = (teamId: Id, from: RawBuilder<unknown>) => sql`
+const addToMirror = ({ teamId }: TeamRun, from: RawBuilder<unknown>) => sql`
   insert into mirror.users as u (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, role,
     resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
   select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.name_split, s.email, s.phone, s.role_id, s.role,
     s.resolved, s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw
   from ${from} where s.is_new`;
 
-const changeInMirror = (teamId: Id, from: RawBuilder<unknown>) => sql`
+/**
+ * Somebody let an edit of the user u pass during this run, and saw the version of before: the later one is left to the next
+ * run, which finds that it is later.
+ */
+const isSeenBefore = ({ teamId, runId }: TeamRun) => sql`
+  u.id in (select h.user_id from sync.held_fields h
+    where h.team_id = ${teamId} and h.user_id is not null and ${isLetPass} and ${isDecidedSince(runId)})`;
+
+const changeInMirror = (run: TeamRun, from: RawBuilder<unknown>) => sql`
   update mirror.users u set name = s.name, first_name = s.first_name, last_name = s.last_name,
     name_split = s.name_split, email = s.email, phone = s.phone, role_id = s.role_id, role = s.role,
     resolved = s.resolved, gone_at = null,
     created_at = case when s.has_details then s.created_at else u.created_at end,
-    updated_at = case when s.has_details then s.updated_at else u.updated_at end,
+    updated_at = case when s.has_details and not ${isSeenBefore(run)} then s.updated_at else u.updated_at end,
     user_created_at = case when s.has_details then s.user_created_at else u.user_created_at end,
-    user_updated_at = case when s.has_details then s.user_updated_at else u.user_updated_at end,
+    user_updated_at = case when s.has_details and not ${isSeenBefore(run)} then s.user_updated_at else u.user_updated_at end,
     raw = case when s.has_details then s.raw else u.raw end
-  from ${from} where u.team_id = ${teamId} and u.id = s.id`;
+  from ${from} where u.team_id = ${run.teamId} and u.id = s.id`;
 
 /** Rows whose base has to change. */
 const foundInBase = (teamId: Id, from: RawBuilder<unknown>) => sql`
@@ -148,11 +162,6 @@ const valuesIn = (
     'email', ${email}, 'phone', ${phone}, 'role_id', ${role})`;
 };
 
-interface TeamRun {
-  readonly teamId: Id;
-  readonly runId: bigint;
-}
-
 /** For users that are taken as the service has them. */
 const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => sql`
   insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
@@ -169,9 +178,7 @@ const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => s
 function writesOf(run: TeamRun, inMirror: readonly (typeof addToMirror)[]): RawBuilder<unknown> {
   const { teamId } = run;
   const from = sql`taken s`;
-  const parts = inMirror.map(
-    (write, at) => sql`in_mirror_${sql.raw(String(at))} as (${write(teamId, from)}),`,
-  );
+  const parts = inMirror.map((write, at) => sql`in_mirror_${sql.raw(String(at))} as (${write(run, from)}),`);
   return sql`
     ${sql.join(parts, sql` `)}
     found as materialized (${foundInBase(teamId, from)}),
@@ -198,4 +205,7 @@ export async function writeUsers(
     with taken as materialized (select * from ${staged} where s.id <> all (${idArray([...deferred])})),
     ${writesOf(run, inMirror)}
     select`.execute(tx);
+  // The base may have had what the mirror is given: then no trigger sees that they agree.
+  const changed = locked.filter(({ expected }) => expected !== null).map(({ id }) => id);
+  if (changed.length > 0) await sql`select sync.end_edits(${run.teamId}, ${idArray(changed)})`.execute(tx);
 }

@@ -10,8 +10,8 @@ import { type StageShape, withSpool } from './spool.ts';
 import { type Staged, withStaged } from './stage.ts';
 import { isOlder, isToBeBelieved } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
-import { heldOf, toState, userColumns, userJoins, type UserRow } from './users-read.ts';
-import { isEditedSince, isNewer, isTelling } from './versions.ts';
+import { editsJoin, heldOf, toState, userColumns, userJoins, type UserRow } from './users-read.ts';
+import { isNewer, isTelling } from './versions.ts';
 
 /**
  * An empty text of the service counts as none, and so does what cannot be read: whoever has such a field is never
@@ -68,7 +68,8 @@ function allBesides(teamId: Id, staged: Staged) {
       on c.user_id = coalesce(s.id, u.id, b.id)
     full join (select f.user_id, ${heldOf} as held from sync.held_fields f where f.team_id = ${teamId} group by f.user_id) h
       on h.user_id = coalesce(s.id, u.id, b.id)
-    cross join lateral (select coalesce(s.id, u.id, b.id)) as i (id)`;
+    cross join lateral (select coalesce(s.id, u.id, b.id)) as i (id)
+    ${editsJoin(teamId)}`;
 }
 
 const observedDiffers = sql`(
@@ -92,7 +93,8 @@ const isUnknown = sql`(
 
 const select = (teamId: Id, from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
   select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
-    ${isNewer} as is_newer, ${isEditedSince} as is_edited_since, ${isTelling(teamId)} as is_telling,
+    ${isNewer} as is_newer, (extract(epoch from greatest(s.updated_at, s.user_updated_at)) * 1000)::float8 as changed_ms,
+    ${isTelling(teamId)} as is_telling,
     ${isOlder(sql`u`)} and not ${isToBeBelieved} and ${serviceMoved} as stale
   from ${from} where ${where}`;
 

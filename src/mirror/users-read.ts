@@ -1,10 +1,11 @@
 /** Reads of users. */
 import { sql } from 'kysely';
 import type { Hold, HoldReason } from '../model/user-plan.ts';
-import type { UserState } from '../model/user-state.ts';
+import type { LastingEdits, UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
 import { inTurns } from '../model/in-turns.ts';
 import type { NamePair } from '../model/name.ts';
+import { sameValue } from '../model/push-values.ts';
 import type { BaseUser, Field, MirrorRow, ServiceUser, ServiceValue, UserValues } from '../model/user.ts';
 import { absenceByKey, byKey, idArray } from './by-key.ts';
 import type { Queryable, Row } from './database.ts';
@@ -13,6 +14,8 @@ import { isUnrecorded } from './periods.ts';
 /** A row of `sync.held_fields`. */
 export interface HoldRow {
   readonly field: string;
+  /** A number, where it comes as JSON. */
+  readonly edit_id: Id | number | null;
   readonly reason: HoldReason;
   readonly base_value: unknown;
   readonly mirror_value: unknown;
@@ -24,7 +27,18 @@ export interface HoldRow {
   readonly batch_reason: 'limit' | 'review' | null;
   /** Absent if the row is not about one user. */
   readonly ends_in_ms?: number | null;
+  /** `seen_version`. */
+  readonly seen_ms?: number | null;
   readonly decision?: 'approved' | 'resolved' | null;
+}
+
+/** A row of `sync.edits` that lasts. */
+interface EditRow {
+  readonly id: number;
+  readonly value: unknown;
+  readonly at_ms: number;
+  /** Of a name: `name_split` before the edit. */
+  readonly split: MirrorRow['split'] | null;
 }
 
 /** The columns of values; a name as two halves and, as `name`, joined. */
@@ -47,12 +61,13 @@ export interface UserRow extends MirrorAndBaseRow {
   readonly has_open_intent: boolean;
   readonly missing_for_ms: number | null;
   readonly held: readonly HoldRow[] | null;
+  readonly edits: Readonly<Record<string, EditRow>> | null;
   readonly observed_differs: boolean;
   readonly stale: boolean;
   readonly is_unrecorded: boolean;
   /** These three for users that the service was asked for. */
   readonly is_newer?: boolean;
-  readonly is_edited_since?: boolean;
+  readonly changed_ms?: number | null;
   readonly is_telling?: boolean;
 }
 
@@ -71,12 +86,12 @@ export function valueFromJson(field: Field, value: unknown): UserValues[Field] {
   return field === 'roleId' ? BigInt(value as number) : (value as UserValues[Field]);
 }
 
-/** A decision counts until its end; after an asked hold ends, a field of a batch waits in the batch again. */
+/** After an asked hold ends, a field of a batch waits in the batch again. */
 export function toHold(row: HoldRow): Hold {
   const field = fieldOfSql(row.field);
   const endsInMs = row.ends_in_ms ?? undefined;
   const isOver = (endsInMs ?? 0) <= 0;
-  const { batch, decision } = row;
+  const { batch, decision, edit_id: edit } = row;
   const said = (value: unknown) => (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue;
   return {
     field,
@@ -87,8 +102,10 @@ export function toHold(row: HoldRow): Hold {
     shown: said(row.shown_value),
     detail: row.detail,
     endsInMs,
+    ...(typeof row.seen_ms === 'number' ? { seenMs: row.seen_ms } : {}),
     ...(batch === null ? {} : { batch }),
-    ...(decision && !isOver ? { decision } : {}),
+    ...(decision ? { decision } : {}),
+    ...(edit === null ? {} : { edit: BigInt(edit) }),
   };
 }
 
@@ -116,13 +133,35 @@ export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
       }
     : undefined;
 
+/** Ms by which the clocks of the service and the database may differ. */
+const clocksDifferMs = 60_000;
+
+/** An edit whose value the mirror does not have any more was replaced past the triggers: that one is not on record yet. */
+function toEdits({ edits, changed_ms: changedMs }: UserRow, mirror: MirrorRow | undefined): LastingEdits {
+  return Object.fromEntries(
+    Object.entries(edits ?? {}).flatMap(([column, { id, value, at_ms, split }]) => {
+      const field = fieldOfSql(column);
+      if (mirror === undefined || !sameValue(field, valueFromJson(field, value), mirror[field])) return [];
+      const isSince = typeof changedMs === 'number' && at_ms > changedMs + clocksDifferMs;
+      return [
+        [
+          field,
+          { id: BigInt(id), isSince, madeMs: Math.round(at_ms), ...(split === null ? {} : { split }) },
+        ] as const,
+      ];
+    }),
+  );
+}
+
 export function toState(row: UserRow, service: ServiceUser | undefined): UserState {
+  const mirror = row.has_mirror ? toMirror(row, row.gone) : undefined;
   return {
     id: row.id,
     service,
-    mirror: row.has_mirror ? toMirror(row, row.gone) : undefined,
+    mirror,
     base: toBase(row),
     held: (row.held ?? []).map(toHold),
+    edits: toEdits(row, mirror),
     hasOpenIntent: row.has_open_intent,
     missingForMs: row.missing_for_ms ?? undefined,
     observedDiffers: row.observed_differs,
@@ -133,7 +172,7 @@ export function toState(row: UserRow, service: ServiceUser | undefined): UserSta
       : {
           versions: {
             isNewer: row.is_newer === true,
-            isEditedSince: row.is_edited_since === true,
+            changedMs: row.changed_ms ?? undefined,
             isTelling: row.is_telling === true,
           },
         }),
@@ -149,11 +188,20 @@ export const userColumns = sql`
   b.email as base_email, b.phone as base_phone, b.role_id as base_role_id,
   c.change_id is not null as has_open_intent,
   case when a.passes > 0 then (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 end as missing_for_ms,
-  h.held, ${isUnrecorded} as is_unrecorded`;
+  h.held, e.edits, ${isUnrecorded} as is_unrecorded`;
 
 /** The held fields f of one user. */
 export const heldOf = sql`
-  jsonb_agg(to_jsonb(f) || jsonb_build_object('ends_in_ms', extract(epoch from f.until - clock_timestamp()) * 1000))`;
+  jsonb_agg(to_jsonb(f) || jsonb_build_object('ends_in_ms', extract(epoch from f.until - clock_timestamp()) * 1000,
+    'seen_ms', (extract(epoch from f.seen_version) * 1000)::float8))`;
+
+/** The edits of user i that last. */
+export const editsJoin = (teamId: Id) => sql`
+  left join lateral (
+    select jsonb_object_agg(l.field, jsonb_build_object('id', l.edit_id, 'value', l.new_value,
+      'at_ms', extract(epoch from l.edited_at) * 1000, 'split', l.old_split)) as edits
+    from sync.edits l where l.team_id = ${teamId} and l.user_id = i.id and l.ended_at is null
+  ) e on true`;
 
 export const userJoins = (teamId: Id) => sql`
   left join lateral ${absenceByKey('users', teamId, sql`i.id`)} a on true
@@ -162,7 +210,8 @@ export const userJoins = (teamId: Id) => sql`
   ) c on true
   left join lateral (
     select ${heldOf} as held from sync.held_fields f where f.team_id = ${teamId} and f.user_id = i.id
-  ) h on true`;
+  ) h on true
+  ${editsJoin(teamId)}`;
 
 /** Users of mirror or base that are not in `seen`; those that are gone only if listed. */
 export async function readUnseenUsers(

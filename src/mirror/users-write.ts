@@ -14,8 +14,10 @@ import {
   type UserWrite,
   type Values,
 } from '../model/user-plan.ts';
+import { sameValue } from '../model/push-values.ts';
 import { anyOf } from './by-key.ts';
 import type { Transaction } from './database.ts';
+import { endPulled } from './edits.ts';
 import { endHolds, noteShown, writeHolds } from './holds.ts';
 import { endPeriods } from './periods.ts';
 import { type StageShape, withSpool } from './spool.ts';
@@ -127,6 +129,19 @@ async function applyWrites(
   });
 }
 
+/** The fields that were edited here, and get the service's value all the same. */
+const pulledEdits = (decided: DecidedUser) =>
+  decisionsOf(decided, 'pull')
+    .filter(
+      ([
+        field,
+        {
+          values: { base, mirror },
+        },
+      ]) => !sameValue(field, base, mirror),
+    )
+    .map(([field]) => ({ user_id: decided.id, field: sqlField(field) }));
+
 /**
  * Writes the decisions, except for pushes.
  * @returns the users whose row an editor has locked or changed since it was read: nothing was written for them
@@ -140,6 +155,7 @@ export async function applyDecisions(
   const deferred = writes.length === 0 ? new Set<Id>() : await applyWrites(tx, run, writes);
   const applied = users.filter(({ id }) => !deferred.has(id));
   await writeLedger(tx, run, applied.flatMap(ledgerOf));
+  await endPulled(tx, run.teamId, applied.flatMap(pulledEdits));
   await endHolds(tx, run, applied);
   await noteShown(tx, run, applied);
   const holds = applied.flatMap((user) => holdsOf(user).map((hold) => ({ id: user.id, hold })));
@@ -175,6 +191,9 @@ export async function forgetUsers(tx: Transaction, run: RunOf, ids: readonly Id[
   await sql`delete from sync.held_fields where team_id = ${run.teamId} and user_id = any (${ids}::bigint[])`.execute(
     tx,
   );
+  await sql`
+    update sync.edits set ended_at = clock_timestamp(), ended_how = 'forgotten'
+    where team_id = ${run.teamId} and user_id = any (${ids}::bigint[]) and ended_at is null`.execute(tx);
   await endAbsences(tx, run, ids);
   await tx
     .deleteFrom('sync.user_base')

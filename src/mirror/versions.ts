@@ -24,10 +24,6 @@ export const isTelling = (teamId: Id): RawBuilder<boolean> => sql`not exists (
 export const isNewer = sql`(coalesce(s.updated_at > u.updated_at, false)
   or coalesce(s.user_updated_at > u.user_updated_at, false))`;
 
-/** Whether u was edited after s was changed, by more than the clocks may differ. */
-export const isEditedSince = sql`coalesce(
-  u.edited_at > greatest(s.updated_at, s.user_updated_at) + interval '1 minute', false)`;
-
 /**
  * Whether the version must not be stored: the service does not show what was sent, and it is unknown whether
  * it ever did, so somebody may have taken it back.

@@ -7,6 +7,8 @@ export interface SqlStatement {
   readonly line: number;
   /** Its first word in lower case; empty where it begins with a sign. */
   readonly keyword: string;
+  /** Of a statement of ours: its parameters. */
+  readonly values?: readonly string[];
 }
 
 export interface SplitSql {

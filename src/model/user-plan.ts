@@ -45,16 +45,20 @@ export type HoldReason =
 /** A field that is left alone on both sides until one of its two values changes; see also `holdStands`. */
 export interface Hold extends Values {
   readonly field: Field;
+  /** The edit that is held; absent: none, or one that is not on record yet. */
+  readonly edit?: Id | undefined;
   readonly reason: HoldReason;
   /** What happened, in words. */
   readonly detail: string;
   /** The service's value as a run last saw it, where it was held before. */
   readonly shown?: ServiceValue;
+  /** The later of the service's versions that was seen with it, where the mirror's row was left as it was: ms, by the service's clock. */
+  readonly seenMs?: number | undefined;
   /** A hold that a person asked for stands until then, whatever the values do: ms from now, by the database's clock. */
   readonly endsInMs?: number | undefined;
   /** What was stopped together: it stays with the field while something else holds it. */
   readonly batch?: string;
-  /** A person lets these values pass, once: the limits on a whole run, or those on single fields too. */
+  /** A person lets this edit pass, over this value of the service: the limits on a whole run, or those on single fields too. */
   readonly decision?: 'approved' | 'resolved';
 }
 
@@ -62,6 +66,8 @@ export interface Hold extends Values {
 export interface Move {
   readonly kind: 'pull' | 'settle' | 'push';
   readonly values: Values;
+  /** Of a push: the edit that it carries; absent: one that is not on record yet. */
+  readonly edit?: Id | undefined;
   /** An earlier hold of it is over. */
   readonly ends: boolean;
   /** Base takes what the service shows, whatever becomes of the mirror. */

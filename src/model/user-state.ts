@@ -1,17 +1,31 @@
 /** What is known of a user before anything is decided. */
 import type { Id } from './id.ts';
-import type { BaseUser, MirrorRow, ServiceUser } from './user.ts';
+import type { BaseUser, Field, MirrorRow, ServiceUser } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
 /** What the versions tell by which the service counts the changes of a user. The table stands in `overtaken.ts`. */
 export interface Versions {
   /** The service shows a newer one than is on record. */
   readonly isNewer: boolean;
-  /** The mirror was edited after that. */
-  readonly isEditedSince: boolean;
+  /** The later of the two that the service shows: ms, by its clock. */
+  readonly changedMs?: number | undefined;
   /** On this deployment a newer one says that a value was changed. */
   readonly isTelling: boolean;
 }
+
+/** The edit of a field that lasts: what the mirror has there, and the base has not. */
+export interface LastingEdit {
+  readonly id: Id;
+  /** It was made after the version that the service shows, by more than the clocks may differ. */
+  readonly isSince: boolean;
+  /** When it was made, by the database's clock: after an older copy was put back, another edit may get its number. */
+  readonly madeMs?: number;
+  /** Of a name: what was known of its halves before the edit. */
+  readonly split?: MirrorRow['split'] | undefined;
+}
+
+/** By field; absent: both sides agree, or the edit is not on record yet. */
+export type LastingEdits = Readonly<Partial<Record<Field, LastingEdit>>>;
 
 /** The names of the roles of members, where they are known. */
 export type RoleNames = Pick<ReadonlyMap<Id, string>, 'get'>;
@@ -41,6 +55,7 @@ export interface UserState {
   readonly base: BaseUser | undefined;
   readonly mirror: MirrorRow | undefined;
   readonly held: readonly Hold[];
+  readonly edits: LastingEdits;
   readonly hasOpenIntent: boolean;
   /** Ms since the first complete pass that missed the user, by the database's clock. */
   readonly missingForMs: number | undefined;

@@ -1,6 +1,6 @@
 /** What waits for a person in batches, and what a person decided about it. */
 import type { Id } from './id.ts';
-import type { Field } from './user.ts';
+import type { Field, ServiceUser } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
 /** A field that waits in its batch. */
@@ -47,9 +47,16 @@ export interface GuardHistory {
   readonly accepted: readonly Field[];
 }
 
+/** What a run holds of a user, and what it saw of the service then. */
+export interface HeldUnder {
+  readonly id: Id;
+  readonly hold: Hold;
+  readonly seen?: Pick<ServiceUser, 'updatedAt' | 'userUpdatedAt'> | undefined;
+}
+
 /** What a run stopped: written in one transaction, so that no part of it is forgotten. */
 export interface Stopped {
-  readonly holds: readonly { readonly id: Id; readonly hold: Hold }[];
+  readonly holds: readonly HeldUnder[];
   /** Fields that many users no longer have, and of which nobody was told yet. */
   readonly lacking: readonly Hold[];
   /** Fields that the users have again: what waited for that, or was agreed to, is over. */

@@ -8,10 +8,13 @@ function queryOf(params: URLSearchParams): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** This view with another state. `null` takes a part of it away; whatever changes, it begins at its first page. */
+/**
+ * This view with another state. `null` takes a part of it away; whatever changes, it begins at its first page, and a
+ * receipt has been read.
+ */
 export function href(context: Pick<PageContext, 'path' | 'query'>, change: Change): string {
   const query = new URLSearchParams(context.query);
-  query.delete('page');
+  for (const once of ['page', 'receipt', 'seal']) query.delete(once);
   for (const [key, value] of Object.entries(change)) {
     if (value === null || value === '') query.delete(key);
     else query.set(key, value);

@@ -4,7 +4,7 @@ import type { PersonRead } from '../mirror/page-person.ts';
 import { printable } from '../model/in-words.ts';
 import { isCopy } from './banner.ts';
 import { choice, heading, table } from './components.ts';
-import { takeButton } from './decide.ts';
+import { barredNote, takeButton } from './decide.ts';
 import { fieldName, fieldTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
@@ -109,8 +109,20 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
   const { field, batch } = hold;
   const word = fieldName(field);
   const command = (words: string) => commandOf(context, team, words);
+  const versions = {
+    field,
+    editId: hold.edit_id,
+    mirror: hold.mirror_value,
+    service: hold.service_value,
+  };
   const take = (side: 'mirror' | 'service') =>
-    takeButton(context, { team, id: id.toString(), field, take: side, words: `Take the ${side}’s` });
+    takeButton(context, {
+      team,
+      id: id.toString(),
+      shown: versions,
+      take: side,
+      words: `Take the ${side}’s`,
+    });
   const shown = (of: unknown) =>
     isShown(context, field) ? html`<bdi class="value">${visible(textOf(of) ?? 'none')}</bdi>` : 'its value';
   if (batch !== null && mustAct(hold)) {
@@ -189,7 +201,8 @@ export function onePerson(read: PersonRead, context: PageContext): PageShown {
   const mayAct = row.gone_at === null && !isCopy(context);
   const choices = mayAct ? held.map((hold) => choicesOf(context, read, team, hold)) : [];
   const act = mayAct && held.some(mustAct) ? ' act-bar' : '';
-  const card = html`<div class="card flush person${act}">${versions(context, read)}${why(context, read, team)}${choices}</div>`;
+  const barred = choices.length === 0 ? none : barredNote(context, [team]);
+  const card = html`<div class="card flush person${act}">${versions(context, read)}${why(context, read, team)}${barred}${choices}</div>`;
   const main = html`${heading(who, lead(context, read), before)}${card}${overTime(context, read)}${personHistory(context, read)}`;
   return { title: context.details ? printable(row.name) || `${id}` : `${id}`, main };
 }

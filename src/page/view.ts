@@ -55,6 +55,8 @@ export interface Decide {
   readonly actor: string;
   /** What a form carries so that it can only come from here. */
   readonly token: (path: string) => string;
+  /** Teams with four eyes, where anybody may have typed that name: nobody decides about them here. */
+  readonly barred: ReadonlySet<string>;
 }
 
 /** What a view shows. */
@@ -62,6 +64,8 @@ export interface PageShown {
   /** Of the browser's tab; it begins with what the page says. */
   readonly title: string;
   readonly main: Html;
+  /** Of HTTP: 200 where it says no other. */
+  readonly status?: number;
 }
 
 /** Rows as a spreadsheet takes them. */

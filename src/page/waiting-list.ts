@@ -4,11 +4,12 @@ import type { MissingRows, PageBatch, PageField } from '../mirror/page-waiting.t
 import type { PageWaiting } from '../mirror/page-waiting-view.ts';
 import { isCopy, nothingDecided } from './banner.ts';
 import { chips, choice, csvChip, empty, heading, person, table } from './components.ts';
-import { decideButton, takeButton } from './decide.ts';
+import { barredNote, decideButton, editTick, mayDecide, takeButton } from './decide.ts';
 import { fieldName, fieldTitle, meaning, rowsInWords, waits, why } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
 import { commandOf, csvOf, href, to } from './links.ts';
+import { receiptCard } from './receipt.ts';
 import { headOfThree, legend, textOf, three, threeValues } from './three-values.ts';
 import type { Csv, PageContext, PageShown } from './view.ts';
 import { at, count, listed, many, named, span, visible } from './words.ts';
@@ -29,15 +30,18 @@ const waysOf = (context: PageContext, ways: Html): Html => (isCopy(context) ? no
 const since = (context: PageContext, when: Date): Html =>
   html`<p class="since note">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
 
+const rowsOf = (read: PageWaiting, batch: PageBatch): readonly PageField[] =>
+  read.rows.filter(({ teamId, batch: hash }) => teamId === batch.teamId && hash === batch.hash);
+
 function rowsTable(read: PageWaiting, batch: PageBatch, context: PageContext, form: string | null): Html {
   const team = teamOf(read, batch.teamId);
-  const rows = read.rows.filter(({ teamId, batch: hash }) => teamId === batch.teamId && hash === batch.hash);
+  const rows = rowsOf(read, batch);
   const rowOf = (row: PageField) => {
     const id = row.userId?.toString() ?? '';
     const tick =
-      form === null || row.userId === null
+      form === null || row.editId === null
         ? none
-        : html`<input type="checkbox" name="only" value="${id}" form="${form}" checked aria-label="${`Decide about ${id}`}"> `;
+        : editTick(form, row.editId, `the ${fieldName(row.field)} of ${id}`);
     const who =
       row.userId === null
         ? html`all users`
@@ -80,8 +84,10 @@ function inCommon({ fields, roles }: PageBatch): readonly Html[] {
 function batchCard(read: PageWaiting, batch: PageBatch, context: PageContext, isWhole: boolean): Html {
   const team = teamOf(read, batch.teamId);
   const { hash, rows } = batch;
-  const form =
-    context.decide !== null && isWhole && batch.users > 1 && batch.users <= 2_000 ? `f-${hash}` : null;
+  const shown = rowsOf(read, batch);
+  const isTicked =
+    isWhole && shown.length === rows && shown.filter(({ editId }) => editId !== null).length > 1;
+  const form = isTicked && mayDecide(context, team.team) ? `f-${hash}` : null;
   const about = [
     ...(batch.editedAt === null
       ? []
@@ -122,7 +128,7 @@ function singleCard(read: PageWaiting, row: PageField, context: PageContext): Ht
   const id = userId.toString();
   const resolve = (take: string) => commandOf(context, team.team, `resolve ${id} ${field} --take ${take}`);
   const take = (side: 'mirror' | 'service' | 'value', words: string) =>
-    takeButton(context, { team: team.team, id, field, take: side, words });
+    takeButton(context, { team: team.team, id, shown: row, take: side, words });
   const edited =
     row.editedAt === null
       ? none
@@ -171,7 +177,11 @@ function cards(read: PageWaiting, context: PageContext, isWhole: boolean): Html 
     ? html`${read.batches.map((batch) => batchCard(read, batch, context, isWhole))}${read.missing.map((one) => missingCard(read, one, context))}`
     : none;
   const singles = read.singles.filter(({ reason }) => isAsked(context, reason));
-  return html`<div class="stack"${context.decide === null ? none : html` data-still`}>${batches}${singles.map((row) => singleCard(read, row, context))}</div>`;
+  const barred = barredNote(
+    context,
+    [...read.batches, ...read.missing, ...singles].map(({ teamId }) => teamOf(read, teamId).team),
+  );
+  return html`<div class="stack"${context.decide === null ? none : html` data-still`}>${barred}${batches}${singles.map((row) => singleCard(read, row, context))}</div>`;
 }
 
 export function waiting(read: PageWaiting, context: PageContext): PageShown {
@@ -182,7 +192,10 @@ export function waiting(read: PageWaiting, context: PageContext): PageShown {
     const text =
       'Fields appear here when both sides changed one, when the service refuses a value, or when a run would push to more users than the guard lets pass.';
     const title = 'Nothing waits for anybody';
-    return { title, main: html`<h1 class="away">${title}</h1>${empty('tick', title, text)}` };
+    return {
+      title,
+      main: html`<h1 class="away">${title}</h1>${receiptCard(context)}${empty('tick', title, text)}`,
+    };
   }
   const title = `${many(all, 'field')} ${all === 1 ? 'waits' : 'wait'} for somebody`;
   const decisions = read.batches.length + read.missing.length;
@@ -197,7 +210,7 @@ export function waiting(read: PageWaiting, context: PageContext): PageShown {
     : `${listed(parts)}. Nothing that waits is lost, and nothing of it is sent before somebody decides.`;
   return {
     title,
-    main: html`${heading(title, text)}${stateChips(read, context)}${cards(read, context, false)}`,
+    main: html`${heading(title, text)}${receiptCard(context)}${stateChips(read, context)}${cards(read, context, false)}`,
   };
 }
 

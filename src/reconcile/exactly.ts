@@ -14,17 +14,19 @@ import type { UsersPlan } from './plan-users.ts';
 /** Everything that a plan would send, and the part that waits for an approval. */
 export function sendableOf({ plans, verdict }: Pick<UsersPlan, 'plans' | 'verdict'>): readonly BatchRow[] {
   const pushes = plans.flatMap((plan) =>
-    decisionsOf(plan, 'push').map(([field, { values }]) => ({
+    decisionsOf(plan, 'push').map(([field, { edit, values }]) => ({
       userId: plan.id,
       field,
+      edit,
       values: pushedValues(plan, field, values),
     })),
   );
   const waiting = verdict.waiting
     .filter(({ hold }) => !hasMovedSince(hold))
-    .map(({ userId, hold: { field, base, mirror, service } }) => ({
+    .map(({ userId, hold: { field, edit, base, mirror, service } }) => ({
       userId,
       field,
+      edit,
       values: { base, mirror, service },
     }));
   return [...pushes, ...waiting];
@@ -51,8 +53,11 @@ export const rowKey = ({ userId, field }: { readonly userId: Id; readonly field:
 export function exactly(rows: readonly BatchRow[]): Exactly {
   const known = new Map(rows.map((row) => [rowKey(row), row]));
   const ofUser = Map.groupBy(rows, ({ userId }) => userId);
-  const approve = (userId: Id, before: readonly Hold[]): readonly Hold[] => {
-    const mine = ofUser.get(userId) ?? [];
+  const approve = ({ id: userId, held: before, edits }: UserState): readonly Hold[] => {
+    // A file says which edits it means, as far as they were on record; another edit of the same value is not meant.
+    const mine = (ofUser.get(userId) ?? []).filter(
+      ({ field, edit }) => edit === undefined || edit === edits[field]?.id,
+    );
     const isFree = ({ field }: BatchRow) =>
       before.every((hold) => hold.field !== field || hold.decision !== undefined || waitsInBatch(hold));
     const free = mine.filter(isFree);
@@ -61,6 +66,7 @@ export function exactly(rows: readonly BatchRow[]): Exactly {
       ...free.map(
         ({ field, values }): Hold => ({
           field,
+          edit: edits[field]?.id,
           reason: 'review',
           ...values,
           shown: values.service,
@@ -73,12 +79,14 @@ export function exactly(rows: readonly BatchRow[]): Exactly {
   };
   return {
     ids: [...ofUser.keys()],
-    approved: (state) => ({ ...state, held: approve(state.id, state.held) }),
+    approved: (state) => ({ ...state, held: approve(state) }),
     only: (plan) =>
       mapPushes(plan, (field, push) => {
         const row = known.get(rowKey({ userId: plan.id, field }));
         const isMeant =
-          row !== undefined && samePush(field, pushedValues(plan, field, push.values), row.values);
+          row !== undefined &&
+          (row.edit === undefined || row.edit === push.edit) &&
+          samePush(field, pushedValues(plan, field, push.values), row.values);
         return isMeant ? push : { kind: 'wait' };
       }),
   };
@@ -86,14 +94,16 @@ export function exactly(rows: readonly BatchRow[]): Exactly {
 
 /** Why this row is not sent although a person approved it. */
 function whyLeft(
-  { field, values }: BatchRow,
+  { field, edit, values }: BatchRow,
   state: UserState | undefined,
   plan: UserPlan | undefined,
 ): string {
   if (state?.mirror === undefined || state.service === undefined || state.mirror.gone)
     return 'both sides have the same by now, or the service no longer shows the user';
   if (state.hasOpenIntent) return 'the outcome of an earlier push is not known yet';
-  if (!sameValue(field, state.mirror[field], values.mirror)) return 'edited since the plan was made';
+  const isOther = edit !== undefined && edit !== state.edits[field]?.id;
+  if (isOther || !sameValue(field, state.mirror[field], values.mirror))
+    return 'edited since the plan was made';
   if (!sameValue(field, state.base?.[field], values.base))
     return 'both sides have agreed on another value since the plan was made';
   const shown = { ...values, service: serviceValue(state.service, field) };

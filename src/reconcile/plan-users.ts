@@ -261,6 +261,7 @@ export const unknownUser = (id: Id, service?: ServiceUser): UserState => ({
   base: undefined,
   mirror: undefined,
   held: [],
+  edits: {},
   hasOpenIntent: false,
   missingForMs: undefined,
   observedDiffers: true,

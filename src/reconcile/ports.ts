@@ -152,8 +152,11 @@ export interface MirrorWriter {
   openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<readonly Intent[]>;
   /** Holds everything that the guard stopped, or nothing. */
   applyStopped(stopped: Stopped): Promise<void>;
-  /** Marks these users' open intents as sent. Called right before each write to the service. */
-  markSent(ids: readonly Id[]): Promise<void>;
+  /**
+   * Marks these users' open intents as sent. Called right before each write to the service.
+   * @returns the users of whom an edit was taken back, replaced or rejected meanwhile: nothing is marked, nothing may leave
+   */
+  markSent(ids: readonly Id[]): Promise<readonly Id[]>;
   /** Throws `lease-lost` if the run's lease may have expired by the clock. Needs no query. */
   requireLease(): void;
   /** Returns the users whose row was locked; their intent stays open. */

@@ -78,9 +78,10 @@ async function send(
     await decideFor(tx, config, actor);
     const used = await readUse(tx, team.id, file);
     if (used !== null) return { used, approved: [] };
-    const edits = fit.map(({ userId, field, values: { mirror = null, base, service = null } }) => ({
+    const edits = fit.map(({ userId, field, edit, values: { mirror = null, base, service = null } }) => ({
       userId,
       field,
+      edit,
       to: mirror,
       base,
       service,

@@ -2,22 +2,28 @@
 import { MusterdError } from '../errors.ts';
 import { readWaitingAbsences } from '../mirror/absences.ts';
 import type { Transaction } from '../mirror/database.ts';
+import { type FoundUser, findUsers } from '../mirror/find-user.ts';
 import {
   approveBatch,
+  type BatchField,
   type Choice,
   type DecidedField,
   readBatches,
+  readBatchFields,
   rejectBatch,
 } from '../mirror/held-batches.ts';
 import { type LeaseOptions, underLease } from '../mirror/lease.ts';
+import { readShownEdits } from '../mirror/page-waiting.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import { type Id, maxId } from '../model/id.ts';
-import { printable } from '../model/in-words.ts';
+import { plural, printable } from '../model/in-words.ts';
+import { readUserQuery } from '../model/user-query.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { actAs, decideFor } from './four-eyes.ts';
 import { requireUser } from './named-user.ts';
 import { requireSchema, type Setup } from './open.ts';
+import { theOnly } from './the-only-user.ts';
 
 /** The outcome for a batch. */
 export interface DecidedBatch {
@@ -39,9 +45,13 @@ export interface DecidedRows {
 }
 
 /** A person's decision, and in whose name. */
-export interface BatchDecision extends Omit<Choice, 'only'> {
-  /** Users by id, address or name, or the ids of other rows; `null`: all of them. */
+export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
+  /** Users by id, address or name, one field of a user (`17.email`), or the ids of other rows; `null`: all of them. */
   readonly only: readonly (string | Id)[] | null;
+  /** The edits that a page showed, by number; `null`: all those of `only`. */
+  readonly edits?: readonly Id[] | null;
+  /** As many rows were shown of a batch that is decided about as a whole; with another number nothing is decided. */
+  readonly rows?: number | null;
   readonly actor: string | undefined;
 }
 
@@ -50,14 +60,19 @@ interface Team {
   readonly lease: LeaseOptions;
 }
 
-/** @throws MusterdError `usage`: nothing waits under that hash */
-async function requireWaiting({ config, mirror: { db } }: Setup, hash: string) {
+/**
+ * @param isKnown whether the hash will do of what was decided already
+ * @throws MusterdError `usage`: nothing waits under that hash
+ */
+async function requireWaiting({ config, mirror: { db } }: Setup, hash: string, isKnown = false) {
   await requireSchema(db);
   const teamId = await readTeamId(db.kysely, config.team);
   const batches = teamId === null ? [] : (await readBatches(db.kysely, teamId)).map((one) => one.hash);
   const absences = teamId === null ? [] : await readWaitingAbsences(db.kysely, teamId);
   const absence = absences.find((one) => one.hash === hash);
   if (teamId !== null && (absence !== undefined || batches.includes(hash))) return { teamId, absence };
+  if (teamId !== null && isKnown && (await readBatchFields(db.kysely, teamId, hash)).length > 0)
+    return { teamId, absence };
   const waiting = [...batches, ...absences.map((one) => one.hash)];
   const hint =
     waiting.length === 0
@@ -71,14 +86,65 @@ const idOf = (word: string): Id | undefined => {
   return id <= maxId ? id : undefined;
 };
 
+/** One field of a user, as `--only` names it. */
+const fieldOfUser = /^(?<who>.+)\.(?<field>name|email|phone|role_id)$/;
+
+/** A user, or one field of them. */
+interface Named {
+  readonly id: Id;
+  readonly field?: string | undefined;
+}
+
+/** A user whose name or address ends like a field is a user. @throws MusterdError `usage` if no user or several match */
+async function requireNamed(setup: Setup, teamId: Id, one: string | Id): Promise<Named> {
+  if (typeof one === 'bigint') return { id: one };
+  const { who, field } = fieldOfUser.exec(one)?.groups ?? {};
+  if (who === undefined) return await requireUser(setup, teamId, one);
+  const found: FoundUser | undefined = theOnly(
+    one,
+    await findUsers(setup.mirror.db.kysely, teamId, readUserQuery(one)),
+  );
+  if (found !== undefined) return { id: found.id };
+  const { id } = await requireUser(setup, teamId, who);
+  return { id, field };
+}
+
+/** The edits of the batch that are meant by one name. @throws MusterdError `usage` if there are none */
+function editsOf(fields: readonly BatchField[], batch: string, { id, field }: Named): readonly Id[] {
+  const ofUser = fields.filter(({ userId, edit }) => userId === id && edit !== null);
+  const meant = ofUser.filter((one) => field === undefined || one.field === field);
+  if (meant.length > 0) return meant.flatMap(({ edit }) => (edit === null ? [] : [edit]));
+  if (ofUser.length === 0) throw new MusterdError('usage', `User ${id} is not in batch ${batch}`);
+  const others = ofUser.map((one) => one.field).join(', ');
+  throw new MusterdError('usage', `The ${field} of user ${id} is not in batch ${batch}`, {
+    hint: `Of this user it has ${others}.`,
+  });
+}
+
 /** @throws MusterdError `usage` if no user or several match, or if another kind of row is not given by its id */
 async function requireChosen(
   setup: Setup,
   teamId: Id,
-  { only }: BatchDecision,
-  of: MirroredResource = 'users',
-): Promise<readonly Id[] | null> {
-  if (only === null) return null;
+  { only, edits = null, batch }: BatchDecision,
+  of?: MirroredResource,
+): Promise<Pick<Choice, 'only' | 'edits'>> {
+  if (only === null) return { only, edits };
+  if (of !== undefined) return { only: await requireRows(setup, teamId, only, of), edits };
+  const named: Named[] = [];
+  for (const one of only) named.push(await requireNamed(setup, teamId, one));
+  if (named.every(({ field }) => field === undefined))
+    return { only: [...new Set(named.map(({ id }) => id))], edits };
+  const fields = await readBatchFields(setup.mirror.db.kysely, teamId, batch);
+  const meant = new Set(named.flatMap((one) => editsOf(fields, batch, one)));
+  return { only: null, edits: edits === null ? [...meant] : edits.filter((edit) => meant.has(edit)) };
+}
+
+async function requireRows(
+  setup: Setup,
+  teamId: Id,
+  only: readonly (string | Id)[],
+  of: MirroredResource,
+): Promise<readonly Id[]> {
   const ids: Id[] = [];
   for (const one of only) {
     if (typeof one === 'bigint') ids.push(one);
@@ -118,6 +184,28 @@ async function decidedBatch(
   return { of: 'fields', fields, waiting: left?.users ?? 0, batches };
 }
 
+/**
+ * The choice, where a whole batch was shown: these edits alone, and not what was decided about before.
+ * @throws MusterdError `usage` if another number of rows waits
+ */
+async function asShown<C extends Choice>(
+  tx: Transaction,
+  teamId: Id,
+  choice: C & Pick<BatchDecision, 'rows'>,
+): Promise<C> {
+  const { rows = null, batch } = choice;
+  if (rows === null) return choice;
+  const absence = (await readWaitingAbsences(tx, teamId)).find(({ hash }) => hash === batch);
+  const shown = absence === undefined ? await readShownEdits(tx, teamId, batch) : [];
+  const now = absence === undefined ? shown.length : absence.ids.length;
+  if (now !== rows)
+    throw new MusterdError('usage', `Batch ${batch} has ${plural(now, 'row')} now; ${rows} were shown`, {
+      hint: 'Nothing was decided. Look at it again, and decide about what is there now.',
+    });
+  const edits = shown.filter((edit) => edit !== null);
+  return edits.length === 0 || edits.length < shown.length ? choice : { ...choice, edits };
+}
+
 /** Approves what the guard stopped, or that missing rows are gone: the whole batch, or some users or rows. */
 export async function approve(
   setup: Setup,
@@ -125,27 +213,28 @@ export async function approve(
   decision: BatchDecision,
 ): Promise<DecidedBatch | DecidedRows> {
   const { teamId, absence } = await requireWaiting(setup, decision.batch);
-  const choice = { ...decision, only: await requireChosen(setup, teamId, decision, absence?.resource) };
+  const choice = { ...decision, ...(await requireChosen(setup, teamId, decision, absence?.resource)) };
   return await underLease(setup.mirror.db, team, async (tx) => {
     await decideFor(tx, setup.config, choice.actor);
-    const decided = await approveBatch(tx, teamId, choice);
+    const decided = await approveBatch(tx, teamId, await asShown(tx, teamId, choice));
     if (absence !== undefined) return await decidedRows(tx, teamId, absence.resource, decided);
     return await decidedBatch(tx, teamId, choice.batch, decided);
   });
 }
 
-/** Decides that a batch is not sent. */
+/** Decides that a batch is not sent, or not any more if it was approved. */
 export async function reject(
   setup: Setup,
   team: Team,
   decision: BatchDecision & { readonly revert: boolean },
 ): Promise<DecidedBatch> {
-  const { teamId, absence } = await requireWaiting(setup, decision.batch);
+  const { teamId, absence } = await requireWaiting(setup, decision.batch, true);
   if (absence !== undefined)
     throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
-  const choice = { ...decision, only: await requireChosen(setup, teamId, decision) };
+  const choice = { ...decision, ...(await requireChosen(setup, teamId, decision)) };
   return await underLease(setup.mirror.db, team, async (tx) => {
     await actAs(tx, setup.config, choice.actor);
-    return await decidedBatch(tx, teamId, choice.batch, await rejectBatch(tx, teamId, choice));
+    const decided = await rejectBatch(tx, teamId, await asShown(tx, teamId, choice));
+    return await decidedBatch(tx, teamId, choice.batch, decided);
   });
 }

@@ -4,7 +4,7 @@ import { MusterdError } from '../errors.ts';
 import { actFor } from '../mirror/approve-edits.ts';
 import type { Database, Transaction } from '../mirror/database.ts';
 import { readOwnEdits } from '../mirror/last-edits.ts';
-import { writeFourEyes } from '../mirror/pinned-teams.ts';
+import { readFourEyes, writeFourEyes } from '../mirror/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
 import type { Field } from '../model/user.ts';
@@ -52,12 +52,7 @@ export async function decideFor(
 ): Promise<boolean> {
   await actAs(tx, settings, actor);
   const { team } = settings;
-  const row = await tx
-    .selectFrom('sync.teams')
-    .select('four_eyes')
-    .where('team', '=', team)
-    .executeTakeFirst();
-  const fourEyes = row?.four_eyes ?? settings.push.fourEyes;
+  const fourEyes = (await readFourEyes(tx, team)) ?? settings.push.fourEyes;
   if (!fourEyes || actor !== undefined) return fourEyes;
   throw new MusterdError('usage', 'push.fourEyes: nobody approves what they edited themselves', {
     hint: 'Say who decides: --as <person>, or MUSTERD_ACTOR.',

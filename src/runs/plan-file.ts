@@ -20,6 +20,8 @@ const rowOf = (field: string, value: z.ZodType<unknown>, service: z.ZodType<unkn
     user_id: idText,
     name: z.string(),
     field: z.literal(field),
+    /** Absent: the edit was not on record yet. */
+    edit_id: idText.optional(),
     base: value.optional(),
     service: service.optional(),
     mirror: value.optional(),
@@ -33,7 +35,7 @@ const fileRow = z.discriminatedUnion('field', [
 ]);
 
 const fileBody = z.strictObject({
-  musterd_plan: z.literal(2),
+  musterd_plan: z.literal(3),
   team: z.strictObject({ id: idText, name: text }),
   service: z.string(),
   /** By the clock of the mirror's database. */
@@ -63,7 +65,7 @@ const sealOf = (body: object, key: string): string =>
 
 const inText = <Value>(value: Value) => (typeof value === 'bigint' ? String(value) : value) as Value;
 
-/** The hash of a plan: it changes with rows, fields, values or bases. */
+/** The hash of a plan: it changes with its edits, and with what was seen of the service for them. */
 export const planHash = ({ users }: Pick<PlanReport, 'users'>): string => hashOf(sendableOf(users));
 
 /** @param nameOf a user's name, for readers. `madeAt` is by the database's clock; `key` is the mirror's plan key. */
@@ -78,15 +80,16 @@ export function encodePlan(
 ): string {
   const rows = sendableOf(report.users);
   const body = {
-    musterd_plan: 2,
+    musterd_plan: 3,
     team: { id: String(report.team.id), name: report.team.name },
     service: addressOf({ service }),
     made_at: madeAt.toISOString(),
     hash: hashOf(rows),
-    changes: rows.map(({ userId, field, values: { base, service, mirror } }) => ({
+    changes: rows.map(({ userId, field, edit, values: { base, service, mirror } }) => ({
       user_id: String(userId),
       name: nameOf(userId),
       field: columnOf(field),
+      ...(edit === undefined ? {} : { edit_id: String(edit) }),
       ...(base === undefined ? {} : { base: inText(base) }),
       ...(service === undefined ? {} : { service: inText(service) }),
       ...(mirror === undefined ? {} : { mirror: inText(mirror) }),
@@ -100,13 +103,19 @@ const unfit = (why: string) =>
     hint: 'Make a new one: musterd plan --out plan.json',
   });
 
-function readRow({ user_id: id, name, field: column, ...row }: FileRow): PlanFile['rows'][number] {
+function readRow({
+  user_id: id,
+  name,
+  field: column,
+  edit_id: edit,
+  ...row
+}: FileRow): PlanFile['rows'][number] {
   const field = fields.find((one) => columnOf(one) === column) as Field;
   const exactOf = (value: unknown) =>
     (field === 'roleId' && typeof value === 'string' ? BigInt(value) : value) as FieldValue;
   const { base, service, mirror } = row;
   const values = { base: exactOf(base), service: exactOf(service) as ServiceValue, mirror: exactOf(mirror) };
-  return { userId: BigInt(id), name, field, values };
+  return { userId: BigInt(id), name, field, values, ...(edit === undefined ? {} : { edit: BigInt(edit) }) };
 }
 
 /** @throws MusterdError `usage` for a file that is not a plan, or that was altered after this mirror wrote it */
@@ -120,7 +129,7 @@ export function decodePlan(text: string, key: string): PlanFile {
   if (typeof parsed !== 'object' || parsed === null || !('musterd_plan' in parsed))
     throw unfit('it was not written by "musterd plan --out"');
   const { seal, ...body } = parsed as { readonly seal?: unknown; readonly musterd_plan: unknown };
-  if (body.musterd_plan !== 2) throw unfit('another version of musterd wrote it');
+  if (body.musterd_plan !== 3) throw unfit('another version of musterd wrote it');
   if (seal !== sealOf(body, key)) throw unfit('it was altered since it was written, or not by this mirror');
   const { data, error } = fileBody.safeParse(body);
   if (error !== undefined)

@@ -1,10 +1,11 @@
 /** Reads what a person typed after `--take`: a value for one field, or the side whose value wins. */
 import { MusterdError } from '../errors.ts';
 import { maxId } from '../model/id.ts';
+import { printable } from '../model/in-words.ts';
 import { splitName } from '../model/name.ts';
 import type { Field } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
-import type { Take } from './resolve-field.ts';
+import type { SeenField, Take } from './resolve-field.ts';
 
 /** @throws MusterdError `usage` for an impossible value. All other checks are made by the trigger on the mirror. */
 export function readValue(field: Field, text: string): FieldValue {
@@ -31,4 +32,28 @@ export function readValue(field: Field, text: string): FieldValue {
 export function readTake(field: Field, text: string | undefined): Take {
   if (text === undefined) throw new MusterdError('usage', '--take is missing: mirror, service, or a value');
   return text === 'mirror' || text === 'service' ? text : { value: readValue(field, text) };
+}
+
+/** How a command line names what its person saw of a held field. */
+export interface SeenOptions {
+  /** The number of the edit. */
+  readonly edit?: string;
+  /** The mirror's value. */
+  readonly if?: string;
+}
+
+/** @throws MusterdError `usage`, as `readValue` */
+export function readSeen(field: Field, { edit, if: value }: SeenOptions): SeenField | undefined {
+  if (edit !== undefined && value !== undefined)
+    throw new MusterdError('usage', '--edit and --if both say what was seen: give one of them');
+  if (value !== undefined) {
+    const isNothing = field === 'roleId' && value.trim() === '';
+    return { kind: 'value', value: isNothing ? null : readValue(field, value) };
+  }
+  if (edit === undefined) return undefined;
+  const id = /^\d{1,19}$/.test(edit) ? BigInt(edit) : maxId + 1n;
+  if (id <= maxId) return { kind: 'edit', edit: id };
+  throw new MusterdError('usage', `--edit "${printable(edit)}" is not the number of an edit`, {
+    hint: '"musterd held" shows it.',
+  });
 }

@@ -1,7 +1,7 @@
 /** A person decides about one held field; the next run carries that out. */
 import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/database.ts';
-import { editUsers, stampEdit } from '../mirror/edits.ts';
+import { editUsers } from '../mirror/edits.ts';
 import { writeResolution } from '../mirror/held-batches.ts';
 import { type LeaseOptions, underLease } from '../mirror/lease.ts';
 import { recordStep } from '../mirror/runs.ts';
@@ -9,8 +9,12 @@ import { readUserState } from '../mirror/users-read.ts';
 import { applyDecisions } from '../mirror/users-write.ts';
 import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
+import { printable } from '../model/in-words.ts';
+import { joinName, type NamePair } from '../model/name.ts';
+import { shownDigest } from '../model/shown-field.ts';
 import {
   type BaseUser,
+  canonicalValue,
   type Field,
   type MirrorRow,
   type ServiceUser,
@@ -20,7 +24,6 @@ import {
 } from '../model/user.ts';
 import type { FieldValue, Hold, Values } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
-import { hashOf } from '../reconcile/guard/batch-hash.ts';
 import { holdStands } from '../reconcile/merge/plan-field.ts';
 import { planResolved } from '../reconcile/merge/plan-resync.ts';
 import { actAs, decideFor, requireOtherEyes } from './four-eyes.ts';
@@ -30,23 +33,34 @@ import type { Setup } from './open.ts';
 /** Which value wins: that of one side, or another one. */
 export type Take = 'mirror' | 'service' | { readonly value: FieldValue };
 
+/**
+ * What the person had before them: the edit by its number, the mirror's value, or all that a page showed, as
+ * `shownDigest` makes it. Where it is something else by now, nothing is decided.
+ */
+export type SeenField =
+  | { readonly kind: 'edit'; readonly edit: Id }
+  | { readonly kind: 'value'; readonly value: FieldValue }
+  | { readonly kind: 'shown'; readonly digest: string };
+
 /** A person's decision about a held field. */
 export interface Resolution {
   readonly field: Field;
   readonly take: Take;
+  /** Absent: a command that has just read and shown it in the same transaction decides about whatever is there. */
+  readonly seen?: SeenField | undefined;
   readonly why: string;
   /** In whose name. */
   readonly actor: string | undefined;
 }
 
-interface Held {
+export interface Held {
   readonly hold: Hold;
   readonly mirror: MirrorRow;
   readonly base: BaseUser;
 }
 
 /** @throws MusterdError `usage` if there is nothing to resolve */
-function requireHeld({ id, held, mirror, base }: UserState, field: Field): Held {
+export function requireHeld({ id, held, mirror, base }: UserState, field: Field): Held {
   const hold = held.find((one) => one.field === field);
   const column = columnOf(field);
   if (hold === undefined) {
@@ -66,11 +80,48 @@ function requireHeld({ id, held, mirror, base }: UserState, field: Field): Held 
   }
   const unsaid: ServiceUser = { id, raw: {} };
   if (!holdStands(hold, mirror, unsaid)) {
-    throw new MusterdError('usage', `The ${column} of user ${id} was edited since it was held`, {
+    const now = `the mirror has ${sayValue(mirror[field])} now`;
+    throw new MusterdError('usage', `The ${column} of user ${id} was edited since it was held: ${now}`, {
       hint: 'The next run looks at it again; "musterd held" shows what it makes of it.',
     });
   }
   return { hold, mirror, base };
+}
+
+/** A value in a sentence: the halves of a name stand as a name. */
+export function sayValue(value: unknown): string {
+  if (value === null || value === undefined || value === '') return 'nothing';
+  const text = typeof value === 'object' ? joinName(value as NamePair) : `${value as string | Id}`;
+  return `"${printable(text)}"`;
+}
+
+/** @throws MusterdError `usage` if the person saw something else */
+function requireSeen(id: Id, { hold, mirror }: Held, seen: SeenField | undefined): void {
+  if (seen === undefined) return;
+  const { field, edit, shown = hold.service } = hold;
+  const isSeen = (): boolean => {
+    switch (seen.kind) {
+      case 'edit':
+        return seen.edit === edit;
+      case 'value':
+        return sameBytes(field, { ...mirror, [field]: seen.value }, mirror);
+      case 'shown':
+        return seen.digest === shownDigest({ edit, mirror: mirror[field], service: shown });
+      default:
+        return seen satisfies never;
+    }
+  };
+  if (isSeen()) return;
+  const what = `The ${columnOf(field)} of user ${id} is not as it was`;
+  const hint = 'Nothing was decided. Look at it again, and decide about what is there now.';
+  // A page shows what is there now by itself, with values only where its settings say so.
+  if (seen.kind === 'shown') throw new MusterdError('usage', `${what} shown`, { hint });
+  const now = [
+    `the mirror has ${sayValue(mirror[field])}`,
+    `the service ${sayValue(shown)}`,
+    ...(edit === undefined ? [] : [`the edit is number ${edit}`]),
+  ];
+  throw new MusterdError('usage', `${what} seen: ${now.join(', ')} now`, { hint });
 }
 
 const busy = (id: Id) =>
@@ -85,6 +136,12 @@ function wantedOf(take: Exclude<Take, 'service'>, field: Field, mirror: MirrorRo
   return same && (field !== 'name' || mirror.split === 'known') ? undefined : patch;
 }
 
+/** Whether the service gets what the mirror has, in whatever spelling. */
+const sendsMirrors = (take: Take, field: Field, mirror: MirrorRow): boolean =>
+  take === 'mirror' ||
+  (take !== 'service' &&
+    canonicalValue(field, { ...mirror, [field]: take.value }) === canonicalValue(field, mirror));
+
 /** A value that equals the mirror's counts as taking the mirror's. */
 const isMirrors = (take: Take, field: Field, mirror: MirrorRow): boolean =>
   typeof take === 'object' && sameBytes(field, { ...mirror, [field]: take.value }, mirror);
@@ -95,61 +152,62 @@ export interface Resolved {
   readonly name: string;
   readonly mirror: FieldValue;
   readonly base: FieldValue;
-  /** It is sent only once another person has approved it. */
+  /** It is sent only once a person has approved it. */
   readonly waits: boolean;
+  /** That has to be another person (`push.fourEyes`). */
+  readonly fourEyes: boolean;
 }
 
-/** The decision lifts the limits for what a guard or person stopped; limits on single fields only if one of them did. */
-function decisionOn({ reason, batch }: Hold): Hold['decision'] {
-  if (reason !== 'limit' && reason !== 'review' && reason !== 'rejected') return undefined;
-  return reason === 'limit' && batch === undefined ? 'resolved' : 'approved';
-}
+/** The decision lifts the limits on a whole run; those on single fields only if one of them held the field. */
+const decisionOn = ({ reason, batch }: Hold): Hold['decision'] =>
+  reason === 'limit' && batch === undefined ? 'resolved' : 'approved';
 
 /** Ends one hold within the given transaction. */
 async function resolveHold(
   tx: Transaction,
   { teamId, config, id }: { readonly teamId: Id; readonly config: Setup['config']; readonly id: Id },
-  { field, take: asked, why, actor }: Resolution,
+  { field, take: asked, seen, why, actor }: Resolution,
 ): Promise<Resolved> {
-  const { team, push } = config;
+  const { team } = config;
   if (asked === 'service') await actAs(tx, config, actor);
   const fourEyes = asked !== 'service' && (await decideFor(tx, config, actor));
   const state = await readUserState(tx, teamId, id);
-  const { hold, mirror, base } = requireHeld(state, field);
+  const held = requireHeld(state, field);
+  requireSeen(id, held, seen);
+  const { hold, mirror, base } = held;
   const take = isMirrors(asked, field, mirror) ? 'mirror' : asked;
-  if (take === 'mirror' && fourEyes) await requireOtherEyes(tx, teamId, [{ userId: id, field }]);
+  if (fourEyes && sendsMirrors(asked, field, mirror))
+    await requireOtherEyes(tx, teamId, [{ userId: id, field }]);
   const runId = await recordStep(tx, { team, teamId, command: 'resolve' });
-  const decided = planResolved({ ...state, mirror, base }, hold, take === 'service' ? take : 'mirror');
-  // Another value is a new edit: if the field waited in a batch, it goes on waiting for somebody else's approval.
-  const staysHeld = typeof take === 'object' && fourEyes && hold.batch !== undefined;
-  const deferred = await applyDecisions(tx, { teamId, runId }, staysHeld ? [] : [decided]);
+  // Another value is an edit like any, about which nobody has decided: the conflict is over and nothing else. What waited
+  // in a batch waits again, and every limit looks at it anew.
+  const isAnother = typeof take === 'object';
+  const staysInBatch = isAnother && hold.batch !== undefined;
+  const side = take === 'service' ? take : 'mirror';
+  const decided = planResolved({ ...state, mirror, base }, hold, side, staysInBatch);
+  const deferred = await applyDecisions(tx, { teamId, runId }, [decided]);
   if (deferred.size > 0) throw busy(id);
-  const { mirror: after, base: agreed } = staysHeld ? { mirror, base } : decided.write;
+  const { mirror: after, base: agreed } = decided.write;
   const note = (values: Partial<Hold>, decision?: Hold['decision']) =>
     writeResolution(tx, { teamId, runId }, { id, hold: { ...hold, ...values }, decision, why });
-  const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field], waits: false };
+  const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field], fourEyes };
   if (take === 'service') {
     await note({ mirror: after[field] });
-    return result;
+    return { ...result, waits: false };
   }
   const wanted = wantedOf(take, field, mirror);
-  if (wanted === undefined) await stampEdit(tx, teamId, id);
-  else {
+  if (wanted !== undefined) {
     const edited = await editUsers(tx, teamId, [{ id, expected: mirror, values: wanted }]);
     if (!edited.has(id)) throw busy(id);
   }
   const value = wanted?.[field] === undefined ? mirror[field] : (wanted[field] as FieldValue);
   const service = field === 'name' ? agreed.joined : agreed[field];
   const values: Values = { base: agreed[field], mirror: value, service: service as ServiceValue };
-  const isSeenByOther = take === 'mirror' || !fourEyes;
-  const decision = isSeenByOther ? decisionOn(hold) : undefined;
-  if (decision !== undefined || push.approve === 'guarded' || !isSeenByOther) await note(values, decision);
-  // A person has seen the value and sends it: there is nothing left to review.
-  else {
-    const batch = hashOf([{ userId: id, field, values }]);
-    await note({ ...values, reason: 'review', detail: 'decided by itself', batch }, 'approved');
-  }
-  return { ...result, mirror: value, waits: staysHeld || (!isSeenByOther && push.approve === 'always') };
+  // What a rejection was about is decided anew: if that is void later, the rejection does not come back.
+  const reason = hold.reason === 'rejected' ? 'limit' : hold.reason;
+  await note({ ...values, reason }, isAnother ? undefined : decisionOn(hold));
+  const waits = isAnother && (staysInBatch || config.push.approve === 'always');
+  return { ...result, mirror: value, waits };
 }
 
 /** Decides about a held field in one transaction. */

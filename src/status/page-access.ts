@@ -10,8 +10,11 @@ export interface PageKeys {
 }
 
 export type Admission =
-  /** `actor`: who it is, where somebody has proven to know a key. */
-  | { readonly may: true; readonly actor: string | null }
+  /**
+   * `actor`: who it is, where somebody has proven to know a key. `isKnown`: the key belongs to that name; with the
+   * token the name is whatever somebody typed.
+   */
+  | { readonly may: true; readonly actor: string | null; readonly isKnown: boolean }
   | { readonly may: false; readonly status: 401 | 403 | 429; readonly waitMs: number };
 
 export interface PageAccess {
@@ -40,11 +43,12 @@ function readGiven(authorization: string): Given | undefined {
 }
 
 /** Each key is compared, whatever the others came to, so that the time it takes tells nothing. */
-function knows({ name, secret }: Given, { token, user, password }: PageKeys): boolean {
+function judge({ name, secret }: Given, { token, user, password }: PageKeys) {
   const byToken = token !== undefined && isSame(secret, token);
   const byName = user !== undefined && isSame(name, user);
   const byPassword = password !== undefined && isSame(secret, password);
-  return byToken || (byName && byPassword);
+  const isKnown = byName && byPassword;
+  return { may: byToken || isKnown, isKnown };
 }
 
 /** @param onLoopback nobody else can connect: without a key, whoever can is let in */
@@ -53,13 +57,17 @@ export function createPageAccess(keys: PageKeys, onLoopback: boolean, monotonicM
   const hasKeys = keys.token !== undefined || keys.password !== undefined;
   return {
     admit: (authorization, address) => {
-      if (!hasKeys) return onLoopback ? { may: true, actor: null } : { may: false, status: 403, waitMs: 0 };
+      if (!hasKeys)
+        return onLoopback
+          ? { may: true, actor: null, isKnown: false }
+          : { may: false, status: 403, waitMs: 0 };
       if (authorization === undefined) return { may: false, status: 401, waitMs: 0 };
       // Before the key is looked at: a password that people choose is guessed sooner than a token.
       const waitMs = limit.blockedMs(address);
       if (waitMs > 0) return { may: false, status: 429, waitMs };
       const given = readGiven(authorization);
-      if (given !== undefined && knows(given, keys)) return { may: true, actor: given.name || null };
+      const { may = false, isKnown = false } = given === undefined ? {} : judge(given, keys);
+      if (may) return { may, actor: given?.name || null, isKnown };
       limit.failed(address);
       return { may: false, status: 401, waitMs: 0 };
     },

@@ -16,6 +16,8 @@ export interface PageQuestion {
   readonly isCsv: boolean;
   /** Who asks, where somebody has proven to know a key. */
   readonly actor: string | null;
+  /** The key belongs to that name. Not so: it is whatever somebody typed. */
+  readonly isKnown: boolean;
   /** Makes what a form carries, so that it can only come from here. */
   readonly token: (path: string) => string;
   /** What was sent with a form of ours. */
@@ -75,7 +77,7 @@ export function addPage(app: FastifyInstance, options: PageRoutesOptions): void 
   });
 }
 
-const actors = new WeakMap<FastifyRequest, string>();
+const askers = new WeakMap<FastifyRequest, { readonly actor: string | null; readonly isKnown: boolean }>();
 
 function admitOnly(scope: FastifyInstance, { page, onLoopback, monotonicMs, log }: PageRoutesOptions): void {
   const access = createPageAccess(page.keys, onLoopback, monotonicMs);
@@ -83,7 +85,7 @@ function admitOnly(scope: FastifyInstance, { page, onLoopback, monotonicMs, log 
     reply.headers(pageHeaders);
     const admission = access.admit(request.headers.authorization, request.ip);
     if (admission.may) {
-      if (admission.actor !== null) actors.set(request, admission.actor);
+      askers.set(request, admission);
       return undefined;
     }
     const { status, waitMs } = admission;
@@ -125,7 +127,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
   const tokens = createTokens();
   const questionOf = (request: FastifyRequest, pattern: string): PageQuestion => {
     const [whole = '', search = ''] = request.url.split(/\?(.*)/s);
-    const actor = actors.get(request) ?? null;
+    const { actor, isKnown } = askers.get(request) ?? { actor: null, isKnown: false };
     const isCsv = csvEnd.test(whole);
     const params = Object.entries(request.params as Readonly<Record<string, string>>);
     return {
@@ -137,6 +139,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
       query: new URLSearchParams(search),
       isCsv,
       actor,
+      isKnown,
       token: (path) => tokens.make(path, actor),
     };
   };

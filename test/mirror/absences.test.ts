@@ -127,7 +127,7 @@ it('lets nobody decide about a team that the session does not see, nor without t
     await expect(as(`select sync.approve('${all}')`)).rejects.toThrow('Nothing is held in a batch');
     await expect(as(`select sync.approve('${all}', team => 41)`)).rejects.toThrow('Nothing is held');
     await sql(`reset session authorization; revoke musterd_approver from ${role};
-      grant usage on schema sync to ${role}; grant execute on function sync.approve(text, bigint[], text, bigint) to ${role};
+      grant usage on schema sync to ${role}; grant execute on function sync.approve(text, bigint[], text, bigint, bigint[]) to ${role};
       update mirror.team_roles set team_id = 41`);
     await expect(as(`select sync.approve('${all}')`)).rejects.toThrow('may not decide');
     expect(await sql(`reset session authorization; select count(batch)::int from sync.absences`)).toEqual([

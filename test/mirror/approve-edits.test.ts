@@ -14,15 +14,18 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     await run(`begin;
       select set_config('musterd.writing', 'on', true);
       insert into mirror.teams (team_id) values (41);
-      insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved)
-        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'new@example.com', null, true from generate_series(1, 8) id;
       insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone)
         select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from generate_series(1, 8) id;
-      insert into sync.held_fields (team_id, user_id, field, reason, mirror_value, until) values
-        (41, 4, 'email', 'conflict', '"new@example.com"', null), (41, 8, 'email', 'asked', null, now() + interval '1 h'),
-        (41, 2, 'phone', 'rejected', '"15550111"', null);
-      insert into sync.held_fields (team_id, user_id, field, reason, batch) values (41, 5, 'email', 'limit', 'before');
+      insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved)
+        select team_id, id, name, first_name, last_name, email, phone, true from sync.user_base;
       commit`);
+    await run(`update mirror.users set email = 'new@example.com', phone = '15550111'`);
+    await run(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason, mirror_value, until, batch)
+      select 41, h.id, h.field, e.edit_id, h.reason, e.new_value, h.until, h.batch
+      from (values (4, 'email', 'conflict', null, null), (8, 'email', 'asked', now() + interval '1 h', null),
+        (2, 'phone', 'rejected', null, null), (5, 'email', 'limit', null, 'before')) as h (id, field, reason, until, batch)
+      join sync.edits e on e.user_id = h.id and e.field = h.field`);
+    await run('update mirror.users set phone = null');
   });
   afterAll(() => database.close());
 
@@ -43,8 +46,7 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     expect(await approve(email(1), phone, email(5))).toBe(3);
     expect(
       await run(`select user_id, field, reason, batch, decision, base_value, mirror_value, service_value,
-        decided_by = session_user as is_mine, decided_why,
-        until between now() + interval '23 hours' and now() + interval '25 hours' as is_a_day
+        decided_by = session_user as is_mine, decided_why, until
         from sync.held_fields where decision is not null order by 1, 2`),
     ).toEqual([
       [
@@ -58,9 +60,9 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
         'old@example.com',
         true,
         'so',
-        true,
+        null,
       ],
-      [1n, 'phone', 'limit', 'abc', 'approved', '15550100', null, '15550100', true, 'so', true],
+      [1n, 'phone', 'limit', 'abc', 'approved', '15550100', null, '15550100', true, 'so', null],
       [
         5n,
         'email',
@@ -72,17 +74,54 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
         'old@example.com',
         true,
         'so',
-        true,
+        null,
       ],
     ]);
     expect(await run(`select user_id, kind, new from sync.changes order by 1`)).toEqual([
       [1n, 'approve', { email: 'new@example.com', phone: null }],
       [5n, 'approve', { email: 'new@example.com' }],
     ]);
+    // Of each field the edit that lasts, in what is approved as in the ledger.
+    expect(
+      await run(`select c.user_id, f.field from sync.changes c
+        join sync.held_fields f on f.user_id = c.user_id and f.decision is not null
+        join sync.edits e on e.user_id = f.user_id and e.field = f.field and e.ended_at is null
+        where e.edit_id = f.edit_id and f.edit_id = (c.edits ->> f.field)::bigint order by 1, 2`),
+    ).toEqual([
+      [1n, 'email'],
+      [1n, 'phone'],
+      [5n, 'email'],
+    ]);
   });
 
-  it('pass where another value of the field was held', async () => {
+  it('pass where an earlier edit of the field was held', async () => {
     expect(await approve(email(2, { field: 'phone', to: null, base: '15550100' }))).toBe(1);
+  });
+
+  it('pass where they were made past the triggers, as edits that nobody is known to have made', async () => {
+    await run(`begin; select set_config('musterd.writing', 'on', true);
+      update mirror.users set role_id = 7 where id = 2; commit`);
+    expect(await approve(email(2, { field: 'roleId', to: 7n, base: null }))).toBe(1);
+    expect(
+      await run(`select e.authors, e.new_value from sync.edits e
+        join sync.held_fields h on h.edit_id = e.edit_id and h.field = e.field and h.user_id = e.user_id
+        where e.user_id = 2 and e.field = 'role_id'`),
+    ).toEqual([[[''], 7]]);
+  });
+
+  it('do not pass where whoever confirms them made them, or may have, and four eyes are asked for', async () => {
+    await run(`insert into sync.teams (team, team_id, four_eyes) values ('north', 41, true);
+      update sync.edits set authors = '{kim}' where user_id = 6 and field = 'email' and ended_at is null;
+      update sync.edits set authors = '{""}' where user_id = 7 and field = 'email' and ended_at is null`);
+    try {
+      expect(await approve(email(3), email(7))).toBe(0);
+      expect(await approve(email(6), email(3))).toBe(1);
+      expect(
+        await run(`select user_id from sync.held_fields where user_id in (3, 6) and field = 'email'`),
+      ).toEqual([[6n]]);
+    } finally {
+      await run(`delete from sync.teams; delete from sync.held_fields where user_id = 6`);
+    }
   });
 
   it('pass over what the service showed, where that is not what was agreed on', async () => {

@@ -40,7 +40,7 @@ afterAll(async () => {
 /** All four values of user 1 were agreed on, and edited since: in both teams, of which one must not be touched. */
 beforeEach(async () => {
   await force(
-    'delete from mirror.users; delete from sync.user_base; delete from sync.changes; delete from sync.held_fields',
+    'delete from mirror.users; delete from sync.user_base; delete from sync.changes; delete from sync.held_fields; delete from sync.edits',
   );
   for (const team of [41, 42])
     for (const id of [1, 2]) {
@@ -100,12 +100,12 @@ describe('what is about to be sent', () => {
         await text`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
         await tx.executeQuery(CompiledQuery.raw(`update mirror.users set ${edit} where team_id = 41`));
       });
-    await query('delete from sync.user_edits');
+    await query('delete from sync.edits');
     await asActor('Kim of HR', `phone = '15550178'`);
     await asActor('Lee', `first_name = 'Rob', phone = case when id = 1 then '15550199' end`);
     await query(`update mirror.users set phone = '15550178' where team_id = 42`);
     await query(`update mirror.users set email = 'rob@example.com' where team_id = 41 and id = 1`);
-    await query(`update sync.user_edits set edited_by = 'mallory' where actor = 'Lee' and user_id = 2`);
+    await query(`update sync.edits set edited_by = 'mallory' where actor = 'Lee' and user_id = 2`);
     // What nobody saw: the triggers were off, or it was written before there was a record.
     await force(`update mirror.users set role_id = 8 where team_id = 41`);
     await force(`update mirror.users set phone = '15550178' where team_id = 41 and id = 1`);
@@ -119,9 +119,12 @@ describe('what is about to be sent', () => {
       { user_id: 1n, edited_by: { name: 'Lee', email: me } },
       { user_id: 2n, edited_by: { name: 'mallory for Lee', phone: 'mallory for Lee' } },
     ]);
-    await force('delete from sync.changes; delete from sync.user_edits');
+    await force('delete from sync.changes; delete from sync.edits');
     await open([planOf({ name })]);
     expect(await editors()).toEqual([{ user_id: 1n, edited_by: null }]);
+    expect(await query('select user_id, field, edited_by, authors, new_value from sync.edits')).toEqual([
+      { user_id: 1n, field: 'name', edited_by: null, authors: [''], new_value: name },
+    ]);
   });
 
   it('is written down with what was agreed on and what the service showed, as an open push', async () => {
@@ -155,6 +158,13 @@ describe('what is about to be sent', () => {
   });
 
   describe('of a field that is held by then', () => {
+    /** The edits of `robin()`, of both teams and users, made as an editor makes them. */
+    beforeEach(async () => {
+      await force(
+        'update mirror.users u set phone = b.phone, email = b.email from sync.user_base b where (b.team_id, b.id) = (u.team_id, u.id)',
+      );
+      await query(`update mirror.users set phone = '15550177', email = 'robin' || id || '@example.com'`);
+    });
     const hold = (user: number, field: string, more: Readonly<Record<string, string>> = {}) => {
       const columns = {
         team_id: '41',
@@ -168,13 +178,16 @@ describe('what is about to be sent', () => {
         `insert into sync.held_fields (${Object.keys(columns).join(', ')}) values (${Object.values(columns).join(', ')})`,
       );
     };
-    const letPass = { decision: "'approved'", until: `clock_timestamp() + interval '1 hour'` };
+    const lasting = `(select edit_id from sync.edits where team_id = 41 and user_id = 1 and field = 'phone' and ended_at is null)`;
+    const letPass = { batch: "'abc'", decision: "'approved'" };
 
     it.each([
-      ['rejected meanwhile', 'phone', { reason: "'rejected'" }, 0],
-      ['held in a batch', 'phone', { batch: "'abc'" }, 0],
-      ['approved', 'phone', { batch: "'abc'", ...letPass }, 1],
-      ['approved, too long ago', 'phone', { ...letPass, until: `clock_timestamp() - interval '1 s'` }, 0],
+      ['rejected meanwhile', 'phone', { reason: "'rejected'", edit_id: lasting }, 0],
+      ['held in a batch', 'phone', { batch: "'abc'", edit_id: lasting }, 0],
+      ['approved', 'phone', { ...letPass, edit_id: lasting }, 1],
+      ['resolved', 'phone', { decision: "'resolved'", edit_id: lasting }, 1],
+      ['approved as another edit of the same value', 'phone', { ...letPass, edit_id: '1' }, 0],
+      ['approved as no edit', 'phone', letPass, 0],
       ['held, and not to be sent', 'email', {}, 1],
     ])('%s', async (_, field, more, opened) => {
       await hold(1, field, more);
@@ -186,6 +199,89 @@ describe('what is about to be sent', () => {
       await hold(1, 'phone', { team_id: '42' });
       expect(await open([planOf({ phone: '15550177' })])).toHaveLength(1);
     });
+  });
+
+  /** Of user 1 in team 41: a phone that an editor set, and the edit that lasts. */
+  const setPhone = async (phone = '15550155') => {
+    await query(`update mirror.users set phone = '${phone}' where team_id = 41 and id = 1`);
+    const [edit] = await query(
+      `select edit_id from sync.edits where team_id = 41 and user_id = 1 and field = 'phone' and ended_at is null`,
+    );
+    return edit?.['edit_id'] as bigint;
+  };
+  const planOfPhone = (edit?: bigint): UserPlan => ({
+    ...planOf({ phone: '15550155' }),
+    fields: decisions({
+      phone: {
+        ...moveOf('push', { base: agreedBefore.phone, mirror: '15550155', service: undefined }),
+        edit,
+      },
+    }),
+  });
+
+  it('is the edit that was planned, and not another one of the same value', async () => {
+    const planned = await setPhone();
+    await query(`update mirror.users set phone = '15550100' where team_id = 41 and id = 1`);
+    const another = await setPhone();
+    expect(await open([planOfPhone(planned)])).toEqual([]);
+    expect(await open([planOfPhone(another)])).toHaveLength(1);
+    expect(await query('select user_id, edits from sync.changes')).toEqual([
+      { user_id: 1n, edits: { phone: Number(another) } },
+    ]);
+  });
+
+  it('is what lasts where no edit was on record when it was planned, and is put on record if none is', async () => {
+    const found = await setPhone();
+    expect(await open([planOfPhone()])).toHaveLength(1);
+    expect(await query('select edits from sync.changes')).toEqual([{ edits: { phone: Number(found) } }]);
+    await force('delete from sync.changes; delete from sync.edits');
+    expect(await open([planOfPhone()])).toHaveLength(1);
+    expect(
+      await query(
+        `select c.edits -> 'phone' = to_jsonb(e.edit_id) as is_it, e.edited_by from sync.changes c, sync.edits e`,
+      ),
+    ).toEqual([{ is_it: true, edited_by: null }]);
+  });
+
+  it.each([
+    ['taken back', `update mirror.users set phone = '15550100' where team_id = 41 and id = 1`],
+    ['replaced', `update mirror.users set phone = '15550156' where team_id = 41 and id = 1`],
+    [
+      'taken back and made again',
+      `update mirror.users set phone = '15550100' where team_id = 41 and id = 1;
+       update mirror.users set phone = '15550155' where team_id = 41 and id = 1`,
+    ],
+    [
+      'rejected',
+      `insert into sync.held_fields (team_id, user_id, field, reason, edit_id)
+       select team_id, user_id, field, 'rejected', edit_id from sync.edits where field = 'phone' and ended_at is null`,
+    ],
+    [
+      'approved as another',
+      `insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
+       values (41, 1, 'phone', 'limit', 'abc', 'approved', 1)`,
+    ],
+  ])('does not leave where its edit was %s meanwhile, nor does what would go with it', async (_, change) => {
+    await open([planOfPhone(await setPhone()), planOf({ roleId: 9n }, {}, 2n)]);
+    await query(change);
+    expect(await write((tx) => markSent(tx, teamId, [1n, 2n]))).toEqual([1n]);
+    expect(await query('select user_id from sync.changes where sent_at is not null')).toEqual([]);
+    expect(await write((tx) => markSent(tx, teamId, [2n]))).toEqual([]);
+    expect(await query('select user_id from sync.changes where sent_at is not null')).toEqual([
+      { user_id: 2n },
+    ]);
+  });
+
+  it('leaves under the approval of its own edit, whatever else of the user is held', async () => {
+    await open([planOfPhone(await setPhone())]);
+    await query(`insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
+      select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits where field = 'phone' and ended_at is null;
+      insert into sync.held_fields (team_id, user_id, field, reason)
+      values (41, 1, 'email', 'conflict'), (42, 1, 'phone', 'conflict'), (41, 2, 'phone', 'conflict')`);
+    expect(await write((tx) => markSent(tx, teamId, [1n]))).toEqual([]);
+    expect(await query('select user_id from sync.changes where sent_at is not null')).toEqual([
+      { user_id: 1n },
+    ]);
   });
 
   it('has only of its own fields what was agreed on', async () => {

@@ -23,14 +23,14 @@ const reads = {
 const all = 'select insert update delete truncate';
 const works = 'select insert update delete';
 const lookups = 'select(added_at,email,phone,team_id)';
-/** An approver may name what is in sync, and of that see what the views of report read. */
+/** People may name what is in sync, for sync.settled(), and of that see what the views of report read. */
 const bookkeeping = (place: string, columns: string) => ({
   places: place,
   owner: all,
   daemon: works,
-  reader: '',
-  editor: '',
-  roleEditor: '',
+  reader: `select(${columns})`,
+  editor: `select(${columns})`,
+  roleEditor: `select(${columns})`,
   approver: `select(${columns})`,
   nobody: '',
 });
@@ -65,7 +65,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   },
   {
     places:
-      'sync.edits sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.stale_rows sync.user_edits',
+      'sync.edits sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.stale_rows',
     owner: all,
     daemon: works,
     reader: '',
@@ -80,7 +80,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   ),
   bookkeeping(
     'sync.held_fields',
-    'base_value,batch,batch_reason,decided_at,decided_by,decided_why,decision,detail,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
+    'base_value,batch,batch_reason,decided_at,decided_by,decided_why,decision,detail,edit_id,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
   ),
   bookkeeping('sync.absences', 'batch,detail,resource,team_id,withheld_at'),
   bookkeeping(
@@ -110,10 +110,12 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.last_edits(bigint,bigint[]) sync.listing_rests(bigint) sync.named_editor(text,text) sync.own_edits(bigint,bigint[]) sync.place() sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) sync.versions(bigint)',
-  approver: 'sync.approve(text,bigint[],text,bigint) sync.reject(text,bigint[],text,boolean,bigint)',
+    'mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.named_editor(text,text) sync.person(text) sync.place() sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) sync.versions(bigint)',
+  people: 'sync.settled(interval,boolean,xid8)',
+  approver:
+    'sync.approve(text,bigint[],text,bigint,bigint[]) sync.reject(text,bigint[],text,boolean,bigint,bigint[])',
   owner:
-    'mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint) sync.keep_runs() sync.require_approver() sync.session_sees(bigint)',
+    'mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.require_approver() sync.session_sees(bigint)',
 };
 
 type Who = 'owner' | 'daemon' | 'reader' | 'editor' | 'roleEditor' | 'approver' | 'nobody';
@@ -184,8 +186,8 @@ describe.each(places)('least privilege on $name', (server) => {
       `grant usage on schema mirror, sync, report to ${roles.daemon};
        grant select, insert, update, delete on all tables in schema mirror, sync to ${roles.daemon};
        grant select on all tables in schema report to ${roles.daemon};
-       grant execute on function sync.approve(text, bigint[], text, bigint) to ${roles.daemon};
-       grant execute on function sync.reject(text, bigint[], text, boolean, bigint) to ${roles.daemon}`,
+       grant execute on function sync.approve(text, bigint[], text, bigint, bigint[]) to ${roles.daemon};
+       grant execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[]) to ${roles.daemon}`,
     );
     await owner.close();
   });
@@ -216,13 +218,24 @@ describe.each(places)('least privilege on $name', (server) => {
         await rows(`select p.oid::regprocedure::text from pg_proc p
           where p.pronamespace::regnamespace::text in ('mirror', 'sync', 'report') and ${condition} order by 1`)
       ).map(([signature]) => signature);
-    const [everybody, approver, owner] = (['everybody', 'approver', 'owner'] as const).map((who) =>
-      functions[who].split(/ (?=mirror\.|report\.|sync\.)/),
-    ) as [string[], string[], string[]];
-    expect(await found('true'), advice).toEqual([...everybody, ...approver, ...owner].toSorted());
+    const [everybody, ofPeople, approver, owner] = (
+      ['everybody', 'people', 'approver', 'owner'] as const
+    ).map((who) => functions[who].split(/ (?=mirror\.|report\.|sync\.)/)) as [
+      string[],
+      string[],
+      string[],
+      string[],
+    ];
+    expect(await found('true'), advice).toEqual(
+      [...everybody, ...ofPeople, ...approver, ...owner].toSorted(),
+    );
+    const functionsOf = {
+      approver: [...everybody, ...ofPeople, ...approver],
+      nobody: everybody,
+    } as const satisfies Partial<Record<Who, readonly string[]>>;
     for (const who of people)
       expect(await found(`has_function_privilege('${roles[who]}', p.oid, 'execute')`), advice).toEqual(
-        who === 'approver' ? [...everybody, ...approver].toSorted() : everybody,
+        (who === 'approver' || who === 'nobody' ? functionsOf[who] : [...everybody, ...ofPeople]).toSorted(),
       );
   });
 
@@ -273,9 +286,7 @@ describe.each(places)('least privilege on $name', (server) => {
         ['select', `select * from ${place}`],
         ['insert', `insert into ${place} default values`],
         ['delete', `delete from ${place}`],
-        ...(place.startsWith('report.') || place === 'sync.edits'
-          ? []
-          : [['truncate', `truncate ${place}`] as const]),
+        ...(place.startsWith('report.') ? [] : [['truncate', `truncate ${place}`] as const]),
         ...columns.map((column) => [`update(${column})`, `update ${place} set ${column} = default`] as const),
       ];
       const told =

@@ -79,7 +79,7 @@ describe.each(servers())('what became of listings on $name', (server) => {
 
   beforeEach(async () => {
     await force(`truncate sync.listing_changes, sync.runs cascade; truncate mirror.roles, mirror.tags, mirror.contact_fields, mirror.teams,
-      mirror.users, sync.user_base, sync.user_edits, sync.held_fields, sync.absences;
+      mirror.users, sync.user_base, sync.edits, sync.held_fields, sync.absences;
       delete from sync.teams; insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
   });
 

@@ -36,7 +36,7 @@ const left = async (what: string) => (await query(`select ${what}`)).flat();
 /** Of both teams: users who are as was agreed on. */
 beforeEach(() =>
   force(`
-    truncate sync.runs, sync.changes, sync.held_fields, sync.rejected_rows, sync.user_edits, sync.learned, sync.due, mirror.users,
+    truncate sync.runs, sync.changes, sync.held_fields, sync.rejected_rows, sync.edits, sync.learned, sync.due, mirror.users,
       sync.user_base, mirror.contact_counts, sync.user_periods cascade;
     delete from sync.teams; insert into sync.teams (team, team_id) values ('main', 41), ('other', 42);
     insert into mirror.users (team_id, id, email, phone, role_id, role, resolved)
@@ -115,12 +115,12 @@ describe('what decisions need', () => {
     await fc.assert(
       fc.asyncProperty(history, async ({ runs, edits, open, marked }) => {
         await force(
-          `truncate sync.runs, sync.changes, sync.user_edits, sync.due cascade; update mirror.users set email = 'a@example.com'`,
+          `truncate sync.runs, sync.changes, sync.edits, sync.due cascade; update mirror.users set email = 'a@example.com'`,
         );
         // Edits and runs in the order in which they were made.
         for (const { days: age, user, email } of edits.toSorted((a, b) => b.days - a.days))
           await query(`update mirror.users set email = '${email}' where team_id = 41 and id = ${user};
-            update sync.user_edits set edited_at = ${ago(age)} where edit_id = (select max(edit_id) from sync.user_edits)`);
+            update sync.edits set edited_at = ${ago(age)} where edit_id = (select max(edit_id) from sync.edits)`);
         if (marked)
           await query(
             `insert into sync.due (team, run_group, mark) values ('main', 'edits', pg_current_snapshot())`,
@@ -202,10 +202,11 @@ describe('what is removed', () => {
     await force(`
       insert into sync.due (team, run_group, mark) values ('main', 'edits', '100:100:');
       update mirror.users set email = 'new@example.com' where team_id = 41 and id = 2;
-      insert into sync.user_edits (xid, team_id, user_id, edited_at, edited_by)
-      select x::text::xid8, 41, u, ${ago(40)}, 'kim' from (values (50, 1), (51, 2), (99, 3), (100, 3)) v (x, u)`);
+      insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
+      select x::text::xid8, 41, u, 'email', ${ago(40)}, 'kim', '{kim}', e, case when e is not null then 'agreed' end
+      from (values (50, 1, now()), (51, 2, null), (99, 3, now()), (100, 3, now())) v (x, u, e)`);
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, edits: 2 });
-    expect(await left('xid::text from sync.user_edits order by 1')).toEqual(['100', '51']);
+    expect(await left('xid::text from sync.edits order by 1')).toEqual(['100', '51']);
   });
 
   it('of runs are those that nothing refers to, but the newest, the last of all users and one a day that read the listings', async () => {
@@ -255,8 +256,8 @@ describe('what is removed', () => {
 
   it('goes through more rows than one batch has, and ends where it is asked to', async () => {
     await force(`
-      insert into sync.user_edits (xid, team_id, user_id, edited_at, edited_by, new_email)
-      select (1 + n / 7)::text::xid8, 41, 1, ${ago(40)}, 'kim', 'a' from generate_series(1, 12000) n`);
+      insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
+      select (1 + n / 7)::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 12000) n`);
     let batches = 0;
     const goesOn = () => {
       batches += 1;
@@ -304,14 +305,14 @@ it('each run is looked up among the periods by its index, whatever the statistic
 
 it('two that prune a team at once wait for each other’s batch', async () => {
   await force(`
-    insert into sync.user_edits (xid, team_id, user_id, edited_at, edited_by, new_email)
-    select n::text::xid8, 41, 1, ${ago(40)}, 'kim', 'a' from generate_series(1, 100) n`);
+    insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
+    select n::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 100) n`);
   const waiting = async (what: string) =>
     left(
       `count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and ${what}`,
     );
   const both = await database.db.transaction(async (tx) => {
-    await sql`select from sync.user_edits where xid = '50' for update`.execute(tx);
+    await sql`select from sync.edits where xid = '50' for update`.execute(tx);
     const pruning = [1, 2].map(() => prune(database.db, 'main', { ...ages, changes: null }));
     await eventually('one waits for the row, the other for it', async () => {
       const [all] = await waiting('true');

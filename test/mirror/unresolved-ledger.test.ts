@@ -38,6 +38,7 @@ const unknown = {
   base: undefined,
   mirror: undefined,
   held: [],
+  edits: {},
   hasOpenIntent: false,
 } as const;
 

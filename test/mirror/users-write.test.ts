@@ -68,6 +68,7 @@ beforeEach(async () => {
     'sync.held_fields',
     'sync.absences',
     'sync.changes',
+    'sync.edits',
     'sync.stale_rows',
   ];
   await force(tables.map((table) => `delete from ${table}`).join(';'));
@@ -293,6 +294,8 @@ describe('whoever is shown', () => {
   });
 });
 
+type Edit = 'the same edit' | 'the same value again' | 'another value';
+
 describe('a held field', () => {
   const holdOf = (reason: HoldReason, mirror = 'new'): Hold => ({
     field: 'email',
@@ -306,40 +309,54 @@ describe('a held field', () => {
     query(
       'select team_id, field, reason, mirror_value, detail, until, run_id from sync.held_fields order by 1, 2',
     );
+  /** The first edit of the email, to `old`, is held. */
   const heldBefore = (reason: HoldReason, until: string) =>
-    query(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until)
-      values (41, 1, 'email', '${reason}', '"old"', '"old"', '"old"', 'old', ${until})`);
+    force(`update mirror.users set email = 'old' where team_id = 41 and id = 1;
+      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until, edit_id)
+      values (41, 1, 'email', '${reason}', '"old"', '"old"', '"old"', 'old', ${until}, sync.find_edit(41, 1, 'email'))`);
+  /** It is another edit by now: it may have the same value. */
+  const editAgain = (to: string) =>
+    force(`update sync.edits set ended_at = now(), ended_how = 'replaced' where team_id = 41 and ended_at is null;
+      update mirror.users set email = '${to}' where team_id = 41 and id = 1; select sync.find_edit(41, 1, 'email')`);
   const ahead = `now() + interval '1 hour'`;
   const past = `now() - interval '1 hour'`;
 
-  /** What was held, until when, what is held now, with which value of the mirror: which of both stands. */
-  const cases: readonly (readonly [HoldReason, string, HoldReason, string, 'old' | 'new'])[] = [
-    ['asked', ahead, 'conflict', 'new', 'old'],
-    ['asked', ahead, 'rejected', 'new', 'old'],
-    ['asked', past, 'conflict', 'new', 'new'],
-    ['rejected', 'null', 'limit', 'old', 'old'],
-    ['rejected', 'null', 'limit', 'new', 'new'],
-    ['rejected', 'null', 'rejected', 'old', 'new'],
-    ['conflict', 'null', 'limit', 'old', 'new'],
-    ['refused', ahead, 'limit', 'old', 'new'],
+  /** What was held, until when, what is held now, of which edit: which of both stands. */
+  const cases: readonly (readonly [HoldReason, string, HoldReason, Edit, 'old' | 'new'])[] = [
+    ['asked', ahead, 'conflict', 'another value', 'old'],
+    ['asked', ahead, 'rejected', 'another value', 'old'],
+    ['asked', past, 'conflict', 'another value', 'new'],
+    ['rejected', 'null', 'limit', 'the same edit', 'old'],
+    ['rejected', 'null', 'limit', 'the same value again', 'new'],
+    ['rejected', 'null', 'limit', 'another value', 'new'],
+    ['rejected', 'null', 'rejected', 'the same edit', 'new'],
+    ['conflict', 'null', 'limit', 'the same edit', 'new'],
+    ['refused', ahead, 'limit', 'the same edit', 'new'],
   ];
   it.each(cases)(
-    '%s until %s, and then %s over %s: the %s one stands',
-    async (was, until, now, mirror, stands) => {
+    '%s until %s, and then %s of %s: the %s one stands',
+    async (was, until, now, edit, stands) => {
       await heldBefore(was, until);
+      const mirror = edit === 'another value' ? 'new' : 'old';
+      if (edit !== 'the same edit') await editAgain(mirror);
       await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: holdOf(now, mirror) }]));
       const old = { reason: was, mirror_value: 'old', detail: 'old', run_id: null };
       const one = { reason: now, mirror_value: mirror, detail: 'new', until: null, run_id: runId };
       expect(await held()).toMatchObject([stands === 'old' ? old : one]);
+      const isOfLasting = `select h.edit_id = e.edit_id as is_lasting from sync.held_fields h
+        join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null`;
+      expect(await query(isOfLasting)).toEqual([
+        { is_lasting: stands === 'new' || edit === 'the same edit' },
+      ]);
     },
   );
 
   describe('of which a person decided while the run was under way', () => {
     const decided = (when: string) =>
       query(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value,
-          shown_value, detail, decision, decided_at, until)
+          shown_value, detail, decision, decided_at)
         values (41, 1, 'email', 'limit', '"old"', '"old"', '"old"', '"old"', 'old', 'approved',
-          (select started_at ${when} from sync.runs where run_id = ${runId}), 'infinity')`);
+          (select started_at ${when} from sync.runs where run_id = ${runId}))`);
     const after = `+ interval '1 second'`;
     const before = `- interval '1 second'`;
     const decisionNow = async () => (await query('select decision from sync.held_fields'))[0]?.['decision'];

@@ -33,6 +33,7 @@ beforeEach(async () => {
     'sync.user_base',
     'sync.held_fields',
     'sync.changes',
+    'sync.edits',
     'sync.learned',
     'sync.teams',
   ])
@@ -49,7 +50,7 @@ beforeEach(async () => {
   runId = row?.['run_id'] as bigint;
 });
 
-const read = async (updatedAt: string | null, userUpdatedAt: string | null = null) => {
+const readUser = (updatedAt: string | null, userUpdatedAt: string | null = null) => {
   const user = {
     id: 1n,
     name: 'Anne',
@@ -60,9 +61,9 @@ const read = async (updatedAt: string | null, userUpdatedAt: string | null = nul
     userUpdatedAt,
     raw: {},
   };
-  const [state] = await readDifferingUsers(db, teamId, [user], new Map());
-  return state?.versions;
+  return readDifferingUsers(db, teamId, [user], new Map());
 };
+const read = async (...versions: Parameters<typeof readUser>) => (await readUser(...versions))[0]?.versions;
 
 describe('the versions of a user', () => {
   it.each([
@@ -82,14 +83,44 @@ describe('the versions of a user', () => {
     expect(await read('2026-03-01T10:00:00Z', '2026-03-01T10:00:00Z')).toMatchObject({ isNewer: false });
   });
 
-  it.each([
-    ['2026-03-01T10:01:00.000Z', false],
-    ['2026-03-01T10:01:00.001Z', true],
-    [null, false],
-  ])('of 10:00 and an edit of %s: edited since is %s', async (at, isEditedSince) => {
-    await as(`update mirror.users set edited_at = ${at === null ? 'null' : `'${at}'`}`);
-    expect(await read('2026-03-01T10:00:00Z', '2026-03-01T09:00:00Z')).toMatchObject({ isEditedSince });
-    expect(await read('2026-03-01T09:00:00Z', '2026-03-01T10:00:00Z')).toMatchObject({ isEditedSince });
+  describe('beside an edit', () => {
+    const edited = async (at: string, field = 'phone') => {
+      await sql(`update mirror.users set phone = '15550100', email = 'new@example.com' where id = 1`);
+      await as(`update sync.edits set edited_at = '${at}' where field = '${field}' and ended_at is null`);
+    };
+    const readEdits = async (updatedAt: string | null, userUpdatedAt: string | null) => {
+      const [state] = await readUser(updatedAt, userUpdatedAt);
+      return state?.edits;
+    };
+
+    it.each([
+      ['2026-03-01T10:01:00.000Z', false],
+      ['2026-03-01T10:01:00.001Z', true],
+    ])('of 10:00 and an edit of %s: it was made since is %s', async (at, isSince) => {
+      await edited(at);
+      // The other field was edited much later, and says nothing of this one.
+      const [earlier, later] = ['2026-03-01T09:00:00Z', '2026-03-01T10:00:00Z'];
+      const expected = { phone: { isSince }, email: { isSince: true } };
+      expect(await readEdits(later, earlier)).toMatchObject(expected);
+      expect(await readEdits(earlier, later)).toMatchObject(expected);
+    });
+
+    it('where the service shows none: nothing was made since', async () => {
+      await edited('2026-03-01T10:02:00Z');
+      expect(await readEdits(null, null)).toMatchObject({ phone: { isSince: false } });
+    });
+
+    it('that was replaced past the triggers: it is not the edit of what the mirror has by then', async () => {
+      await edited('2026-03-01T10:02:00Z');
+      await as(`update mirror.users set phone = '15550199'`);
+      expect(Object.keys((await readEdits('2026-03-01T10:00:00Z', null)) ?? {})).toEqual(['email']);
+    });
+
+    it('that is over: there is none', async () => {
+      await edited('2026-03-01T10:02:00Z');
+      await sql(`update mirror.users set phone = null`);
+      expect(Object.keys((await readEdits('2026-03-01T10:00:00Z', null)) ?? {})).toEqual(['email']);
+    });
   });
 });
 

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrate } from '../../src/mirror/migrations.ts';
+import { createDatabase } from '../../src/mirror/database.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { seeMessages } from '../support/postgres-proxy.ts';
 
 let database: TestDatabase;
 let folder: string;
@@ -140,11 +142,11 @@ test('plans, approvals and what was kept in mind are held fields from then on', 
   ]);
   expect(
     await sql(
-      `select field, batch, decision, decided_by, until = 'infinity' from sync.held_fields where user_id is null order by 1`,
+      `select field, batch, decision, decided_by, until from sync.held_fields where user_id is null order by 1`,
     ),
   ).toEqual([
     ['phone', 'aaaaaaaaaaaa', null, null, null],
-    ['role_id', 'eeeeeeeeeeee', 'approved', 'dora', true],
+    ['role_id', 'eeeeeeeeeeee', 'approved', 'dora', null],
   ]);
   expect(
     await sql(
@@ -274,4 +276,169 @@ test('missing rows that wait, and what was said of others, stand with the missin
     [8n, 'approve', 'berta', 'why berta'],
   ]);
   expect(await sql(`select to_regclass('sync.withheld_absences')`)).toEqual([[null]]);
+});
+
+/** Migrates to the end, and what Postgres says of it. */
+async function migrateNoting(): Promise<readonly string[]> {
+  const seen = await seeMessages(database.url, 'answers', (message) =>
+    message.toString('latin1', 0, 1) === 'N' ? message.toString('utf8', 5) : undefined,
+  );
+  const db = createDatabase({ url: seen.url, applicationName: 'musterd test', maxConnections: 1 });
+  try {
+    for (const name of all) copyFileSync(join('migrations', name), join(folder, name));
+    await migrate(db, { folder });
+    return seen.take().flatMap((text) => /\d+ decisions were about [^\0]*/.exec(text)?.[0] ?? []);
+  } finally {
+    await db.close();
+    await seen.close();
+  }
+}
+
+/** Users 1 to 12 as both sides agreed on them, at the version before edits had an identity. */
+const agreedUsers = `
+  begin; set local musterd.writing = 'on';
+  insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+    select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old' || id || '@example.com', null, 2 from generate_series(1, 12) id;
+  insert into mirror.users (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, resolved)
+    select team_id, id, name, first_name, last_name, 'known', email, phone, role_id, true from sync.user_base;
+  commit`;
+const editAs = (actor: string, text: string) =>
+  sql(`begin; select set_config('musterd.actor', '${actor}', true); update mirror.users set ${text}; commit`);
+const lastingEdits = () =>
+  sql(`select user_id, field, old_value, new_value, actor, (select array_agg(a order by a) from unnest(authors) a where a <> session_user) from sync.edits
+    where ended_at is null order by 1, 2`);
+
+test('what was recorded by user becomes edits: of each field the last one lasts, if it is still one', async () => {
+  await migrateTo('0057');
+  await sql(agreedUsers);
+  const mail = (name: string, id: number) => `email = '${name}${id}@example.com' where id = ${id}`;
+  await editAs('Kim', mail('first', 1));
+  await editAs('Lee', mail('second', 1));
+  // Taken back, and edited again: who edited before that has no part in it.
+  await editAs('Kim', mail('first', 2));
+  await editAs('Kim', mail('old', 2));
+  await editAs(' LEE  Ann ', mail('second', 2));
+  await editAs('Kim', mail('first', 3));
+  await editAs('Kim', mail('old', 3));
+  await editAs('Kim', `phone = '15550104', last_name = 'Borg', role_id = 3 where id = 4`);
+  await editAs('Kim', `name_split = 'guessed' where id = 5`);
+  await editAs('Kim', mail('first', 6));
+  // Past the triggers: another value, one without any record, and one that the service has by now.
+  await sql(`begin; set local musterd.writing = 'on'; update mirror.users set ${mail('unheard', 6)};
+    update mirror.users set ${mail('unheard', 7)}; commit`);
+  await editAs('Kim', mail('sent', 8));
+  await sql(`update sync.user_base set email = 'sent8@example.com' where id = 8`);
+  await migrateTo('9999');
+  expect(await lastingEdits()).toEqual([
+    [1n, 'email', 'first1@example.com', 'second1@example.com', 'Lee', ['kim', 'lee']],
+    [2n, 'email', 'old2@example.com', 'second2@example.com', ' LEE  Ann ', ['lee ann']],
+    [4n, 'name', { first: 'Anne', last: 'Berg' }, { first: 'Anne', last: 'Borg' }, 'Kim', ['kim']],
+    [4n, 'phone', null, '15550104', 'Kim', ['kim']],
+    [4n, 'role_id', 2, 3, 'Kim', ['kim']],
+    [6n, 'email', 'old6@example.com', 'unheard6@example.com', null, ['']],
+    [7n, 'email', 'old7@example.com', 'unheard7@example.com', null, ['']],
+  ]);
+  expect(
+    await sql(`select user_id, field, new_value, ended_how, ended_at = edited_at from sync.edits
+      where ended_at is not null order by edit_id`),
+  ).toEqual([
+    [1n, 'email', 'first1@example.com', 'replaced', true],
+    [2n, 'email', 'first2@example.com', 'replaced', true],
+    [2n, 'email', 'old2@example.com', 'replaced', true],
+    [3n, 'email', 'first3@example.com', 'replaced', true],
+    [3n, 'email', 'old3@example.com', 'replaced', true],
+    [5n, 'name_split', 'guessed', 'replaced', true],
+    [6n, 'email', 'first6@example.com', 'replaced', true],
+    [8n, 'email', 'sent8@example.com', 'replaced', true],
+  ]);
+  // From then on they are edits like any other.
+  await editAs('Pat', mail('third', 1));
+  await editAs('Pat', mail('old', 2));
+  expect((await lastingEdits()).slice(0, 2)).toEqual([
+    [1n, 'email', 'second1@example.com', 'third1@example.com', 'Pat', ['kim', 'lee', 'pat']],
+    [4n, 'name', { first: 'Anne', last: 'Berg' }, { first: 'Anne', last: 'Borg' }, 'Kim', ['kim']],
+  ]);
+});
+
+test('decisions that are about an edit stay without an end, and others are undecided again, with a word', async () => {
+  await migrateTo('0057');
+  await sql(agreedUsers);
+  await sql(`update mirror.users set email = 'new' || id || '@example.com'`);
+  await sql(`insert into sync.held_fields (team_id, user_id, field, reason, mirror_value, batch, decision, until, decided_by) values
+    (41, 1, 'email', 'limit', '"new1@example.com"', 'aaaaaaaaaaaa', 'approved', ${soon}, 'anne'),
+    (41, 2, 'email', 'limit', '"new2@example.com"', null, 'resolved', ${soon}, 'anne'),
+    (41, 3, 'email', 'limit', '"new3@example.com"', 'aaaaaaaaaaaa', 'approved', ${over}, 'anne'),
+    (41, 4, 'email', 'limit', '"other4@example.com"', 'aaaaaaaaaaaa', 'approved', ${soon}, 'anne'),
+    (41, 5, 'phone', 'limit', '"15550105"', 'aaaaaaaaaaaa', 'approved', ${soon}, 'anne'),
+    (41, 6, 'email', 'limit', '"new6@example.com"', 'aaaaaaaaaaaa', null, null, null),
+    (41, 7, 'email', 'asked', '"new7@example.com"', null, null, '2999-01-01', null),
+    (41, 8, 'email', 'rejected', '"new8@example.com"', null, null, null, 'anne'),
+    (41, 9, 'email', 'rejected', '"other9@example.com"', null, null, null, 'anne'),
+    (41, null, 'phone', 'limit', null, 'bbbbbbbbbbbb', 'approved', 'infinity', 'anne')`);
+  expect(await migrateNoting()).toEqual([
+    '2 decisions were about values that are no edits any more: these fields are undecided again',
+  ]);
+  expect(
+    await sql(`select h.user_id, h.reason, h.batch, h.decision, h.until::date::text, h.edit_id = e.edit_id from sync.held_fields h
+      left join sync.edits e on e.user_id = h.user_id and e.field = h.field and e.ended_at is null order by 1`),
+  ).toEqual([
+    [1n, 'limit', 'aaaaaaaaaaaa', 'approved', null, true],
+    [2n, 'limit', null, 'resolved', null, true],
+    // Its day was over.
+    [3n, 'limit', 'aaaaaaaaaaaa', null, null, true],
+    [4n, 'limit', 'aaaaaaaaaaaa', null, null, null],
+    [5n, 'limit', 'aaaaaaaaaaaa', null, null, null],
+    [6n, 'limit', 'aaaaaaaaaaaa', null, null, true],
+    [7n, 'asked', null, null, '2999-01-01', true],
+    [8n, 'rejected', null, null, null, true],
+    [9n, 'rejected', null, null, null, null],
+    [null, 'limit', 'bbbbbbbbbbbb', 'approved', null, null],
+  ]);
+});
+
+test('nothing is said where every decision is about an edit', async () => {
+  await migrateTo('0057');
+  await sql(agreedUsers);
+  await sql(`update mirror.users set email = 'new' || id || '@example.com'`);
+  await sql(`insert into sync.held_fields (team_id, user_id, field, reason, mirror_value, decision, until)
+    values (41, 1, 'email', 'limit', '"new1@example.com"', 'approved', ${soon})`);
+  expect(await migrateNoting()).toEqual([]);
+});
+
+test('a push that is under way is of the edits that it carries, and whoever might decide still may', async () => {
+  await migrateTo('0057');
+  await sql(agreedUsers);
+  await sql(
+    `update mirror.users set email = 'new' || id || '@example.com', phone = '1555010' || id where id < 4`,
+  );
+  await sql(`insert into sync.changes (team_id, user_id, kind, state, new) values
+    (41, 1, 'push', 'open', '{"email": "new1@example.com", "phone": "15550101"}'),
+    (41, 2, 'push', 'open', '{"email": "other2@example.com", "phone": "15550102"}'),
+    (41, 3, 'push', 'closed', '{"email": "new3@example.com"}')`);
+  await sql(`create role test_decider nologin;
+    grant execute on function sync.approve(text, bigint[], text, bigint) to test_decider`);
+  try {
+    await migrateTo('9999');
+    const decide = [
+      'sync.approve(text, bigint[], text, bigint, bigint[])',
+      'sync.reject(text, bigint[], text, boolean, bigint, bigint[])',
+    ];
+    for (const signature of decide)
+      expect(
+        await sql(`select has_function_privilege('test_decider', '${signature}', 'execute') as test_decider,
+          has_function_privilege('musterd_approver', '${signature}', 'execute') as approver,
+          has_function_privilege('musterd_editor', '${signature}', 'execute') as editor`),
+      ).toEqual([[true, true, false]]);
+    expect(
+      await sql(`select c.user_id, f.key, f.value = to_jsonb(e.edit_id) from sync.changes c
+        cross join lateral jsonb_each(c.edits) f
+        join sync.edits e on e.user_id = c.user_id and e.field = f.key and e.ended_at is null order by 1, 2`),
+    ).toEqual([
+      [1n, 'email', true],
+      [1n, 'phone', true],
+      [2n, 'phone', true],
+    ]);
+  } finally {
+    await sql('drop owned by test_decider; drop role test_decider');
+  }
 });

@@ -179,6 +179,7 @@ describe('one person', () => {
       batch: null,
       decided_at: null,
       decided_by: null,
+      edit_id: null,
       decided_why: null,
     },
   ] as const;
@@ -196,6 +197,7 @@ describe('one person', () => {
     },
     service: { id: 7n, name: evil, email: evil, phone: '41790102217', roleId: 4n, raw: {} },
     held: [],
+    edits: {},
     hasOpenIntent: false,
     missingForMs: undefined,
     observedDiffers: false,

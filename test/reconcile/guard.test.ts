@@ -344,6 +344,15 @@ describe('what was approved', () => {
       ]),
     ];
     expect(new Set([[row], ...others].map((rows) => hashOf(rows))).size).toBe(others.length + 1);
+    // With the number of an edit, and when it was made: a copy that is put back gives the number again.
+    const edits = [
+      row,
+      { ...row, edit: 5n, madeMs: 1 },
+      { ...row, edit: 6n, madeMs: 1 },
+      { ...row, edit: 5n, madeMs: 2 },
+    ];
+    const named = [...edits, { ...row, userId: 3n, edit: 5n, madeMs: 1 }];
+    expect(new Set(named.map((one) => hashOf([one]))).size).toBe(named.length);
     const phone = { ...row, field: 'phone' } as const;
     expect(hashOf([phone, row])).toBe(hashOf([row, phone]));
     expect(new Set([hashOf([row]), hashOf([row], ['phone']), hashOf([row], ['email'])]).size).toBe(3);

@@ -172,7 +172,8 @@ describe('a held field', () => {
   it('that was rejected, and then let pass by itself, is sent with that value alone', () => {
     const state = change.approved(stateOf('rejected'));
     expect(fateOf(state, settings.maxRows)).toBe('sent');
-    expect(fateOf(change['service moved'](state), settings.maxRows)).toBe('stays');
+    // The rejection does not come back: a person had decided otherwise.
+    expect(fateOf(change['service moved'](state), settings.maxRows)).toBe('conflict');
   });
 
   it('shows what the service has once it is another value, and not where only the case differs', () => {

@@ -52,6 +52,7 @@ function stateOf(mirror: MirrorStandIn, id: Id, service: ServiceUser | undefined
     base: undefined,
     mirror: undefined,
     held: [],
+    edits: {},
     hasOpenIntent,
     missingForMs: undefined,
     observedDiffers: true,
@@ -197,6 +198,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
         const intent = mirror.intents.get(id);
         if (intent !== undefined) mirror.intents.set(id, { ...intent, hasLeft: true, ageMs: 0 });
       }
+      return [];
     },
     readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),
     readRest: () => Promise.resolve({ print: '', versions: '', differing: [], restless: [], schema: '' }),

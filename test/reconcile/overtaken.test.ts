@@ -28,17 +28,18 @@ const table: Record<`${YesNo} ${YesNo} ${YesNo} ${YesNo}`, Fate> = {
   'yes yes yes no': 'sent',
   'yes yes yes yes': 'sent',
 };
-const late: Versions = { isNewer: true, isTelling: true, isEditedSince: false };
+const late: Versions = { isNewer: true, isTelling: true };
 const edited = { mirror: { email: 'new@example.com' } };
 const planOf = (state: UserState, policy = holdAll) => planInLists(state, member, policy);
 
 describe('an edit, where the version is newer, tells something, the edit is newer, another value has moved', () => {
   it.each(rowsOf(table))('%s: it is %s', (key, fate) => {
-    const [isNewer, isTelling, isEditedSince, moved] = key.split(' ').map(isYes);
-    const versions = { isNewer, isTelling, isEditedSince } as Versions;
-    expect(isOvertaken(versions, moved === true)).toBe(fate === 'held');
+    const [isNewer, isTelling, isSince = false, moved] = key.split(' ').map(isYes);
+    const versions = { isNewer, isTelling } as Versions;
+    expect(isOvertaken(versions, isSince, moved === true)).toBe(fate === 'held');
+    const edits = { email: { id: 1n, isSince } };
     const plan = planOf(
-      makeState({ ...edited, versions, ...(moved ? { service: { phone: '15550199' } } : {}) }),
+      makeState({ ...edited, edits, versions, ...(moved ? { service: { phone: '15550199' } } : {}) }),
     );
     expect(plan.patch).toEqual(fate === 'sent' ? { email: 'new@example.com' } : {});
     expect(plan.holds).toEqual(

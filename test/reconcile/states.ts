@@ -48,6 +48,7 @@ export function makeState(
   return {
     id,
     held: [],
+    edits: {},
     hasOpenIntent: false,
     missingForMs: undefined,
     observedDiffers: false,
@@ -211,7 +212,7 @@ export const anyState: fc.Arbitrary<UserState> = anyBase
   .chain(({ heldFields, ...made }) =>
     fc
       .tuple(...heldFields.map((field) => anyHold(field, made.mirror, made.service)))
-      .map((held): UserState => ({ id, ...made, held, missingForMs: undefined })),
+      .map((held): UserState => ({ id, ...made, held, edits: {}, missingForMs: undefined })),
   );
 
 export const anyMember: fc.Arbitrary<TeamMember | undefined> = fc.option(

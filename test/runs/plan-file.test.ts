@@ -7,7 +7,7 @@ import { decodePlan } from '../../src/runs/plan-file.ts';
 const row = { user_id: '7', name: 'Anne Berg', field: 'role_id', base: '2', service: '2', mirror: '3' };
 const hash = hashOf([{ userId: 7n, field: 'roleId', values: { base: 2n, service: 2n, mirror: 3n } }]);
 const plan = {
-  musterd_plan: 2,
+  musterd_plan: 3,
   team: { id: '41', name: null },
   service: 'https://example.com/',
   made_at: '2026-03-01T09:00:00.000Z',
@@ -31,6 +31,24 @@ describe('the file of a plan', () => {
         values: { base: 2n, service: 2n, mirror: 3n },
       },
     ]);
+  });
+
+  it('names the edits that were on record, and stands for these alone', () => {
+    const edits = [row, { ...row, user_id: '8', edit_id: '12' }];
+    const values = { base: 2n, service: 2n, mirror: 3n };
+    const known = hashOf([
+      { userId: 7n, field: 'roleId', values },
+      { userId: 8n, field: 'roleId', edit: 12n, values },
+    ]);
+    const { rows } = decodePlan(write({ ...plan, hash: known, changes: edits }), key);
+    expect(rows.map(({ userId, edit }) => [userId, edit])).toEqual([
+      [7n, undefined],
+      [8n, 12n],
+    ]);
+    const other = [row, { ...row, user_id: '8', edit_id: '13' }];
+    expect(() => decodePlan(write({ ...plan, hash: known, changes: other }), key)).toThrow(
+      'its rows are not those of its hash',
+    );
   });
 
   it.each([
@@ -58,6 +76,7 @@ describe('the file of a plan', () => {
     ['no rows at all', { changes: undefined }],
     ['rows that are none', { changes: ['7'] }],
     ['an id that is none', { changes: [{ ...row, user_id: 'seven' }] }],
+    ['an edit that is none', { changes: [{ ...row, edit_id: 'twelve' }] }],
     ['a number that was rounded', { changes: [{ ...row, mirror: 3 }] }],
     ['a role that is none', { changes: [{ ...row, mirror: 'three' }] }],
     ['a field that nobody writes', { changes: [{ ...row, field: 'title' }] }],
@@ -71,7 +90,7 @@ describe('the file of a plan', () => {
     expect(read).toThrow('it was not written by "musterd plan --out"');
   });
 
-  it.each(['', 'null', '[]', '{}', '{"musterd_plan": 2}', '{"musterd_plan": 1, "checksum": "x"}'])(
+  it.each(['', 'null', '[]', '{}', '{"musterd_plan": 3}', '{"musterd_plan": 2, "seal": "x"}'])(
     'is no other JSON and no other text: %s',
     (text) => {
       expect(() => decodePlan(text, key)).toThrow(expect.objectContaining({ code: 'usage' }) as Error);

@@ -24,6 +24,16 @@ describe('the page', () => {
     expect(open({ user: 'admin' }, false).admit(basic('admin', ''))).toBe(403);
   });
 
+  it('knows whose name it is by a password, and by the token that it may be anybody’s', () => {
+    const access = createPageAccess(both, false, () => 0);
+    for (const [name, secret, isKnown] of [
+      ['kim', token, false],
+      ['admin', token, false],
+      ['admin', 'a good password', true],
+    ] as const)
+      expect(access.admit(basic(name, secret), '10.0.0.1')).toEqual({ may: true, actor: name, isKnown });
+  });
+
   it('asks for the key that is set, on its own machine as well', () => {
     for (const onLoopback of [true, false]) {
       const { admit } = open(both, onLoopback);

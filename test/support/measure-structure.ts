@@ -65,7 +65,7 @@ export function measureStructure(): readonly Figure[] {
   const tables = read('test/mirror/schema.txt').match(/^table sync\.(?!migration)\w+/gm) ?? [];
   return [
     { what: 'files to read before changing the merge', value: rules.length, before: 14, limit: 7 },
-    { what: 'lines of them, without blank ones', value: linesOf(rules, isWritten), before: 1680, limit: 650 },
+    { what: 'lines of them, without blank ones', value: linesOf(rules, isWritten), before: 1680, limit: 700 },
     {
       what: 'lines of code of the nouns that they use',
       value: linesOf(nouns, isCode),

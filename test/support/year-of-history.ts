@@ -62,9 +62,12 @@ const waiting = ({ teamId, users }: YearTeam) => `
     '55 users would be pushed, more than the limit of 40', now() - interval '2 hours', (select max(run_id) from sync.runs where team_id = ${teamId}), 'b7f30d1c22ab'
   from mirror.users u join sync.user_base b using (team_id, id)
   where u.team_id = ${teamId} and u.id between 5 and ${Math.min(59, users)};
-  insert into sync.user_edits (xid, team_id, user_id, edited_at, edited_by, application, actor, old_phone, new_phone)
-  select pg_current_xact_id(), ${teamId}, n, now() - interval '3 hours', 'office', 'psql', 'kim@hr', (15550000000 + n)::text, '1777' || n
+  insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, application, actor, authors, old_value, new_value)
+  select pg_current_xact_id(), ${teamId}, n, 'phone', now() - interval '3 hours', 'office', 'psql', 'kim@hr', '{office,kim@hr}',
+    to_jsonb((15550000000 + n)::text), to_jsonb('1777' || n)
   from generate_series(5, ${Math.min(59, users)}) n;
+  update sync.held_fields h set edit_id = e.edit_id from sync.edits e
+  where e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null;
   insert into sync.changes (team_id, user_id, kind, base, old, new, opened_at, closed_at, decided_by, decided_role, decided_why, batch)
   select ${teamId}, n, (array['approve', 'reject', 'resolve'])[1 + n % 3], '{"phone": "1"}', '{"phone": "1"}', '{"phone": "2"}',
     now() - n * interval '1 hour', now() - n * interval '1 hour', 'lee', current_user, 'checked', 'c' || n / 5

@@ -141,9 +141,17 @@ describe('the file of a plan', () => {
     writeFileSync(file, text);
     await edit(`email = 'else@example.com'`, ids[0] ?? 0);
     expect(await apply('--all-or-nothing')).toMatchObject({ code: 4, sent: 0 });
+    // The same value once more is another edit than the one in the file.
     await edit(`email = 'new@example.com'`, ids[0] ?? 0);
+    expect(await apply('--all-or-nothing')).toMatchObject({
+      code: 4,
+      sent: 0,
+      left: [{ user_id: ids[0], reason: 'edited since the plan was made' }],
+    });
+    expect((await musterd(['plan', '--out', file])).code).toBe(0);
+    const again = readFileSync(file, 'utf8');
     // Somebody else applies it while this run begins.
-    const { hash } = JSON.parse(text) as { hash: string };
+    const { hash } = JSON.parse(again) as { hash: string };
     await stage.sql(`create function public.apply_first() returns trigger language plpgsql as $$ begin
         insert into sync.changes (team_id, user_id, run_id, kind, batch, decided_by, closed_at)
         values (41, ${ids[0]}, new.run_id, 'approve', '${hash}', 'Kim', clock_timestamp());
@@ -156,7 +164,7 @@ describe('the file of a plan', () => {
       `drop function public.apply_first cascade; delete from sync.changes where decided_by = 'Kim'`,
     );
     // Laid out in another way it says the same.
-    writeFileSync(file, JSON.stringify(JSON.parse(text)));
+    writeFileSync(file, JSON.stringify(JSON.parse(again)));
     expect(await apply()).toMatchObject({ code: 0, sent: 1, left: [] });
     expect(sent()).toEqual([ids[0]]);
   });

@@ -99,7 +99,8 @@ describe('a braked field', () => {
     const [one, two] = people();
     await stage.sql(`update mirror.users set phone = '${two?.phone}' where id = ${one?.id}`);
     await stage.run();
-    await musterd('resolve', String(one?.id), 'phone', '--take', 'mirror', '--reason', 'one desk');
+    const seen = ['--if', two?.phone ?? ''];
+    await musterd('resolve', String(one?.id), 'phone', '--take', 'mirror', ...seen, '--reason', 'one desk');
     await stage.sql(`update mirror.users set email = 'z@example.com' where id = ${one?.id}`);
     expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pushed: 2 } });
     expect(stage.emulator.team.user(one?.id ?? 0)).toMatchObject({
@@ -184,7 +185,7 @@ describe('brakes see what is on its way', () => {
       .map(({ id }) => id);
     await setRole(17, [one, ...members]);
     expect(await stage.run()).toMatchObject({ waiting: 4 });
-    await musterd('resolve', String(one), 'role_id', '--take', 'mirror', '--reason', 'retires');
+    await musterd('resolve', String(one), 'role_id', '--take', 'mirror', '--if', '17', '--reason', 'retires');
     await setRole(17, [two]);
     await stage.run();
     expect(admins().map(({ id }) => id)).toEqual([two]);
@@ -198,7 +199,8 @@ describe('brakes see what is on its way', () => {
     await stage.run();
     stage.emulator.team.editUser(three?.id ?? 0, { email: 'left@example.com' });
     await stage.run();
-    await musterd('resolve', String(one?.id), 'email', '--take', 'mirror', '--reason', 'takes it over');
+    const seen = ['--if', three?.email ?? ''];
+    await musterd('resolve', String(one?.id), 'email', '--take', 'mirror', ...seen, '--reason', 'hers now');
     await stage.sql(`update mirror.users set email = '${three?.email}' where id = ${two?.id}`);
     expect(await stage.run()).toMatchObject({ waiting: 1, counts: { pushed: 1 } });
     expect(

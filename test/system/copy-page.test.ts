@@ -14,6 +14,7 @@ import {
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { createVisitor, type PageForm } from './agreed/page-forms.ts';
 import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
 import { type Running, startMusterd } from './run-musterd.ts';
 
@@ -148,7 +149,9 @@ describe('the page of a daemon at a copy', () => {
   });
 
   it('is quiet where it is meant as one, and refuses a form from before', async () => {
-    const given = tokenIn(await get(`/waiting/${batch}`)) ?? '';
+    const visitor = createVisitor(origin, token, 'kim');
+    const [form] = (await visitor.ask(`/waiting/${batch}`)).forms;
+    const question = await visitor.press(form as PageForm, 'Approve');
     expect(
       (
         await copy.musterd(
@@ -163,16 +166,9 @@ describe('the page of a daemon at a copy', () => {
       ).code,
     ).toBe(0);
     expect(await place()).toEqual(['copy']);
-    const body = `team=default&verb=Approve&confirmed=yes&why=x&token=${encodeURIComponent(given)}`;
-    const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' };
-    const answer = await fetch(`${origin}/waiting/${batch}`, {
-      method: 'POST',
-      headers,
-      body,
-      redirect: 'manual',
-    });
-    expect(answer.status).toBe(200);
-    expect(textOf(await answer.text())).toContain('Nothing is decided in a copy');
+    const answer = await visitor.press(question.forms[0] as PageForm, 'Approve');
+    expect(answer.status).toBe(403);
+    expect(answer.text).toContain('Nothing is decided in a copy');
     expect(await copy.sql(`select count(*) from report.decisions`)).toEqual([[0n]]);
 
     const glance = await get('/');

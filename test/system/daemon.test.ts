@@ -201,7 +201,8 @@ describe('musterd daemon', () => {
       others.every((id) => emailOf(id) === `all${id}@example.com`),
     );
     expect(emailOf(one)).not.toBe(`all${one}@example.com`);
-    expect((await musterd('resolve', String(one), 'email', '--take', 'mirror')).code).toBe(0);
+    const resolve = ['resolve', String(one), 'email', '--take', 'mirror', '--if', `all${one}@example.com`];
+    expect((await musterd(...resolve)).code).toBe(0);
     await eventually('and the one, too', () => emailOf(one) === `all${one}@example.com`);
     await stop(daemon);
   });

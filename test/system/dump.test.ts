@@ -29,11 +29,14 @@ beforeAll(async () => {
   await stage.sql(
     `update mirror.users set first_name = E'Tab\\there \\\\. \\\\N' where id = (select min(id) from mirror.users)`,
   );
+  for (const phone of [`'15550177'`, 'b.phone'])
+    await stage.sql(`update mirror.users u set phone = ${phone} from sync.user_base b
+      where b.id = u.id and u.id = (select max(id) from mirror.users)`);
+  await stage.sql(`delete from sync.edits where ended_at is not null`);
   await stage.run({ guard: { maxRows: 0, maxShare: 0 } });
   await stage.sql(
     `insert into mirror.user_lookups (team_id, email) select team_id, 'x@example.com' from mirror.teams`,
   );
-  await stage.sql(`delete from sync.user_edits`);
   await stage.sql(
     `insert into sync.leases values ('other', gen_random_uuid(), 'h', 1, 'p', now(), now() + interval '1 hour')`,
   );

@@ -12,7 +12,7 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   import: [fileURLToPath(new URL('roster.csv', import.meta.url)), '--yes'],
   'lookups add': [fileURLToPath(new URL('addresses.txt', import.meta.url))],
   reject: ['abcdef'],
-  resolve: ['41000001', 'phone', '--take', 'mirror', '--reason', 'it is right'],
+  resolve: ['41000001', 'phone', '--take', 'mirror', '--edit', '1', '--reason', 'it is right'],
   resync: ['--adopt-service'],
   dump: ['-o', '/nowhere/musterd.sql.gz'],
   restore: [fileURLToPath(import.meta.url)],

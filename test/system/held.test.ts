@@ -89,8 +89,8 @@ describe('held fields', () => {
 
   it('take the service’s value, bytes and all', async () => {
     const { id } = await openConflict();
-    await inJson('resolve', String(id), 'email', '--take', 'service');
-    await inJson('resolve', String(id), 'name', '--take', 'service');
+    await inJson('resolve', String(id), 'email', '--take', 'service', '--if', 'mirror@example.com');
+    await inJson('resolve', String(id), 'name', '--take', 'service', '--if', 'Anne|Mirror');
     const service = ['Anne Marie', 'Service', 'Service@example.com'];
     expect(await values('mirror.users', id)).toEqual(service);
     expect(await values('sync.user_base', id)).toEqual(service);
@@ -121,8 +121,8 @@ describe('held fields', () => {
 
   it('take the mirror’s value, which the next run sends', async () => {
     const { id } = await openConflict();
-    await inJson('resolve', String(id), 'email', '--take', 'mirror');
-    await inJson('resolve', 'mirror@example.com', 'name', '--take', 'mirror');
+    await inJson('resolve', String(id), 'email', '--take', 'mirror', '--if', 'mirror@example.com');
+    await inJson('resolve', 'mirror@example.com', 'name', '--take', 'mirror', '--if', 'Anne|Mirror');
     expect(await values('sync.user_base', id)).toEqual(['Anne Marie', 'Service', 'Service@example.com']);
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
     expect(stage.updates()).toEqual([
@@ -162,7 +162,7 @@ describe('held fields', () => {
   it('lose nothing when the service has moved on since', async () => {
     const { id } = await openConflict();
     stage.emulator.team.editUser(id, { email: 'newer@example.com' });
-    await inJson('resolve', String(id), 'email', '--take', 'mirror');
+    await inJson('resolve', String(id), 'email', '--take', 'mirror', '--if', 'mirror@example.com');
     expect(await stage.run()).toMatchObject({ waiting: 2 });
     expect(stage.updates()).toEqual([]);
     expect(
@@ -188,7 +188,7 @@ describe('held fields', () => {
       { mirror_value: '15550188', service_value: '15550177', base_value: user.phone, ...then },
     ]);
     expect((await musterd('held')).stdout).toMatch(
-      new RegExp(`\\t15550188\\t15550177\\t.*\\t${user.phone}\\t${user.phone}$`, 'm'),
+      new RegExp(`\\t15550188\\t15550177\\t.*\\t${user.phone}\\t${user.phone}\\t$`, 'm'),
     );
     const written = 'select xmin from sync.held_fields';
     const before = await stage.sql(written);
@@ -205,7 +205,17 @@ describe('held fields', () => {
     expect(await stage.run()).toMatchObject({ waiting: 1 });
     expect(await stage.sql('select field, reason from report.held')).toEqual([['role_id', 'limit']]);
     stage.emulator.clearRequests();
-    await inJson('resolve', String(id), 'role_id', '--take', 'mirror', '--reason', 'new duties');
+    await inJson(
+      'resolve',
+      String(id),
+      'role_id',
+      '--take',
+      'mirror',
+      '--if',
+      String(other),
+      '--reason',
+      'new duties',
+    );
     const decided = `select decision, mirror_value, decided_why from sync.held_fields`;
     expect(await stage.sql(decided)).toEqual([['resolved', String(other), 'new duties']]);
     expect(await stage.sql('select * from report.held')).toEqual([]);
@@ -215,6 +225,42 @@ describe('held fields', () => {
     const kept = `select kind, decided_why from sync.changes where decided_why is not null`;
     expect(await stage.sql(kept)).toEqual([['resolve', 'new duties']]);
     await expectSilence();
+  });
+
+  it('that get another value pass no limit by that', async () => {
+    stage = await createStage({ config: { guard: { maxRoleChanges: 0 } } });
+    await stage.run();
+    const { id, roleId } = aUser();
+    const [other, another] = roleId === 4 ? [2, 1] : [4, 1];
+    await stage.sql(`update mirror.users set role_id = ${other} where id = ${id}`);
+    await stage.run();
+    stage.emulator.clearRequests();
+    await inJson('resolve', String(id), 'role_id', '--take', String(another));
+    expect(await stage.run()).toMatchObject({ waiting: 1 });
+    expect(await stage.sql('select field, reason, mirror_value from report.held')).toEqual([
+      ['role_id', 'limit', String(another)],
+    ]);
+    expect(stage.updates()).toEqual([]);
+  });
+
+  it('that get another value wait in a batch again where they waited in one', async () => {
+    stage = await createStage({ config: { push: { approve: 'always' } } });
+    await stage.run();
+    const { id } = aUser();
+    await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${id}`);
+    await stage.run();
+    const batch = 'select reason, batch, mirror_value_then, edit_id from report.held';
+    const [[, before, , edit] = []] = await stage.sql(batch);
+    const done = await musterd('resolve', String(id), 'email', '--take', 'third@example.com');
+    expect([done.code, done.stdout]).toEqual([3, expect.stringContaining('before somebody approves it')]);
+    expect((await musterd('approve', String(before), '--reason', 'too late')).stdout).toContain(
+      'Left as they are: 1 field',
+    );
+    expect(await stage.run()).toMatchObject({ waiting: 1 });
+    const [[reason, after, value, next] = []] = await stage.sql(batch);
+    expect([reason, value]).toEqual(['review', 'third@example.com']);
+    expect([after === before, next === edit]).toEqual([false, false]);
+    expect(stage.updates()).toEqual([]);
   });
 
   it('are a usage error where there are none, or where the value was edited since', async () => {
@@ -251,7 +297,7 @@ describe('held fields', () => {
     });
     const run = runMusterd(['reconcile'], environment());
     await eventually('the run reads tags', () => reached);
-    const resolve = ['resolve', String(id), 'email', '--take', 'service'];
+    const resolve = ['resolve', String(id), 'email', '--take', 'service', '--if', 'mirror@example.com'];
     expect((await runMusterd([...resolve, '--wait', '0'], environment())).code).toBe(75);
     const hold = ['hold', String(id), '--until', '2h', '--reason', 'a change'];
     expect((await runMusterd([...hold, '--wait', '0'], environment())).code).toBe(75);

@@ -72,7 +72,7 @@ afterAll(async () => {
 const decisions = (): Readonly<Record<string, readonly string[]>> => ({
   approve: ['approve', batch, '--reason', 'x'],
   reject: ['reject', batch, '--reason', 'x'],
-  resolve: ['resolve', String(held), 'email', '--take', 'mirror'],
+  resolve: ['resolve', String(held), 'email', '--take', 'mirror', '--if', 'mine@example.com'],
   hold: ['hold', String(edited), 'email', '--until', '2h', '--reason', 'x'],
   'hold --end': ['hold', String(edited), '--end'],
   import: ['import', roster, '--yes'],

@@ -200,7 +200,9 @@ describe('what people are told by the daemon', () => {
       held: { conflict: 1 },
       command: 'musterd --team default held',
     });
-    expect((await musterd('resolve', String(id), 'phone', '--take', 'mirror')).code).toBe(0);
+    expect(
+      (await musterd('resolve', String(id), 'phone', '--take', 'mirror', '--if', '15550100002')).code,
+    ).toBe(0);
     await toldAll('batch-waits', 'recovered: batch-waits', 'fields-held', 'recovered: fields-held');
     expectNobody([...before, ...personal(), '15550100001', '15550100002']);
   });
@@ -277,7 +279,9 @@ describe('what people are told by the daemon', () => {
     });
     expect(receiver.told()).toEqual(['fields-held', 'fields-held']);
     expect(new Set(receiver.received.map(({ fields: { id } }) => id)).size).toBe(1);
-    expect((await musterd('resolve', String(id), 'phone', '--take', 'mirror')).code).toBe(0);
+    expect(
+      (await musterd('resolve', String(id), 'phone', '--take', 'mirror', '--if', '15550100002')).code,
+    ).toBe(0);
     await toldAll('fields-held', 'fields-held', 'recovered: fields-held');
   });
 

@@ -147,10 +147,13 @@ describe('a mirror restored from an old backup', () => {
     ).toEqual([[BigInt(taken), 'conflict', expect.stringContaining('"musterd resolve" with --take mirror')]]);
     // It is held once: whoever stands by it sends it, though the service shows the same version still.
     expect((await reconcile()).code).toBe(3);
-    const resolved = await runMusterd(['resolve', String(taken), 'email', '--take', 'mirror'], {
-      ...emulator.environment,
-      MUSTERD_DATA_DIR: dataDir,
-    });
+    const resolved = await runMusterd(
+      ['resolve', String(taken), 'email', '--take', 'mirror', '--if', `${taken}@example.com`],
+      {
+        ...emulator.environment,
+        MUSTERD_DATA_DIR: dataDir,
+      },
+    );
     expect(resolved.code).toBe(0);
     expect((await reconcile()).code).toBe(0);
     expect(emulator.team.user(taken).email).toBe(`${taken}@example.com`);

@@ -232,16 +232,17 @@ describe('the page of a daemon', () => {
     expect(await watching.page.locator('h1').textContent()).toBe('2 things to do');
     const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
     await page.goto(`${origin}${await addressOf(stage.db, '/waiting/:batch')}`);
-    const rows = await page.locator('input[name=only]').count();
+    const rows = await page.locator('input[name=edit]').count();
     expect(rows).toBeGreaterThan(25);
-    await page.locator('input[name=only]').first().uncheck();
+    await page.locator('input[name=edit]').first().uncheck();
     await page.getByRole('button', { name: `Reject ${rows}…` }).click();
     expect(await page.locator('h1').textContent()).toBe(`Reject ${rows - 1} of ${rows}, leave 1 waiting?`);
     expect(await page.getByText('Recorded as m.okoye').count()).toBe(1);
     await shoot(page, 'confirmation-light');
     await page.getByLabel('Reason, kept with the decision').fill('wrong file');
     await page.getByRole('button', { name: `Reject ${rows - 1}`, exact: true }).click();
-    await page.waitForURL('**/waiting');
+    await page.waitForURL('**/waiting?receipt=*');
+    expect(await page.getByRole('status').textContent()).toContain(`${rows - 1} edits were rejected`);
     expect(
       await stage.sql(
         `select decision, decided_by, decided_why, count(*) from report.decisions group by 1, 2, 3`,
@@ -251,7 +252,8 @@ describe('the page of a daemon', () => {
     await page.getByRole('button', { name: 'Take the mirror’s…' }).click();
     await page.getByLabel('Reason, kept with the decision').fill('the desk knows');
     await page.getByRole('button', { name: 'Take the mirror’s', exact: true }).click();
-    await page.waitForURL('**/waiting');
+    await page.waitForURL('**/waiting?receipt=*');
+    expect(await page.getByRole('status').textContent()).toContain('the next run sends it');
     expect(
       await stage.sql(
         `select count(*) from report.decisions where decision = 'resolve' and decided_why = 'the desk knows'`,
@@ -262,8 +264,9 @@ describe('the page of a daemon', () => {
     expect(await page.locator('h1').textContent()).toMatch(/^Another email for \d+\?$/);
     await page.getByLabel('The email that is to stand').fill('a.new.one@example.com');
     await page.getByLabel('Reason, kept with the decision').fill('they said so');
-    await page.getByRole('button', { name: 'Send this value' }).click();
-    await page.waitForURL('**/waiting');
+    await page.getByRole('button', { name: 'Make this edit' }).click();
+    await page.waitForURL('**/waiting?receipt=*');
+    expect(await page.getByRole('status').textContent()).toContain('as at any other edit');
     expect(
       await stage.sql(
         `select count(*), min(u.email) from report.decisions d join mirror.users u on u.id = d.user_id

@@ -243,7 +243,15 @@ describe('every block of SQL and shell, beside a daemon', () => {
           await becomes(0, `report.held where reason = 'limit'`);
           await nothingIsSent();
           expect(await count(`report.held where reason = 'conflict' and field = 'phone'`)).toBe(1);
-          await live.musterd(['resolve', String(personAt(20).id), 'phone', '--take', 'service']);
+          await live.musterd([
+            'resolve',
+            String(personAt(20).id),
+            'phone',
+            '--take',
+            'service',
+            '--if',
+            '15550120',
+          ]);
           expect(await count(`mirror.users where email like 'unsent%'`)).toBe(0);
         },
       ],
@@ -278,7 +286,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
             'mirror.users',
             'sync.user_base',
             'sync.changes',
-            'sync.user_edits',
+            'sync.edits',
             'sync.user_periods',
           ])
             expect([place, await count(`${place} x where x::text ~ '41000020'`)]).toEqual([place, 0]);

@@ -133,8 +133,14 @@ describe('taking everything from the service', () => {
     await resync('--apply');
     const again = await resync('--apply');
     expect(again).toMatchObject({ code: 3, changes: [], waiting: 2 });
-    await runMusterd(['resolve', String(edited.id), 'email', '--take', 'mirror'], environment());
-    await runMusterd(['resolve', String(both.id), 'name', '--take', 'service'], environment());
+    await runMusterd(
+      ['resolve', String(edited.id), 'email', '--take', 'mirror', '--if', 'here@example.com'],
+      environment(),
+    );
+    await runMusterd(
+      ['resolve', String(both.id), 'name', '--take', 'service', '--if', 'Here|Both'],
+      environment(),
+    );
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
     expect(stage.updates()).toEqual([{ id: edited.id, email: 'here@example.com' }]);
     expect(await stage.sql(`select first_name from mirror.users where id = ${both.id}`)).toEqual([['There']]);

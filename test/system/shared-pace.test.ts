@@ -63,7 +63,7 @@ describe('the shared pace', () => {
     ['import', join(folder, 'people.csv'), '--yes'],
     ['migrate'],
     ['prune'],
-    ['resolve', '1', 'email', '--take', 'mirror'],
+    ['resolve', '1', 'email', '--take', 'mirror', '--edit', '1'],
     ['dump', '-o', join(folder, 'dump.sql.gz')],
     ['restore', join(folder, 'dump.sql.gz')],
     ['sql', 'select 1'],

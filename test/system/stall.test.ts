@@ -119,7 +119,7 @@ describe('a process that goes wrong', () => {
       hold.letGo();
       await eventually('it waits to write the update down', async () => {
         const rows = await stage.sql(
-          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%sync.changes%'`,
+          `select 1 from pg_locks where relation = 'sync.changes'::regclass and not granted`,
         );
         return rows.length > 0;
       });

@@ -107,7 +107,7 @@ describe('what a run asks of Postgres', () => {
     const edit = async (turn: number) => {
       await eventually('all before it is over', async () => {
         const [[seen] = []] = await stage.sql(
-          `select bool_and(pg_visible_in_snapshot(e.xid, d.mark)) from sync.user_edits e, sync.due d where d.run_group = 'edits'`,
+          `select bool_and(pg_visible_in_snapshot(e.xid, d.mark)) from sync.edits e, sync.due d where d.run_group = 'edits'`,
         );
         return seen !== 'false';
       });
@@ -121,7 +121,7 @@ describe('what a run asks of Postgres', () => {
       );
       await eventually('what it saw is noted', async () => {
         const [[seen] = []] = await stage.sql(
-          `select bool_and(pg_visible_in_snapshot(e.xid, d.mark)) from sync.user_edits e, sync.due d where d.run_group = 'edits'`,
+          `select bool_and(pg_visible_in_snapshot(e.xid, d.mark)) from sync.edits e, sync.due d where d.run_group = 'edits'`,
         );
         return seen === 'true';
       });

@@ -89,7 +89,7 @@ describe('undoing a run', () => {
     stage.emulator.team.editUser(id, { email: 'service@example.com' });
     await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${id}`);
     await stage.run();
-    await musterd('resolve', String(id), 'email', '--take', 'service');
+    await musterd('resolve', String(id), 'email', '--take', 'service', '--if', 'mirror@example.com');
     const [[runId = ''] = []] = await stage.sql(`select run_id from sync.runs where command = 'resolve'`);
     expect(await undo(BigInt(runId), '--apply')).toMatchObject({
       changes: [{ field: 'email', from: 'service@example.com', to: 'mirror@example.com' }],

@@ -114,7 +114,7 @@ describe('a phone that was emptied, where the service leaves out what is empty',
     await stage.sql(`update mirror.users set phone = '15550188' where id = ${id}`);
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
     expect(stage.updates()).toEqual([]);
-    await musterd('resolve', String(id), 'phone', '--take', 'mirror', '--json');
+    await musterd('resolve', String(id), 'phone', '--take', 'mirror', '--if', '15550188', '--json');
     expect(await stage.run()).toMatchObject({
       outcome: 'complete',
       waiting: 0,

@@ -79,7 +79,7 @@ describe('a command that waits for a run', () => {
 
   const commands: readonly (readonly [string, (context: Context) => Promise<number>])[] = [
     ['approve', (context) => approveCommand(context, { reason: 'they left' }, hash)],
-    ['resolve', (context) => resolveCommand(context, { take: 'mirror' }, userId, 'email')],
+    ['resolve', (context) => resolveCommand(context, { take: 'mirror', edit: '1' }, userId, 'email')],
     ['hold', (context) => holdCommand(context, { until: '2h', reason: 'legal' }, userId, 'email')],
     ['hold --end', (context) => holdCommand(context, { end: true }, userId, 'email')],
     ['undo --apply', (context) => undoCommand(context, { apply: true }, '1')],

@@ -130,6 +130,22 @@ describe('a plan of which a part was approved', () => {
   });
 });
 
+describe('a plan that was approved', () => {
+  it('is sent although the service had changed other fields before it was stopped, and not after', async () => {
+    await open();
+    const ids = idsOf(30);
+    await edit(ids);
+    const [before = 0, after = 0] = ids;
+    stage.emulator.team.editUser(before, { phone: '15550101' });
+    const { refusal } = await stage.run();
+    expect(refusal).toMatchObject({ stopped: true, users: 30 });
+    stage.emulator.team.editUser(after, { phone: '15550102' });
+    await musterd('approve', refusal?.hash ?? '', '--reason', 'as shown');
+    expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pulled: 2, pushed: 29 } });
+    expect(updated()).toEqual(inOrder(ids.filter((id) => id !== after)));
+  });
+});
+
 describe('a plan under mirror-wins', () => {
   it('shows what the service has, and holds what is rejected', async () => {
     await open(mirrorWins);
@@ -148,9 +164,9 @@ describe('a plan under mirror-wins', () => {
     const rejected = ids.slice(0, 5);
     await musterd('reject', refusal?.hash ?? '', '--only', rejected.join(','), '--reason', 'these not');
     await musterd('approve', refusal?.hash ?? '', '--reason', 'the others');
-    expect(await stage.run()).toMatchObject({ waiting: 5, counts: { pushed: 25 } });
+    expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pushed: 25 } });
     for (const id of rejected) expect(stage.emulator.team.user(id).email).toBe(`web${id}@example.com`);
-    expect(await stage.run()).toMatchObject({ waiting: 5 });
+    expect(await stage.run()).toMatchObject({ waiting: 0 });
     expect(updated()).toEqual(inOrder(ids.slice(5)));
   });
 
@@ -367,7 +383,7 @@ describe('what nobody has decided', () => {
     const [one = 0, ...others] = ids;
     await musterd('hold', String(one), 'email', '--until', '1d', '--reason', 'legal');
     const rejected = await musterd('reject', hash, '--only', String(one), '--reason', 'not this one');
-    expect(rejected.stdout).toContain('0 users approved, 30 wait on');
+    expect(rejected.stdout).toContain('0 users rejected, 30 wait on');
     const { stdout } = await musterd('approve', hash, '--reason', 'the others');
     expect(stdout).toContain('29 users approved, 1 wait on');
     expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pushed: 29 } });
@@ -376,7 +392,7 @@ describe('what nobody has decided', () => {
     expect(refusal).toMatchObject({ users: 1 });
     expect(updated()).toEqual(inOrder(others));
     await musterd('reject', refusal?.hash ?? '', '--reason', 'not this one');
-    expect(await stage.run()).toMatchObject({ held: 1, waiting: 1, refusal: null });
+    expect(await stage.run()).toMatchObject({ held: 0, waiting: 0, refusal: null });
     expect(updated()).toEqual(inOrder(others));
   });
 
@@ -397,7 +413,7 @@ describe('what nobody has decided', () => {
       const rejected = [[String(one), 'rejected', 'never']];
       for (const change of [() => webEdit([one]), () => setBack([one], before), () => webEdit([one])]) {
         change();
-        expect(await stage.run()).toMatchObject({ held: 1, waiting: 1 });
+        expect(await stage.run()).toMatchObject({ held: 0, waiting: 0 });
         expect(await held()).toEqual(rejected);
       }
       expect(stage.updates()).toEqual([]);
@@ -425,7 +441,8 @@ describe('what nobody has decided', () => {
     stage.emulator.team.showUser(one, { listed: true, answered: true });
     await stage.run();
     expect(await stage.sql('select reason, detail from report.held')).toEqual([['rejected', 'never']]);
-    expect((await musterd('resolve', String(one), 'email', '--take', 'mirror')).code).toBe(0);
+    const seen = `new${one}@example.com`;
+    expect((await musterd('resolve', String(one), 'email', '--take', 'mirror', '--if', seen)).code).toBe(0);
     expect(await stage.run()).toMatchObject({ held: 0, counts: { pushed: 1 } });
     expect(stage.emulator.team.user(one).email).toBe(`new${one}@example.com`);
   });
@@ -441,7 +458,7 @@ describe('what nobody has decided', () => {
     expect(await stage.run()).toMatchObject({ held: 0, waiting: 1, refusal: { users: 1 } });
     // Whoever decides has decided: nothing of it waits in a batch.
     const [one = 0] = others;
-    await musterd('resolve', String(one), 'email', '--take', 'mirror');
+    await musterd('resolve', String(one), 'email', '--take', 'mirror', '--if', `new${one}@example.com`);
     stage.emulator.clearRequests();
     expect(await stage.run()).toMatchObject({ held: 0, waiting: 0, counts: { pushed: 1 } });
     expect(updated()).toEqual([one]);

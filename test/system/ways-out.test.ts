@@ -53,6 +53,12 @@ const someone = (stage: Stage, not: number = 0) =>
     email: '',
     phone: '',
   };
+/** Each held field is decided for the mirror, by the number of its edit. */
+const resolveAll = async (stage: Stage): Promise<readonly Command[]> =>
+  (await stage.sql('select user_id, field, edit_id from report.held')).map(
+    ([id = '', field = '', edit = '']) => ['resolve', id, field, '--take', 'mirror', '--edit', edit],
+  );
+
 /** One is to get an address that another has. */
 const shared = (field: 'email' | 'phone'): Play => ({
   options: { emulator: { users: 30, tags: 1, fields: 1 } },
@@ -63,7 +69,7 @@ const shared = (field: 'email' | 'phone'): Play => ({
     );
   },
   says: `has or is to get the same ${field}`,
-  wayOut: (stage) => Promise.resolve([['resolve', String(someone(stage).id), field, '--take', 'mirror']]),
+  wayOut: resolveAll,
   freed: (stage) => {
     const one = stage.emulator.team.users().find(({ id }) => id === Number(stage.updates()[0]?.['id']));
     return Promise.resolve(one?.[field] === someone(stage, one?.id)[field]);
@@ -123,8 +129,6 @@ const plays: Readonly<Record<Stop, Play>> = {
         `update mirror.users set role_id = case role_id when 4 then 2 else 4 end where id = ${someone(stage).id}`,
       ),
     says: '1 roles would change in one run, more than 0',
-    wayOut: (stage) =>
-      Promise.resolve([['resolve', String(someone(stage).id), 'role_id', '--take', 'mirror']]),
     freed: (stage) => Promise.resolve(stage.updates().length),
     becomes: 1,
   },
@@ -137,14 +141,6 @@ const plays: Readonly<Record<Stop, Play>> = {
       await stage.sql(`update mirror.users set role_id = 4 where id = ${one?.id}`);
     },
     says: 'no administrator would be left',
-    wayOut: async (stage) =>
-      (await stage.sql('select user_id from report.held')).map(([id = '']) => [
-        'resolve',
-        id,
-        'role_id',
-        '--take',
-        'mirror',
-      ]),
     freed: (stage) =>
       Promise.resolve(stage.emulator.team.users().filter(({ roleId }) => roleId === 1).length),
     becomes: 0,

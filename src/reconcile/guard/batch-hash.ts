@@ -1,4 +1,4 @@
-/** The hash of a batch: it changes with rows, values, bases and service values. */
+/** The hash of a batch: a set of edits, with what was seen of the service for each. */
 import { createHash } from 'node:crypto';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
@@ -9,6 +9,9 @@ import type { FieldValue, Values } from '../../model/user-plan.ts';
 export interface BatchRow {
   readonly userId: Id;
   readonly field: Field;
+  /** Absent: it is not on record yet, and its values alone stand for it. */
+  readonly edit?: Id | undefined;
+  readonly madeMs?: number | undefined;
   readonly values: Values;
 }
 
@@ -21,12 +24,14 @@ export function hashOf(rows: readonly BatchRow[], lacking: readonly Field[] = []
   const sorted = rows.toSorted((a, b) =>
     a.userId === b.userId ? fields.indexOf(a.field) - fields.indexOf(b.field) : a.userId < b.userId ? -1 : 1,
   );
-  const all = sorted.map(({ userId, field, values }) => [
+  // A number alone would name another edit once an older copy of the mirror was put back.
+  const all = sorted.map(({ userId, field, edit, madeMs, values }) => [
     userId,
     field,
     inOrder(values.base),
     inOrder(values.mirror),
     canonicalService(field, values),
+    ...(edit === undefined ? [] : [edit, madeMs ?? null]),
   ]);
   const text = toJson([...all, ...fields.filter((field) => lacking.includes(field))]);
   return createHash('sha256').update(text).digest('hex').slice(0, 12);

@@ -27,8 +27,8 @@
  * | no                   | no       | no       | yes                          | is held in this batch |
  * | no                   | no       | no       | no                           | is sent               |
  *
- * A field is resolved or approved if a person agreed to exactly these values. A value that was in a batch before does
- * not count again against the limits; another value of the same field does, and needs its own approval. So a
+ * A field is resolved or approved if a person agreed to this edit over what the service shows. An edit that was in a batch
+ * before does not count again against the limits; another edit of the same field does, and needs its own approval. So a
  * waiting batch does not keep anything else from being sent.
  *
  * Whether people are told (exit code 4), and whether the run goes on:
@@ -41,7 +41,6 @@
  * | a batch       | ·, but it has waited for a day               | yes  | goes on           |
  */
 import type { Id } from '../../model/id.ts';
-import { sameValue } from '../../model/push-values.ts';
 import { type Field, readable } from '../../model/user.ts';
 import {
   type Decision,
@@ -55,7 +54,7 @@ import {
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { EditedField, GuardHistory, Stopped, WaitingField } from '../../model/waiting.ts';
-import { isApproved } from '../merge/held-field.ts';
+import { isApproved, isSameEdit } from '../merge/held-field.ts';
 import { hashOf } from './batch-hash.ts';
 import { type Batching, batchingOf } from './batching.ts';
 import {
@@ -68,7 +67,7 @@ import {
   type Until,
 } from './field-limits.ts';
 import { type GuardSettings, isWholeTeam, massChange, massLimit, sayDrift, schemaDrift } from './limits.ts';
-import { pushedValues } from './planned-push.ts';
+import { pushedEdit, pushedValues } from './planned-push.ts';
 import { sayLacking, sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
 
 export interface GuardView extends Population {
@@ -116,34 +115,32 @@ interface ReviewedPush {
   readonly approved: readonly Field[];
   /** Fields that were in a batch before and are not approved. */
   readonly again: readonly Field[];
-  /** Those of them with the same value, never approved. */
+  /** Those of them that are the same edit, never approved. */
   readonly left: readonly Field[];
 }
 
 function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
-  const heldOf = new Map(states.map(({ id, held }) => [id, held]));
+  const stateOf = new Map(states.map((state) => [state.id, state]));
   return plans.filter(isPush).map((plan) => {
+    const { held = [], ...known } = stateOf.get(plan.id) ?? { edits: {} };
     const pushed = decisionsOf(plan, 'push').map(
       ([field, { values }]) => [field, pushedValues(plan, field, values)] as const,
     );
     const where = (is: (hold: Hold | undefined, values: Values) => boolean) =>
       pushed.flatMap(([field, values]) => {
-        const hold = heldOf.get(plan.id)?.find((one) => one.field === field);
+        const hold = held.find((one) => one.field === field);
         return is(hold, values) ? [field] : [];
       });
     const isAgain = (hold: Hold | undefined, values: Values): hold is Hold =>
-      hold?.batch !== undefined && !isApproved(hold, values);
+      hold?.batch !== undefined && !isApproved(hold, values, known);
     return {
       plan,
       pushed,
-      resolved: where((hold, values) => isApproved(hold, values) && hold?.decision === 'resolved'),
-      approved: where(isApproved),
+      resolved: where((hold, values) => isApproved(hold, values, known) && hold?.decision === 'resolved'),
+      approved: where((hold, values) => isApproved(hold, values, known)),
       again: where(isAgain),
       left: where(
-        (hold, values) =>
-          isAgain(hold, values) &&
-          hold.decision === undefined &&
-          sameValue(hold.field, hold.mirror, values.mirror),
+        (hold, values) => isAgain(hold, values) && hold.decision === undefined && isSameEdit(hold, known),
       ),
     };
   });
@@ -207,27 +204,31 @@ export const countUsers = (waiting: readonly WaitingField[]): number =>
 
 /** The fields of these pushes that are not sent: held in a batch, or held alone. */
 function holdBack(
-  { plans, users }: GuardView,
+  { plans, users, states }: GuardView,
   pushes: readonly ReviewedPush[],
   { fieldLimits, postponed }: LastAdministrators,
   waits: Waits,
   { reason, detail, lacking, groupOf }: Batching,
 ) {
+  const edits = new Map(states.map((state) => [state.id, state.edits]));
   const rows = pushes.flatMap((push) => {
     const limited = fieldsOf(fieldLimits.get(push.plan.id));
     return push.pushed
       .filter(([field]) => !limited.includes(field) && waits(push, field))
-      .map(([field, values]) => ({ userId: push.plan.id, field, values }));
+      .map(([field, values]) => {
+        const userId = push.plan.id;
+        return { userId, field, ...pushedEdit(push.plan, field, edits.get(userId)), values };
+      });
   });
   const groups = Map.groupBy(rows, ({ userId, field }) => groupOf(userId, field));
   const batches = new Map([...groups].map(([group, of]) => [group, hashOf(of, lacking)]));
   if (rows.length === 0 && lacking.length > 0) batches.set('', hashOf(rows, lacking));
-  const waiting = rows.map(({ userId, field, values }): WaitingField => {
+  const waiting = rows.map(({ userId, field, edit, values }): WaitingField => {
     const batch = batches.get(groupOf(userId, field)) ?? '';
     return {
       userId,
       name: readable(users.get(userId)?.name) ?? '',
-      hold: { field, reason, ...values, detail, batch },
+      hold: { field, reason, ...values, edit, detail, batch },
     };
   });
   const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));
@@ -301,7 +302,10 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     postponed: limits.postponed,
     lacking: [...fieldsOf(drift.left), ...lacking],
     writes: {
-      holds: [...waiting.map(({ userId, hold }) => ({ id: userId, hold })), ...heldAlone],
+      holds: [
+        ...waiting.map(({ userId, hold }) => ({ id: userId, hold, seen: view.users.get(userId) })),
+        ...heldAlone,
+      ],
       lacking: drift.news.map((one) => ({
         field: one.field,
         reason: 'limit',

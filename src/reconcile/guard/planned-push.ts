@@ -1,14 +1,22 @@
 /** Compares what is about to be sent with what the guard has seen. */
 import { samePush } from '../../model/push-values.ts';
 import type { Field } from '../../model/user.ts';
+import type { LastingEdits } from '../../model/user-state.ts';
 import { type DecidedUser, mapPushes, type UserPlan, type Values } from '../../model/user-plan.ts';
 
 /** The base of a push; without one, the base that is about to be written. */
 export const pushedValues = ({ write }: DecidedUser, field: Field, values: Values): Values =>
   write === null ? values : { ...values, base: write.base[field] };
 
+/** The edit that a push carries, and when it was made. */
+export function pushedEdit({ fields }: UserPlan, field: Field, edits: LastingEdits | undefined) {
+  const decision = fields[field];
+  const edit = decision.kind === 'push' ? decision.edit : undefined;
+  return { edit, madeMs: edits?.[field]?.madeMs };
+}
+
 /**
- * Keeps those pushes of a repeated plan that the guard has seen with the same value, base and service value. Anything
+ * Keeps those pushes of a repeated plan that the guard has seen: the same edit, over the same base and service value. Anything
  * else was edited since, on either side, and was not checked against the limits: it waits for the next run.
  */
 export function onlyGuarded(plan: UserPlan, guarded: UserPlan): UserPlan {
@@ -16,6 +24,7 @@ export function onlyGuarded(plan: UserPlan, guarded: UserPlan): UserPlan {
     const seen = guarded.fields[field];
     const isSeen =
       seen.kind === 'push' &&
+      seen.edit === push.edit &&
       samePush(field, pushedValues(plan, field, push.values), pushedValues(guarded, field, seen.values));
     return isSeen ? push : { kind: 'wait' };
   });

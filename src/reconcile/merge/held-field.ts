@@ -3,7 +3,7 @@
  *
  * | reason                               | edited again | edit withdrawn | service moved    | approved    | rejected | limit lifted | user leaves |
  * |--------------------------------------|--------------|----------------|------------------|-------------|----------|--------------|-------------|
- * | limit, review, in a batch            | new batch    | ends           | stays (†)        | passes once | rejected | stays        | gone        |
+ * | limit, review, in a batch            | new batch    | ends           | stays (†)        | passes      | rejected | stays        | gone        |
  * | limit on one field                   | merged again | ends           | merged again     | –           | –        | stays        | gone        |
  * | conflict                             | merged again | ends, pulled   | merged again     | –           | –        | stays        | gone        |
  * | refused, ineffective, unsupported    | merged again | ends           | merged again     | –           | –        | stays        | gone        |
@@ -12,8 +12,20 @@
  * | asked                                | stays        | stays          | stays            | –           | –        | stays        | asked       |
  *
  * *Merged again*: it is pushed, pulled or held like any other field, and counted by the guard. –: only `musterd resolve`
- * decides; it also ends any other hold. An approval is for exactly these values of mirror, base and service; if one of
- * them has moved, it is void.
+ * decides; it also ends any other hold. *Edited again* is also what was taken back and set to the same value later: that is
+ * another edit.
+ *
+ * A decision is about one edit and what was seen of the service for it. What becomes of it:
+ *
+ * | the edit                     | the service                  | no decision | approved         | rejected         |
+ * |------------------------------|------------------------------|-------------|------------------|------------------|
+ * | is as it was                 | is as it was seen            | as above    | is sent          | stays, silently  |
+ * | is as it was                 | has another value            | as above    | void: held       | stays            |
+ * | is as it was                 | has a later version (‡)      | as above    | void: merged     | stays            |
+ * | was withdrawn                | ·                            | ends        | ends with it     | ends with it     |
+ * | was replaced, also by itself | ·                            | a new edit  | does not pass on | does not pass on |
+ *
+ * ‡ where versions tell something: a login is no change (`overtaken.ts`).
  *
  * † and the run says so. With a policy other than `hold` it is merged again: the service wins, or the edit waits in a
  * new batch, over the value that the service has now.
@@ -22,10 +34,30 @@
  */
 import { samePush } from '../../model/push-values.ts';
 import type { Hold, Values } from '../../model/user-plan.ts';
+import type { UserState } from '../../model/user-state.ts';
 
-/** Whether a person approved this push with exactly these values. */
-export const isApproved = (hold: Hold | undefined, values: Values): boolean =>
-  hold?.decision !== undefined && samePush(hold.field, hold, values);
+type Known = Pick<UserState, 'edits' | 'versions'>;
+
+/** Whether the field has the edit now that is held, and not another one, of the same value or not. */
+export const isSameEdit = (
+  { field, edit }: Pick<Hold, 'field' | 'edit'>,
+  { edits }: Pick<Known, 'edits'>,
+): boolean => edit === edits[field]?.id;
+
+/** Whether edit and service are as they were seen: the same edit, value and base, and no later version that tells something. */
+export const isAsSeen = (hold: Hold, values: Values, known: Known): boolean =>
+  isSameEdit(hold, known) && samePush(hold.field, hold, values) && !isLater(hold, known);
+
+/** Whether the service shows a later version than was seen: in the mirror's row, or by the run that stopped it and wrote no row. */
+function isLater({ seenMs }: Pick<Hold, 'seenMs'>, { versions }: Pick<Known, 'versions'>): boolean {
+  if (versions?.isNewer !== true || !versions.isTelling) return false;
+  const { changedMs } = versions;
+  return seenMs === undefined || changedMs === undefined || changedMs > seenMs;
+}
+
+/** Whether a person approved this edit over what the service shows. */
+export const isApproved = (hold: Hold | undefined, values: Values, known: Known): boolean =>
+  hold?.decision !== undefined && isAsSeen(hold, values, known);
 
 /** Whether it only waits in a batch. */
 export const waitsInBatch = ({ reason, batch }: Hold): boolean =>

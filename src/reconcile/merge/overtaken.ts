@@ -15,8 +15,8 @@
  * Version: `updated_at` and `user_updated_at`; without them, or if the mirror has none, nothing counts as newer. The
  * version in the answer to our own push is stored like that of any read (`applyResults`), unless the outcome is unknown:
  * then somebody may have taken the push back. Versions tell nothing if many users had a newer one with the same values,
- * as when a login counts as a change. Edited since then: by more than a minute, because
- * the two clocks may differ. Held once: the hold stores the version, so that it is not newer in the next run.
+ * as when a login counts as a change. Edited since then: the edit of this field, by more than a
+ * minute, because the two clocks may differ. Held once: the hold stores the version, so that it is not newer in the next run.
  */
 
 import { stored } from '../../model/canonical.ts';
@@ -34,8 +34,8 @@ import {
 export const overtakenDetail =
   'the service changed this user after the edit, and shows the value from before it: "musterd resolve" with --take mirror sends the edit, with --take service drops it; another value is sent as well';
 
-export function isOvertaken({ isNewer, isTelling, isEditedSince }: Versions, hasMoved: boolean): boolean {
-  return isNewer && isTelling && !isEditedSince && !hasMoved;
+export function isOvertaken({ isNewer, isTelling }: Versions, isSince: boolean, moved: boolean): boolean {
+  return isNewer && isTelling && !isSince && !moved;
 }
 
 /** No name at all is stored as an empty one, and an empty address as none. */

@@ -20,11 +20,11 @@ import {
   serviceValue,
   type UserValues,
 } from '../../model/user.ts';
-import { samePush, sameValue } from '../../model/push-values.ts';
+import { sameValue } from '../../model/push-values.ts';
 import { type Decision, type Hold, type HoldReason, holdField, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { unsendable } from '../../model/unsendable.ts';
-import { isApproved, waitsInBatch } from './held-field.ts';
+import { isAsSeen, isSameEdit, waitsInBatch } from './held-field.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { overtakenDetail } from './overtaken.ts';
 import { agreedOf } from './service-values.ts';
@@ -147,22 +147,31 @@ export function planField(field: Field, state: Seen, policy: Policy, isLate = fa
   if (verdict === 'nothing') return { kind: 'same', ends };
   if (verdict === 'settle') return { kind: 'settle', values, ends };
   const base = agreedOf(state.base, mirror, service);
-  if (isApproved(previous, values)) return { kind: 'push', values, ends: false };
+  const edit = state.edits[field]?.id;
+  const isSeen = previous !== undefined && isAsSeen(previous, values, state);
+  if (isSeen && previous.decision !== undefined) return { kind: 'push', values, edit, ends: false };
   const batched = previous !== undefined && waitsInBatch(previous) ? previous : undefined;
-  if (batched !== undefined && samePush(field, batched, values))
-    return { kind: 'held', shown: batched.service };
-  if (previous !== undefined && batched === undefined && staysHeld(previous, base, mirror, service))
+  if (isSeen && batched !== undefined) return { kind: 'held', shown: batched.service };
+  const isSame = previous !== undefined && isSameEdit(previous, state);
+  // A decision that is void leaves nothing behind of what held the field before.
+  const isUndecided = isSame && previous.decision === undefined;
+  if (isUndecided && batched === undefined && staysHeld(previous, base, mirror, service))
     return stillHeld(field, service);
   const isPulled = verdict === 'conflict' && isSetAgain(previous, mirror, service);
   const decided = isPulled ? 'pull' : applyPolicy(policy, field, verdict);
-  if (decided === 'conflict' && batched !== undefined && sameValue(field, batched.mirror, mirror[field]))
+  if (
+    decided === 'conflict' &&
+    isSame &&
+    batched !== undefined &&
+    sameValue(field, batched.mirror, mirror[field])
+  )
     return stillHeld(field, service);
   if (decided === 'conflict') return hold('conflict', 'both sides changed it since they last agreed');
   if (decided === 'push') {
     const detail = unsendable(field, mirror, base);
     if (detail !== undefined) return hold('unsupported', detail);
     if (isLate && policy[field] !== 'mirror-wins') return hold('conflict', overtakenDetail);
-    return { kind: 'push', values, ends };
+    return { kind: 'push', values, edit, ends };
   }
   if (field === 'name' && isEmptied(service, mirror)) return hold('conflict', emptiedDetail);
   return { kind: 'pull', values, ends };

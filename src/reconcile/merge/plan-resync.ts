@@ -19,6 +19,7 @@ import {
   type UserWrite,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
+import { isSameEdit } from './held-field.ts';
 import type { Policy } from './merge-field.ts';
 import { holdOn, holdStands, isAsked, type Seen, versionsOf } from './plan-field.ts';
 import { planUser, takeField } from './plan-user.ts';
@@ -33,7 +34,7 @@ function resyncField(field: Field, state: Seen): Decision {
   const stays = (hold: Hold) =>
     hold.reason === 'asked'
       ? isAsked(hold)
-      : hold.decision === undefined && holdStands(hold, mirror, service);
+      : hold.decision === undefined && isSameEdit(hold, state) && holdStands(hold, mirror, service);
   const decision = takeField(field, state, stays);
   const values = versionsOf(field, state);
   // A name that the service no longer shows is not an edit; its hold has its own message.
@@ -66,11 +67,15 @@ export function planResyncOf(read: UserState, member: TeamMember | undefined, po
   return { ...plan, fields };
 }
 
-/** A held field for which a person chose one side's value; the mirror's is sent to the service. */
+/**
+ * A held field for which a person chose one side's value; the mirror's is sent to the service.
+ * @param staysHeld base takes what the service shows, and the field stays held
+ */
 export function planResolved(
   state: UserState & { readonly mirror: MirrorRow; readonly base: BaseUser },
   hold: Hold,
   take: 'mirror' | 'service',
+  staysHeld = false,
 ): DecidedUser & { readonly write: UserWrite } {
   const { id, mirror } = state;
   const { field, reason, shown: service = hold.service } = hold;
@@ -81,7 +86,7 @@ export function planResolved(
   const decision: Decision =
     take === 'service'
       ? { kind: 'pull', values, ends: true }
-      : { kind: 'push', values, ends: true, agrees: true };
+      : { kind: 'push', values, ends: !staysHeld, agrees: true };
   const fields = { ...decideEach(() => ({ kind: 'wait' })), [field]: decision };
   const { role, resolved } = mirror;
   const isRenamed = field === 'name' && take === 'service';

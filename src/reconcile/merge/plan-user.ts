@@ -22,6 +22,7 @@ import {
   type UserWrite,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
+import { isSameEdit } from './held-field.ts';
 import { mergeField, type Policy } from './merge-field.ts';
 import { hasMoved, isOvertaken } from './overtaken.ts';
 import {
@@ -42,8 +43,10 @@ const allWait = decideEach(() => ({ kind: 'wait' }));
 
 export function decideMerge(state: Seen, policy: Policy): Decisions {
   const { versions, service } = state;
-  const isLate = versions !== undefined && isOvertaken(versions, hasMoved(state, service));
-  return decideEach((field) => planField(field, state, policy, isLate));
+  const moved = hasMoved(state, service);
+  const isLate = (field: Field) =>
+    versions !== undefined && isOvertaken(versions, state.edits[field]?.isSince === true, moved);
+  return decideEach((field) => planField(field, state, policy, isLate(field)));
 }
 
 /** An edit from before the user left waits for a person; a rejected one stays rejected. */
@@ -51,14 +54,17 @@ function holdOfGone(
   field: Field,
   mirror: MirrorUser,
   agreed: BaseUser | MirrorUser,
-  { held }: Pick<UserState, 'held'>,
+  { held, edits }: Pick<UserState, 'held' | 'edits'>,
 ): Hold {
   const service = (field === 'name' ? joinName(agreed.name) : agreed[field]) as ServiceValue;
   const detail = 'the user had left the team and came back; the edit from before waits';
   const values = { base: agreed[field], mirror: mirror[field], service };
   const { hold } = holdField(field, 'gone', detail, values);
   const before = holdOn(field, { held });
-  const isRejected = before?.reason === 'rejected' && holdStands(before, mirror, { id: 0n, raw: {} });
+  const isRejected =
+    before?.reason === 'rejected' &&
+    isSameEdit(before, { edits }) &&
+    holdStands(before, mirror, { id: 0n, raw: {} });
   return isRejected ? { ...hold, reason: before.reason, detail: before.detail } : hold;
 }
 

@@ -91,7 +91,10 @@ export function writeOf(
   const joined = agrees(fields.name) ? joinedOf(service, agreed.joined) : agreed.joined;
   const base = { ...agreed, ...valuesOf(agrees), joined };
   const after = { ...old, ...valuesOf(takes) };
-  const mirror = samePair(after.name, old.name) ? after : { ...after, split: 'guessed' as const };
+  // Whoever gives up an edit of the name has the halves of before back, with what was known of them.
+  const isGivenBack = before !== undefined && samePair(after.name, before.name);
+  const split = (isGivenBack ? state.edits.name?.split : undefined) ?? 'guessed';
+  const mirror = samePair(after.name, old.name) ? after : { ...after, split };
   return { id, expected: row ?? null, mirror, observed: observe(joined), base };
 }
 

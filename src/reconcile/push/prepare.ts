@@ -1,11 +1,14 @@
 /** Prepares updates: reads the users again, merges again, and writes down what is still to be sent. */
-import { decisionsOf, holdsOf, isPush, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import { decideEach, decisionsOf, holdsOf, isPush, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import type { Intent } from '../../model/intent.ts';
 import { readable, type UserPatch } from '../../model/user.ts';
 import { tell, warnOfStale } from '../run-notes.ts';
 import { planUser } from '../merge/plan-user.ts';
-import { onlyGuarded } from '../guard/planned-push.ts';
+import { isApproved } from '../merge/held-field.ts';
+import { holdOn } from '../merge/plan-field.ts';
+import { onlyGuarded, pushedValues } from '../guard/planned-push.ts';
 import type { Batch } from './batches.ts';
 import { isNameless, nameAlong } from './carry-name.ts';
 import type { PushContext, PushSettings } from './record.ts';
@@ -19,6 +22,22 @@ export interface Prepared extends Pick<PushContext, 'users'> {
   /** The deadline counts from here. */
   readonly readAtMs: number;
 }
+
+/** Whether something is to be sent that the guard let pass as approved, and is not: the service has changed the user since. */
+function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext, 'approved'>): boolean {
+  return decisionsOf(plan, 'push').some(
+    ([field, { values }]) =>
+      approved.get(plan.id)?.includes(field) === true &&
+      !isApproved(holdOn(field, state), pushedValues(plan, field, values), state),
+  );
+}
+
+/** Nothing is written of what was seen either: the next run finds it, and what follows from it. */
+const leaveAll = (plan: UserPlan): UserPlan => ({
+  ...plan,
+  fields: decideEach(() => ({ kind: 'wait' })),
+  write: null,
+});
 
 /**
  * Reads the users again, merges again, and writes down what is still to be sent: only what the guard
@@ -59,7 +78,8 @@ export async function prepare(
   const again = states.flatMap((state): readonly UserPlan[] => {
     const seenByGuard = guarded.get(state.id);
     if (seenByGuard === undefined) return [];
-    return [onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard)];
+    const plan = onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard);
+    return [isVoid(plan, state, places) ? leaveAll(plan) : plan];
   });
   const isLeft = (plan: UserPlan) =>
     patchedFields(sentOf(plan.id)).some((field) => plan.fields[field].kind === 'wait');

@@ -20,10 +20,10 @@ export interface SendDeadline {
   readonly breaker: { readonly open: boolean };
 }
 
-/** Prepared too long ago: it was not sent, and has to be read and merged again. */
+/** Not as it was prepared any more: it was not sent, and has to be read and merged again. */
 export class LateError extends ServiceError {
-  constructor() {
-    super(`${operation} was not sent: it had waited for too long since it was prepared`, {
+  constructor(why = 'it had waited for too long since it was prepared') {
+    super(`${operation} was not sent: ${why}`, {
       operation,
       phase: 'not-sent',
     });
@@ -41,7 +41,9 @@ export function guardSend(
   return {
     beforeSend: async () => {
       requireTime();
-      await mirror.markSent(ids);
+      const over = await mirror.markSent(ids);
+      if (over.length > 0)
+        throw new LateError(`an edit of user ${over[0]} was taken back, replaced or rejected meanwhile`);
     },
     atStart: () => {
       requireTime();

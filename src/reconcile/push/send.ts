@@ -5,6 +5,7 @@
 import type { ServiceError } from '../../errors.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { ServiceUser } from '../../model/user.ts';
+import type { UserState } from '../../model/user-state.ts';
 import { isOtherName } from './carry-name.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import { judgeAnswer, neverLeft, noteUnanswered, sendRequest, withNewDeadline } from './request.ts';
@@ -36,11 +37,16 @@ async function readRefused(
   const seen = await readBackIntents(places, intents);
   const unread = intents.filter(({ userId }) => !seen.has(userId)).length;
   if (unread > 0) places.notes.partial(`${unread} users could not be read again before a push`);
+  const states = await places.mirror.readDifferingUsers([...seen.values()], places.roles);
+  // Somebody may have changed it there and back: the next run sees whether what was decided still holds.
+  const isLater = ({ versions }: UserState) => versions?.isNewer === true && versions.isTelling;
+  const later = new Set(states.filter(isLater).map(({ id }) => id));
   const judged = intents.map((intent): Answered => {
     const user = seen.get(intent.userId);
     if (user === undefined || isOtherName(intent.along, user)) return neverLeft(intent);
     const outcomes = judgeUnsent(intent.sent, intent.before, user);
-    return { intent, seen: user, outcomes, requestId: error.requestId ?? null };
+    const answer = { intent, seen: user, outcomes, requestId: error.requestId ?? null };
+    return later.has(intent.userId) && !isSettled(answer) ? neverLeft(intent) : answer;
   });
   const settled = judged.filter(isSettled);
   await record(places, settings, settled.map(closeSettled));

@@ -6,6 +6,7 @@ import { readGuardHistory } from '../../mirror/held-batches.ts';
 import { readRoles, readTeamUsers } from '../../mirror/import-read.ts';
 import { type LeaseOptions, underLease } from '../../mirror/lease.ts';
 import { createMirrorReader } from '../../mirror/mirror.ts';
+import { readTransactionId } from '../../mirror/settled.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
 import type { Field } from '../../model/user.ts';
@@ -61,8 +62,10 @@ export interface Imported {
   readonly changes: readonly ImportChange[];
   /** Users who are gone, were edited since, or are being edited. */
   readonly missed: readonly ImportChange[];
-  /** Number of fields that may pass the limits once. */
+  /** Number of fields that may pass the limits. */
   readonly approved: number;
+  /** The transaction of the edits. */
+  readonly xid: string;
 }
 
 /**
@@ -88,6 +91,7 @@ export async function applyImport(
       why === undefined || done.length === 0
         ? 0
         : (await approveEdits(tx, teamId, { ...approval, why })).length;
-    return { changes: done, missed: changes.filter(({ userId }) => !edited.has(userId)), approved };
+    const xid = await readTransactionId(tx);
+    return { changes: done, missed: changes.filter(({ userId }) => !edited.has(userId)), approved, xid };
   });
 }

@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { sql as text } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabase } from '../../src/mirror/database.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+
+describe.each(servers())('who made an edit, on $name:', (server) => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+  });
+  afterAll(() => database.close());
+
+  const persons = async (names: readonly (string | null)[]) => {
+    const { rows } = await text<{ person: string | null }>`
+      select sync.person(n.name) as person from unnest(${names}::text[]) with ordinality as n (name, at) order by n.at`.execute(
+      database.db.kysely,
+    );
+    return rows.map(({ person }) => person);
+  };
+
+  describe('a person', () => {
+    it.each([
+      ['two cases', ['Kim Lee', 'KIM LEE', 'kim lee'], 'kim lee'],
+      ['two normal forms', ['Zo\u00eb', 'Zoe\u0308', 'ZOE\u0308', 'ZO\u00cb'], 'zo\u00eb'],
+      ['compatible letters', ['\uff2b\uff49\uff4d', '\u{1d542}im', 'Kim'], 'kim'],
+      ['a ligature', ['\ufb01nn', 'Finn'], 'finn'],
+      [
+        'spaces',
+        [
+          'Kim Lee',
+          '  Kim \t\n Lee ',
+          'Kim\u00a0Lee',
+          'Kim\u2003Lee',
+          'Kim\u3000Lee',
+          'Kim\u1680Lee',
+          'Kim\u2028Lee',
+          'Kim\u0085Lee',
+        ],
+        'kim lee',
+      ],
+      [
+        'what nobody sees',
+        [
+          '\u00ad',
+          '\u034f',
+          '\u061c',
+          '\u115f',
+          '\u1160',
+          '\u17b4',
+          '\u17b5',
+          '\u180b',
+          '\u180e',
+          '\u180f',
+          '\u200b',
+          '\u200c',
+          '\u200d',
+          '\u200e',
+          '\u200f',
+          '\u202a',
+          '\u202e',
+          '\u2060',
+          '\u2064',
+          '\u2066',
+          '\u2069',
+          '\u206f',
+          '\u3164',
+          '\ufe00',
+          '\ufe0f',
+          '\ufeff',
+          '\uffa0',
+          '\u{e0001}',
+          '\u{e0041}',
+          '\u{e0100}',
+          '\u{1d173}',
+          '\u{1bca0}',
+          '\ufff8',
+          '\u0001',
+          '\u001b',
+          '\u007f',
+          '\u009f',
+        ].map((one) => `Ki${one}m${one}`),
+        'kim',
+      ],
+      ['a sharp s', ['stra\u00dfe', 'STRASSE', 'Strasse', 'STRA\u1e9eE'], 'strasse'],
+      [
+        'a final sigma',
+        [
+          '\u039c\u0391\u03a1\u0399\u039f\u03a3',
+          '\u039c\u03b1\u03c1\u03b9\u03bf\u03c2',
+          '\u039c\u03b1\u03c1\u03b9\u03bf\u03c3',
+        ],
+        undefined,
+      ],
+      ['an i with or without a dot', ['kim', 'k\u0131m', 'KIM'], 'kim'],
+    ] as const)('is the same one with %s', async (_, names, form) => {
+      const found = new Set(await persons(names));
+      expect(found.size).toBe(1);
+      if (form !== undefined) expect(found).toEqual(new Set([form]));
+    });
+
+    it('is another one with another letter, another accent or another word', async () => {
+      const names = ['Zoe', 'Zo\u00eb', 'Zoey', 'Kim', 'Kimi', 'Kim Lee', 'KimLee', 'Lee Kim', 'k\u0456m'];
+      expect(new Set(await persons(names)).size).toBe(names.length);
+    });
+
+    it('is nobody where there is nothing to see', async () => {
+      expect(await persons([null, '', ' \t', '\u200b', '\u00a0\u2060', ' \ufeff '])).toEqual([
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+      ]);
+    });
+
+    it('is in one form only: the form of a form is itself, and so is that of any case of it', async () => {
+      // Every letter that has another case or another form, by itself and in a name; and anything at all.
+      const letters = Array.from({ length: 0x1_ffff }, (_, at) => String.fromCodePoint(at)).filter((letter) =>
+        /\p{Changes_When_NFKC_Casefolded}/u.test(letter),
+      );
+      const any = fc.sample(fc.string({ unit: 'binary', maxLength: 12 }), { numRuns: 1000, seed: 7 });
+      const names = [...letters, ...letters.map((letter) => `a${letter}a`), ...any].map((name) =>
+        name.replaceAll('\0', ''),
+      );
+      const forms = await persons(names);
+      expect(await persons(forms)).toEqual(forms);
+      // As the server's ICU knows cases: it may be older than this Node.
+      const { rows } = await text<{ upper: string; lower: string }>`
+        select upper(n.name collate "und-x-icu") as upper, lower(n.name collate "und-x-icu") as lower
+        from unnest(${names}::text[]) with ordinality as n (name, at) order by n.at`.execute(
+        database.db.kysely,
+      );
+      expect(await persons(rows.map(({ upper }) => upper))).toEqual(forms);
+      expect(await persons(rows.map(({ lower }) => lower))).toEqual(forms);
+    });
+  });
+
+  describe('whoever decides', () => {
+    const suffix = randomBytes(4).toString('hex');
+    const named = (name: string) => `${name}_${suffix}`;
+    const roles = {
+      approver: named('approver'),
+      deciding: named('deciding editor'),
+      column: named('column editor'),
+      trusted: named('trusted'),
+      loud: named('Loud'),
+      spaced: `${named('eve')} `,
+      hidden: named('e\u200bve'),
+    } as const;
+    const quoted = (name: string) => `"${name}"`;
+
+    beforeAll(async () => {
+      const { approver, deciding, column, trusted } = roles;
+      await runSqlText(
+        database.db,
+        `${Object.values(roles)
+          .map((role) => `create role ${quoted(role)}; grant usage on schema sync to ${quoted(role)}`)
+          .join(';')};
+         grant musterd_editor to ${quoted(deciding)};
+         grant usage on schema mirror to ${quoted(column)}; grant update (role_id) on mirror.users to ${quoted(column)};
+         grant update on sync.held_fields to ${quoted(trusted)}; grant usage on schema mirror to ${quoted(approver)}`,
+      );
+    });
+    afterAll(async () => {
+      const all = Object.values(roles).map(quoted).join(', ');
+      await runSqlText(database.db, `drop owned by ${all}`);
+      const admin = createDatabase({ url: server.url });
+      await runSqlText(admin, `drop role ${all}`);
+      await admin.close();
+    });
+
+    const isOwn = (role: string, actor: string, authors: readonly string[]) =>
+      database.db.transaction(async (tx) => {
+        await text`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
+        await text`set local session authorization ${text.id(role)}`.execute(tx);
+        const { rows } = await text<{ own: boolean }>`select sync.is_own(${authors}::text[]) as own`.execute(
+          tx,
+        );
+        return rows[0]?.own;
+      });
+    const { approver, deciding, column, trusted, loud, spaced, hidden } = roles;
+
+    it.each([
+      ['edited it', approver, '', [approver], true],
+      ['edited it among others', approver, '', ['kim', approver, 'lee'], true],
+      ['did not edit it', approver, '', ['kim'], false],
+      ['did not edit it, though nobody else did', approver, '', [], false],
+      ['decides for a person who edited it', approver, 'Kim', ['kim'], true],
+      ['writes that person in another way', approver, ' KIM  Lee\u200b', ['kim lee'], true],
+      ['edited it, and names somebody else', approver, 'Lee', [approver], true],
+      ['names somebody else who did not either', approver, 'Lee', ['kim'], false],
+      ['names nobody', approver, ' ', ['kim'], false],
+      ['is trusted, and decides for a person who edited it', trusted, 'Kim', ['kim'], true],
+      ['is trusted, and connected when another person edited it', trusted, 'Lee', [trusted, 'kim'], false],
+      ['is trusted, names nobody and edited it', trusted, '', [trusted], true],
+      ['may not edit, and nobody knows who did', approver, '', [''], false],
+      ['may not edit, and somebody unknown did besides', approver, '', ['', 'kim'], false],
+      ['may edit, and nobody knows who did', deciding, '', [''], true],
+      ['may edit, and somebody unknown did besides', deciding, '', ['kim', ''], true],
+      ['may edit a column, and nobody knows who did', column, '', [''], true],
+      ['may edit, and did not', deciding, '', ['kim'], false],
+      ['is a role in capitals', loud, '', ['kim'], true],
+      ['is a role with a space at its end', spaced, '', ['kim'], true],
+      ['is a role with a letter that nobody sees', hidden, '', ['kim'], true],
+      ['is such a role, whomever it names', spaced, 'Lee', ['kim'], true],
+    ])('%s', async (_, role, actor, authors, own) => {
+      expect(await isOwn(role, actor, authors)).toBe(own);
+    });
+  });
+});

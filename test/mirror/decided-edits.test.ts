@@ -1,0 +1,520 @@
+import { sql as text } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+
+const batch = 'aaaaaaaaaaaa';
+
+/** Users 1 to 3 of team 41: an email and a role were edited; the emails and the role of user 1 wait in a batch. */
+const seed = `
+  set local musterd.writing = 'on';
+  delete from mirror.users; delete from sync.user_base; delete from sync.held_fields; delete from sync.changes; delete from sync.edits;
+  update sync.teams set four_eyes = false;
+  insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+    select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old' || id || '@example.com', '15550100', 2 from generate_series(1, 3) id;
+  insert into mirror.users (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, resolved)
+    select team_id, id, name, first_name, last_name, 'known', email, phone, role_id, true from sync.user_base;
+  set local musterd.writing = 'off';
+  update mirror.users set email = 'new' || id || '@example.com', role_id = 3;
+  insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, batch)
+    select e.team_id, e.user_id, e.field, e.edit_id, 'limit', e.old_value, e.new_value, e.old_value, e.old_value, '${batch}'
+    from sync.edits e where e.field = 'email' or e.user_id = 1;`;
+
+describe.each(servers())('a decision about edits, on $name:', (server) => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    await run(`insert into sync.teams (team, team_id) values ('north', 41)`);
+  });
+  afterAll(() => database.close());
+  beforeEach(() => run(seed));
+  const run = async (statement: string) => (await runSqlText(database.db, statement)).rows;
+
+  type Decision = 'approve' | 'reject' | 'revert';
+  const decide = async (decision: Decision, more = '') => {
+    const call =
+      decision === 'approve'
+        ? `sync.approve('${batch}', reason => 'so'${more})`
+        : `sync.reject('${batch}', reason => 'so', revert => ${String(decision === 'revert')}${more})`;
+    const rows = await run(`select user_id, field, outcome from ${call}`);
+    return rows.map((row) => row.join(' '));
+  };
+  /** Of user 1's email: how it is held, the edit that lasts, and what the mirror has. */
+  const left = async () => {
+    const [[held] = []] = await run(
+      `select concat_ws(' ', reason, decision, case when batch is not null then 'in the batch' end, nullif(detail, ''),
+        case when h.edit_id is null then 'of nothing' when e.edit_id is null then 'of an edit that is over' end) from sync.held_fields h
+       left join sync.edits e on e.team_id = h.team_id and e.edit_id = h.edit_id and e.ended_at is null
+       where h.user_id = 1 and h.field = 'email'`,
+    );
+    const [[lasts] = []] = await run(
+      `select new_value #>> '{}' from sync.edits where user_id = 1 and field = 'email' and ended_at is null`,
+    );
+    const [[mirror] = []] = await run('select email from mirror.users where id = 1');
+    return { held, lasts, mirror };
+  };
+  const mail = (name: string) => `${name}1@example.com`;
+  const set = (value: string) => `update mirror.users set email = '${mail(value)}' where id = 1`;
+  const past = (statement: string) =>
+    `set local musterd.writing = 'on'; ${statement}; set local musterd.writing = 'off'`;
+  const open = (
+    outcome = '{}',
+  ) => `insert into sync.changes (team_id, user_id, kind, state, new, edits, outcome)
+    select team_id, user_id, 'push', 'open', jsonb_build_object('email', new_value), jsonb_build_object('email', edit_id), '${outcome}'
+    from sync.edits where user_id = 1 and field = 'email' and ended_at is null`;
+
+  interface Left {
+    readonly held?: string;
+    readonly lasts?: string;
+    readonly mirror: string;
+  }
+  type Fate = readonly [
+    fate: string,
+    change: string,
+    outcomes: Readonly<Record<Decision, string | undefined>>,
+    left: Readonly<Record<Decision, Left>>,
+  ];
+  const rejected = 'rejected so';
+  const asHeld = 'limit in the batch';
+  const both = (value: string) => ({ lasts: mail(value), mirror: mail(value) });
+  const same = (outcome: string | undefined) => ({ approve: outcome, reject: outcome, revert: outcome });
+  const untouched = (one: Left) => ({ approve: one, reject: one, revert: one });
+  const fates: readonly Fate[] = [
+    [
+      'is as it was',
+      'select',
+      { approve: 'approved', reject: 'rejected', revert: 'rejected' },
+      {
+        approve: { held: 'limit approved in the batch', ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        revert: { mirror: mail('old') },
+      },
+    ],
+    [
+      'is as it was, and approved already',
+      `update sync.held_fields set decision = 'approved', decided_why = 'before' where user_id = 1 and field = 'email'`,
+      { approve: 'approved', reject: 'rejected', revert: 'rejected' },
+      {
+        approve: { held: 'limit approved in the batch', ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        revert: { mirror: mail('old') },
+      },
+    ],
+    [
+      'is as it was, and the service has another value',
+      `update sync.held_fields set shown_value = '"web@example.com"' where user_id = 1 and field = 'email'`,
+      { approve: 'moved', reject: 'rejected', revert: 'rejected' },
+      {
+        approve: { held: asHeld, ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        revert: { mirror: mail('old') },
+      },
+    ],
+    [
+      'is as it was, and something else was agreed on',
+      past(`update sync.user_base set email = '${mail('web')}' where id = 1`),
+      { approve: 'moved', reject: 'rejected', revert: 'rejected' },
+      {
+        approve: { held: asHeld, ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        revert: { mirror: mail('web') },
+      },
+    ],
+    ['was withdrawn', set('old'), same(undefined), untouched({ mirror: mail('old') })],
+    [
+      'was withdrawn past the triggers',
+      past(set('old')),
+      same('moved'),
+      untouched({ held: asHeld, lasts: mail('new'), mirror: mail('old') }),
+    ],
+    [
+      'was replaced',
+      set('other'),
+      same('moved'),
+      untouched({ held: `${asHeld} of an edit that is over`, ...both('other') }),
+    ],
+    [
+      'was replaced, and has its value again',
+      `${set('other')}; ${set('new')}`,
+      same('moved'),
+      untouched({ held: `${asHeld} of an edit that is over`, ...both('new') }),
+    ],
+    [
+      'was replaced past the triggers',
+      past(set('other')),
+      same('moved'),
+      untouched({ held: asHeld, lasts: mail('new'), mirror: mail('other') }),
+    ],
+    [
+      'was withdrawn, and has its value again',
+      `${set('old')}; ${set('new')}`,
+      same(undefined),
+      untouched(both('new')),
+    ],
+    [
+      'was never on record',
+      `update sync.held_fields set edit_id = null where user_id = 1 and field = 'email'`,
+      same('moved'),
+      untouched({ held: `${asHeld} of nothing`, ...both('new') }),
+    ],
+    [
+      'is being sent',
+      open(),
+      same('on its way'),
+      {
+        approve: { held: asHeld, ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        // What is on its way may arrive: the mirror is not given back.
+        revert: { held: rejected, ...both('new') },
+      },
+    ],
+    [
+      'is being sent, approved',
+      `update sync.held_fields set decision = 'approved' where user_id = 1 and field = 'email'; ${open()}`,
+      same('on its way'),
+      {
+        approve: { held: 'limit approved in the batch', ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        revert: { held: rejected, ...both('new') },
+      },
+    ],
+    [
+      'was sent, and is unknown',
+      open('{"email": "unknown"}'),
+      same('on its way'),
+      {
+        approve: { held: asHeld, ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        revert: { held: rejected, ...both('new') },
+      },
+    ],
+    [
+      'was sent and refused, while others of the user are on their way',
+      open('{"email": "refused", "role_id": "unknown"}'),
+      { approve: 'approved', reject: 'rejected', revert: 'rejected' },
+      {
+        approve: { held: 'limit approved in the batch', ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        revert: { mirror: mail('old') },
+      },
+    ],
+    [
+      'is being sent, and was taken back',
+      `${open()}; ${set('old')}`,
+      { approve: 'on its way', reject: 'moved', revert: 'moved' },
+      untouched({ held: `${asHeld} of an edit that is over`, lasts: mail('old'), mirror: mail('old') }),
+    ],
+    [
+      'is being sent, and was replaced',
+      `${open()}; ${set('other')}`,
+      { approve: 'on its way', reject: 'moved', revert: 'moved' },
+      untouched({ held: `${asHeld} of an edit that is over`, ...both('other') }),
+    ],
+    [
+      'is of a user who has left',
+      past('update mirror.users set gone_at = now() where id = 1'),
+      same('gone'),
+      untouched({ held: asHeld, ...both('new') }),
+    ],
+    [
+      'is of a user who has left while it was being sent',
+      `${open()}; ${past('update mirror.users set gone_at = now() where id = 1')}`,
+      same('gone'),
+      untouched({ held: asHeld, ...both('new') }),
+    ],
+    [
+      'is of a user who is nowhere any more',
+      past(`delete from mirror.users where id = 1; delete from sync.user_base where id = 1`),
+      same('gone'),
+      untouched({ held: asHeld, lasts: mail('new'), mirror: '' }),
+    ],
+    [
+      'is held on request',
+      `update sync.held_fields set reason = 'asked', until = now() + interval '1 hour', batch_reason = 'review' where user_id = 1 and field = 'email'`,
+      same('asked'),
+      untouched({ held: 'asked in the batch', ...both('new') }),
+    ],
+    [
+      'was held on request, which is over',
+      `update sync.held_fields set reason = 'asked', until = now() - interval '1 hour', batch_reason = 'review' where user_id = 1 and field = 'email'`,
+      { approve: 'approved', reject: 'rejected', revert: 'rejected' },
+      {
+        approve: { held: 'review approved in the batch', ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        revert: { mirror: mail('old') },
+      },
+    ],
+    [
+      'is a conflict by now',
+      `update sync.held_fields set reason = 'conflict' where user_id = 1 and field = 'email'`,
+      same('held'),
+      untouched({ held: 'conflict in the batch', ...both('new') }),
+    ],
+    [
+      'is of a user of whom nothing was agreed on',
+      past('delete from sync.user_base where id = 1'),
+      { approve: 'moved', reject: 'rejected', revert: 'moved' },
+      {
+        approve: { held: asHeld, ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        revert: { held: asHeld, ...both('new') },
+      },
+    ],
+  ];
+
+  describe.each(fates)('an edit that %s', (_, change, outcomes, leaves) => {
+    it.each(['approve', 'reject', 'revert'] as const)('%s', async (decision) => {
+      await run(change);
+      const outcome = outcomes[decision];
+      const done = decision === 'approve' ? 'approved' : 'rejected';
+      // The others of the batch are as they were.
+      const others = [`2 email ${done}`, `3 email ${done}`];
+      const found = await decide(decision);
+      expect(found.filter((row) => row.startsWith('1 email'))).toEqual(
+        outcome === undefined ? [] : [`1 email ${outcome}`],
+      );
+      expect(found.filter((row) => !row.startsWith('1 '))).toEqual(others);
+      const { held, lasts, mirror } = leaves[decision];
+      expect(await left()).toEqual({ held, lasts, mirror: mirror === '' ? undefined : mirror });
+    });
+  });
+
+  it('an approval ends when the edit or the service has moved, and at no time', async () => {
+    await decide('approve', ", only_users => '{1}'");
+    expect(
+      await run(`select field, decision, until, decided_why, decided_role = session_user, decided_at is not null as at,
+        service_value = shown_value as seen from sync.held_fields where user_id = 1 order by 1`),
+    ).toEqual([
+      ['email', 'approved', null, 'so', true, true, true],
+      ['role_id', 'approved', null, 'so', true, true, true],
+    ]);
+  });
+
+  it('it is written down with the edits that it is about, and what was seen of the service', async () => {
+    await run(
+      `update sync.held_fields set service_value = '"web@example.com"', shown_value = '"web@example.com"' where user_id = 1 and field = 'email'`,
+    );
+    await decide('approve');
+    expect(
+      await run(`select c.user_id, c.kind, c.base, c.old, c.new, c.batch, c.decided_why, c.closed_at is not null as is_over,
+          (select jsonb_object_agg(e.field, e.edit_id) from sync.edits e where e.user_id = c.user_id and c.new ? e.field) = c.edits as is_of_them
+        from sync.changes c order by 1`),
+    ).toEqual([
+      [
+        1n,
+        'approve',
+        { email: mail('old'), role_id: 2 },
+        { email: 'web@example.com', role_id: 2 },
+        { email: mail('new'), role_id: 3 },
+        batch,
+        'so',
+        true,
+        true,
+      ],
+      ...[2, 3].map((id) => [
+        BigInt(id),
+        'approve',
+        { email: `old${id}@example.com` },
+        { email: `old${id}@example.com` },
+        { email: `new${id}@example.com` },
+        batch,
+        'so',
+        true,
+        true,
+      ]),
+    ]);
+  });
+
+  it('what was approved before is not written down again, nor is what nobody decided about', async () => {
+    await run(
+      `update sync.held_fields set decision = 'approved', decided_why = 'before' where user_id = 1; ${set('other')}`,
+    );
+    await decide('approve');
+    expect(await run('select user_id from sync.changes order by 1')).toEqual([[2n], [3n]]);
+    expect(await run('select decided_why from sync.held_fields where user_id = 1')).toEqual([
+      ['before'],
+      ['before'],
+    ]);
+  });
+
+  describe('given back', () => {
+    const name = (id: number) =>
+      run(`select first_name, last_name, name_split from mirror.users where id = ${id}`).then(
+        (rows) => rows[0],
+      );
+    const holdName = `insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, batch)
+      select team_id, user_id, field, edit_id, 'limit', old_value, new_value, '${batch}' from sync.edits where field = 'name' and ended_at is null`;
+
+    it('it ends the edit as withdrawn, and no other of the user', async () => {
+      await run(`update mirror.users set phone = '15550101'`);
+      await decide('revert', ", only_users => '{1}'");
+      expect(
+        await run(`select user_id, field, ended_how from sync.edits where user_id < 3 order by 1, 2`),
+      ).toEqual([
+        [1n, 'email', 'withdrawn'],
+        [1n, 'phone', null],
+        [1n, 'role_id', 'withdrawn'],
+        [2n, 'email', null],
+        [2n, 'phone', null],
+        [2n, 'role_id', null],
+      ]);
+      expect(await run('select email, phone, role_id from mirror.users where id = 1')).toEqual([
+        [mail('old'), '15550101', 2n],
+      ]);
+      expect(await run('select user_id, kind from sync.changes')).toEqual([[1n, 'reject']]);
+      // The same value is an edit anew.
+      await run(set('new'));
+      expect((await left()).lasts).toBe(mail('new'));
+    });
+
+    it.each(['known', 'guessed'])('a name is cut as it was before the edit: %s', async (split) => {
+      await run(past(`update mirror.users set name_split = '${split}'`));
+      await run(`update mirror.users set first_name = 'Eva', last_name = 'Borg' where id = 1`);
+      await run(`update mirror.users set name_split = 'guessed' where id = 1`);
+      await run(`update mirror.users set last_name = 'Dahl' where id = 1`);
+      await run(holdName);
+      await decide('revert', ", only_users => '{1}'");
+      expect(await name(1)).toEqual(['Anne', 'Berg', split]);
+    });
+
+    it('a name of which it was not known is a guess', async () => {
+      await run(
+        past(`update mirror.users set last_name = 'Borg' where id = 1; select sync.find_edit(41, 1, 'name')`),
+      );
+      await run(holdName);
+      await decide('revert', ", only_users => '{1}'");
+      expect(await name(1)).toEqual(['Anne', 'Berg', 'guessed']);
+    });
+  });
+
+  describe('about single edits', () => {
+    const editOf = async (user: number, field = 'email') =>
+      (
+        await run(
+          `select edit_id from sync.edits where user_id = ${user} and field = '${field}' and ended_at is null`,
+        )
+      )[0]?.[0] as bigint;
+    const decisionsNow = () =>
+      run('select user_id, field, decision from sync.held_fields where decision is not null order by 1, 2');
+
+    it('it is about no other of the batch, of the same user or another', async () => {
+      const [email, third] = [await editOf(1), await editOf(3)];
+      expect(await decide('approve', `, only_edits => '{${email},${third}}'`)).toEqual([
+        '1 email approved',
+        '3 email approved',
+      ]);
+      expect(await decisionsNow()).toEqual([
+        [1n, 'email', 'approved'],
+        [3n, 'email', 'approved'],
+      ]);
+      expect(await run('select user_id, edits from sync.changes order by 1')).toEqual([
+        [1n, { email: Number(email) }],
+        [3n, { email: Number(third) }],
+      ]);
+    });
+
+    it('it gives back that field alone', async () => {
+      expect(await decide('revert', `, only_edits => '{${await editOf(1, 'role_id')}}'`)).toEqual([
+        '1 role_id rejected',
+      ]);
+      expect(await run('select email, role_id from mirror.users where id = 1')).toEqual([[mail('new'), 2n]]);
+      expect(await run('select field from sync.held_fields where user_id = 1')).toEqual([['email']]);
+    });
+
+    it('it is about those that are named in both ways, where users are named too', async () => {
+      const edits = `${await editOf(1)},${await editOf(2)}`;
+      expect(await decide('approve', `, only_users => '{1,3}', only_edits => '{${edits}}'`)).toEqual([
+        '1 email approved',
+      ]);
+    });
+
+    it('it leaves what is of no user at all', async () => {
+      await run(
+        `insert into sync.held_fields (team_id, field, reason, batch) values (41, 'phone', 'limit', '${batch}')`,
+      );
+      expect(await decide('approve', `, only_edits => '{${await editOf(2)}}'`)).toEqual(['2 email approved']);
+      expect((await decide('approve')).at(-1)).toBe(' phone approved');
+    });
+
+    it('it finds one that was replaced moved, and the one in its place in no batch', async () => {
+      const before = await editOf(1);
+      await run(set('other'));
+      expect(await decide('approve', `, only_edits => '{${before}}'`)).toEqual(['1 email moved']);
+      const now = await editOf(1);
+      await expect(decide('approve', `, only_edits => '{${now}}'`)).rejects.toThrow(
+        `Edit ${now} is not in batch ${batch}`,
+      );
+      await expect(
+        decide('reject', `, only_edits => '{${await editOf(3)},${await editOf(3, 'role_id')}}'`),
+      ).rejects.toThrow('is not in batch');
+      expect(await decisionsNow()).toEqual([]);
+    });
+
+    describe('where four eyes are asked for', () => {
+      /** Kim edited user 1's email, somebody the rest; the decision is Kim's. */
+      const decideAsKim = (more: string) =>
+        database.db.transaction(async (tx) => {
+          await text`select set_config('musterd.actor', 'KIM', true)`.execute(tx);
+          const { rows } = await text<{ user_id: bigint; field: string; outcome: string }>`
+            select user_id, field, outcome from sync.approve(${batch}, ${text.raw(more)})`.execute(tx);
+          return rows.map((row) => Object.values(row).join(' '));
+        });
+      beforeEach(() =>
+        run(`update sync.teams set four_eyes = true; update sync.edits set authors = '{pat}';
+          update sync.edits set authors = '{pat,kim}' where user_id = 1 and field = 'email'`),
+      );
+
+      it('one’s own are left out by naming the others, as edits or as users', async () => {
+        await expect(decideAsKim('null')).rejects.toThrow('of 1 users: 1');
+        await expect(decideAsKim(`only_users => '{1}'`)).rejects.toThrow('of 1 users: 1');
+        await expect(decideAsKim(`only_edits => '{${await editOf(1)}}'`)).rejects.toThrow('of 1 users: 1');
+        expect(await decisionsNow()).toEqual([]);
+        expect(await decideAsKim(`only_edits => '{${await editOf(1, 'role_id')}}'`)).toEqual([
+          '1 role_id approved',
+        ]);
+        expect(await decideAsKim(`only_users => '{2}'`)).toEqual(['2 email approved']);
+      });
+
+      it('an edit of one’s own that is over, or not what is held, is not asked about', async () => {
+        await run(
+          `update sync.edits set ended_at = now(), ended_how = 'replaced' where user_id = 1 and field = 'email'`,
+        );
+        expect(await decideAsKim('null')).toContain('1 email moved');
+        await run(seed);
+        await run(`update sync.teams set four_eyes = true; update sync.edits set authors = '{pat}'; ${set('other')};
+          update sync.edits set authors = '{kim}' where user_id = 1 and field = 'email' and ended_at is null`);
+        expect(await decideAsKim('null')).toContain('1 email moved');
+      });
+
+      it('one’s own may be rejected', async () => {
+        await database.db.transaction(async (tx) => {
+          await text`select set_config('musterd.actor', 'Kim', true)`.execute(tx);
+          await text`select sync.reject(${batch})`.execute(tx);
+        });
+        expect((await left()).held).toBe('rejected');
+      });
+    });
+  });
+
+  it('the views name the edit that is held, and show nothing of what is decided', async () => {
+    await decide('approve', ", only_users => '{1}'");
+    expect(
+      await run(`select h.user_id, h.field, h.edit_id = e.edit_id from report.held h
+        join sync.edits e on e.user_id = h.user_id and e.field = h.field and e.ended_at is null order by 1`),
+    ).toEqual([
+      [2n, 'email', true],
+      [3n, 'email', true],
+    ]);
+    expect(
+      await run(
+        `select user_id, field, state, held_because from report.pending where user_id < 3 order by 1, 2`,
+      ),
+    ).toEqual([
+      [1n, 'email', 'waiting', null],
+      [1n, 'role_id', 'waiting', null],
+      [2n, 'email', 'refused', 'limit'],
+      [2n, 'role_id', 'waiting', null],
+    ]);
+  });
+});

@@ -1,0 +1,376 @@
+/** What the page's forms carry, and what is decided by them: the page and its database, without a service. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Config, configSchema } from '../../src/config/config.ts';
+import { createPage } from '../../src/daemon/create-page.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { checkPage } from '../../src/runs/check/check-page.ts';
+import { createReport } from '../../src/runs/check/check-report.ts';
+import { approve } from '../../src/runs/approve-batch.ts';
+import type { Setup } from '../../src/runs/open.ts';
+import { resolve } from '../../src/runs/resolve-field.ts';
+import { createPageServer, type StatusServer } from '../../src/status/server.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { fillMirror, largeTeam } from '../support/large-mirror.ts';
+import { createVisitor, type PageForm } from '../system/agreed/page-forms.ts';
+
+const token = 'a token of the page for tests';
+const password = 'a password of the page';
+const batch = 'abcabcabcabc';
+const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
+
+const configOf = (push: Readonly<Record<string, unknown>> = {}, decide = true): Config =>
+  configSchema.parse({ push, status: { token, user: 'admin', password, details: true, decide } });
+
+let database: TestDatabase;
+let config = configOf();
+let server: StatusServer;
+let dora: ReturnType<typeof createVisitor>;
+
+const rowsOf = async (text: string) => (await runSqlText(database.db, text)).rows;
+/** As a run would have written it. */
+const owned = async (text: string) =>
+  await runSqlText(database.db, `begin; set local musterd.writing = 'on'; ${text}; commit`);
+
+/** Holds the edits of these users as they are. @param of absent: each is a conflict by itself */
+const hold = (ids: readonly number[], of?: string) =>
+  owned(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, batch)
+    select e.team_id, e.user_id, e.field, e.edit_id, '${of === undefined ? 'conflict' : 'review'}', e.old_value, e.new_value,
+      s.value, s.value, ${of === undefined ? 'null' : `'${of}'`}
+    from sync.edits e
+    cross join lateral (select case e.field when 'name' then to_jsonb(mirror.field_text(e.old_value)) else e.old_value end as value) s
+    where e.ended_at is null and e.user_id in (${ids.join(', ')})`);
+
+/** A batch of four edits, two of them of one user. */
+async function openBatch() {
+  await rowsOf(`update mirror.users set email = 'new' || id || '@example.com',
+    phone = case when id = 11 then '15550177' else phone end where id in (11, 12, 13)`);
+  await hold([11, 12, 13], batch);
+  const { forms } = await dora.ask(`/waiting/${batch}`);
+  return { ...formWith(forms, 'Approve'), forms };
+}
+
+function formWith(forms: readonly PageForm[], words: string): { readonly form: PageForm } {
+  const form = forms.find(({ buttons }) => buttons.some((one) => one.words.startsWith(words)));
+  if (form === undefined) throw new Error(`There is no form "${words}".`);
+  return { form };
+}
+
+/** The same form with another value of a field; without one, without the field. */
+const withField = (form: PageForm, name: string, ...values: readonly string[]): PageForm => ({
+  ...form,
+  ticks: form.ticks.filter(({ pair }) => pair[0] !== name),
+  hidden: [...form.hidden.filter(([one]) => one !== name), ...values.map((value) => [name, value] as const)],
+});
+
+/** Presses, and confirms. */
+async function decide(form: PageForm, words: string, ticked?: (row: string) => boolean) {
+  const asked = await dora.press(form, words, ticked);
+  const question = asked.forms.find(({ asksWhy }) => asksWhy);
+  if (question === undefined) throw new Error(`Nothing was asked: ${asked.text}`);
+  return { asked, done: await dora.press(question, words) };
+}
+
+const reasons = () =>
+  rowsOf('select user_id, field, reason from report.held where batch is not null order by 1, 2').then(
+    (rows) => rows.map((row) => row.join(' ')),
+  );
+const decisions = () => rowsOf('select decision, user_id, field from report.decisions order by 2, 3');
+
+async function visit(name: string, secret: string) {
+  await server?.close();
+  const mirror = { db: database.db } as Setup['mirror'];
+  const page = createPage({
+    db: database.db,
+    configs: () => [config],
+    version: '0',
+    decide: { mirror, log },
+  });
+  server = await createPageServer({ host: '127.0.0.1', port: 0, page });
+  dora = createVisitor(`http://127.0.0.1:${server.port}`, secret, name);
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await fillMirror(database.db, [{ ...largeTeam, users: 40, changes: 40, tags: 1, days: 1 }]);
+  await owned(`delete from sync.held_fields; delete from sync.changes where kind = 'approve'`);
+  await visit('dora', token);
+});
+afterEach(async () => {
+  config = configOf();
+  await owned(`delete from sync.held_fields; delete from sync.edits; delete from sync.changes where kind in ('approve', 'reject', 'resolve');
+    update sync.teams set four_eyes = false;
+    update mirror.users u set first_name = b.first_name, last_name = b.last_name, email = b.email, phone = b.phone, role_id = b.role_id
+    from sync.user_base b where b.team_id = u.team_id and b.id = u.id`);
+});
+afterAll(async () => {
+  await server.close();
+  await database.close();
+});
+
+describe('the form of a batch', () => {
+  it('names the edit of each row that has a tick, and says what became of it', async () => {
+    const { form } = await openBatch();
+    expect(form.ticks.map(({ pair: [name] }) => name)).toEqual(['edit', 'edit', 'edit', 'edit']);
+    const { asked, done } = await decide(form, 'Reject', (row) => row.includes('15550177'));
+    expect(asked.text).toContain('Reject 1 of 4, leave 3 waiting?');
+    expect(asked.text).toMatch(/Robin Reed11 11\s*phone\s*15550000011\s*15550177/);
+    expect(done.status).toBe(303);
+    expect(await decisions()).toEqual([['reject', 11n, 'phone']]);
+    expect(await reasons()).toEqual(['11 email review', '12 email review', '13 email review']);
+  });
+
+  it('says on the page that it leads to what became of it, and nobody else can have it say that', async () => {
+    const { form } = await openBatch();
+    const asked = await dora.press(form, 'Approve');
+    // One of them is replaced after it was shown and asked about.
+    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 12`);
+    const { form: question } = formWith(asked.forms, 'Approve');
+    const { location } = await dora.press(question, 'Approve');
+    const { text } = await dora.ask(location ?? '');
+    expect(text).toContain('3 edits were approved.');
+    expect(text).toContain('1 edit was left alone, since the mirror or the service has changed it.');
+    const forged = await dora.ask((location ?? '').replace('approved.3', 'approved.4'));
+    expect([forged.status, forged.text.includes('edits were approved')]).toEqual([200, false]);
+  });
+
+  it('decides nothing with an edit that is not in the batch, and shows what is', async () => {
+    const { form } = await openBatch();
+    await rowsOf(`update mirror.users set email = 'other@example.com' where id = 14`);
+    const [[other] = []] = await rowsOf('select edit_id from sync.edits where user_id = 14');
+    const [first] = form.ticks;
+    const foreign = withField(form, 'edit', first?.pair[1] ?? '', String(other));
+    const { status, text, forms } = await dora.press(foreign, 'Approve');
+    expect([status, forms]).toEqual([409, []]);
+    expect(text).toContain('1 of the 2 edits is not in this batch any more');
+    expect(text).toContain('new11@example.com');
+    const asked = await dora.press(form, 'Approve');
+    const { form: question } = formWith(asked.forms, 'Approve');
+    expect((await dora.press(withField(question, 'edit', String(other)), 'Approve')).status).toBe(409);
+    expect(await decisions()).toEqual([]);
+  });
+
+  it('without ticks is about as many rows as were shown', async () => {
+    await openBatch();
+    const { forms } = await dora.ask('/waiting');
+    const { form } = formWith(forms, 'Approve');
+    expect(form.ticks).toEqual([]);
+    expect(form.hidden).toContainEqual(['rows', '4']);
+    const asked = await dora.press(form, 'Approve');
+    await owned('delete from sync.held_fields where user_id = 13');
+    const { form: question } = formWith(asked.forms, 'Approve');
+    const { status, text } = await dora.press(question, 'Approve');
+    expect([status, text]).toEqual([409, expect.stringContaining('The batch has 3 rows now, and not 4')]);
+    const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
+    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
+    const choice = { batch, only: null, rows: 4, why: 'a test', actor: 'dora' };
+    await expect(approve(setup, leased, choice)).rejects.toThrow('has 3 rows now; 4 were shown');
+    expect(await decisions()).toEqual([]);
+    await approve(setup, leased, { ...choice, rows: 3 });
+    expect((await decisions()).length).toBe(3);
+  });
+
+  it('leaves alone what was decided about before', async () => {
+    const { form } = await openBatch();
+    await decide(form, 'Approve', (row) => row.includes('new11'));
+    const { forms } = await dora.ask('/waiting');
+    await decide(formWith(forms, 'Reject').form, 'Reject');
+    expect(await decisions()).toEqual([
+      ['approve', 11n, 'email'],
+      ['reject', 11n, 'phone'],
+      ['reject', 12n, 'email'],
+      ['reject', 13n, 'email'],
+    ]);
+  });
+});
+
+describe('the form of one field', () => {
+  const edits = [
+    ['name', `first_name = 'Ada', last_name = 'Berg'`],
+    ['email', `email = 'ada@example.com'`],
+    ['phone', `phone = '15550100'`],
+    ['role_id', 'role_id = 2'],
+  ] as const;
+  const openField = async (values: string) => {
+    await rowsOf(`update mirror.users set ${values} where id = 20`);
+    await hold([20]);
+  };
+
+  it.each(edits)(
+    'stands for the %s that was shown, on the list and on the page of the person',
+    async (_, values) => {
+      for (const path of ['/waiting', '/people/default/20']) {
+        await openField(values);
+        const { forms } = await dora.ask(path);
+        const { done } = await decide(formWith(forms, 'Take the service’s').form, 'Take the service’s');
+        expect([path, done.status]).toEqual([path, 303]);
+        expect((await dora.ask(done.location ?? '')).text).toContain('The service’s value was taken');
+        await owned('delete from sync.held_fields; delete from sync.edits');
+      }
+    },
+  );
+
+  it.each([
+    ['the edit', `update sync.held_fields set edit_id = edit_id + 1000`],
+    ['the value of the mirror', `update mirror.users set email = 'later@example.com' where id = 20`],
+    ['the value of the service', `update sync.held_fields set shown_value = '"later@example.com"'`],
+  ])('decides nothing once %s is another one, and shows what it is now', async (_, change) => {
+    await openField(`email = 'ada@example.com'`);
+    const { forms } = await dora.ask('/waiting');
+    const { form } = formWith(forms, 'Take the mirror’s');
+    const asked = await dora.press(form, 'Take the mirror’s');
+    const { form: question } = formWith(asked.forms, 'Take the mirror’s');
+    await owned(change);
+    for (const one of [form, question]) {
+      const { status, text } = await dora.press(one, 'Take the mirror’s');
+      expect([status, text]).toEqual([
+        409,
+        expect.stringContaining('The email of 20 is not as it was shown'),
+      ]);
+      expect(text).toContain(change.includes('later') ? 'later@example.com' : 'ada@example.com');
+    }
+    expect(await decisions()).toEqual([]);
+  });
+
+  it('decides nothing with the digest of something else, in the transaction that decides, too', async () => {
+    await openField(`email = 'ada@example.com'`);
+    const { forms } = await dora.ask('/waiting');
+    const { form } = formWith(forms, 'Take the mirror’s');
+    const digest = '0123456789ab';
+    expect((await dora.press(withField(form, 'digest', digest), 'Take the mirror’s')).status).toBe(409);
+    const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
+    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
+    const resolution = {
+      field: 'email',
+      take: 'mirror',
+      seen: { kind: 'shown', digest },
+      why: 'a test',
+      actor: 'dora',
+    } as const;
+    await expect(resolve(setup, leased, '20', resolution)).rejects.toThrow('is not as it was shown');
+    expect(await decisions()).toEqual([]);
+  });
+});
+
+describe('a form that no browser of ours sends', () => {
+  it.each([
+    ['verb', ['Perhaps']],
+    ['verb', ['Approve', 'Reject']],
+    ['rows', []],
+    ['rows', ['many']],
+    ['rows', ['1\0']],
+    ['rows', ['9'.repeat(5_000)]],
+    ['edit', ['1\0']],
+    ['edit', ['-1']],
+    ['edit', ['9'.repeat(19)]],
+    ['edit', ['9'.repeat(5_000)]],
+    ['edit', Array.from({ length: 2_001 }, (_, i) => String(i))],
+    ['team', ['default', '\0']],
+    ['why', ['\0']],
+    ['why', ['x'.repeat(1_001)]],
+  ])('is refused with words: %s (%#)', async (name, values) => {
+    const { form } = await openBatch();
+    const bare = { ...withField(form, name, ...values), buttons: [{ words: 'Send', pair: undefined }] };
+    const whole =
+      name === 'verb' ? bare : { ...bare, hidden: [...bare.hidden, ['verb', 'Approve'] as const] };
+    const { status, text } = await dora.press(whole, 'Send');
+    expect([status, text]).toEqual([400, expect.stringContaining('Nothing was decided')]);
+    expect(text).toContain('The form cannot be read');
+  });
+
+  it.each([
+    ['digest', []],
+    ['digest', ['0123456789a\0']],
+    ['digest', ['x'.repeat(12)]],
+    ['digest', ['0'.repeat(5_000)]],
+    ['take', ['all']],
+    ['value', ['a\0b']],
+    ['value', ['x'.repeat(5_000)]],
+  ])('is refused with words: %s of one field (%#)', async (name, values) => {
+    await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
+    await hold([20]);
+    const { forms } = await dora.ask('/waiting');
+    const { form } = formWith(forms, 'Take the mirror’s');
+    const { status, text } = await dora.press(withField(form, name, ...values), 'Take the mirror’s');
+    expect([status, text]).toEqual([400, expect.stringContaining('The form cannot be read')]);
+  });
+
+  it('is refused with words where it is longer than any', async () => {
+    const { form } = await openBatch();
+    const { status, text } = await dora.press(withField(form, 'edit', '1'.repeat(70_000)), 'Approve');
+    expect([status, text]).toEqual([413, expect.stringContaining('That is too much')]);
+  });
+});
+
+describe('with four eyes', () => {
+  afterAll(() => visit('dora', token));
+  const openBoth = async () => {
+    await openBatch();
+    await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
+    await hold([20]);
+  };
+
+  it('whoever knows the one token decides nothing, and is told why', async () => {
+    await openBoth();
+    const { form } = formWith((await dora.ask(`/waiting/${batch}`)).forms, 'Approve');
+    const { form: field } = formWith((await dora.ask('/waiting')).forms, 'Take the service’s');
+    config = configOf({ fourEyes: true });
+    for (const path of ['/waiting', `/waiting/${batch}`, '/people/default/20']) {
+      const { forms, text } = await dora.ask(path);
+      expect([path, forms]).toEqual([path, []]);
+      expect(text.split('Nobody decides here while four eyes are asked for').length).toBe(2);
+    }
+    for (const [one, words] of [
+      [form, 'Approve'],
+      [field, 'Take the service’s'],
+    ] as const) {
+      const { status, text } = await dora.press(one, words);
+      expect([status, text]).toEqual([403, expect.stringContaining('four eyes')]);
+    }
+    // Asked for by a command: the settings of this process say nothing of it.
+    config = configOf();
+    await rowsOf('update sync.teams set four_eyes = true');
+    const asked = await dora.press(form, 'Approve');
+    const { status, text } = await dora.press(formWith(asked.forms, 'Approve').form, 'Approve');
+    expect([status, text]).toEqual([409, expect.stringContaining('four eyes')]);
+    expect(await decisions()).toEqual([]);
+  });
+
+  it('whoever gives a password that belongs to one name decides in that name', async () => {
+    config = configOf({ fourEyes: true });
+    await visit('admin', password);
+    const { form } = await openBatch();
+    const { done } = await decide(form, 'Approve', (row) => row.includes('new12'));
+    expect(done.status).toBe(303);
+    expect(await rowsOf('select decided_by from report.decisions')).toEqual([
+      [expect.stringMatching(/admin$/)],
+    ]);
+  });
+
+  it('nobody decides about their own value by writing it otherwise', async () => {
+    config = configOf({ fourEyes: true });
+    await rowsOf(`begin; set local musterd.actor = 'Anna';
+      update mirror.users set email = 'ada@example.com' where id = 20; commit`);
+    await hold([20]);
+    const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
+    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
+    const take = (value: string, actor: string) =>
+      resolve(setup, leased, '20', { field: 'email', take: { value }, why: 'a test', actor });
+    for (const value of ['ada@example.com', 'ADA@example.com'])
+      await expect(take(value, 'anna')).rejects.toThrow('edited what is to be approved');
+    expect(await take('other@example.com', 'anna')).toMatchObject({ mirror: 'other@example.com' });
+    // It is an edit of Anna's, about which nobody has decided.
+    expect(await rowsOf('select field from sync.held_fields')).toEqual([]);
+  });
+
+  it.each([
+    [true, true, 1],
+    [true, false, 0],
+    [false, true, 0],
+  ])('check says so: four eyes %s, decide %s', (fourEyes, allows, notes) => {
+    const report = createReport();
+    checkPage(configOf({ fourEyes }, allows), report);
+    expect(report.findings.map(({ check, verdict }) => [check, verdict])).toEqual(
+      Array.from({ length: notes }, () => ['page', 'note']),
+    );
+  });
+});

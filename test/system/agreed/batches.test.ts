@@ -1,0 +1,174 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createTeam, editsOfEachField, type Team } from './people.ts';
+
+const update = { path: '/v1/users/update' } as const;
+
+describe('a batch', () => {
+  let team: Team;
+  afterEach(() => team.close());
+  const open = async (...given: Parameters<typeof createTeam>) => {
+    team = await createTeam(...given);
+    return team.ids;
+  };
+  const sentTo = (id: number) => team.updates().filter((update) => update['id'] === id);
+
+  it('that was shown with one role approves no other role', async () => {
+    const [a = 0, ...others] = await open();
+    const { bob, carol } = team;
+    await bob.edit(a, 'role_id = 17');
+    await team.run();
+    const batch = await team.batchOf(a, 'role_id');
+    for (const id of [a, ...others.slice(0, 3)]) await bob.edit(id, 'role_id = 1');
+    await team.run();
+    const now = await team.batchOf(a, 'role_id');
+    const decided = await carol.approve(batch).catch(() => []);
+    for (const id of others.slice(0, 3)) await bob.edit(id, 'role_id = 4');
+    await team.run();
+    expect(sentTo(a)).toEqual([]);
+    expect(decided).not.toContain('approved');
+    expect(now).not.toBe(batch);
+  });
+
+  it.each([
+    ['approve', 'email', `email = 'shown@example.com'`, `email = 'other@example.com'`],
+    ['approve', 'phone', `phone = '15550100'`, `phone = '15550101'`],
+    ['reject', 'email', `email = 'shown@example.com'`, `email = 'other@example.com'`],
+  ] as const)(
+    'that was shown with another value does not %s the %s that came in its place',
+    async (verb, field, shown, other) => {
+      const [a = 0, b = 0] = await open();
+      const { bob, carol } = team;
+      await bob.edit(a, shown);
+      await team.run();
+      const batch = await team.batchOf(a, field);
+      // Two people with one address: each is held by itself.
+      for (const id of [a, b]) await bob.edit(id, other);
+      await team.run();
+      const decided = await carol[verb](batch).catch(() => []);
+      await bob.edit(b, `${field} = '${team.emulator.team.user(b)[field]}'`);
+      await team.run();
+      expect(sentTo(a)).toEqual([]);
+      expect([...decided, ...(await team.held()).flat()]).not.toContain(
+        verb === 'approve' ? 'approved' : 'rejected',
+      );
+    },
+  );
+
+  /** Four approved phones in one request, of which the service refuses the last one. */
+  const openRefused = async () => {
+    const [first = 0, ...others] = await open();
+    const { bob, carol } = team;
+    // The first update without a name goes alone.
+    await bob.edit(first, `phone = '15550199'`);
+    await team.run();
+    await carol.approve(await team.batchOf(first, 'phone'));
+    await team.run();
+    const ids = others.slice(0, 4);
+    await bob.sql(`update mirror.users set phone = case id when ${ids[3]} then '99' else '1555' || id end
+      where id in (${ids.join(', ')})`);
+    await team.run();
+    const batch = await team.batchOf(ids[0] ?? 0, 'phone');
+    await carol.approve(batch);
+    team.emulator.clearRequests();
+    return [ids[2] ?? 0, batch, ids] as const;
+  };
+
+  it.each([
+    ['rejected', async (id: number, batch: string) => void (await team.carol.reject(batch, { only: [id] }))],
+    [
+      'reverted',
+      async (id: number, batch: string) =>
+        void (await team.carol.reject(batch, { only: [id], revert: true })),
+    ],
+    ['withdrawn', async (id: number) => team.bob.edit(id, `phone = '${team.emulator.team.user(id).phone}'`)],
+    ['edited again', async (id: number) => team.bob.edit(id, `phone = '15550177'`)],
+    [
+      'changed on the service and back',
+      (id: number) => {
+        const { phone } = team.emulator.team.user(id);
+        for (const one of ['15550123', phone]) team.emulator.team.editUser(id, { phone: one });
+        return Promise.resolve();
+      },
+    ],
+  ])('of which a value is refused does not send the part that was %s meanwhile', async (_, act) => {
+    const [late, batch, ids] = await openRefused();
+    const before = team.emulator.team.user(late).phone;
+    // The first part of the request that was refused as a whole.
+    team.emulator.before({ ...update, at: 2 }, () => act(late, batch));
+    await team.run();
+    const all = team.updates().slice(0, 4);
+    expect(all.map(({ id }) => id)).toEqual(ids);
+    expect(team.emulator.team.user(late).phone).toBe(before);
+    expect(sentTo(late).length).toBe(1);
+  });
+
+  const openApproved = async (values: string, field: string) => {
+    const [a = 0] = await open();
+    await team.bob.edit(a, values);
+    await team.run();
+    const batch = await team.batchOf(a, field);
+    await team.carol.approve(batch);
+    return [a, batch] as const;
+  };
+
+  it.each(editsOfEachField)(
+    'with the $field on its way says so when it is rejected',
+    async ({ field, values, sent }) => {
+      const [a, batch] = await openApproved(values, field);
+      const outcomes: unknown[] = [];
+      team.emulator.before(update, async () => {
+        outcomes.push(...(await team.carol.reject(batch)));
+      });
+      await team.run();
+      expect(outcomes).toEqual(['on its way']);
+      expect(sentTo(a)).toEqual([{ id: a, ...sent }]);
+      expect(await team.held()).toEqual([]);
+      expect(await team.sql('select user_id, field, state from report.pending')).toEqual([]);
+    },
+  );
+
+  it.each([false, true])(
+    'whose answer was lost says that it is on its way when it is rejected (revert: %s)',
+    async (revert) => {
+      const [a, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
+      team.emulator.addFault({ kind: 'late', answer: '504', requests: 1000, ...update });
+      await team.run();
+      expect(await team.carol.reject(batch, { revert })).toEqual(['on its way']);
+      team.emulator.applyLateWrites();
+      await team.run();
+      const sides = [
+        [team.emulator.team.user(a).email],
+        ...(await team.sql(`select email from mirror.users where id = ${a}`)),
+      ];
+      expect(sides).toEqual([['ada@example.com'], ['ada@example.com']]);
+      expect([sentTo(a).length, await team.held()]).toEqual([1, []]);
+    },
+  );
+
+  it.each([
+    ['phone', `phone = '99'`],
+    ['role_id', 'role_id = 99'],
+    ['email', `email = 'a@b@example.com'`],
+  ])(
+    'with the %s that the service refuses is not sent again if it was approved during the run',
+    async (field, values) => {
+      const [a = 0] = await open();
+      await team.bob.edit(a, values);
+      await team.run();
+      const batch = await team.batchOf(a, field);
+      team.emulator.before({ path: '/v1/team' }, async () => void (await team.carol.approve(batch)));
+      for (const _ of [1, 2, 3]) await team.run();
+      expect(sentTo(a).length).toBe(1);
+      expect(await team.held()).toEqual([[String(a), field, 'refused']]);
+    },
+  );
+
+  it('approves no edit that takes the place of one that was withdrawn, whoever makes it', async () => {
+    const [a, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
+    await team.bob.edit(a, `email = '${team.emulator.team.user(a).email}'`);
+    await team.bob.edit(a, `email = 'ada@example.com'`);
+    await team.run();
+    expect(team.updates()).toEqual([]);
+    expect(await team.batchOf(a)).not.toBe(batch);
+  });
+});

@@ -1,0 +1,129 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createTeam, editsOfEachField, type Team } from './people.ts';
+
+let team: Team;
+afterEach(() => team.close());
+const open = async (...given: Parameters<typeof createTeam>) => {
+  team = await createTeam(...given);
+  return [...team.ids] as [number, number, number];
+};
+
+describe('a rejected edit', () => {
+  it.each(editsOfEachField)(
+    'of the $field lets a run end with 0 that has nothing else',
+    async ({ field, values, other }) => {
+      const [a, b] = await open();
+      for (const id of [a, b])
+        await team.bob.edit(id, values.replace('ada@', `ada${id}@`).replace('0100', String(id % 10_000)));
+      expect((await team.musterd('reconcile')).code).toBe(3);
+      for (const id of [a, b]) await team.carol.reject(await team.batchOf(id, field));
+      expect((await team.musterd('reconcile')).code).toBe(0);
+      team.emulator.team.editUser(a, other);
+      expect((await team.musterd('reconcile')).code).toBe(0);
+      await team.bob.edit(b, `first_name = 'Eva', email = 'last@example.com'`);
+      expect((await team.musterd('reconcile')).code).toBe(3);
+      expect(team.updates()).toEqual([]);
+    },
+  );
+
+  it.each(['reverted', 'resolved'])(
+    'that is %s leaves the halves of a name known that were known',
+    async (how) => {
+      const [id] = await open();
+      await team.bob.edit(id, `first_name = 'Anne Marie', last_name = 'Berg'`);
+      await team.run();
+      await team.carol.approve(await team.batchOf(id, 'name'));
+      await team.run();
+      await team.bob.edit(id, `first_name = 'Eva', last_name = 'Berg'`);
+      await team.run();
+      const resolve = [
+        'resolve',
+        String(id),
+        'name',
+        '--take',
+        'service',
+        '--if',
+        'Eva|Berg',
+        '--as',
+        'Dora',
+      ];
+      if (how === 'resolved') await team.musterd(...resolve);
+      else await team.carol.reject(await team.batchOf(id, 'name'), { revert: true });
+      await team.run();
+      const halves = 'select first_name, last_name, name_split from mirror.users where id =';
+      expect(await team.sql(`${halves} ${id}`)).toEqual([['Anne Marie', 'Berg', 'known']]);
+      // Half a name that is known can be edited alone.
+      await team.bob.edit(id, `last_name = 'Lind'`);
+      await team.run();
+      expect(await team.held()).toEqual([[String(id), 'name', 'review']]);
+    },
+  );
+});
+
+describe('the hold of a user who has left ends with the edit', () => {
+  const leave = async (id: number) => {
+    team.emulator.team.removeUser(id);
+    for (const _ of [1, 2]) await team.run();
+    expect(await team.sql(`select gone_at is not null from mirror.users where id = ${id}`)).toEqual([
+      ['true'],
+    ]);
+  };
+  const settings = { absence: { confirmAfterMs: 0, maxRows: 10, maxShare: 0.5 } } as const;
+
+  it.each([
+    [
+      'limit',
+      async (id: number, other: number) => {
+        const { phone } = team.emulator.team.user(other);
+        await team.bob.edit(id, `phone = '${phone}'`);
+      },
+    ],
+    [
+      'conflict',
+      async (id: number) => {
+        team.emulator.team.editUser(id, { phone: '15550123' });
+        await team.bob.edit(id, `phone = '15550100'`);
+      },
+    ],
+    ['refused', async (id: number) => team.bob.edit(id, `phone = '99'`)],
+  ])('that was held as %s', async (reason, edit) => {
+    const [id, other] = await open({ push: { approve: 'guarded' }, config: settings });
+    const { phone } = team.emulator.team.user(id);
+    await edit(id, other);
+    await team.run();
+    expect(await team.held()).toEqual([[String(id), 'phone', reason]]);
+    await leave(id);
+    await team.bob.edit(id, `phone = '${phone}'`);
+    expect((await team.musterd('reconcile')).code).toBe(0);
+    expect(await team.held()).toEqual([]);
+  });
+
+  it.each([
+    ['nobody has decided', async () => {}],
+    ['was rejected', async (batch: string) => void (await team.carol.reject(batch))],
+  ])('that was to be seen first, and %s', async (_, decide) => {
+    const [id] = await open({ config: settings });
+    const { phone } = team.emulator.team.user(id);
+    await team.bob.edit(id, `phone = '15550100'`);
+    await team.run();
+    await decide(await team.batchOf(id, 'phone'));
+    await leave(id);
+    await team.bob.edit(id, `phone = '${phone}'`);
+    await team.run();
+    expect(await team.held()).toEqual([]);
+  });
+});
+
+it('an edit that is taken back past the triggers ends with the next run', async () => {
+  const [id] = await open();
+  const { phone } = team.emulator.team.user(id);
+  await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
+  await team.run();
+  await team.sql(`begin; set local musterd.writing = 'on';
+    update mirror.users set phone = '${phone}' where id = ${id}; commit`);
+  await team.run();
+  expect(await team.sql(`select field, ended_how from sync.edits order by 1`)).toEqual([
+    ['email', ''],
+    ['phone', 'withdrawn'],
+  ]);
+});

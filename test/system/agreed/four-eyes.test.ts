@@ -1,0 +1,172 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createTeam, editsOfEachField, type Person, type Team } from './people.ts';
+
+const update = { path: '/v1/users/update' } as const;
+const refusal = /approve|decide|edit/i;
+
+describe('four eyes', () => {
+  let team: Team;
+  afterEach(() => team.close());
+  const open = async (...given: Parameters<typeof createTeam>) => {
+    team = await createTeam(...given);
+    return team.ids[0] ?? 0;
+  };
+  /** In SQL, as it was before. */
+  const before = (id: number, field: string) => {
+    const { first, last, email, phone, roleId } = team.emulator.team.user(id);
+    const values = { name: `first_name = '${first}', last_name = '${last}'`, email: `email = '${email}'` };
+    return { ...values, phone: `phone = '${phone}'`, role_id: `role_id = ${roleId}` }[field] ?? '';
+  };
+  /** The next run holds the edit, which `person` may not approve. */
+  const expectNotApprovedBy = async (person: Person, id: number, field: string) => {
+    await team.run();
+    expect(team.updates()).toEqual([]);
+    const batch = await team.batchOf(id, field);
+    expect(batch).not.toBe('');
+    await expect(person.approve(batch)).rejects.toThrow(refusal);
+    await team.run();
+    expect(team.updates()).toEqual([]);
+  };
+
+  describe.each(editsOfEachField)('see the edit of the $field', ({ field, values, sent, later }) => {
+    it('that its approver made anew after it was withdrawn', async () => {
+      const id = await open();
+      const { bob, mallory } = team;
+      await bob.edit(id, values);
+      await team.run();
+      await mallory.approve(await team.batchOf(id, field));
+      await bob.edit(id, before(id, field));
+      await mallory.edit(id, values);
+      await expectNotApprovedBy(mallory, id, field);
+    });
+
+    it('that its approver brought back after it was edited to something else', async () => {
+      const id = await open();
+      const { bob, mallory, carol } = team;
+      await bob.edit(id, values);
+      await team.run();
+      await carol.approve(await team.batchOf(id, field));
+      await bob.edit(id, later[0]);
+      await mallory.edit(id, values);
+      await expectNotApprovedBy(mallory, id, field);
+    });
+
+    it('that was reverted while it arrived, whoever edits the user after that', async () => {
+      const id = await open();
+      const { bob, mallory, carol } = team;
+      const also = field === 'phone' ? `email = 'bob@example.com'` : `phone = '15550177'`;
+      await bob.edit(id, values);
+      await team.run();
+      const batch = await team.batchOf(id, field);
+      await carol.approve(batch);
+      team.emulator.addFault({ kind: 'late', answer: '504', requests: 1000, ...update });
+      await team.run();
+      await mallory.reject(batch, { revert: true });
+      team.emulator.applyLateWrites();
+      await bob.edit(id, also);
+      await team.run();
+      team.emulator.clearRequests();
+      const batches = await team.sql('select distinct batch from report.held where batch is not null');
+      for (const [one = ''] of batches) await mallory.approve(one).catch(() => []);
+      await team.run();
+      expect(team.updates().filter((one) => Object.keys(sent).some((key) => key in one))).toEqual([]);
+    });
+
+    it('of which nobody knows the author, and let nobody approve it who may edit', async () => {
+      const id = await open();
+      const { bob, mallory, carol } = team;
+      await bob.edit(id, field === 'phone' ? `email = 'bob@example.com'` : `phone = '15550177'`);
+      await team.sql(`alter table mirror.users disable trigger user`);
+      await team.sql(`update mirror.users set ${values} where id = ${id}`);
+      await team.sql(`alter table mirror.users enable trigger user`);
+      await team.run();
+      const batch = await team.batchOf(id, field);
+      await expect(mallory.approve(batch)).rejects.toThrow(refusal);
+      expect(await carol.approve(batch)).toContain('approved');
+    });
+  });
+
+  it.each([
+    ['nobody knows who made that', ''],
+    ['they made that', 'Anna'],
+  ])('let nobody approve what took the place of an edit where %s', async (_, actor) => {
+    const id = await open();
+    const { bob, mallory, carol } = team;
+    const pastTriggers = () =>
+      team.sql(`begin; set local musterd.writing = 'on';
+        update mirror.users set email = 'past@example.com' where id = ${id}; commit`);
+    if (actor !== '') await bob.edit(id, `email = 'ada@example.com'`, actor);
+    await pastTriggers();
+    if (actor === '') await bob.edit(id, `email = 'ada@example.com'`);
+    await team.run();
+    const batch = await team.batchOf(id);
+    const decided = actor === '' ? mallory.approve(batch) : carol.approve(batch, { actor });
+    await expect(decided).rejects.toThrow(refusal);
+    expect(await carol.approve(batch)).toEqual(['approved']);
+  });
+
+  it.each([
+    ['two normal forms', 'Zo\u00EB', 'Zoe\u0308'],
+    ['two spaces', 'Anna Berg', 'Anna  Berg'],
+    ['a space that does not break', 'Anna Berg', 'Anna\u00A0Berg'],
+    ['a tab', 'Anna Berg', 'Anna\tBerg'],
+    ['spaces around it', 'Anna', ' Anna\u2003'],
+    ['a space without width', 'Anna', 'An\u200Bna'],
+    ['a soft hyphen', 'Anna', 'An\u00ADna'],
+    ['a mark of direction', 'Anna', '\u200EAnna'],
+    ['a sharp s', 'Anna Strauß', 'Anna Strauss'],
+    ['wide letters', 'Anna', '\uFF21nna'],
+    ['a ligature', 'Steffi', 'Ste\uFB03'],
+    ['a final sigma', 'Νίκος', 'ΝΊΚΟΣ'],
+  ])('are not those of a name that has %s', async (_, one, other) => {
+    const id = await open();
+    const [second = 0] = team.ids.slice(1);
+    for (const [user, editor, decider] of [
+      [id, one, other],
+      [second, other, one],
+    ] as const) {
+      await team.bob.edit(user, `email = 'ada${user}@example.com'`, editor);
+      await team.run();
+      const batch = await team.batchOf(user);
+      await expect(team.carol.approve(batch, { actor: decider })).rejects.toThrow(refusal);
+      expect((await team.musterd('approve', batch, '--as', decider)).code).toBe(64);
+    }
+    await team.run();
+    expect(team.updates()).toEqual([]);
+  });
+
+  it.each([
+    ['a space after it', 'eve ', 'eve '],
+    ['a space before it', ' eve', ' eve'],
+    ['a space that its editor has not', 'eve', 'eve '],
+    ['another normal form', 'zoe\u0308', 'zo\u00EB'],
+    ['a space without width', 'an\u200Bna', 'anna'],
+  ])('are not those of a role whose name has %s', async (_, editor, approver) => {
+    const id = await open();
+    const roles = ['musterd_editor', 'musterd_role_editor', 'musterd_approver'];
+    const one = await team.person(editor, ...roles);
+    const other = editor === approver ? one : await team.person(approver, ...roles);
+    await one.edit(id, `email = 'eve@example.com'`);
+    await expectNotApprovedBy(other, id, 'email');
+  });
+
+  it.each([
+    ['email', `email = 'anna@example.com'`, 'anna@example.com', 'ANNA@example.com'],
+    ['phone', `phone = '15550100'`, '15550100', '+15550100'],
+    ['name', `first_name = 'Zo\u00EB', last_name = 'Berg'`, 'Zo\u00EB|Berg', 'Zoe\u0308|Berg'],
+  ])(
+    'see a conflict of the %s that its editor decides for the same value written otherwise',
+    async (field, values, words, otherwise) => {
+      const id = await open({ push: { approve: 'guarded' } });
+      team.emulator.team.editUser(id, { first: 'Eva', email: 'eva@example.com', phone: '15550123' });
+      await team.bob.edit(id, values, 'Anna');
+      await team.run();
+      expect(await team.held()).toEqual([[String(id), field, 'conflict']]);
+      const take = ['resolve', String(id), field, '--take', otherwise, '--if', words];
+      const { code, stderr } = await team.musterd(...take, '--as', 'Anna');
+      await team.run();
+      expect(team.updates()).toEqual([]);
+      expect([code, stderr]).toEqual([64, expect.stringContaining('fourEyes')]);
+    },
+  );
+});

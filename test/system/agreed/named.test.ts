@@ -1,0 +1,70 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createTeam, editsOfEachField, type Team } from './people.ts';
+
+/** The command line decides about what it was told, and about nothing that came in its place. */
+describe('on the command line', () => {
+  let team: Team;
+  afterEach(() => team.close());
+
+  /** A conflict, which dora has seen, with a value that bob has replaced since. */
+  const openReplaced = async ({ field, values, later, other }: (typeof editsOfEachField)[number]) => {
+    team = await createTeam({ push: { fourEyes: false } });
+    const [id = 0] = team.ids;
+    team.emulator.team.editUser(id, other);
+    await team.bob.edit(id, values);
+    await team.run();
+    expect(await team.held()).toEqual([[String(id), field, 'conflict']]);
+    await team.bob.edit(id, later[0]);
+    await team.run();
+    const take = (...args: readonly string[]) =>
+      team.musterd('resolve', String(id), field, '--take', 'mirror', '--as', 'dora', ...args);
+    return { id, words: later[1], take };
+  };
+
+  describe.each(editsOfEachField)('the $field', (edit) => {
+    it('of the mirror is not taken by somebody who does not say which one was seen', async () => {
+      const { take } = await openReplaced(edit);
+      const { code, stderr } = await take();
+      await team.run();
+      expect(team.updates()).toEqual([]);
+      expect([code, stderr]).toEqual([64, expect.stringContaining('--if')]);
+    });
+
+    it('of the mirror is not taken if it is another one than was seen, and is named', async () => {
+      const { words, take } = await openReplaced(edit);
+      const { code, stdout, stderr } = await take('--if', edit.words);
+      await team.run();
+      expect(team.updates()).toEqual([]);
+      expect(code).not.toBe(0);
+      expect(stdout + stderr).toMatch(new RegExp(words.replace('|', '.*')));
+    });
+
+    it('of the mirror is taken if it is the one that was seen', async () => {
+      const { id, words, take } = await openReplaced(edit);
+      expect(await take('--if', words)).toMatchObject({ code: 0 });
+      await team.run();
+      expect(team.updates().map((one) => one['id'])).toEqual([id]);
+    });
+
+    it.each(['approve', 'reject'])(
+      'of a user is decided about alone where it is named alone: %s',
+      async (verb) => {
+        team = await createTeam();
+        const [a = 0, b = 0] = team.ids;
+        await team.bob.sql(`update mirror.users set role_id = 17, first_name = 'Ada', last_name = 'Berg',
+        email = 'ada' || id || '@example.com', phone = '1555' || id where id in (${a}, ${b})`);
+        await team.run();
+        const batch = await team.batchOf(a);
+        const only = `${a}.${edit.field}`;
+        expect(await team.musterd(verb, batch, '--only', only, '--as', 'dora')).toMatchObject({ code: 0 });
+        await team.run();
+        const keys = verb === 'approve' ? Object.keys(edit.sent) : [];
+        expect(team.updates().map((one) => Object.keys(one))).toEqual(
+          keys.length > 0 ? [['id', ...keys]] : [],
+        );
+        const waiting = (await team.held()).filter(([, , reason]) => reason === 'review');
+        expect(waiting.length).toBe(7);
+      },
+    );
+  });
+});

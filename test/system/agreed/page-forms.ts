@@ -1,0 +1,91 @@
+/** The page's forms as a browser sends them: what the page hid in them, what a person ticked and typed. */
+
+export interface Tick {
+  /** What its row shows. */
+  readonly row: string;
+  readonly pair: readonly [name: string, value: string];
+}
+
+export interface PageForm {
+  readonly path: string;
+  readonly hidden: readonly (readonly [name: string, value: string])[];
+  readonly ticks: readonly Tick[];
+  readonly buttons: readonly {
+    readonly words: string;
+    readonly pair: readonly [string, string] | undefined;
+  }[];
+  /** It asks for a reason: pressing its button decides. */
+  readonly asksWhy: boolean;
+}
+
+type Attributes = Readonly<Record<string, string | undefined>>;
+interface Tag extends Attributes {
+  readonly inside: string;
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', quot: '"', lt: '<', gt: '>', '#39': "'" };
+const plain = (text: string) => text.replaceAll(/&([^;]+);/g, (all, name: string) => entities[name] ?? all);
+export const textOf = (html: string) => plain(html.replaceAll(/<[^>]*>/g, ''));
+
+const attributesOf = (tag: string): Attributes =>
+  Object.fromEntries(
+    [...tag.matchAll(/([\w-]+)(?:="([^"]*)")?/g)].map(([, name = '', value = '']) => [name, plain(value)]),
+  );
+const tagsIn = (html: string, name: string): readonly Tag[] =>
+  [...html.matchAll(new RegExp(`<${name}\\b([^>]*)>(?:(.*?)</${name}>)?`, 'gs'))].map(
+    ([, tag = '', inside = '']) => ({ ...attributesOf(tag), inside }),
+  );
+const inputsIn = (html: string) =>
+  [...html.matchAll(/<input\b([^>]*)>/g)].map(([, tag = '']) => attributesOf(tag));
+const pairOf = ({ name = '', value = '' }: Attributes) => [name, value] as const;
+
+export function readForms(html: string): readonly PageForm[] {
+  const rows = tagsIn(html, 'tr');
+  return tagsIn(html, 'form')
+    .filter(({ method }) => method === 'post')
+    .map(({ action = '', id, inside }) => {
+      const isOf = ({ form }: Attributes) => id !== undefined && form === id;
+      const inputs = inputsIn(inside);
+      return {
+        path: action,
+        hidden: inputs.filter(({ type }) => type === 'hidden').map(pairOf),
+        ticks: rows.flatMap((row) =>
+          inputsIn(row.inside)
+            .filter((input) => input['type'] === 'checkbox' && isOf(input))
+            .map((input) => ({ row: textOf(row.inside), pair: pairOf(input) })),
+        ),
+        buttons: [...tagsIn(inside, 'button'), ...tagsIn(html, 'button').filter(isOf)].map((button) => ({
+          words: textOf(button.inside),
+          pair: button['name'] === undefined ? undefined : pairOf(button),
+        })),
+        asksWhy: inputs.some(({ name }) => name === 'why'),
+      };
+    });
+}
+
+/** A browser of somebody who knows the token. */
+export function createVisitor(origin: string, token: string, name: string) {
+  const headers = { authorization: `Basic ${Buffer.from(`${name}:${token}`).toString('base64')}` };
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const answer = await fetch(`${origin}${path}`, { ...init, headers, redirect: 'manual' });
+    const html = await answer.text();
+    const location = answer.headers.get('location');
+    return { status: answer.status, location, text: textOf(html), forms: readForms(html) };
+  };
+  const press = async (form: PageForm, words: string, ticked: (row: string) => boolean = () => true) => {
+    const button = form.buttons.find((one) => one.words.startsWith(words));
+    if (button === undefined) throw new Error(`There is no button "${words}".`);
+    const ticks = form.ticks.filter(({ row }) => ticked(row)).map(({ pair }) => pair);
+    const why = form.asksWhy ? [['why', 'a test'] as const] : [];
+    const body = new URLSearchParams();
+    for (const [name, value] of [
+      ...form.hidden,
+      ...ticks,
+      ...why,
+      ...(button.pair === undefined ? [] : [button.pair]),
+    ])
+      body.append(name, value);
+    return await ask(form.path, { method: 'POST', body: body.toString() });
+  };
+  return { ask, press };
+}

@@ -1,0 +1,178 @@
+/** A team, and people who edit and decide with roles of their own: what they may do, they do in SQL. */
+import { randomBytes } from 'node:crypto';
+import { createDatabase } from '../../../src/mirror/database.ts';
+import { runSqlText } from '../../../src/mirror/sql-text.ts';
+import type { Config } from '../../../src/config/config.ts';
+import { embeddedServer } from '../../support/servers.ts';
+import { runMusterd } from '../run-musterd.ts';
+import { createStage, type Stage, type StageOptions } from '../stage.ts';
+
+type Rows = readonly (readonly unknown[])[];
+
+export interface Choice {
+  readonly only?: readonly number[];
+  readonly revert?: boolean;
+  /** For whom the role says that it decides. */
+  readonly actor?: string;
+}
+
+export interface Person {
+  readonly role: string;
+  sql(text: string): Promise<Rows>;
+  /** @param values such as `email = 'a@example.com'` @param actor for whom the role says that it edits */
+  edit(id: number, values: string, actor?: string): Promise<void>;
+  /** @returns the outcomes, one for each field */
+  approve(batch: string, choice?: Choice): Promise<readonly unknown[]>;
+  reject(batch: string, choice?: Choice): Promise<readonly unknown[]>;
+}
+
+export interface Team extends Stage {
+  /** May edit. */
+  readonly bob: Person;
+  /** May edit and decide. */
+  readonly mallory: Person;
+  /** May decide. */
+  readonly carol: Person;
+  /** Users with an address, a phone and a name of two words, who administrate nothing. */
+  readonly ids: readonly number[];
+  /** Somebody else, until the team is closed. @param name may have spaces around it */
+  person(name: string, ...roles: readonly string[]): Promise<Person>;
+  /** `[user, field, reason]` of everything that is held. */
+  held(): Promise<readonly (readonly string[])[]>;
+  /** The batch in which this edit waits; empty: none. */
+  batchOf(id: number, field?: string): Promise<string>;
+  environment(): Record<string, string>;
+  musterd(...args: readonly string[]): ReturnType<typeof runMusterd>;
+}
+
+/** Edits of each field in SQL, in an update and in words, and what somebody else makes of it on the service. */
+export const editsOfEachField = [
+  {
+    field: 'name',
+    values: `first_name = 'Ada', last_name = 'Berg'`,
+    sent: { first_name: 'Ada', last_name: 'Berg' },
+    words: 'Ada|Berg',
+    later: [`first_name = 'Ina', last_name = 'Berg'`, 'Ina|Berg'],
+    other: { first: 'Eva' },
+  },
+  {
+    field: 'email',
+    values: `email = 'ada@example.com'`,
+    sent: { email: 'ada@example.com' },
+    words: 'ada@example.com',
+    later: [`email = 'ina@example.com'`, 'ina@example.com'],
+    other: { email: 'eva@example.com' },
+  },
+  {
+    field: 'phone',
+    values: `phone = '15550100'`,
+    sent: { phone: '15550100' },
+    words: '15550100',
+    later: [`phone = '15550188'`, '15550188'],
+    other: { phone: '15550123' },
+  },
+  {
+    field: 'role_id',
+    values: 'role_id = 17',
+    sent: { role_id: 17 },
+    words: '17',
+    later: ['role_id = 1042', '1042'],
+    other: { roleId: 23 },
+  },
+] as const;
+
+const editor = ['musterd_editor', 'musterd_role_editor'];
+const approver = ['musterd_approver'];
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+function createPerson(url: string, role: string): Person & { close(): Promise<void> } {
+  const own = new URL(url);
+  [own.username, own.password] = [encodeURIComponent(role), 'secret'];
+  const db = createDatabase({ url: own.href, applicationName: 'musterd test', maxConnections: 1 });
+  const sql = async (text: string) => (await runSqlText(db, text)).rows;
+  // One statement for both: a transaction of several would stay open after an error.
+  const saying = (actor: string | undefined) => `set_config('musterd.actor', ${quoted(actor ?? '')}, true)`;
+  const decide = async (verb: string, batch: string, { only, revert, actor }: Choice) => {
+    const users = only === undefined ? '' : `, only_users => array[${only.join(', ')}]`;
+    const back = revert === true ? ', revert => true' : '';
+    const decided = await sql(`with said as materialized (select ${saying(actor)} as it)
+      select d.outcome from said, lateral sync.${verb}(case when it is not null then ${quoted(batch)} end${users}${back},
+        reason => 'a test') d order by d.user_id, d.field`);
+    return decided.map(([outcome]) => outcome);
+  };
+  return {
+    role,
+    sql,
+    edit: async (id, values, actor) => {
+      await sql(`with said as materialized (select ${saying(actor)} as it)
+        update mirror.users set ${values} from said where id = ${id} and it is not null`);
+    },
+    approve: async (batch, choice = {}) => await decide('approve', batch, choice),
+    reject: async (batch, choice = {}) => await decide('reject', batch, choice),
+    close: () => db.close(),
+  };
+}
+
+/** Both sides are equal. Every edit is seen first, and by somebody else, unless `push` says otherwise. */
+export async function createTeam({
+  push,
+  emulator,
+  config,
+}: Omit<StageOptions, 'config'> & {
+  readonly push?: Partial<Config['push']>;
+  readonly config?: StageOptions['config'];
+} = {}): Promise<Team> {
+  const stage = await createStage({
+    emulator: { users: 30, tags: 3, fields: 1, ...emulator },
+    config: { ...config, push: { quietPeriodMs: 0, approve: 'always', fourEyes: true, ...push } },
+  });
+  await stage.run();
+  stage.emulator.clearRequests();
+  const suffix = randomBytes(4).toString('hex');
+  const people: ReturnType<typeof createPerson>[] = [];
+  const person = async (name: string, ...roles: readonly string[]) => {
+    const [, before = '', word = '', after = ''] = /^( *)(.*?)( *)$/.exec(name) ?? [];
+    const role = `${before}${word}_${suffix}${after}`;
+    await stage.sql(`create role "${role}" login password 'secret' in role ${roles.join(', ')}`);
+    const made = createPerson(stage.url, role);
+    people.push(made);
+    return made;
+  };
+  const held = (what: string, where = 'true') =>
+    stage.sql(`select ${what} from report.held where ${where} order by user_id, field`);
+  const environment = (): Record<string, string> => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+    MUSTERD__push__quietPeriodMs: '0',
+    MUSTERD__push__approve: stage.config.push.approve,
+    MUSTERD__push__fourEyes: String(stage.config.push.fourEyes),
+    MUSTERD__log__level: 'silent',
+  });
+  return {
+    ...stage,
+    bob: await person('bob', ...editor),
+    mallory: await person('mallory', ...editor, ...approver),
+    carol: await person('carol', ...approver),
+    ids: stage.emulator.team
+      .users()
+      .filter(
+        ({ first, last, email, phone, roleId }) =>
+          email !== null && phone !== null && roleId === 4 && /^\S+ \S+$/.test(`${first} ${last}`),
+      )
+      .map(({ id }) => id),
+    person,
+    held: () => held('user_id, field, reason'),
+    batchOf: async (id, field = 'email') =>
+      (await held('batch', `user_id = ${id} and field = '${field}'`))[0]?.[0] ?? '',
+    environment,
+    musterd: (...args) => runMusterd(args, environment()),
+    close: async () => {
+      for (const one of people) await one.close();
+      await stage.close();
+      const admin = createDatabase({ url: embeddedServer().url, maxConnections: 1 });
+      await runSqlText(admin, people.map(({ role }) => `drop role if exists "${role}"`).join(';'));
+      await admin.close();
+    },
+  };
+}

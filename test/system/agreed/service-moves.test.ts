@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { backUp } from './back-up.ts';
+import { createTeam, editsOfEachField, type Team } from './people.ts';
+
+const update = { path: '/v1/users/update' } as const;
+
+describe('an approved edit', () => {
+  let team: Team;
+  afterEach(() => team.close());
+  /** An edit that is approved, and how somebody takes it back on the service. */
+  const openApproved = async (field: string, values: string) => {
+    team = await createTeam();
+    const [id = 0] = team.ids;
+    const { first, last, email, phone, roleId } = team.emulator.team.user(id);
+    await team.bob.edit(id, values);
+    await team.run();
+    await team.carol.approve(await team.batchOf(id, field));
+    const takeBack = () => void team.emulator.team.editUser(id, { first, last, email, phone, roleId });
+    return { id, takeBack };
+  };
+  /** The next runs send nothing, and say why. */
+  const expectHeld = async (id: number, field: string) => {
+    const before = team.emulator.team.user(id);
+    team.emulator.clearRequests();
+    const [{ code }, again] = [await team.musterd('reconcile'), await team.musterd('reconcile')];
+    expect(team.updates()).toEqual([]);
+    expect([code, again.code]).toEqual([3, 3]);
+    expect(await team.held()).toEqual([[String(id), field, expect.any(String)]]);
+    expect(team.emulator.team.user(id)).toEqual(before);
+  };
+
+  describe.each(editsOfEachField)('of the $field', ({ field, values, other }) => {
+    it('is held if its answer was lost and somebody took it back since', async () => {
+      const { id, takeBack } = await openApproved(field, values);
+      team.emulator.addFault({ kind: 'reset-after', ...update });
+      team.emulator.after(update, takeBack);
+      expect((await team.run()).outcome).toBe('partial');
+      await expectHeld(id, field);
+    });
+
+    it('is held if the service took another value and the old one again since', async () => {
+      const { id, takeBack } = await openApproved(field, values);
+      team.emulator.team.editUser(id, other);
+      takeBack();
+      await expectHeld(id, field);
+    });
+
+    it('is held if it was approved while a run learned of another value and the old one again', async () => {
+      team = await createTeam();
+      const [id = 0] = team.ids;
+      const { first, last, email, phone, roleId } = team.emulator.team.user(id);
+      await team.bob.edit(id, values);
+      await team.run();
+      const batch = await team.batchOf(id, field);
+      for (const one of [other, { first, last, email, phone, roleId }]) team.emulator.team.editUser(id, one);
+      team.emulator.after({ path: '/v1/users/get' }, async () => void (await team.carol.approve(batch)));
+      await team.run();
+      await expectHeld(id, field);
+    });
+
+    it('is held if the service changes the user once the run has planned it', async () => {
+      const { id } = await openApproved(field, values);
+      const another = field === 'phone' ? { email: 'eva@example.com' } : { phone: '15550123' };
+      // The first update without a name: the users are read again.
+      team.emulator.before({ path: '/v1/users/get', at: 2 }, () => {
+        team.emulator.team.editUser(id, another);
+      });
+      await team.run();
+      expect(team.updates()).toEqual([]);
+      await expectHeld(id, field);
+    });
+
+    it('is held in a restored backup if it was sent and taken back since', async () => {
+      const { id, takeBack } = await openApproved(field, values);
+      const restore = await backUp(team);
+      await team.run();
+      expect(team.updates().length).toBe(1);
+      takeBack();
+      await team.run();
+      await restore();
+      await expectHeld(id, field);
+    });
+  });
+
+  it('of an import is held if the service took another value and the old one again since', async () => {
+    team = await createTeam({ push: { fourEyes: false } });
+    const [id = 0] = team.ids;
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    const file = join(folder, 'people.csv');
+    writeFileSync(file, `id,email\n${id},ada@example.com\n`);
+    expect(await team.musterd('import', file, '--yes', '--reason', 'HR', '--as', 'Dora')).toMatchObject({
+      code: 0,
+    });
+    rmSync(folder, { recursive: true });
+    const { email } = team.emulator.team.user(id);
+    for (const value of ['eva@example.com', email]) team.emulator.team.editUser(id, { email: value });
+    await expectHeld(id, 'email');
+  });
+});
+
+describe('an edit', () => {
+  let team: Team;
+  afterEach(() => team.close());
+
+  it.each([
+    ['email', `email = 'ada@example.com'`, `phone = '15550100'`, { phone: '15550100' }],
+    ['phone', `phone = '15550100'`, 'role_id = 17', { role_id: 17 }],
+    ['name', `first_name = 'Ada'`, `email = 'ada@example.com'`, { email: 'ada@example.com' }],
+  ])(
+    'of the %s that the service has overtaken is not sent for a later one of another field',
+    async (field, older, later, sent) => {
+      team = await createTeam({ push: { approve: 'guarded', fourEyes: false } });
+      const [id = 0] = team.ids;
+      const aMinuteAgo = async () => {
+        const [[ms] = []] = await team.sql(`select extract(epoch from clock_timestamp()) * 1000`);
+        return Number(ms) - 60_000;
+      };
+      await team.bob.edit(id, older);
+      // Clocks may differ by a minute. On the service's the user changes just less than one before this edit.
+      team.emulator.clock.advance((await aMinuteAgo()) + 500 - team.emulator.clock.now());
+      const { userUpdated } = team.emulator.team.editUser(id, {});
+      await eventually(
+        'the later edit is a minute after that',
+        async () => (await aMinuteAgo()) > userUpdated.ms,
+      );
+      await team.bob.edit(id, later);
+      for (const _ of [1, 2]) await team.run();
+      expect(team.updates()).toEqual([{ id, ...sent }]);
+      expect(await team.held()).toEqual([[String(id), field, 'conflict']]);
+    },
+  );
+
+  it.each(editsOfEachField)(
+    'of the $field that was rejected and then resolved is a conflict when the service moves',
+    async ({ field, values, words, other }) => {
+      team = await createTeam({ push: { fourEyes: false } });
+      const [id = 0] = team.ids;
+      await team.bob.edit(id, values);
+      await team.run();
+      await team.carol.reject(await team.batchOf(id, field));
+      const take = ['resolve', String(id), field, '--take', 'mirror', '--if', words, '--as', 'Dora'];
+      expect(await team.musterd(...take)).toMatchObject({ code: 0 });
+      team.emulator.team.editUser(id, other);
+      expect(await team.musterd('reconcile')).toMatchObject({ code: 3 });
+      const [[, , reason] = []] = await team.held();
+      expect(['conflict', 'review']).toContain(reason);
+      expect(team.updates()).toEqual([]);
+    },
+  );
+});

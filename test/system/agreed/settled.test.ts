@@ -1,0 +1,199 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { holdAll } from '../../../src/reconcile/merge/merge-field.ts';
+import { temporaryFolder } from '../../support/checkout.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startMusterd } from '../run-musterd.ts';
+import { createTeam, type Person, type Team } from './people.ts';
+
+const columns = 'user_id, field, state, detail, request_id';
+
+describe('whoever edits in SQL is told what became of it', () => {
+  let team: Team;
+  let id: number;
+  afterEach(() => team.close());
+  const open = async (options: Parameters<typeof createTeam>[0] = {}) => {
+    team = await createTeam(options);
+    [id = 0] = team.ids;
+  };
+  const guarded = { push: { approve: 'guarded', fourEyes: false } } as const;
+  const settled = (person: Person, given = `timeout => '0'`) =>
+    person.sql(`select ${columns} from sync.settled(${given})`);
+  /** User, field and state. */
+  const states = async (...given: Parameters<typeof settled>) =>
+    (await settled(...given)).map((row) => row.slice(0, 3));
+  const reconcile = () => team.run({ push: { ...team.config.push } });
+
+  it('a field each: confirmed, with the request that carried it', async () => {
+    await open(guarded);
+    await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
+    await reconcile();
+    const requestId = expect.stringMatching(/./) as string;
+    expect(await settled(team.bob)).toEqual([
+      [BigInt(id), 'email', 'confirmed', null, requestId],
+      [BigInt(id), 'phone', 'confirmed', null, requestId],
+    ]);
+    expect(await settled(team.bob, `timeout => '0', raise => true`)).toHaveLength(2);
+  });
+
+  it('held, with the reason and the batch, and with raise as an error', async () => {
+    await open();
+    await team.bob.edit(id, `phone = '15550100'`);
+    await reconcile();
+    const batch = await team.batchOf(id, 'phone');
+    expect(await settled(team.bob)).toEqual([
+      [BigInt(id), 'phone', 'held', `review: a person is to see it first (batch ${batch})`, null],
+    ]);
+    await expect(settled(team.bob, `timeout => '0', raise => true`)).rejects.toThrow(
+      `Not everything is on the service: phone of user ${id}: held, review`,
+    );
+    expect(await team.carol.approve(batch)).toEqual(['approved']);
+    expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'waiting']]);
+    await reconcile();
+    expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'confirmed']]);
+  });
+
+  it('refused, with what the service said and its request', async () => {
+    await open(guarded);
+    await team.bob.edit(id, `phone = '15550100'`);
+    team.emulator.addFault({ kind: 'status', code: 400, path: '/v1/users/update', times: 'always' });
+    await reconcile();
+    expect(await settled(team.bob)).toEqual([
+      [
+        BigInt(id),
+        'phone',
+        'refused',
+        expect.stringContaining('the service answered 400') as string,
+        expect.stringMatching(/./) as string,
+      ],
+    ]);
+  });
+
+  it('withdrawn, where it was taken back or edited again, by whomever', async () => {
+    await open(guarded);
+    const [[before] = []] = await team.bob.sql(`select phone from mirror.users where id = ${id}`);
+    await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
+    await team.mallory.edit(id, `phone = '${String(before)}', email = 'eva@example.com'`);
+    expect(await settled(team.bob)).toEqual([
+      [BigInt(id), 'email', 'withdrawn', 'somebody has edited the field again', null],
+      [BigInt(id), 'phone', 'withdrawn', 'it was taken back here', null],
+    ]);
+    expect(await states(team.mallory)).toEqual([
+      [BigInt(id), 'email', 'waiting'],
+      [BigInt(id), 'phone', 'withdrawn'],
+    ]);
+  });
+
+  it('withdrawn as well, where the value of the service was taken in its place', async () => {
+    await open({ ...guarded, config: { policy: { ...holdAll, phone: 'service-wins' } } });
+    await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
+    team.emulator.team.editUser(id, { phone: '15550123' });
+    await reconcile();
+    expect(await settled(team.bob)).toEqual([
+      [BigInt(id), 'email', 'confirmed', null, expect.stringMatching(/./) as string],
+      [BigInt(id), 'phone', 'withdrawn', 'the value of the service was taken in its place', null],
+    ]);
+  });
+
+  it.each([
+    ['as it was', undefined],
+    ['as it is by now', { phone: '15550123' }],
+  ])('withdrawn, where somebody took the value of the service %s', async (_, moved) => {
+    await open();
+    await team.bob.edit(id, `phone = '15550100'`);
+    if (moved !== undefined) team.emulator.team.editUser(id, moved);
+    await reconcile();
+    const take = ['resolve', String(id), 'phone', '--take', 'service', '--if', '15550100', '--as', 'Dora'];
+    expect(await team.musterd(...take)).toMatchObject({ code: 0 });
+    expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'withdrawn']]);
+    expect(await team.sql('select from sync.edits where ended_at is null')).toEqual([]);
+  });
+
+  it('waiting, with what for; unknown where no answer came', async () => {
+    await open(guarded);
+    await team.bob.edit(id, `phone = '15550100'`);
+    expect(await settled(team.bob)).toEqual([
+      [BigInt(id), 'phone', 'waiting', 'no daemon listens here: the next run sends it', null],
+    ]);
+    team.emulator.addFault({ kind: 'reset-after', path: '/v1/users/update', times: 1 });
+    team.emulator.before({ path: '/v1/users/update' }, () => {
+      team.emulator.addFault({ kind: 'empty', path: '/v1/users/get', times: 'always' });
+    });
+    await reconcile();
+    expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'unknown']]);
+  });
+
+  it('of the transaction that is named, of the last one of the session, and nothing where there is none', async () => {
+    await open(guarded);
+    expect(await settled(team.bob)).toEqual([]);
+    await team.bob.edit(id, `phone = '15550100'`);
+    const [[xid] = []] = await team.sql('select max(xid)::text from sync.edits');
+    await team.bob.edit(id, `email = 'ada@example.com'`);
+    expect(await states(team.bob)).toEqual([[BigInt(id), 'email', 'waiting']]);
+    expect(await states(team.carol, `timeout => '0', xid => '${xid}'`)).toEqual([
+      [BigInt(id), 'phone', 'waiting'],
+    ]);
+    expect(await settled(team.carol)).toEqual([]);
+    // A rollback takes back which one was the last.
+    await expect(
+      team.bob.sql(`begin; update mirror.users set email = 'eva@example.com' where id = ${id}; select 1 / 0`),
+    ).rejects.toThrow('division');
+    await team.bob.sql('rollback');
+    expect(await states(team.bob)).toEqual([[BigInt(id), 'email', 'waiting']]);
+  });
+
+  it('not within the transaction of the edit, nor where it would see nothing of what others do', async () => {
+    await open(guarded);
+    const edit = `update mirror.users set phone = '15550100' where id = ${id}`;
+    await expect(team.bob.sql(`begin; ${edit}; select * from sync.settled()`)).rejects.toThrow(
+      'These edits are not committed yet',
+    );
+    await team.bob.sql(`rollback; ${edit}`);
+    await expect(
+      team.bob.sql(`begin isolation level repeatable read; select * from sync.settled()`),
+    ).rejects.toThrow('sees nothing of that');
+    await team.bob.sql('rollback');
+  });
+
+  describe('with a daemon beside it', () => {
+    const folder = temporaryFolder();
+    const daemons: ReturnType<typeof startMusterd>[] = [];
+    beforeEach(async () => {
+      await open(guarded);
+      const daemon = startMusterd(['daemon'], { ...team.environment(), MUSTERD__push__approve: 'guarded' });
+      daemons.push(daemon);
+      await eventually('its first run is over', async () => {
+        const [[runs] = []] = await team.sql(
+          `select count(*) from sync.runs where command = 'daemon' and outcome = 'complete'`,
+        );
+        return runs !== '0';
+      });
+    });
+    afterEach(async () => {
+      for (const daemon of daemons.splice(0)) {
+        daemon.process.kill('SIGTERM');
+        await daemon.ended;
+      }
+    });
+
+    it('in SQL, as soon as it is there', async () => {
+      await team.bob.edit(id, `phone = '15550100'`);
+      expect(await states(team.bob, `timeout => '2 min'`)).toEqual([[BigInt(id), 'phone', 'confirmed']]);
+    });
+
+    it('by `sql --write --wait` and `import --wait`', async () => {
+      const edit = `update mirror.users set phone = '15550100' where id = ${id}`;
+      const written = await team.musterd('sql', '--write', '--wait', '120', edit);
+      expect(written).toMatchObject({ code: 0 });
+      expect(written.stdout).toMatch(new RegExp(`${id}\\tphone\\tconfirmed\\t\\t\\S`));
+      const file = join(folder.path, 'people.csv');
+      writeFileSync(file, `id,email\n${id},ada@example.com\n`);
+      const imported = await team.musterd('import', file, '--yes', '--wait', '120', '--json');
+      expect(imported).toMatchObject({ code: 0 });
+      expect(JSON.parse(imported.stdout)).toMatchObject({
+        settled: [{ user_id: id, field: 'email', state: 'confirmed' }],
+      });
+    });
+  });
+});

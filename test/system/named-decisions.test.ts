@@ -1,0 +1,313 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { resolveCommand } from '../../src/commands/resolve.ts';
+import type { Context } from '../../src/commands/context.ts';
+import { createLog } from '../../src/log.ts';
+import { createTeam, editsOfEachField, type Team } from './agreed/people.ts';
+
+let team: Team;
+afterEach(() => team.close());
+
+/** The words of a command line, as a shell reads them. */
+const wordsOf = (line: string): readonly string[] =>
+  (line.match(/(?:'[^']*'|\\.|[^\s'\\])+/g) ?? []).map((word) =>
+    word.replace(/'([^']*)'|\\(.)/g, (_, quoted?: string, escaped?: string) => quoted ?? escaped ?? ''),
+  );
+
+type Conflict = (typeof editsOfEachField)[number];
+const [, ofEmail, ofPhone] = editsOfEachField;
+
+/** A field that both sides have changed. */
+const openConflict = async ({ values, other }: Pick<Conflict, 'values' | 'other'>) => {
+  team = await createTeam({ push: { fourEyes: false, approve: 'guarded' } });
+  const [id = 0] = team.ids;
+  team.emulator.team.editUser(id, other);
+  await team.bob.edit(id, values);
+  await team.run();
+  team.emulator.clearRequests();
+  return id;
+};
+const decisions = `select count(*) from sync.changes where kind = 'resolve'`;
+const expectUndecided = async () => {
+  expect(await team.sql(decisions)).toEqual([['0']]);
+  await team.run();
+  expect(team.updates()).toEqual([]);
+  expect((await team.held()).length).toBe(1);
+};
+const numberOf = async (field: string) => {
+  const { held } = JSON.parse((await team.musterd('held', '--json')).stdout) as {
+    readonly held: readonly { readonly field: string; readonly edit_id: number }[];
+  };
+  return String(held.find((one) => one.field === field)?.edit_id);
+};
+
+describe('`resolve` by a script', () => {
+  it.each([
+    ...editsOfEachField.map(({ field, values, other, sent }) => ({ field, values, other, sent })),
+    { field: 'phone', values: 'phone = null', other: ofPhone.other, sent: { phone: '' } },
+    {
+      field: 'name',
+      values: `first_name = 'Ada', last_name = 'O''Hara-d''Arc'`,
+      other: { first: 'Eva' },
+      sent: { first_name: 'Ada', last_name: `O'Hara-d'Arc` },
+    },
+    {
+      field: 'name',
+      values: `first_name = 'Ada|Ina', last_name = 'Berg'`,
+      other: { first: 'Eva' },
+      sent: { first_name: 'Ada|Ina', last_name: 'Berg' },
+    },
+  ])('of the $field is told what to say, with $values', async ({ field, values, other, sent }) => {
+    const id = await openConflict({ values, other } as Conflict);
+    const unsaid = await team.musterd('resolve', String(id), field, '--take', 'mirror');
+    expect([unsaid.code, unsaid.stdout]).toEqual([64, '']);
+    for (const value of Object.values(other)) expect(unsaid.stderr).toContain(String(value));
+    await expectUndecided();
+    const [, line = ''] = /: (musterd .*?)(?:, or: |\n)/.exec(unsaid.stderr) ?? [];
+    expect(await team.musterd(...wordsOf(line).slice(1))).toMatchObject({ code: 0, stderr: '' });
+    await team.run();
+    expect(team.updates()).toEqual([{ id, ...sent }]);
+  });
+
+  it('is told the same in JSON', async () => {
+    const id = await openConflict(ofEmail);
+    const { code, stdout } = await team.musterd(
+      'resolve',
+      String(id),
+      'email',
+      '--take',
+      'service',
+      '--json',
+    );
+    expect(code).toBe(64);
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: { code: 'usage', hint: expect.stringContaining(`--if 'ada@example.com'`) },
+    });
+  });
+
+  it.each(['mirror', 'service'])('names the edit by its number: --take %s', async (side) => {
+    const id = await openConflict(ofEmail);
+    const number = await numberOf('email');
+    const take = ['resolve', String(id), 'email', '--take', side, '--edit'];
+    const other = await team.musterd(...take, String(Number(number) + 1));
+    expect(other.code).toBe(64);
+    expect(other.stderr).toMatch(/ada@example\.com.*eva@example\.com/);
+    expect(other.stderr).toContain(`number ${number} now`);
+    await expectUndecided();
+    const why = JSON.parse((await team.musterd('why', String(id), '--json')).stdout) as object;
+    expect(why).toMatchObject({
+      fields: expect.arrayContaining([
+        expect.objectContaining({ held: expect.objectContaining({ edit_id: Number(number) }) as unknown }),
+      ]) as unknown,
+    });
+    expect(await team.musterd(...take, number)).toMatchObject({ code: 0 });
+    await team.run();
+    const email = side === 'mirror' ? 'ada@example.com' : 'eva@example.com';
+    expect(await team.sql(`select email from mirror.users where id = ${id}`)).toEqual([[email]]);
+    expect(team.emulator.team.user(id).email).toBe(email);
+  });
+
+  it('does not take an edit of the same value that came in its place', async () => {
+    const id = await openConflict(ofEmail);
+    const number = await numberOf('email');
+    await team.bob.edit(id, `email = 'ina@example.com'`);
+    await team.bob.edit(id, ofEmail.values);
+    await team.run();
+    const take = ['resolve', String(id), 'email', '--take', 'mirror', '--edit', number];
+    expect(await team.musterd(...take)).toMatchObject({ code: 64 });
+    await expectUndecided();
+  });
+
+  it('with a value of its own checks what was seen, where that is said', async () => {
+    const id = await openConflict(ofEmail);
+    const take = ['resolve', String(id), 'email', '--take', 'new@example.com'];
+    const other = await team.musterd(...take, '--if', 'ina@example.com');
+    expect([other.code, other.stderr]).toEqual([64, expect.stringContaining('"ada@example.com"')]);
+    await expectUndecided();
+    expect(await team.musterd(...take)).toMatchObject({ code: 0 });
+    await team.run();
+    expect(team.emulator.team.user(id).email).toBe('new@example.com');
+  });
+
+  it.each([
+    [['--if', 'ada@example.com', '--edit', '1'], 'give one of them'],
+    [['--edit', 'one'], 'not the number of an edit'],
+    [['--edit', '99999999999999999999'], 'not the number of an edit'],
+    [['--if', ''], '"ada@example.com"'],
+  ])('is refused with %j', async (seen, words) => {
+    const id = await openConflict(ofEmail);
+    const { code, stderr } = await team.musterd('resolve', String(id), 'email', '--take', 'mirror', ...seen);
+    expect([code, stderr]).toEqual([64, expect.stringContaining(words)]);
+    await expectUndecided();
+  });
+});
+
+describe('`resolve` on a terminal', () => {
+  const resolve = async (id: number, ask: (shown: string, question: string) => Promise<boolean>) => {
+    const shown: string[] = [];
+    const context: Context = {
+      env: team.environment(),
+      version: '0.0.0',
+      out: { write: (text) => shown.push(text) },
+      err: { isTTY: true, write: (text) => shown.push(text) },
+      signal: new AbortController().signal,
+      configFile: undefined,
+      team: undefined,
+      waitMs: undefined,
+      json: false,
+      explain: () => 1,
+      createLog: () => createLog({ level: 'silent' }),
+    };
+    const decided = resolveCommand(context, { take: 'mirror' }, String(id), 'email', (question) =>
+      ask(shown.join(''), question),
+    );
+    return [await decided.catch((error: unknown) => error), shown.join('')] as const;
+  };
+
+  it('shows all three values and the edit, and sends what a person agrees to', async () => {
+    const before = await openConflict(ofEmail);
+    const [[base = ''] = []] = await team.sql('select base_value #>> array[]::text[] from report.held');
+    const asked: string[] = [];
+    const [code] = await resolve(before, async (shown, question) => {
+      asked.push(shown, question);
+      return true;
+    });
+    expect(code).toBe(0);
+    for (const value of [base, 'ada@example.com', 'eva@example.com', team.bob.role])
+      expect(asked[0]).toContain(value);
+    await team.run();
+    expect(team.updates()).toEqual([{ id: before, ...ofEmail.sent }]);
+  });
+
+  it('does nothing where the person says no', async () => {
+    const id = await openConflict(ofEmail);
+    expect(await resolve(id, async () => false)).toEqual([0, expect.stringContaining('nothing is decided')]);
+    await expectUndecided();
+  });
+
+  it.each([
+    [
+      'the mirror',
+      (id: number) => team.bob.edit(id, `email = 'ina@example.com'`),
+      /was edited since.*ina@example\.com/,
+    ],
+    [
+      'the service',
+      async (id: number) => {
+        team.emulator.team.editUser(id, { email: 'ina@example.com' });
+        await team.run();
+      },
+      /not as it was shown/,
+    ],
+  ])('does nothing where %s moves while the person thinks', async (_, move, words) => {
+    const id = await openConflict(ofEmail);
+    const [error] = await resolve(id, async () => {
+      await move(id);
+      return true;
+    });
+    expect(error).toMatchObject({ code: 'usage', message: expect.stringMatching(words) });
+    await expectUndecided();
+  });
+});
+
+describe('`--only`', () => {
+  /** Email and phone of two users, who are in one batch. */
+  const openBatch = async () => {
+    team = await createTeam({ push: { fourEyes: false } });
+    const [a = 0, b = 0] = team.ids;
+    await team.bob.sql(`update mirror.users set email = 'ada' || id || '@example.com', phone = '1555' || id
+      where id in (${a}, ${b})`);
+    await team.run();
+    const batch = await team.batchOf(a);
+    const approve = (...only: readonly string[]) =>
+      team.musterd('approve', batch, ...only.flatMap((one) => ['--only', one]));
+    return { a, b, batch, approve };
+  };
+  const sent = async () => {
+    await team.run();
+    return team
+      .updates()
+      .map(({ id, ...values }) => [Number(id), ...Object.keys(values)] as const)
+      .toSorted(([one], [other]) => one - other);
+  };
+
+  it.each([
+    ['address', (id: number) => `ada${id}@example.com.phone`],
+    [
+      'name',
+      (id: number) => `${team.emulator.team.user(id).first} ${team.emulator.team.user(id).last}.phone`,
+    ],
+    ['phone', (id: number) => `+1555${id}.phone`],
+  ])('names one field behind the %s of a user, too', async (_, name) => {
+    const { a, approve } = await openBatch();
+    expect(await approve(name(a))).toMatchObject({ code: 0 });
+    expect(await sent()).toEqual([[a, 'phone']]);
+  });
+
+  it('takes users and single fields together, each once', async () => {
+    const { a, b, approve } = await openBatch();
+    expect(await approve(`${a}.phone,${b}`, `${a}.phone`)).toMatchObject({ code: 0 });
+    expect(await sent()).toEqual([
+      [a, 'phone'],
+      [b, 'email', 'phone'],
+    ]);
+  });
+
+  it('means the user whose name ends like a field', async () => {
+    const { a, b, approve } = await openBatch();
+    await team.sql(`alter table mirror.users disable trigger user`);
+    await team.sql(`update mirror.users set name = '${a}.email' where id = ${b}`);
+    await team.sql(`alter table mirror.users enable trigger user`);
+    expect(await approve(`${a}.email`)).toMatchObject({ code: 0 });
+    expect(await sent()).toEqual([[b, 'email', 'phone']]);
+  });
+
+  it.each([
+    ['name', 'The name of user', 'Of this user it has email, phone.'],
+    ['nonsense', 'No user answers to', 'whole name'],
+  ])('does nothing for what is not in the batch: %s', async (field, words, hint) => {
+    const { a, b, approve } = await openBatch();
+    const { code, stderr } = await approve(`${a}.${field}`, String(b));
+    expect(code).toBe(64);
+    expect(stderr).toContain(words);
+    expect(stderr).toContain(hint);
+    expect(await sent()).toEqual([]);
+  });
+
+  it('does nothing for a user who has no edit in the batch, beside a field that is in it', async () => {
+    const { a, approve } = await openBatch();
+    const [, , c = 0] = team.ids;
+    const { code, stderr } = await approve(`${a}.email`, String(c));
+    expect([code, stderr]).toEqual([64, expect.stringContaining(`User ${c} is not in batch`)]);
+    expect(await sent()).toEqual([]);
+  });
+
+  it('rejects one field of an approved batch, as long as it is not sent', async () => {
+    const { a, b, batch, approve } = await openBatch();
+    expect(await approve()).toMatchObject({ code: 0 });
+    const rejected = await team.musterd('reject', batch, '--only', `${a}.phone`);
+    expect(rejected).toMatchObject({ code: 0, stdout: expect.stringContaining('1 user rejected') });
+    expect(await sent()).toEqual([
+      [a, 'email'],
+      [b, 'email', 'phone'],
+    ]);
+  });
+
+  it.each([[[]], [['--json']]])('of what is on its way is told so, and ends with 3: %j', async (args) => {
+    const { a, batch, approve } = await openBatch();
+    expect(await approve(`${a}.email`)).toMatchObject({ code: 0 });
+    team.emulator.addFault({ kind: 'late', answer: '504', requests: 1000, path: '/v1/users/update' });
+    expect((await team.run()).outcome).toBe('partial');
+    const { code, stdout } = await team.musterd('reject', batch, '--only', `${a}.email`, ...args);
+    expect(code).toBe(3);
+    if (args.length > 0)
+      expect(JSON.parse(stdout)).toMatchObject({
+        approved: 0,
+        rejected: 0,
+        left: [{ user_id: a, field: 'email', outcome: 'on its way' }],
+      });
+    else expect(stdout).toMatch(/^0 users rejected.*\n.*1 field being sent.*next run tells/);
+    team.emulator.applyLateWrites();
+    await team.run();
+    expect(team.emulator.team.user(a).email).toBe(`ada${a}@example.com`);
+  });
+});
