@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { placeToNote } from '../../src/mirror/known-place.ts';
+import { type Here, type KnownPlace, type PlaceVerdict, stillOf } from '../../src/model/place.ts';
+
+const now = new Date('2026-03-11T02:10:00.000Z');
+const until = new Date('2026-03-10T02:10:00.000Z');
+const address = { at: 'db-1:5432/muster', machine: null };
+const here: Here = { identifier: '1', database: '5', address };
+const home: KnownPlace = {
+  kind: 'home',
+  identifier: '1',
+  database: '5',
+  addresses: [address, { at: 'localhost:5432/muster', machine: 'aa' }],
+  since: '2026-03-01T00:00:00.000Z',
+  by: 'kim',
+  why: 'moved',
+};
+const left = '2026-03-09T00:00:00.000Z';
+const note = (verdict: PlaceVerdict, known: KnownPlace | null, found: Partial<Here> = {}, end = until) =>
+  placeToNote({ verdict, known, here: { ...here, ...found }, until: end }, now);
+
+describe('What a run writes down of its place', () => {
+  it('is this place, where nothing is on record', () => {
+    const first = {
+      kind: 'home',
+      ...here,
+      addresses: [address],
+      since: now.toISOString(),
+      by: null,
+      why: null,
+    };
+    const { address: _, ...recorded } = first;
+    expect(note('unrecorded', null)).toEqual(recorded);
+  });
+
+  it('is the address and the server, where only the database is on record', () => {
+    expect(note('unrecorded', { ...home, identifier: null, addresses: [] })).toEqual({
+      ...home,
+      identifier: '1',
+      addresses: [address],
+    });
+  });
+
+  it.each(['here', 'copy'] as const)('is nothing where all is on record: %s', (verdict) => {
+    expect(note(verdict, home)).toBeUndefined();
+    expect(note(verdict, home, { identifier: null })).toBeUndefined();
+    expect(note(verdict, { ...home, identifier: null }, { identifier: null })).toBeUndefined();
+  });
+
+  it.each(['here', 'copy'] as const)('is the server where it was not known: %s', (verdict) => {
+    expect(note(verdict, { ...home, identifier: null })).toEqual(home);
+  });
+
+  it.each(['here', 'copy'] as const)(
+    'is that no run is elsewhere any more, and the server stays: %s',
+    (verdict) => {
+      expect(note(verdict, { ...home, left })).toEqual(home);
+      expect(note(verdict, { ...home, left }, { identifier: null })).toEqual(home);
+    },
+  );
+
+  it('is until when runs were at home, the first time that one is elsewhere', () => {
+    expect(note('elsewhere', home)).toEqual({ ...home, left: until.toISOString() });
+    expect(note('elsewhere', { ...home, left })).toBeUndefined();
+    expect(placeToNote({ verdict: 'elsewhere', known: home, here, until: null }, now)).toBeUndefined();
+  });
+});
+
+it.each([
+  ['here', undefined],
+  ['unrecorded', undefined],
+  ['elsewhere', 'elsewhere'],
+  ['copy', 'copy'],
+] as const)('%s: nothing is sent because of %s', (verdict, still) => {
+  expect(stillOf({ verdict })).toBe(still);
+});
