@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { servePage } from '../daemon/serve-page.ts';
 import { MusterdError } from '../errors.ts';
+import { sqlState } from '../mirror/database-errors.ts';
 import { pageName } from '../mirror/page-reader.ts';
 import { requireSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -13,9 +14,6 @@ function portOf(text: string): number {
   return port;
 }
 
-/** A role that may only read is not shown which migrations there are. */
-const isRefused = (error: unknown) => error instanceof Error && 'code' in error && error.code === '42501';
-
 /** Serves the page until somebody asks it to stop. It needs no service, and writes nothing. */
 export async function pageCommand(
   context: Context,
@@ -25,7 +23,8 @@ export async function pageCommand(
   const wanted = portOf(port);
   const serve = async ({ configuration: { teams }, mirror: { db }, log }: SetupOfTeams) => {
     await requireSchema(db).catch((error: unknown) => {
-      if (!isRefused(error)) throw error;
+      // A role that may only read is not shown which migrations there are.
+      if (sqlState(error) !== '42501') throw error;
     });
     const [{ status }] = teams;
     const { host } = status;

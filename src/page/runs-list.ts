@@ -44,7 +44,7 @@ type Kind = keyof typeof kinds;
 
 const kindOf = ({ query }: PageContext): Kind => {
   const asked = query.get('state') ?? 'worth';
-  return asked in kinds ? (asked as Kind) : 'worth';
+  return Object.hasOwn(kinds, asked) ? (asked as Kind) : 'worth';
 };
 
 function runRow(run: PageRun, context: PageContext, isOpen: boolean): TableRow {

@@ -11,7 +11,10 @@ const words: Readonly<Record<number, readonly [string, string]>> = {
     'Without status.token, or status.user and status.passwordFile, this page is for the machine alone that it runs on. A form counts only where it comes from this page, and only until the server starts again.',
   ],
   404: ['There is no such page', 'What you look for may have gone, or this role may not see its team.'],
-  400: ['That cannot be read', 'Nothing was decided. Go back, load the page again, and try once more.'],
+  400: [
+    'That cannot be read',
+    'There is something in it that no page of musterd sends. Nothing was decided; go back, and load the page again.',
+  ],
   413: ['That is too much', 'A form of this page is never so long. Nothing was decided.'],
   429: ['Too many attempts', 'Wait for a minute.'],
   42501: [

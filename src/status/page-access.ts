@@ -21,7 +21,7 @@ export interface PageAccess {
   admit(authorization: string | undefined, address: string): Admission;
 }
 
-/** Wrong keys of one address within a minute, after which it is not listened to. */
+/** Wrong keys of one address within a minute, after which only the token is taken from it. */
 const wrongKeys = 10;
 const longestHeader = 4_096;
 
@@ -48,7 +48,7 @@ function judge({ name, secret }: Given, { token, user, password }: PageKeys) {
   const byName = user !== undefined && isSame(name, user);
   const byPassword = password !== undefined && isSame(secret, password);
   const isKnown = byName && byPassword;
-  return { may: byToken || isKnown, isKnown };
+  return { byToken, isKnown };
 }
 
 /** @param onLoopback nobody else can connect: without a key, whoever can is let in */
@@ -62,12 +62,12 @@ export function createPageAccess(keys: PageKeys, onLoopback: boolean, monotonicM
           ? { may: true, actor: null, isKnown: false }
           : { may: false, status: 403, waitMs: 0 };
       if (authorization === undefined) return { may: false, status: 401, waitMs: 0 };
-      // Before the key is looked at: a password that people choose is guessed sooner than a token.
-      const waitMs = limit.blockedMs(address);
-      if (waitMs > 0) return { may: false, status: 429, waitMs };
       const given = readGiven(authorization);
-      const { may = false, isKnown = false } = given === undefined ? {} : judge(given, keys);
-      if (may) return { may, actor: given?.name || null, isKnown };
+      const { byToken = false, isKnown = false } = given === undefined ? {} : judge(given, keys);
+      const waitMs = limit.blockedMs(address);
+      // Behind a proxy all have one address. A token is too long to be guessed; a password that people choose may not be.
+      if (waitMs > 0 && !byToken) return { may: false, status: 429, waitMs };
+      if (byToken || isKnown) return { may: true, actor: given?.name || null, isKnown };
       limit.failed(address);
       return { may: false, status: 401, waitMs: 0 };
     },

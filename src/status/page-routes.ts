@@ -59,6 +59,14 @@ const pageHeaders = {
 };
 const htmlType = 'text/html; charset=utf-8';
 
+/** @param words those of another status, if it has words of its own */
+export const sendSorry = (
+  reply: FastifyReply,
+  page: PageSource,
+  status: number,
+  words = status,
+): FastifyReply => reply.code(status).headers(pageHeaders).type(htmlType).send(page.sorry(words));
+
 export interface PageRoutesOptions {
   readonly page: PageSource;
   readonly onLoopback: boolean;
@@ -91,14 +99,14 @@ function admitOnly(scope: FastifyInstance, { page, onLoopback, monotonicMs, log 
     const { status, waitMs } = admission;
     if (status === 401) reply.header('www-authenticate', 'Basic realm="musterd", charset="UTF-8"');
     if (status === 429) reply.header('retry-after', Math.ceil(waitMs / 1_000));
-    return await reply.code(status).type(htmlType).send(page.sorry(status));
+    return await sendSorry(reply, page, status);
   });
   scope.setErrorHandler((error: Error & { statusCode?: number; code?: unknown }, request, reply) => {
     // The role that reads lacks the right to: trying again would not help.
-    if (error.code === '42501') return reply.code(403).type(htmlType).send(page.sorry(42_501));
+    if (error.code === '42501') return sendSorry(reply, page, 403, 42_501);
     const status = error.statusCode ?? 503;
     if (status >= 500) log?.warn({ err: error, route: request.routeOptions.url }, 'page not shown');
-    return reply.code(status).type(htmlType).send(page.sorry(status));
+    return sendSorry(reply, page, status);
   });
 }
 
@@ -123,6 +131,9 @@ function createTokens(): {
 
 const csvEnd = /\.csv$/;
 
+/** No text of Postgres has one, and no page of ours asks for one. */
+const hasNul = (texts: Iterable<string>): boolean => [...texts].some((text) => text.includes('\0'));
+
 function addViews(scope: FastifyInstance, page: PageSource): void {
   const tokens = createTokens();
   const questionOf = (request: FastifyRequest, pattern: string): PageQuestion => {
@@ -130,13 +141,16 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
     const { actor, isKnown } = askers.get(request) ?? { actor: null, isKnown: false };
     const isCsv = csvEnd.test(whole);
     const params = Object.entries(request.params as Readonly<Record<string, string>>);
+    const query = new URLSearchParams(search);
+    if (hasNul([...query.values(), ...params.map(([, value]) => value)]))
+      throw Object.assign(new Error('a NUL character in the address'), { statusCode: 400 });
     return {
       pattern,
       path: pattern === '/' ? '/' : whole.replace(csvEnd, ''),
       params: Object.fromEntries(
         params.map(([key, value]) => [key, isCsv ? value.replace(csvEnd, '') : value]),
       ),
-      query: new URLSearchParams(search),
+      query,
       isCsv,
       actor,
       isKnown,
@@ -164,7 +178,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
       const site = request.headers['sec-fetch-site'];
       const isOurs = site === undefined || site === 'same-origin';
       if (!isOurs || !tokens.fits(form.get('token') ?? '', question.path, question.actor))
-        return await reply.code(403).type(htmlType).send(page.sorry(403));
+        return await sendSorry(reply, page, 403);
       return await send(reply, await page.decide({ ...question, form }));
     });
 }

@@ -4,12 +4,18 @@
  * (`POST /hooks/<token>`): states, ages and names of teams, and nothing of any person. And the page, for people.
  */
 import { isIP, type Socket } from 'node:net';
-import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify';
 import type { TeamFreshness } from '../model/freshness.ts';
 import { isReady, type ReadyChecks } from '../model/readiness-report.ts';
 import { createAttemptLimit } from './attempt-limit.ts';
 import { keepRoom } from './connection-room.ts';
-import { addPage, type PageSource } from './page-routes.ts';
+import { addPage, type PageSource, sendSorry } from './page-routes.ts';
 
 export interface HttpOptions {
   readonly host: string;
@@ -99,8 +105,8 @@ async function openServer(options: HttpOptions, add: (app: FastifyInstance) => v
     routerOptions: { maxParamLength: longestToken },
     clientErrorHandler: refuseBytes,
     // A path that is none, or a token that is longer than any.
-    frameworkErrors: (_error, _request, reply) => {
-      void notFound(reply.headers(headers));
+    frameworkErrors: (_error, request, reply) => {
+      void notFound(request, reply.headers(headers), options.page);
     },
   });
   keepRoom(app.server, room);
@@ -120,16 +126,26 @@ async function openServer(options: HttpOptions, add: (app: FastifyInstance) => v
   };
 }
 
-function notFound(reply: FastifyReply): FastifyReply {
-  return reply.code(404).send({ error: 'not found' });
+/** A browser is told in words, where there is a page. */
+function notFound(
+  { headers: { accept } }: FastifyRequest,
+  reply: FastifyReply,
+  page?: PageSource,
+): FastifyReply {
+  return page !== undefined && accept?.includes('text/html') === true
+    ? sendSorry(reply, page, 404)
+    : reply.code(404).send({ error: 'not found' });
 }
 
 /** What holds for every request. */
-function guard(app: FastifyInstance, { log }: HttpOptions, onLoopback: boolean): void {
+function guard(app: FastifyInstance, { page, log }: HttpOptions, onLoopback: boolean): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers);
     // No matter what a body is said to be, it is never looked at.
     request.raw.headers['content-type'] = 'application/octet-stream';
+    // Two names, or another one in the address itself: what stands between us and a client may have looked at either.
+    if (request.raw.headersDistinct['host']?.[1] !== undefined || !request.url.startsWith('/'))
+      return await reply.code(400).send({ error: 'bad request' });
     if (onLoopback && !isOurName(request.headers.host)) {
       return await reply.code(421).send({ error: 'no such host' });
     }
@@ -137,7 +153,7 @@ function guard(app: FastifyInstance, { log }: HttpOptions, onLoopback: boolean):
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
-  app.setNotFoundHandler((_request, reply) => notFound(reply));
+  app.setNotFoundHandler((request, reply) => notFound(request, reply, page));
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 503;
     if (status < 500) return reply.code(status).send({ error: 'bad request' });
@@ -183,7 +199,7 @@ function addHooks(app: FastifyInstance, { hook, monotonicMs }: StatusOptions): v
       return await reply.code(429).send({ error: 'too many attempts' });
     }
     limit.failed(request.ip);
-    return await notFound(reply);
+    return await notFound(request, reply);
   });
 }
 

@@ -4,9 +4,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { pageViews } from '../../src/daemon/page-views.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { readPageFrame, readPulse } from '../../src/mirror/page-reader.ts';
+import { rolesForPeople } from '../../src/mirror/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
+import { startMusterd } from '../system/run-musterd.ts';
 
 const role = `test_page_${randomBytes(4).toString('hex')}`;
 let database: TestDatabase;
@@ -57,6 +60,44 @@ it.each(pageViews)(
     expect(asText(found)).not.toMatch(/south|"teamId":"id 8"/);
   },
 );
+
+/** What makes a login into what the manual calls so. */
+const grants: Readonly<Record<string, (login: string) => string>> = {
+  ...Object.fromEntries(
+    rolesForPeople.map((people) => [people, (login: string) => `grant ${people} to ${login}`]),
+  ),
+  'a daemon of its own role': (login) => `grant usage on schema mirror, sync, report to ${login};
+    grant select, insert, update, delete on all tables in schema mirror, sync to ${login};
+    grant select on all tables in schema report to ${login}`,
+};
+
+it.each([
+  ...Object.entries(grants).map(([who, grant]) => [who, grant, 200] as const),
+  ['the owner', (login: string) => `alter role ${login} superuser`, 200],
+  ['anybody who can connect', () => 'select', 403],
+] as const)('musterd page serves %s', async (_, grant, status) => {
+  const login = `${role}_login`;
+  await runSqlText(database.db, `create role ${login} login password 'for this test'; ${grant(login)}`);
+  const url = new URL(database.url);
+  [url.username, url.password] = [login, 'for this test'];
+  const page = startMusterd(['page', '--port', '0'], {
+    DATABASE_URL: url.href,
+    MUSTERD__log__level: 'silent',
+  });
+  try {
+    const ended = page.ended.then((end) => end.stderr);
+    const address = await Promise.race([
+      eventually('it says where', () => /^http:\S+/.exec(page.output().stdout)?.[0]),
+      ended,
+    ]);
+    expect(address).toMatch(/^http:/);
+    expect((await fetch(address)).status).toBe(status);
+  } finally {
+    page.process.kill('SIGTERM');
+    await page.ended;
+    await runSqlText(database.db, `drop owned by ${login}; drop role ${login}`);
+  }
+});
 
 it('counts what waits in the teams that are asked for', async () => {
   const waitingOf = async (db: Database, team: string | null) =>

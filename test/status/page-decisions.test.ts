@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Config, configSchema } from '../../src/config/config.ts';
 import { createPage } from '../../src/daemon/create-page.ts';
+import { pageViews } from '../../src/daemon/page-views.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { checkPage } from '../../src/runs/check/check-page.ts';
 import { createReport } from '../../src/runs/check/check-report.ts';
@@ -23,6 +24,7 @@ const configOf = (push: Readonly<Record<string, unknown>> = {}, decide = true): 
 
 let database: TestDatabase;
 let config = configOf();
+const warnings: object[] = [];
 let server: StatusServer;
 let dora: ReturnType<typeof createVisitor>;
 
@@ -85,7 +87,12 @@ async function visit(name: string, secret: string) {
     version: '0',
     decide: { mirror, log },
   });
-  server = await createPageServer({ host: '127.0.0.1', port: 0, page });
+  server = await createPageServer({
+    host: '127.0.0.1',
+    port: 0,
+    page,
+    log: { warn: (fields) => void warnings.push(fields) },
+  });
   dora = createVisitor(`http://127.0.0.1:${server.port}`, secret, name);
 }
 
@@ -251,6 +258,47 @@ describe('the form of one field', () => {
   });
 });
 
+describe('another value, typed on the page', () => {
+  afterAll(() => visit('dora', token));
+
+  it.each([
+    ['in a batch', `update sync.held_fields set reason = 'review', batch = '${batch}'`],
+    ['by itself', 'select'],
+  ])(
+    'of a role that is held %s is an edit of whoever types it, and waits for other eyes',
+    async (_, held) => {
+      config = configOf({ approve: 'always', fourEyes: true });
+      await visit('admin', password);
+      await rowsOf('update mirror.users set role_id = 2 where id = 20');
+      await hold([20]);
+      const { forms } = await dora.ask('/waiting');
+      const { form } = formWith(forms, 'Take the mirror’s');
+      await owned(held);
+      const asked = await dora.press(withField(form, 'take', 'value'), 'Take the mirror’s');
+      const { form: question } = formWith(asked.forms, 'Make this edit');
+      const done = await dora.press(withField(question, 'value', '3'), 'Make this edit');
+      const { text } = await dora.ask(done.location ?? '');
+      expect([done.status, text]).toEqual([
+        303,
+        expect.stringContaining('not sent before somebody approves it'),
+      ]);
+      expect(await rowsOf('select role_id from mirror.users where id = 20')).toEqual([[3n]]);
+      expect(
+        await rowsOf(`select new_value, actor from sync.edits where user_id = 20 and ended_at is null`),
+      ).toEqual([[3, 'admin']]);
+      expect(await rowsOf('select 1 from sync.held_fields where decision is not null')).toEqual([]);
+      // As the next run writes it.
+      await owned('delete from sync.held_fields');
+      await hold([20], batch);
+      const again = await dora.ask(`/waiting/${batch}`);
+      const approval = await dora.press(formWith(again.forms, 'Approve').form, 'Approve');
+      const { status, text: refusal } = await dora.press(formWith(approval.forms, 'Approve').form, 'Approve');
+      expect([status, refusal]).toEqual([409, expect.stringContaining('Somebody else has to approve')]);
+      expect(await rowsOf('select 1 from sync.held_fields where decision is not null')).toEqual([]);
+    },
+  );
+});
+
 describe('a form that no browser of ours sends', () => {
   it.each([
     ['verb', ['Perhaps']],
@@ -298,6 +346,41 @@ describe('a form that no browser of ours sends', () => {
     const { form } = await openBatch();
     const { status, text } = await dora.press(withField(form, 'edit', '1'.repeat(70_000)), 'Approve');
     expect([status, text]).toEqual([413, expect.stringContaining('That is too much')]);
+  });
+});
+
+describe('an address that no link leads to', () => {
+  const keys =
+    'q state sort page role segment days since run actor field direction before open of receipt seal only';
+  const odd = [
+    '__proto__',
+    'constructor',
+    '9'.repeat(40),
+    '-1',
+    "'%\\",
+    '\ud800',
+    '0000-01-01',
+    'x'.repeat(300),
+  ];
+
+  it.each(pageViews.map(({ path }) => path))('is shown, or refused with words: %s', async (pattern) => {
+    for (const value of [...odd, '\0']) {
+      const text = encodeURIComponent(value.toWellFormed());
+      const query = keys.split(' ').map((key) => `${key}=${text}`);
+      const usual = pattern.replace(':team', 'default').replace(/:\w+/, '20');
+      for (const path of [
+        `${usual}?${query.join('&')}`,
+        `${usual}?team=${text}`,
+        pattern.replaceAll(/:\w+/g, text),
+        `${usual === '/' ? '/glance' : usual}.csv?${query.join('&')}`,
+      ]) {
+        const { status, text: shown } = await dora.ask(path);
+        const isBad = value === '\0' && path.includes(text);
+        expect([path, status]).toEqual([path, isBad ? 400 : expect.toBeOneOf([200, 404])]);
+        if (isBad) expect(shown).toContain('That cannot be read');
+      }
+    }
+    expect(warnings).toEqual([]);
   });
 });
 

@@ -107,6 +107,30 @@ it('says of a right that is missing that it is, and of what failed nothing more'
   expect([away.status, await away.text()]).toEqual([503, 'sorry, 503']);
 });
 
+it.each(['/people?q=%00', '/people?team=a&team=%00b', '/people/a%00/7', '/people/north/7%00.csv'])(
+  'refuses in its own form what no address of a page has: %s',
+  async (path) => {
+    asked.length = 0;
+    const { status, headers } = await ask(path);
+    expect([status, headers.get('content-type'), asked]).toEqual([
+      400,
+      expect.stringMatching(/^text\/html/),
+      [],
+    ]);
+  },
+);
+
+it('says in words that there is no such page, to whoever looks with a browser', async () => {
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  for (const path of ['/nothing', '/people/', '/%zz', '/healthz/', `/people/${'x'.repeat(600)}/1`]) {
+    const answer = await ask(path, { headers: { accept, authorization: '' } });
+    expect([path, answer.status, await answer.text()]).toEqual([path, 404, 'sorry, 404']);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/html/);
+    expect(answer.headers.get('content-security-policy')).toContain("style-src 'self'");
+    expect(await (await ask(path)).text()).toBe('{"error":"not found"}');
+  }
+});
+
 it('takes a form of its own, of the same path and person and not from elsewhere', async () => {
   const [given = ''] = (await (await ask('/')).text()).split(' ');
   const post = async (path: string, key: string, headers: Readonly<Record<string, string>> = {}) =>

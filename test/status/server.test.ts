@@ -253,6 +253,21 @@ describe('what anybody may do', () => {
     expect(await exchange(server.port, head)).toMatch(/^HTTP\/1.1 200 /);
   });
 
+  it.each(['127.0.0.1', '0.0.0.0'])('refuses a request on %s that says twice whom it asks', async (host) => {
+    const { server } = await open({ host });
+    const ask = async (path: string, ...hosts: readonly string[]) => {
+      const head = [`GET ${path} HTTP/1.0`, ...hosts.map((name) => `Host: ${name}`), '', ''].join('\r\n');
+      return (await exchange(server.port, head)).split('\r\n')[0]?.slice(9, 12);
+    };
+    expect(await ask('/healthz', 'localhost')).toBe('200');
+    expect(await ask('/healthz', 'localhost', 'localhost')).toBe('400');
+    expect(await ask('/healthz', 'localhost', 'musterd.example.net')).toBe('400');
+    for (const path of ['http://localhost/healthz', 'http://musterd.example.net/healthz', '*'])
+      expect([path, await ask(path, 'localhost')]).toEqual([path, '400']);
+    // A probe of a load balancer may be of an age that knew no names.
+    expect(await ask('/healthz')).toBe(host === '0.0.0.0' ? '200' : '421');
+  });
+
   it('refuses what is not HTTP, and does not wait for what never comes', async () => {
     const usual = await open();
     expect(await exchange(usual.server.port, 'what is this\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*nosniff/s);
