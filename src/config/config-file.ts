@@ -2,6 +2,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { type Complaint, complaintsInWords, invalid } from './complaints.ts';
 import { readText } from './environment.ts';
+import { isSecret } from './known-secrets.ts';
 import { type Environment, isSection, type Path, withoutEmpty } from './raw-settings.ts';
 import { substitute, variablesIn } from './substitute.ts';
 import type { FromFile } from './teams.ts';
@@ -83,8 +84,11 @@ export function readConfigFile(file: string, env: Environment): FromFile {
   const locate = createLocate(file, document, lines);
   const complaints: Complaint[] = [];
   const variables = new Set<string>();
+  let hasSecrets = false;
   fillIn(document.contents, (scalar, path) => {
-    for (const name of variablesIn(scalar.value)) variables.add(name);
+    const named = variablesIn(scalar.value);
+    for (const name of named) variables.add(name);
+    hasSecrets ||= named.length === 0 && isSecret(String(path.at(-1)), scalar.value);
     scalar.value = substitute(scalar.value, env, (message) => {
       complaints.push({ where: locate(path), setting: path.map(String).join('.'), message });
     });
@@ -100,5 +104,5 @@ export function readConfigFile(file: string, env: Environment): FromFile {
   if (!isSection(settings)) throw invalid(`${file}: a mapping of settings is expected`);
   const { value: teams } = childAt(document.contents, 'teams');
   const names = isMap(teams) ? teams.items.map(({ key }) => keyOf(key)) : [];
-  return { settings: withoutEmpty(settings), teams: names, variables, locate };
+  return { settings: withoutEmpty(settings), teams: names, variables, hasSecrets, locate };
 }

@@ -10,6 +10,7 @@ import {
   days,
   flag,
   listingFilter,
+  longSecret,
   milliseconds,
   oneOf,
   paginationBody,
@@ -79,9 +80,6 @@ export const configSchema = z.strictObject({
       .describe('Time zone of the schedule. With summer time, one hour a year is skipped and one repeated.'),
   }),
   edits: section({
-    debounceMs: milliseconds
-      .default(50)
-      .describe('How long the daemon waits for more edits of the mirror after the first one.'),
     everyMs: milliseconds
       .default(500)
       .describe("Least time between two pushes of a team's edits outside of the schedule."),
@@ -220,8 +218,7 @@ export const configSchema = z.strictObject({
     format: oneOf('json', 'slack')
       .default('json')
       .describe('json: fields for a program. slack: a message for an incoming webhook.'),
-    secret: secret
-      .pipe(z.string().min(16, 'at least 16 characters'))
+    secret: longSecret
       .optional()
       .describe('Signs each post as in Standard Webhooks. 16 characters or more, or whsec_ and base64.'),
     details: flag
@@ -229,8 +226,7 @@ export const configSchema = z.strictObject({
       .describe('Post names and values of users too. false: counts only, no personal data.'),
   }),
   hooks: section({
-    token: secret
-      .pipe(z.string().min(16, 'at least 16 characters'))
+    token: longSecret
       .optional()
       .describe('POST /hooks/<token> on the status server asks for a run of this team soon.'),
     tokenFile: text.optional().describe('File that contains the token.'),

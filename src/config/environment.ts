@@ -89,12 +89,15 @@ const secrets = [
   'MUSTERD_NOTIFY_SECRET',
 ];
 
-/** What others may do to the files of secrets that variables name. */
-export function openFilesOf(env: Environment): readonly (Complaint & { readonly refused: boolean })[] {
-  return secrets.flatMap((name) => {
-    const path = env[`${name}_FILE`];
+/** What others may do to the files of secrets that variables name, and to the settings file, where it has some. */
+export function openFilesOf(
+  env: Environment,
+  settings: string | undefined,
+): readonly (Complaint & { readonly refused: boolean })[] {
+  const files = secrets.map((name) => [`${name}_FILE`, env[`${name}_FILE`]] as const);
+  return [...files, ['settings', settings] as const].flatMap(([where, path]) => {
     const open = path ? judgeMode(path, env) : undefined;
-    return open === undefined ? [] : [{ where: `${name}_FILE`, ...open }];
+    return open === undefined ? [] : [{ where, ...open }];
   });
 }
 

@@ -6,6 +6,7 @@ import { hasSetting, type RawSettings, withoutSetting } from './raw-settings.ts'
  * starts, and warns.
  */
 export const goneSettings: Readonly<Record<string, string>> = {
+  'edits.debounceMs': 'the daemon waits 50 ms for more edits',
   'push.maxTries': 'a field is held after 3 tries',
   'http.connectTimeoutMs': 'a connection has 5 s',
   'http.headersTimeoutMs': 'an answer has half of http.totalDeadlineMs to begin',

@@ -24,6 +24,11 @@ function secretsInAddress(text: string): readonly string[] {
 const decoded = (text: string) =>
   text.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString());
 
+/** Whether a setting whose last word this is has something secret for a value. */
+export const isSecret = (word: string, value: string): boolean =>
+  names.test(`MUSTERD__${word}`) &&
+  (/^\w+:\/\//.test(value) ? secretsInAddress(value) : [value]).some((part) => part !== '');
+
 export function createKnownSecrets(env: Environment): KnownSecrets {
   const fromEnvironment = Object.entries(env).flatMap(([name, value]) => (names.test(name) && value) || []);
   const lists: (readonly Pick<Secret, 'reveal'>[])[] = [];

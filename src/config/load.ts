@@ -110,7 +110,7 @@ export function loadConfiguration(
   const path = file ?? (env['MUSTERD_CONFIG'] || undefined);
   const from: FromFile =
     path === undefined
-      ? { settings: {}, teams: [], variables: new Set(), locate: () => 'settings' }
+      ? { settings: {}, teams: [], variables: new Set(), hasSecrets: false, locate: () => 'settings' }
       : readConfigFile(path, env);
   const { teams: sections, ...common } = from.settings;
   const assigned = readEnvironment(env);
@@ -126,7 +126,7 @@ export function loadConfiguration(
     const origins = { team, teamSections, common, own, assigned: set, locate: from.locate };
     return settleTeam(origins, { folder: path === undefined ? '.' : dirname(path), env, check });
   });
-  const open = openFilesOf(env);
+  const open = openFilesOf(env, from.hasSecrets ? path : undefined);
   const complaints = [
     ...open.filter(({ refused }) => refused),
     ...strangersAmong(env, from.variables, settingPaths),

@@ -24,6 +24,7 @@ const pairs: readonly Pair[] = [
   ['service', 'nextSecretKey'],
   ['service', 'apiKey'],
   ['hooks', 'token'],
+  ['status', 'token'],
   ['status', 'password'],
 ].map(([section = '', key = '']) => ({ value: [section, key], file: [section, `${key}File`] }));
 

@@ -1,6 +1,5 @@
 /** The settings of the status server and its page. */
-import { z } from 'zod';
-import { flag, secret, text, upTo } from './values.ts';
+import { flag, longSecret, text, upTo } from './values.ts';
 
 export const statusSettings = {
   port: upTo(65_535)
@@ -9,14 +8,14 @@ export const statusSettings = {
       'Port of the status server: the page at /, and /healthz, /readyz, /freshness, /metrics, /hooks. 0: off.',
     ),
   host: text.default('127.0.0.1').describe('Address that the status server listens on.'),
-  token: secret
-    .pipe(z.string().min(16, 'at least 16 characters'))
+  token: longSecret
     .optional()
     .describe(
       'Anyone who enters it as the password, under any name, sees the page. Without a token or password, only this machine does.',
     ),
+  tokenFile: text.optional().describe('File that contains the token.'),
   user: text.optional().describe('Name of the only person who sees the page, instead of a token.'),
-  password: secret.optional().describe('Password of that person. Better in a file.'),
+  password: longSecret.optional().describe('Password of that person. Better in a file.'),
   passwordFile: text.optional().describe('File that contains the password.'),
   details: flag.default(false).describe('Show names, emails and phones on the page. false: only ids.'),
   decide: flag

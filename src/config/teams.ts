@@ -12,6 +12,8 @@ export interface FromFile {
   readonly teams: readonly string[];
   /** The environment variables that it refers to. */
   readonly variables: ReadonlySet<string>;
+  /** A secret stands in the file itself. */
+  readonly hasSecrets: boolean;
   /** Line and column of a path, or of what is nearest to it. */
   readonly locate: (path: Path) => string;
 }

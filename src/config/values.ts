@@ -81,6 +81,8 @@ export const secret = z
   .string('text is expected: write it in quotes')
   .trim()
   .min(1, 'text is expected, and there is nothing');
+/** One that nobody guesses. */
+export const longSecret = secret.pipe(z.string().min(16, 'at least 16 characters'));
 export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
   error: expecting('true or false'),
 });

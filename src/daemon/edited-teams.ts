@@ -22,6 +22,9 @@ export interface EditedTeamsOptions {
   readonly monotonicMs: () => number;
 }
 
+/** How long more edits are waited for after the first one. */
+const debounceMs = 50;
+
 /** Delay until an offered team is checked again: a run that began before its edits may still be going on. */
 const againMs = 1_000;
 
@@ -75,14 +78,10 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
   };
   return {
     note: (name) => {
-      const team = teams().get(name);
-      if (team === undefined) return;
+      if (!teams().has(name)) return;
       heard.add(name);
       // The first edit sets the time, so that a stream of edits does not postpone it for ever.
-      atMs.set(
-        name,
-        Math.min(atMs.get(name) ?? Number.POSITIVE_INFINITY, monotonicMs() + team.edits.debounceMs),
-      );
+      atMs.set(name, Math.min(atMs.get(name) ?? Number.POSITIVE_INFINITY, monotonicMs() + debounceMs));
     },
     begun: (name) => {
       underWay.add(name);

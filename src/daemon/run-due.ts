@@ -14,7 +14,6 @@ import type { ScheduledTeam, Timetable } from './timetable.ts';
 /** A team as the loop sees it. */
 export interface LoopTeam extends ScheduledTeam {
   readonly edits: {
-    readonly debounceMs: number;
     readonly everyMs: number;
     /** How often to look in the mirror for edits without a notification. */
     readonly pollMs: number;

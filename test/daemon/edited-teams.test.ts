@@ -4,7 +4,7 @@ import type { LoopTeam } from '../../src/daemon/run-due.ts';
 import type { FreshEdits } from '../../src/model/due-groups.ts';
 
 describe('teams that were edited', () => {
-  const edits = { debounceMs: 50, everyMs: 500, pollMs: 30_000 };
+  const edits = { everyMs: 500, pollMs: 30_000 };
   const schedule = { users: '', listings: '', counts: '', timezone: 'UTC' };
   const teams = new Map(['a', 'b'].map((name) => [name, { name, schedule, edits } as LoopTeam]));
   let now = 0;

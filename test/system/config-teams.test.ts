@@ -385,6 +385,8 @@ describe('secrets in files', () => {
     ['service: {nextSecretKeyFile: it}', ['service', 'nextSecretKey']],
     ['service: {apiKeyFile: it}', ['service', 'apiKey']],
     ['hooks: {tokenFile: it}', ['hooks', 'token']],
+    ['status: {tokenFile: it}', ['status', 'token']],
+    ['status: {user: kim, passwordFile: it}', ['status', 'password']],
   ])('can be given by %s', (yaml, [section = '', key = '']) => {
     write('it', 'a secret of sixteen\n');
     expect(load(`${yaml}\n`).teams[0]).toMatchObject({ [section]: { [key]: 'a secret of sixteen' } });
@@ -432,6 +434,8 @@ teams:
     expect(complaintOf('teams: {a: {hooks: {tokenFile: short}}}\n')).toBe(
       '1:32: teams.a.hooks.tokenFile: at least 16 characters',
     );
+    for (const setting of ['token: short', 'password: x', 'passwordFile: short'])
+      expect(complaintOf(`status: {${setting}}\n`)).toContain(': at least 16 characters');
     expect(complaintOf('service: {apiKeyFile: empty}\n')).toBe(
       `1:23: service.apiKeyFile: ${join(folder, 'empty')} is empty`,
     );
@@ -488,6 +492,34 @@ teams:
         if ((mode & 0o022) !== 0) expect(() => load(yaml, env)).toThrow(words('changed'));
         else expect(load(yaml, env).warnings).toEqual((mode & 0o044) === 0 ? [] : [words('read')]);
       }
+    });
+
+    it('of the settings themselves count where a secret stands in them', () => {
+      const secrets = [
+        'service: {secretKey: abc}',
+        'teams: {a: {service: {apiKey: abc}}}',
+        'database: {url: "postgres://u:abc@db.example/x"}',
+        'notify: {url: "https://hooks.example/abc"}',
+        'status: {token: a token of sixteen}',
+      ];
+      const none = [
+        'service: {secretId: abc}',
+        `service: {secretKey: "${inBraces('KEY')}"}`,
+        'database: {url: "postgres://u@db.example/x"}',
+        'service: {secretKeyFile: beside}',
+      ];
+      write('beside', 'x');
+      const at = (yaml: string, mode: number) =>
+        loadConfiguration(write('teams.yaml', yaml, mode), { KEY: 'x' }).warnings;
+      const words = (deed: string, mode: string) =>
+        `settings: ${file} can be ${deed} by others than its owner (mode ${mode}); "chmod 600" ends that`;
+      for (const yaml of secrets) {
+        expect([yaml, at(yaml, 0o600)]).toEqual([yaml, []]);
+        expect(at(yaml, 0o644)).toEqual([words('read', '644')]);
+        for (const mode of [0o602, 0o620])
+          expect(() => at(yaml, mode)).toThrow(words('changed', mode.toString(8)));
+      }
+      for (const yaml of none) expect([yaml, at(yaml, 0o666)]).toEqual([yaml, []]);
     });
 
     it('is not looked at where systemd hands them over, or where it is no secret', () => {

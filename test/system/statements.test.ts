@@ -88,7 +88,7 @@ describe('what a run asks of Postgres', () => {
 
   it('is counted where one user is edited while a daemon is at work', async () => {
     const stop = new AbortController();
-    const edits = { debounceMs: 20, everyMs: 1, pollMs: 86_400_000 };
+    const edits = { everyMs: 1, pollMs: 86_400_000 };
     const never = '0 0 1 1 *';
     const schedule = { ...stage.config.schedule, users: never, listings: never, counts: never };
     const { ended } = await serve({
