@@ -1,4 +1,5 @@
 import { MusterdError } from '../errors.ts';
+import { asksForPassword } from './database-client.ts';
 
 /** The SQLSTATE of an error from Postgres, or of its cause. */
 export function sqlState(error: unknown): string | undefined {
@@ -76,6 +77,9 @@ function connectHint(error: unknown, words: string): string {
   }
   if (/certificate|self.signed|altnames|issuer/i.test(words)) {
     return 'The server could not prove who it is. Name its certificate authority with sslrootcert=<file> in DATABASE_URL (sslmode=no-verify encrypts without any proof).';
+  }
+  if (words === asksForPassword) {
+    return "Without TLS a password is given by SCRAM alone. Set the role's password again with password_encryption = 'scram-sha-256', or use TLS (sslmode=verify-full).";
   }
   if (words.includes('SASL') || words.includes('password')) return 'DATABASE_URL needs a password.';
   return 'Check that Postgres runs and that DATABASE_URL names its host and port.';

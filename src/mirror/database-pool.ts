@@ -8,6 +8,7 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { MusterdError } from '../errors.ts';
 import { fromJson } from '../model/json.ts';
+import { clientOfPool } from './database-client.ts';
 import {
   describeConnectError,
   describeStatementError,
@@ -57,6 +58,7 @@ export const transactionTerms = new AsyncLocalStorage<TransactionTerms>();
 export function createPool(connection: ConnectionUrl, options: PoolOptions): PostgresPool {
   const sockets = new Set<Socket>();
   const pool = new pg.Pool({
+    Client: clientOfPool,
     application_name: options.applicationName,
     max: options.maxConnections,
     connectionTimeoutMillis: options.connectTimeoutMs,

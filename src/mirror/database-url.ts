@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { clientOfPool } from './database-client.ts';
 import { MusterdError } from '../errors.ts';
 
 /** The TLS mode: none, encryption without verification of the server, or both. */
@@ -72,7 +73,8 @@ export function readConnectionUrl(text: string, environment: Environment = proce
 
 /** The connection options for pg. Reads the named files. */
 export function connectionOptions({ url, tls, direct, files }: ConnectionUrl) {
-  if (tls === 'disable') return { connectionString: url, ssl: false };
+  // Of a pool that somebody else makes.
+  if (tls === 'disable') return { connectionString: url, ssl: false, Client: clientOfPool };
   const held = Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]);
   // Always set, because NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise.
   const ssl = { ...Object.fromEntries(held), rejectUnauthorized: tls === 'verify-full' };

@@ -1,6 +1,7 @@
 /** Receives notifications of edits when they are committed: LISTEN on a separate connection. */
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
+import { createPostgresClient } from './database-client.ts';
 import { cut } from './database-pool.ts';
 import { connectionOptions, readConnectionUrl } from './database-url.ts';
 
@@ -81,7 +82,7 @@ export function createListener(options: ListenOptions): Listener {
       tryAgain(error instanceof Error ? error : new Error(String(error)));
       return;
     }
-    const mine = new pg.Client({
+    const mine = createPostgresClient({
       ...to,
       application_name: 'musterd listen',
       connectionTimeoutMillis: 10_000,

@@ -1,6 +1,7 @@
 /** A connection for SQL that a person wrote: one statement at a time, its rows page by page. */
 import pg from 'pg';
 import Cursor from 'pg-cursor';
+import { createPostgresClient } from './database-client.ts';
 import { MusterdError } from '../errors.ts';
 import type { SqlStatement } from '../model/sql-statements.ts';
 import { describeConnectError, describeStatementError } from './database-errors.ts';
@@ -62,7 +63,7 @@ const beginReading =
 
 async function connect({ url, onNotice, applicationName }: SqlSessionOptions): Promise<pg.Client> {
   const connection = readConnectionUrl(url);
-  const client = new pg.Client({
+  const client = createPostgresClient({
     ...connectionOptions(connection),
     application_name: applicationName ?? 'musterd sql',
     connectionTimeoutMillis: 5_000,

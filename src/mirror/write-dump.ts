@@ -1,5 +1,6 @@
 /** The whole mirror as SQL that psql can load into an empty database: the schema, then all rows in one snapshot. */
-import pg from 'pg';
+import type pg from 'pg';
+import { createPostgresClient } from './database-client.ts';
 import { to as copyTo } from 'pg-copy-streams';
 import { describeConnectError, describeStatementError } from './database-errors.ts';
 import { safePath } from './database-pool.ts';
@@ -53,7 +54,7 @@ const text = (lines: readonly string[]) => Buffer.from(`${lines.join('\n')}\n`);
 /** @throws MusterdError `mirror` if the schema is not that of this version */
 export async function* writeDump({ url, version, onRows }: DumpOptions): AsyncGenerator<Buffer> {
   const connection = readConnectionUrl(url);
-  const client = new pg.Client({
+  const client = createPostgresClient({
     ...connectionOptions(connection),
     application_name: 'musterd dump',
     connectionTimeoutMillis: 5_000,

@@ -1,8 +1,12 @@
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { CompiledQuery, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
+import { enter } from '../../src/embedded/attachment.ts';
+import type { Cluster } from '../../src/embedded/cluster.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { checkServer } from '../../src/mirror/check-server.ts';
 import {
@@ -13,6 +17,8 @@ import {
   type Queryable,
 } from '../../src/mirror/database.ts';
 import type { Opened } from '../../src/mirror/database-pool.ts';
+import { connectionOptions, readConnectionUrl } from '../../src/mirror/database-url.ts';
+import { createListener } from '../../src/mirror/listen.ts';
 import { executeLast } from '../../src/mirror/execute-last.ts';
 import { sqlState } from '../../src/mirror/database-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -623,6 +629,56 @@ describe.each(servers())('on $name', (server) => {
       );
       expect(error.message).toMatch(/timeout/);
     });
+
+    const messages = { cleartext: [0, 0, 0, 3], MD5: [0, 0, 0, 5, 1, 2, 3, 4] };
+    test.each(Object.entries(messages))(
+      'somebody on the port who wants the password: %s',
+      async (_, asked) => {
+        let heard = '';
+        const impostor = createServer((socket) => {
+          socket.on('data', (bytes: Buffer) => {
+            heard += bytes.toString('latin1');
+          });
+          socket.on('error', () => {});
+          socket.once('data', () => socket.write(Buffer.from([0x52, 0, 0, 0, asked.length + 4, ...asked])));
+        }).listen(0, '127.0.0.1');
+        await once(impostor, 'listening');
+        onTestFinished(() => void impostor.close());
+        const { port } = impostor.address() as AddressInfo;
+        const listener = new URL(server.url);
+        const error = await attempt((url) => {
+          [url.port, url.password] = [String(port), 'a-canary'];
+          listener.href = url.href;
+        });
+        expect([error.message, error.hint]).toEqual([
+          expect.stringContaining('it asks for the password itself'),
+          expect.stringContaining('scram-sha-256'),
+        ]);
+        const lost = await new Promise<Error>((resolve) => {
+          const listening = createListener({
+            url: listener.href,
+            onEdit: () => {},
+            onListening: () => {},
+            onLost: resolve,
+          });
+          onTestFinished(() => listening.close());
+        });
+        expect(lost.message).toContain('it asks for the password itself');
+        const queue = createSharedQueue({
+          connection: connectionOptions(readConnectionUrl(listener.href)),
+          migrate: true,
+          concurrency: 1,
+          work: async () => {},
+          onError: () => {},
+        });
+        await expect(queue).rejects.toThrow('it asks for the password itself');
+        const own = enter({ password: 'a-canary' } as Cluster, port, () => false);
+        await expect(own).rejects.toThrow('it is not ours');
+        // What is heard is who wants in, each time, and no message with a password or what is made of it.
+        expect(heard.match(/user\0/g)?.length).toBeGreaterThanOrEqual(4);
+        expect(heard).not.toMatch(/canary|md5|p\0\0/);
+      },
+    );
 
     test('a server without TLS where the URL asks for it', async () => {
       const error = await attempt((url) => {
