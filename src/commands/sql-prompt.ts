@@ -1,8 +1,9 @@
 /** The prompt of `musterd sql`. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { judgeMode } from '../config/secret-files.ts';
 import { MusterdError } from '../errors.ts';
 import type { AnswerFormat } from '../files/write-answers.ts';
 import type { Database } from '../mirror/database.ts';
@@ -40,14 +41,18 @@ export function openHistory(env: Context['env']): History {
   const file = join(base, 'musterd', 'sql-history');
   let lines: string[] = [];
   try {
-    lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+    // What others could write there would stand where a person looks for what they typed themselves.
+    if (judgeMode(file, env)?.refused !== true)
+      lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
   } catch {
     // Nobody has typed anything yet.
   }
   const keep = (all: readonly string[]) => {
     try {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      writeFileSync(file, `${all.slice(0, linesKept).join('\n')}\n`, { mode: 0o600 });
+      // A file that is there would keep its mode, and those who have it open.
+      rmSync(file, { force: true });
+      writeFileSync(file, `${all.slice(0, linesKept).join('\n')}\n`, { mode: 0o600, flag: 'wx' });
     } catch {
       // A folder that cannot be written to is no reason to stop asking.
     }

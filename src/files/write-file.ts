@@ -1,10 +1,11 @@
 /** A file that is there whole or not at all. */
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { MusterdError } from '../errors.ts';
 
 function refused(path: string, error: unknown): MusterdError {
+  if (error instanceof MusterdError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   return new MusterdError('usage', `${path} cannot be written (${code ?? message})`, { cause: error });
 }
@@ -19,8 +20,15 @@ interface Place {
 
 async function placeOf(path: string): Promise<Place> {
   try {
-    const target = await realpath(path);
-    const found = await stat(target);
+    const named = await lstat(path);
+    const isLink = named.isSymbolicLink();
+    // In a folder of many, whoever made a link would choose which of our files is written over.
+    if (isLink && named.uid !== 0 && named.uid !== process.geteuid?.())
+      throw new MusterdError('usage', `${path} is a link that somebody else made`, {
+        hint: 'Name the file itself, or another one.',
+      });
+    const target = isLink ? await realpath(path) : path;
+    const found = isLink ? await stat(target) : named;
     return { target, isFile: found.isFile(), mode: found.mode & 0o777 };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')

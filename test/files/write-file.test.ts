@@ -1,4 +1,16 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -45,6 +57,29 @@ describe('a file that is written whole or not at all', () => {
     });
     await expect(failing).rejects.toThrow('no more');
     expect(readdirSync(folder)).toEqual(['whole']);
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  it.runIf(isRoot)('goes where a link of ours leads, and not where one of somebody else does', async () => {
+    const [own, theirs, target] = [join(folder, 'own'), join(folder, 'theirs'), join(folder, 'target')];
+    writeFileSync(target, 'before');
+    for (const [link, to] of [
+      [own, target],
+      [theirs, target],
+      [`${theirs}-to-nothing`, join(folder, 'nothing')],
+    ] as const) {
+      symlinkSync(to, link);
+      if (link !== own) lchownSync(link, 65_534, 65_534);
+    }
+    for (const link of [theirs, `${theirs}-to-nothing`])
+      await expect(writeWholeFile(link, (write) => write('a'))).rejects.toThrow(
+        'is a link that somebody else made',
+      );
+    expect(readFileSync(target, 'utf8')).toBe('before');
+    await writeWholeFile(own, (write) => write('b'));
+    expect([readFileSync(target, 'utf8'), lstatSync(own).isSymbolicLink()]).toEqual(['b', true]);
+    expect(existsSync(join(folder, 'nothing'))).toBe(false);
+    for (const name of [own, theirs, target, `${theirs}-to-nothing`]) rmSync(name);
   });
 
   it('writes to what is no file, and leaves it what it is', async () => {

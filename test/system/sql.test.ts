@@ -1,10 +1,10 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/commands/command-line.ts';
 import type { Context, Stream } from '../../src/commands/context.ts';
-import { completionsOf, promptForSql } from '../../src/commands/sql-prompt.ts';
+import { completionsOf, openHistory, promptForSql } from '../../src/commands/sql-prompt.ts';
 import { openSqlSession } from '../../src/mirror/sql-session.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -224,6 +224,24 @@ describe('the prompt', () => {
     const file = join(folder.path, 'musterd', 'sql-history');
     expect(readFileSync(file, 'utf8').split('\n').slice(0, 2)).toEqual(['\\q', "select 'still here' as d;"]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('offers no history that others could write, and keeps its own from their eyes', () => {
+    const XDG_STATE_HOME = join(folder.path, 'of-others');
+    const file = join(XDG_STATE_HOME, 'musterd', 'sql-history');
+    mkdirSync(dirname(file), { recursive: true });
+    for (const [mode, offered] of [
+      [0o666, []],
+      [0o620, []],
+      [0o644, ['delete from mirror.users;']],
+    ] as const) {
+      writeFileSync(file, 'delete from mirror.users;\n');
+      chmodSync(file, mode);
+      const { lines, keep } = openHistory({ XDG_STATE_HOME });
+      expect([mode, lines]).toEqual([mode, offered]);
+      keep(['select 1;']);
+      expect([statSync(file).mode & 0o777, readFileSync(file, 'utf8')]).toEqual([0o600, 'select 1;\n']);
+    }
   });
 
   it('says that the server has gone, to who sits at it, and how to go on', async () => {
