@@ -20,7 +20,7 @@ export interface AdoptOptions {
 
 /** @throws MusterdError `usage` */
 function readAs({ asCopy = false, also = false }: AdoptOptions): AdoptAs {
-  if (asCopy && also) throw new MusterdError('usage', 'give either --as-copy or --also');
+  if (asCopy && also) throw new MusterdError('usage', 'Give either --as-copy or --also');
   if (asCopy) return 'copy';
   return also ? 'also' : 'home';
 }

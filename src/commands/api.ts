@@ -39,8 +39,11 @@ export async function apiCommand(
   return withService(context, effect, async (service) => {
     if (options.paginate === true) return paginate(context, service, method as Method, path, body);
     const reply = await service.request(method as Method, path, body).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.excerpt !== undefined) printLine(context.err, error.excerpt);
-      throw error;
+      if (!(error instanceof ServiceError) || error.excerpt === undefined) throw error;
+      // The body is shown to who made this call, and last, where one looks first.
+      const { operation, phase, status, requestId } = error;
+      const hint = [error.hint, error.excerpt].filter((line) => line !== undefined).join('\n  ');
+      throw new ServiceError(error.message, { operation, phase, status, requestId, hint, cause: error });
     });
     if (options.include === true) {
       printLine(context.out, `HTTP ${reply.status}`);
@@ -72,7 +75,7 @@ async function paginate(
   for (const { reason, excerpt } of listing.rejected)
     printLine(context.err, printable(`row left out: ${reason}: ${excerpt}`));
   if (listing.status === 'complete') return exitCode.ok;
-  printLine(context.err, `musterd: the listing is incomplete: ${listing.because}`);
+  printLine(context.err, `musterd: The listing is incomplete: ${listing.because}`);
   return exitCode.partial;
 }
 
@@ -117,7 +120,7 @@ async function withService(
 
 function readBody({ field, input }: ApiOptions): unknown {
   if (input !== undefined && field !== undefined)
-    throw new MusterdError('usage', 'give either --input or --field');
+    throw new MusterdError('usage', 'Give either --input or --field');
   if (input !== undefined) return parseInput(readText(input), input);
   if (field === undefined) return undefined;
   const body: Record<string, unknown> = {};

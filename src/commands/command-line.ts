@@ -51,7 +51,7 @@ function explain(err: Stream, error: unknown, team?: string): void {
     return;
   }
   if (!(error instanceof MusterdError)) {
-    printLine(err, `${start}: something that should not happen did: ${printableLines(stackInSource(error))}`);
+    printLine(err, `${start}: Something that should not happen did: ${printableLines(stackInSource(error))}`);
     return;
   }
   printLine(err, `${start}: ${printableLines(error.message)}`);
@@ -179,9 +179,12 @@ export async function carryOut(
 }
 
 function usageError({ code, message }: CommanderError): MusterdError {
-  const said = code === 'commander.help' ? 'a command is missing' : message.replace(/^error: /, '');
+  const said =
+    code === 'commander.help'
+      ? 'A command is missing'
+      : message.replace(/^error: (.)/, (_, first: string) => first.toUpperCase());
   return new MusterdError('usage', said.replaceAll('\n', ' '), {
-    hint: 'musterd --help lists what there is.',
+    hint: '"musterd --help" lists what there is.',
   });
 }
 

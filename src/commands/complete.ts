@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import type { Environment } from '../config/raw-settings.ts';
 import { formats } from '../files/format.ts';
 import { answerFormats } from '../files/write-answers.ts';
-import { type ExitCode, exitCode } from './context.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
 import { pushOutcomes } from '../model/intent.ts';
 import { changeFields, ledgerKinds } from '../model/ledger-words.ts';
 import { shells } from './help.ts';
@@ -126,8 +126,30 @@ export async function completeWords(
   root.parse([...words]);
 }
 
-/** Prints what makes this shell ask us. */
-export async function completionCommand(shell = ''): Promise<ExitCode> {
-  script(shell, 'musterd', 'musterd');
+/** What the package can only print. */
+function scriptFor(shell: string): string {
+  const { log } = console;
+  let text = '';
+  console.log = (printed: string) => {
+    text += `${printed}\n`;
+  };
+  try {
+    script(shell, 'musterd', 'musterd');
+  } finally {
+    console.log = log;
+  }
+  return text;
+}
+
+/**
+ * Prints what makes this shell ask us. In bash the package's script leaves names behind that are not ours, and such that
+ * a second reading of it, or of another program's, fails.
+ */
+export async function completionCommand({ out }: Pick<Context, 'out'>, shell = ''): Promise<ExitCode> {
+  const text = scriptFor(shell)
+    .replaceAll('readonly ShellComp', 'ShellComp')
+    .replaceAll(/\bShellCompDirective/g, '__musterd_directive')
+    .replace('local requestComp out directive', 'local requestComp out directive comp ext');
+  out.write(text);
   return exitCode.ok;
 }

@@ -54,6 +54,6 @@ export function noteFourEyes(
   if (push.fourEyes && why !== undefined)
     printLine(
       err,
-      'not approved by that: somebody else has to agree where the limits hold it (push.fourEyes)',
+      'Not approved by that: somebody else has to agree where the limits hold it (push.fourEyes)',
     );
 }

@@ -1,5 +1,5 @@
 import { MusterdError } from '../errors.ts';
-import { type Format, readFormat } from '../files/format.ts';
+import { type Format, readFormatToWrite } from '../files/format.ts';
 import { writeWholeFile } from '../files/write-file.ts';
 import { createRowWriter, type RowWriter } from '../files/write-rows.ts';
 import { plural } from '../model/in-words.ts';
@@ -71,7 +71,7 @@ export async function exportCommand(
   const { out, err, signal } = context;
   const { output: file } = options;
   const exported = readWhat(what);
-  const format = readFormat(options.format, file);
+  const format = readFormatToWrite(options.format, file);
   const asOf = readAsOf(options.asOf, exported);
   return withMirror(context, async (setup) => {
     const writeTo = (write: Write) => writeRows(setup, exported, { format, signal, asOf }, write);

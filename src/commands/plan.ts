@@ -60,7 +60,7 @@ async function writePlan(
   const key = await readPlanKey(mirror.db.kysely, config.team);
   const text = encodePlan(report, config, { madeAt, key, nameOf: (id) => nameIn(report.users.roster, id) });
   await writeWholeFile(path, async (write) => write(text));
-  printLine(err, `written to ${path}: "musterd apply" sends exactly this`);
+  printLine(err, `Written to ${path}: "musterd apply" sends exactly this`);
 }
 
 /** All changes, by user; those that the guard refuses among them. */

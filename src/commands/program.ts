@@ -190,8 +190,8 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   addReturningCommands<Command>(adding);
   group('Look');
   program.helpCommand(true);
-  add('completion', 'print a completion script for your shell', async (_, __, [shell]) =>
-    (await import('./complete.ts')).completionCommand(shell),
+  add('completion', 'print a completion script for your shell', async (context, _, [shell]) =>
+    (await import('./complete.ts')).completionCommand(context, shell),
   ).addArgument(new Argument('<shell>', 'your shell').choices(shells));
   addRehearsal(adding);
   return program;

@@ -40,7 +40,7 @@ export async function resolveCommand(
     const seen =
       named ?? (typeof take === 'object' ? undefined : await look(context, setup, ask, [who, take, field]));
     if (seen === 'no') {
-      printLine(context.err, 'nothing is decided');
+      printLine(context.err, 'Nothing is decided.');
       return exitCode.ok;
     }
     const resolution = { field, take, seen, why, actor };

@@ -6,8 +6,8 @@ const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' ||
 /** @throws MusterdError `configuration`. The address can be a secret, so no message repeats it. */
 export function readCallUrl(text: string): URL {
   const invalid = (problem: string) =>
-    new MusterdError('configuration', `the address ${problem}`, {
-      hint: 'https, or http on this machine, such as https://alarms.example.net/ping/musterd.',
+    new MusterdError('configuration', `The address ${problem}`, {
+      hint: 'Give one with https, or http on this machine, such as https://alarms.example.net/ping/musterd.',
     });
   const url = URL.parse(text);
   if (url === null) throw invalid('is no address');

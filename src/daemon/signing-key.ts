@@ -13,6 +13,6 @@ export function readSigningKey(secret: string): Buffer {
   if (isWhole && key.length >= leastBytes) return key;
   throw new MusterdError(
     'configuration',
-    `after ${marked}, base64 of at least ${leastBytes} bytes is expected`,
+    `After ${marked}, base64 of at least ${leastBytes} bytes is expected`,
   );
 }

@@ -23,3 +23,13 @@ export function readFormat(asked: string | undefined, file: string | undefined):
   if (format !== undefined) return format;
   throw new MusterdError('usage', `--format "${asked}": use one of ${formats.join(', ')}`);
 }
+
+/** As `readFormat`, of a file to be written. @throws MusterdError `usage` also for a name that promises something else */
+export function readFormatToWrite(asked: string | undefined, file: string | undefined): Format {
+  const ending = extname(file ?? '').toLowerCase();
+  if (asked === undefined && ending !== '' && !Object.hasOwn(endings, ending))
+    throw new MusterdError('usage', `No format that is written here ends in ${ending}`, {
+      hint: `Give the file one of the endings ${Object.keys(endings).join(', ')}, or say the format with --format.`,
+    });
+  return readFormat(asked, file);
+}

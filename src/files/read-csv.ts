@@ -47,7 +47,7 @@ function readRecords(text: string, delimiter: string, firstLine: number): readon
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const at = typeof error['lines'] === 'number' ? error['lines'] + firstLine - 1 : firstLine;
-    throw new MusterdError('usage', `line ${at}: the quotes of this CSV are not in order (${error.code})`, {
+    throw new MusterdError('usage', `Line ${at}: the quotes of this CSV are not in order (${error.code})`, {
       hint: 'A quote inside a quoted cell is written twice.',
       cause: error,
     });

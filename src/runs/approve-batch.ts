@@ -78,7 +78,7 @@ async function requireWaiting({ config, mirror: { db } }: Setup, hash: string, i
     waiting.length === 0
       ? 'Nothing waits. "musterd plan" shows what would move now.'
       : `What waits: ${waiting.join(', ')}. Look at it with "musterd held" and "musterd status".`;
-  throw new MusterdError('usage', `nothing waits for a decision under ${hash}`, { hint });
+  throw new MusterdError('usage', `Nothing waits for a decision under ${hash}`, { hint });
 }
 
 const idOf = (word: string): Id | undefined => {

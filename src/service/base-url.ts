@@ -3,7 +3,7 @@ import { MusterdError } from '../errors.ts';
 const loopback = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 function refuse(why: string, hint: string): never {
-  throw new MusterdError('configuration', `the service's base URL ${why}`, { hint });
+  throw new MusterdError('configuration', `The service's base URL ${why}`, { hint });
 }
 
 /** The service's address, without a slash at its end, such as `https://host/path`. */
@@ -20,16 +20,16 @@ export interface BaseUrl {
  * @throws MusterdError `configuration`. The address itself is not repeated: it may hold a password.
  */
 export function checkBaseUrl(text: string): BaseUrl {
-  if (!URL.canParse(text)) refuse('is not a URL', 'give it as https://host');
+  if (!URL.canParse(text)) refuse('is not a URL', 'Give it as https://host.');
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') {
-    refuse('holds a user name or a password', 'credentials are settings of their own');
+    refuse('holds a user name or a password', 'Credentials are settings of their own.');
   }
   if (text.includes('?') || text.includes('#')) {
-    refuse('holds a query or a fragment', 'give it as https://host, or https://host/path');
+    refuse('holds a query or a fragment', 'Give it as https://host, or https://host/path.');
   }
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback.test(url.hostname))) {
-    refuse('does not use https', 'plain http is accepted for loopback addresses only');
+    refuse('does not use https', 'Plain http is accepted for loopback addresses only.');
   }
   return { origin: url.origin, pathPrefix: url.pathname.replace(/\/+$/, '') };
 }

@@ -28,7 +28,7 @@ function readAuthorities(caFile: string): string {
   } catch (cause) {
     throw new MusterdError(
       'configuration',
-      'the file of certificate authorities (MUSTERD_CA_FILE) cannot be read',
+      'The file of certificate authorities (MUSTERD_CA_FILE) cannot be read',
       {
         cause,
       },

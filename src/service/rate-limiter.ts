@@ -46,7 +46,7 @@ export interface Rate {
 }
 
 export function stopped(): MusterdError {
-  return new MusterdError('stopped', 'stopped on request');
+  return new MusterdError('stopped', 'Stopped on request');
 }
 
 /** @throws MusterdError `stopped` when the signal ends the wait */

@@ -43,7 +43,7 @@ const defaultSize = 100;
 
 function checkPath(path: string): void {
   if (allowedPath.test(path)) return;
-  throw new MusterdError('usage', 'the path has to begin with /v1/ and to be written as in a URL');
+  throw new MusterdError('usage', 'The path has to begin with /v1/ and to be written as in a URL');
 }
 
 function updatedOf({ row }: RawRow): string | null {

@@ -61,7 +61,7 @@ function signingKey(secret: ApiSecret, setting: string): { id: string; key: Uint
   const key = reveal(secret.secretKey);
   if (id.trim() === '' || key.trim() === '') {
     throw new MusterdError('configuration', `${setting} needs a secret id and a secret key`, {
-      hint: 'both are shown once, when the secret is made (web app: Settings > Integrations > API)',
+      hint: 'Both are shown once, when the secret is made (web app: Settings > Integrations > API).',
     });
   }
   return { id, key: new TextEncoder().encode(`${id}||${key}`) };
@@ -75,7 +75,7 @@ function makers(
   if ('apiKey' in credentials) {
     const key = credentials.apiKey.reveal();
     if (!headerSafe.test(key)) {
-      throw new MusterdError('configuration', 'the API key is empty or holds characters that no header can');
+      throw new MusterdError('configuration', 'The API key is empty or holds characters that no header can');
     }
     return new Map([['api-key', () => Promise.resolve(key)]]);
   }

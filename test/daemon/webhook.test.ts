@@ -63,7 +63,7 @@ test('the key is the text, or the base64 after whsec_', () => {
   expect(readSigningKey('whsec_MDEyMzQ1Njc4OWFiY2RlZg==').toString()).toBe('0123456789abcdef');
   expect(readSigningKey('whsec_MDEyMzQ1Njc4OWFiY2RlZg').toString()).toBe('0123456789abcdef');
   for (const wrong of ['whsec_', 'whsec_MDEyMzQ1Njc4OWFiY2Rl', 'whsec_not base64 but canary words'])
-    expect(() => readSigningKey(wrong)).toThrow(/^after whsec_, base64 of at least 16 bytes is expected$/);
+    expect(() => readSigningKey(wrong)).toThrow(/^After whsec_, base64 of at least 16 bytes is expected$/);
 });
 
 test('follows no redirect, and does not wait for the rest of an answer', async () => {

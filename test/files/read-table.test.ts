@@ -123,8 +123,8 @@ describe('CSV', () => {
   });
 
   it.each([
-    ['id,name\n1,a\n2,"b\n3,c\n', 'line'],
-    ['id,name\n1,a"b"\n', 'line 2: the quotes of this CSV are not in order'],
+    ['id,name\n1,a\n2,"b\n3,c\n', 'Line'],
+    ['id,name\n1,a"b"\n', 'Line 2: the quotes of this CSV are not in order'],
   ])('%j is refused', (text, words) => {
     expect(() => csv(text)).toThrow(words);
   });

@@ -117,7 +117,7 @@ describe('a complaint', () => {
       'schedule: {timezone: Mars}\n',
       '1:22: schedule.timezone: a time zone such as Europe/Berlin, not "Mars"',
     ],
-    ['service: {baseUrl: nowhere}\n', "1:20: service.baseUrl: the service's base URL is not a URL. give it"],
+    ['service: {baseUrl: nowhere}\n', "1:20: service.baseUrl: The service's base URL is not a URL. Give it"],
     [
       'database: {url: "mysql://canary@x"}\n',
       '1:17: database.url: DATABASE_URL is not a Postgres connection URL. Its',
@@ -126,19 +126,19 @@ describe('a complaint', () => {
       'database: {url: "postgres://canary@x/y?sslmode=x"}\n',
       '1:17: database.url: DATABASE_URL has an unknown sslmode',
     ],
-    ['ping: {url: "http://canary.example"}\n', '1:13: ping.url: the address has to be https'],
+    ['ping: {url: "http://canary.example"}\n', '1:13: ping.url: The address has to be https'],
     [
       'ping: {url: "https://canary:x@a.example"}\n',
-      '1:13: ping.url: the address may not hold a name and a password',
+      '1:13: ping.url: The address may not hold a name and a password',
     ],
-    ['notify: {url: "http://canary.example"}\n', '1:15: notify.url: the address has to be https'],
+    ['notify: {url: "http://canary.example"}\n', '1:15: notify.url: The address has to be https'],
     [
       'notify: {secret: "whsec_canary of no base64"}\n',
-      '1:18: notify.secret: after whsec_, base64 of at least 16',
+      '1:18: notify.secret: After whsec_, base64 of at least 16',
     ],
     [
       'notify: {secret: "whsec_Y2FuYXJ5IHRoYXQ="}\n',
-      '1:18: notify.secret: after whsec_, base64 of at least 16',
+      '1:18: notify.secret: After whsec_, base64 of at least 16',
     ],
   ])('is made of %j before any command goes on', (yaml, start) => {
     const said = complaintOf(yaml);

@@ -180,7 +180,7 @@ describe('`resolve` on a terminal', () => {
 
   it('does nothing where the person says no', async () => {
     const id = await openConflict(ofEmail);
-    expect(await resolve(id, async () => false)).toEqual([0, expect.stringContaining('nothing is decided')]);
+    expect(await resolve(id, async () => false)).toEqual([0, expect.stringContaining('Nothing is decided')]);
     await expectUndecided();
   });
 

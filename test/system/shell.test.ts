@@ -154,16 +154,22 @@ describe('completion', () => {
     // Debian keeps this one function in a package of its own.
     const typed = `
       _get_comp_words_by_ref() { cur=\${COMP_WORDS[COMP_CWORD]}; words=("\${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
-      source /dev/stdin <<< "$(musterd completion bash)"
+      before=$(compgen -v; compgen -A function)
+      for again in 1 2; do source /dev/stdin <<< "$(musterd completion bash)"; done
       COMP_WORDS=(musterd export --format n); COMP_CWORD=3
       compopt() { :; }
       __musterd_complete
-      echo "\${COMPREPLY[@]}"`;
-    const { stdout } = await run('bash', ['-c', typed], {
+      echo "\${COMPREPLY[@]}"
+      comm -13 <(sort <<< "$before") <({ compgen -v; compgen -A function; } | sort)`;
+    const { stdout, stderr } = await run('bash', ['-c', typed], {
       cwd: folder.path,
       env: { ...env, PATH: `${folder.path}:${process.env['PATH']}` },
     });
-    expect(stdout).toBe('ndjson\n');
+    const [offered, ...names] = stdout.trimEnd().split('\n');
+    expect([offered, stderr]).toEqual(['ndjson', '']);
+    // Those of bash itself are in capitals; "before", "again" and compopt are the test's.
+    const strange = names.filter((name) => !/^(__musterd_\w+|[A-Z_]+|before|again|compopt)$/.test(name));
+    expect(strange).toEqual([]);
   });
 
   it('refuses another shell', async () => {

@@ -22,6 +22,18 @@ test('systemd is told which ends are final, and how long an orderly end takes', 
   expect(settings.get('KillMode')).toBe('mixed');
 });
 
+test.each(['config/musterd.service', 'README.md', 'docs/operations.md', 'docs/guide.md'])(
+  '%s installs the package that was made, and none that a registry has under its name',
+  (file) => {
+    const document = readFileSync(join(ROOT, file), 'utf8');
+    const installed = [...document.matchAll(/\bnpm (?:install|i|add|exec)\b[^\n(`]*/g)].map(([line]) =>
+      line.trim(),
+    );
+    expect(installed.filter((line) => / musterd(?:@\S*)?$/.test(line))).toEqual([]);
+    if (file.endsWith('.service')) expect(installed).toEqual([expect.stringContaining('.tgz')]);
+  },
+);
+
 test('nobody opens a debugger in it, and no image of its memory is written', () => {
   expect(settings.get('ExecStart')).toMatch(/node --disable-sigusr1 \S+\/main\.js daemon$/);
   expect(settings.get('LimitCORE')).toBe('0');

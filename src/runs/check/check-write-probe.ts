@@ -102,7 +102,7 @@ async function update(service: Client, { user, guard }: Subject, patch: UserPatc
   if (seen === undefined) {
     throw new MusterdError(
       'service',
-      `user ${user.id} is not to be seen after the update; look at the user in the web app`,
+      `User ${user.id} is not to be seen after the update; look at the user in the web app`,
     );
   }
   return seen;
