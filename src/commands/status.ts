@@ -112,7 +112,9 @@ function printStatus(context: Context, status: TeamStatus): void {
   const { lastAttempt, lastSuccess, running, rows } = status;
   line(
     'team',
-    status.teamId === null ? `"${status.team}", not seen yet` : `${status.teamId} "${status.name ?? ''}"`,
+    status.teamId === null
+      ? `"${status.team}", not seen yet`
+      : `${status.team}: ${status.teamId} "${status.name ?? ''}"`,
   );
   line(
     'last success',

@@ -53,10 +53,21 @@ export async function readSteps(
   return rows;
 }
 
-/** The usual interval between the newest counts of a segment. */
-export async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<number | null> {
-  const { rows } = await sql<{ ms: number | null }>`
-    select (extract(epoch from percentile_cont(0.5) within group (order by n.apart)) * 1000)::float8 as ms
+interface Pace {
+  /** The usual interval between the newest counts of a segment. */
+  readonly paceMs: number | null;
+  /** Number of these counts, at most 50. */
+  readonly counted: number;
+  /** The interval that the daemon's schedule gives; `null`: no daemon has one. */
+  readonly everyMs: number | null;
+}
+
+export async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<Pace> {
+  const { rows } = await sql<Pace>`
+    select (extract(epoch from percentile_cont(0.5) within group (order by n.apart)) * 1000)::float8 as "paceMs",
+      count(*)::int as counted, (
+        select f.stale_after_seconds * 1000 / 3 from report.freshness f where f.team_id = ${teamId} and f.run_group = 'counts'
+      )::float8 as "everyMs"
     from (
       select c.counted_at - lag(c.counted_at) over (order by c.counted_at) as apart
       from (
@@ -64,7 +75,7 @@ export async function readPace({ db }: PageReader, teamId: Id, segment: string):
         where team_id = ${teamId} and segment = ${segment} order by counted_at desc limit 50
       ) c
     ) n`.execute(db);
-  return rows[0]?.ms ?? null;
+  return rows[0] ?? { paceMs: null, counted: 0, everyMs: null };
 }
 
 /** The newest week first. */
@@ -148,14 +159,13 @@ export async function readRoleCounts(
 }
 
 /** Everything that the view of counts shows for one team. */
-export interface CountsRead {
+export interface CountsRead extends Pace {
   readonly teamId: Id | null;
   readonly days: number;
   readonly segment: string | null;
   readonly last: readonly LastCount[];
   readonly steps: readonly CountedStep[];
   readonly stepMs: number;
-  readonly paceMs: number | null;
   readonly weeks: readonly CountedWeek[];
   /** The last counts as of 30 days ago. */
   readonly monthAgo: readonly LastCount[];
@@ -211,12 +221,13 @@ export async function readCounts(
     last.find(({ segment }) => segment === 'all') ??
     last[0];
   if (teamId === undefined || named === undefined) {
-    const none = { last: [], steps: [], stepMs: dayMs, paceMs: null, weeks: [], monthAgo: [] };
+    const pace = { paceMs: null, counted: 0, everyMs: null };
+    const none = { last: [], steps: [], stepMs: dayMs, ...pace, weeks: [], monthAgo: [] };
     return { teamId: teamId ?? null, days, segment: null, ...none, ...listed };
   }
   const { segment } = named;
-  const paceMs = await readPace(reader, teamId, segment);
-  const stepMs = stepFor(days, paceMs);
+  const pace = await readPace(reader, teamId, segment);
+  const stepMs = stepFor(days, pace.paceMs);
   const to = new Date(Math.floor(now.getTime() / stepMs) * stepMs);
   const from = new Date(to.getTime() - days * dayMs);
   return {
@@ -226,7 +237,7 @@ export async function readCounts(
     last,
     steps: await readSteps(reader, teamId, { from, to, stepMs }),
     stepMs,
-    paceMs,
+    ...pace,
     weeks: await readWeeks(reader, teamId, segment, { from, to: now }),
     monthAgo: await readCountsBy(reader, teamId, new Date(now.getTime() - 30 * dayMs)),
     ...listed,

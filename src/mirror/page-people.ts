@@ -75,6 +75,9 @@ function matches({ q, details }: PeopleAsked): RawBuilder<unknown> {
   return digits === '' || isDigits ? inText : sql`(${inText} or strpos(u.phone, ${digits}) > 0)`;
 }
 
+/** As in report.roster: `u.role` is the name that the service gave before an edit of `role_id`. */
+const roleName = sql`case when u.role_id is null then u.role else r.name end`;
+const withRole = sql`left join mirror.roles r on r.team_id = u.team_id and r.role_id = u.role_id`;
 const changedAt = sql`greatest(u.edited_at, u.updated_at)`;
 
 /** The sort key; empty values come last in ascending order. Without details, hidden values are not sort keys. */
@@ -84,7 +87,7 @@ function keysOf({ sort, details }: PeopleAsked): readonly RawBuilder<unknown>[] 
   const keys = {
     state: name,
     name,
-    role: [...text(sql`u.role`), ...name],
+    role: [...text(roleName), ...name],
     email: details ? text(sql`u.email`) : [],
     phone: details ? text(sql`u.phone`) : [],
     id: [],
@@ -103,7 +106,7 @@ interface StateAsked {
   readonly limit: number;
 }
 
-const columns = sql`u.team_id, u.id, u.name, u.email, u.phone, u.role_id, u.role, u.gone_at, ${changedAt} as changed_at`;
+const columns = sql`u.team_id, u.id, u.name, u.email, u.phone, u.role_id, ${roleName} as role, u.gone_at, ${changedAt} as changed_at`;
 
 /** The selection, and the part of it on this page. */
 function askedOf({ teamIds }: PageReader, asked: PeopleAsked, { where, after, limit }: StateAsked) {
@@ -114,7 +117,7 @@ function askedOf({ teamIds }: PageReader, asked: PeopleAsked, { where, after, li
     after === null
       ? sql`true`
       : sql`(${sql.join(keys)}) ${asked.isDown ? sql`<` : sql`>`} (
-          select ${sql.join(keys)} from mirror.users u where u.team_id = ${after.teamId} and u.id = ${after.id})`;
+          select ${sql.join(keys)} from mirror.users u ${withRole} where u.team_id = ${after.teamId} and u.id = ${after.id})`;
   const role = asked.roleId === null ? sql`true` : sql`u.role_id = ${asked.roleId}`;
   return {
     wanted: sql`u.team_id = any (${idArray(teamIds)}) and ${where} and ${role} and ${matches(asked)}`,
@@ -131,7 +134,9 @@ async function readState(
 ): Promise<readonly FoundRow[]> {
   const { wanted, beyond, page } = askedOf(reader, asked, of);
   const { rows } = await sql<FoundRow>`
-    select ${columns} from mirror.users u where ${wanted} and ${beyond} ${page}`.execute(reader.db);
+    select ${columns} from mirror.users u ${withRole} where ${wanted} and ${beyond} ${page}`.execute(
+    reader.db,
+  );
   return rows;
 }
 
@@ -153,7 +158,7 @@ async function readMatching(
   const { rows } = await sql<FoundRow & { readonly found: number }>`
     with matched as materialized (select u.* from ${matched})
     select ${columns}, (select count(*)::int from matched) as found
-    from matched u where ${beyond} ${page}`.execute(reader.db);
+    from matched u ${withRole} where ${beyond} ${page}`.execute(reader.db);
   // Beyond the last page there is no row with the count.
   const found =
     rows[0]?.found ?? (of.after === null ? 0 : await countRows(reader, sql`select from ${matched}`));

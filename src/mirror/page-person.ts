@@ -192,21 +192,26 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
   const [teamId] = teamIds;
   if (teamId === undefined || !/^\d{1,18}$/.test(wanted)) return null;
   const id = BigInt(wanted);
-  const row = await db
+  const found = await db
     .selectFrom('mirror.users')
     .select(['name', 'first_name', 'last_name', 'name_split', 'email', 'phone', 'role_id', 'role'])
     .select(['resolved', 'gone_at', 'created_at', 'edited_at', 'edited_by'])
     .where((eb) => eb.and({ team_id: teamId, id }))
     .executeTakeFirst();
-  if (row === undefined) return null;
-  const held = await readHeldFields(db, teamId, id);
-  const periods = await readPeriods(reader, teamId, id);
-  const isKnown = row.resolved || periods.some(({ resolved }) => resolved);
+  if (found === undefined) return null;
   const roles = await db
     .selectFrom('mirror.roles')
     .select(['role_id', 'name'])
     .where('team_id', '=', teamId)
     .execute();
+  const roleNames = new Map<Id, string>(
+    roles.flatMap(({ role_id: roleId, name }) => (name === null ? [] : [[roleId, name]])),
+  );
+  const role = found.role_id === null ? found.role : (roleNames.get(found.role_id) ?? null);
+  const row = { ...found, role };
+  const held = await readHeldFields(db, teamId, id);
+  const periods = await readPeriods(reader, teamId, id);
+  const isKnown = row.resolved || periods.some(({ resolved }) => resolved);
   const known = {
     row,
     base: isKnown ? await readBase(reader, row, { teamId, id }) : null,
@@ -219,7 +224,7 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
     state: stateOf(id, known, held, now),
     held,
     periods,
-    roleNames: new Map(roles.flatMap(({ role_id: role, name }) => (name === null ? [] : [[role, name]]))),
+    roleNames,
     changes: await readChangesOf(reader, id),
   };
 }

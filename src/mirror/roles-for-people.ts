@@ -17,6 +17,7 @@ const reading = [
   'select on report.role_changes, report.roster, report.roster_changes, report.roster_history, report.runs, report.tags',
   'select on report.roles, report.listing_history, report.tag_history, report.tag_growth',
   'select on report.contact_counts, report.decisions, report.freshness, report.sync_health, report.usage, report.missing',
+  'select on sync.role_names',
   'select (team_id, email, phone, added_at) on mirror.user_lookups',
 ];
 /** The rights that migrations grant to existing roles. */

@@ -227,6 +227,13 @@ export interface Schema {
     excerpt: string;
     seen_at: Generated<Date>;
   };
+  'sync.role_names': {
+    team_id: bigint | null;
+    role_id: bigint | null;
+    name: string | null;
+    valid_from: Date | null;
+    valid_to: Date | null;
+  };
   'sync.runs': {
     run_id: GeneratedAlways<bigint>;
     team: string;
@@ -292,6 +299,7 @@ export interface Schema {
     changed_by: string | null;
     actor: string | null;
     role_moved: Generated<boolean>;
+    role_arrived_at: Generated<Date | null>;
   };
   'report.changes': {
     change_id: bigint | null;
@@ -314,6 +322,7 @@ export interface Schema {
     old_text: string | null;
     new_text: string | null;
     base_text: string | null;
+    user_name: string | null;
   };
   'report.contact_counts': {
     team_id: bigint | null;
@@ -361,6 +370,7 @@ export interface Schema {
     decided_why: string | null;
     batch: string | null;
     run_id: bigint | null;
+    user_name: string | null;
   };
   'report.freshness': {
     team_id: bigint | null;
@@ -402,6 +412,7 @@ export interface Schema {
     mirror_text_then: string | null;
     service_text_then: string | null;
     edit_id: bigint | null;
+    user_name: string | null;
   };
   'report.listing_history': {
     team_id: bigint | null;
@@ -435,6 +446,7 @@ export interface Schema {
     edited_by: string | null;
     base_text: string | null;
     mirror_text: string | null;
+    user_name: string | null;
   };
   'report.role_changes': {
     team_id: bigint | null;
@@ -449,6 +461,7 @@ export interface Schema {
     edited_by: string | null;
     connected_as: string | null;
     run_id: bigint | null;
+    role_arrived: boolean | null;
   };
   'report.roles': {
     team_id: bigint | null;
@@ -475,6 +488,8 @@ export interface Schema {
     updated_at: Date | null;
     edited_at: Date | null;
     edited_by: string | null;
+    user_name: string | null;
+    role_arrived: boolean | null;
   };
   'report.roster_changes': {
     team_id: bigint | null;
@@ -507,6 +522,8 @@ export interface Schema {
     updated_at: Date | null;
     edited_at: Date | null;
     edited_by: string | null;
+    user_name: string | null;
+    role_arrived: boolean | null;
   };
   'report.runs': {
     run_id: bigint | null;

@@ -142,7 +142,7 @@ function multiples(context: PageContext, read: CountsRead): Html {
 }
 
 function ofContacts(context: PageContext, read: CountsRead): Html {
-  const { last, steps, segment, days, paceMs } = read;
+  const { last, steps, segment, days, counted, stepMs, everyMs } = read;
   const own = steps.filter((step) => step.segment === segment);
   const [first] = own;
   const range = chips(
@@ -162,20 +162,25 @@ function ofContacts(context: PageContext, read: CountsRead): Html {
     );
   if (own.length < 2) {
     const one = last.find((each) => each.segment === segment);
-    const next =
-      paceMs === null
-        ? 'The line begins with the next count.'
-        : `It is counted every ${span(paceMs)}; none is within the range.`;
+    const [title, next] =
+      first === undefined
+        ? ['No count in this range', '']
+        : counted === 1
+          ? ['One count so far', 'The line begins with the next count.']
+          : ['Too few counts for a line', `It begins once they are more than ${span(stepMs)} apart.`];
     const words =
       one === undefined
         ? ''
         : `${many(one.count, 'contact')} at ${clockTime(one.countedAt, context.now, true)}. `;
-    return html`${range}${empty('dashed', first === undefined ? 'No count in this range' : 'One count so far', `${words}${next}`)}`;
+    return html`${range}${empty('dashed', title, `${words}${next}${everyWords(everyMs)}`)}`;
   }
   return html`${range}<div class="columns">${mainChart(context, read)}${weekTable(context, weeksOf(read, context.now))}</div>${multiples(context, read)}`;
 }
 
-function lead(context: PageContext, { last, monthAgo, segment, paceMs }: CountsRead): string {
+/** By the settings: the first counts may be closer to each other. */
+const everyWords = (everyMs: number | null) => (everyMs === null ? '' : ` Counted every ${span(everyMs)}.`);
+
+function lead(context: PageContext, { last, monthAgo, segment, everyMs }: CountsRead): string {
   const now = last.find((one) => one.segment === segment);
   if (now === undefined) return 'Contacts by segment, tags, contact fields and roles, as they grew.';
   const before = monthAgo.find((one) => one.segment === segment)?.count;
@@ -184,8 +189,7 @@ function lead(context: PageContext, { last, monthAgo, segment, paceMs }: CountsR
     if (by === 0) return ', as many as 30 days ago';
     return `, ${count(Math.abs(by))} ${by > 0 ? 'more' : 'fewer'} than 30 days ago (${shareWords(now.count, from)})`;
   };
-  const pace = paceMs === null ? '' : ` Counted every ${span(paceMs)};`;
-  return `${many(now.count, 'contact')}${before === undefined ? '' : moved(before)}.${pace} ${pace === '' ? 'Last' : 'last'} at ${clockTime(now.countedAt, context.now, true)}.`;
+  return `${many(now.count, 'contact')}${before === undefined ? '' : moved(before)}.${everyWords(everyMs)} Last at ${clockTime(now.countedAt, context.now, true)}.`;
 }
 
 export function counts(read: CountsRead, context: PageContext): PageShown {

@@ -18,6 +18,10 @@ const places: Readonly<Record<Tab, string>> = {
 export const teamName = ({ name, team }: { readonly name: string | null; readonly team: string }): string =>
   name === null || name === '' ? team : name;
 
+/** The settings' name, which no other team has, and the service's beside it. */
+const bothNames = ({ name, team }: { readonly name: string | null; readonly team: string }): Html =>
+  html`${named(team)}${name === null || name === '' || name === team ? none : html` <span class="quiet">${named(name)}</span>`}`;
+
 const brand = html`<svg class="brand" width="22" height="22" viewBox="0 0 22 22" aria-hidden="true"><rect width="22" height="22" rx="5"/><path d="M5 8.5h11M13 5.5l3 3-3 3M17 14H6M9 11l-3 3 3 3"/></svg>`;
 
 function switcher(context: PageContext): Html {
@@ -25,13 +29,13 @@ function switcher(context: PageContext): Html {
   if (teams.length < 2)
     return team === null
       ? none
-      : html`<span class="slash" aria-hidden="true">/</span><span class="team">${named(teamName(team))}</span>`;
+      : html`<span class="slash" aria-hidden="true">/</span><span class="team">${bothNames(team)}</span>`;
   const choices = [null, ...teams].map((one) => {
     const isCurrent = one?.team === team?.team;
-    const words = one === null ? html`All teams` : named(teamName(one));
+    const words = one === null ? html`All teams` : bothNames(one);
     return html`<li><a href="${href(context, { team: one?.team ?? null, open: null })}"${isCurrent ? html` aria-current="true"` : none}>${words}</a></li>`;
   });
-  return html`<span class="slash" aria-hidden="true">/</span><details class="team"><summary>${team === null ? 'All teams' : named(teamName(team))}</summary><ul>${choices}</ul></details>`;
+  return html`<span class="slash" aria-hidden="true">/</span><details class="team"><summary>${team === null ? 'All teams' : bothNames(team)}</summary><ul>${choices}</ul></details>`;
 }
 
 function tabLinks(context: PageContext, current: Tab): Html {

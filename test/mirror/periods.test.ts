@@ -37,6 +37,7 @@ describe.each(servers())('what the roster was, on $name', (server) => {
     await sql('begin; set local session_replication_role = replica; delete from mirror.users; commit');
     await sql('truncate sync.user_periods');
     await asRun(`insert into mirror.teams (team_id, name) values (41, 'North'), (42, 'South') on conflict do nothing;
+      insert into mirror.roles (team_id, role_id, name, members) values (41, 2, 'Agent', 3), (41, 3, 'Owner', 0) on conflict do nothing;
       insert into mirror.users (team_id, id, name, first_name, last_name, email, role_id, role, resolved)
       select t, n, 'Ana Lopez', 'Ana', 'Lopez', n || '@example.com', 2, 'Agent', true from generate_series(1, 3) n, unnest('{41,42}'::bigint[]) t`);
   });
@@ -105,7 +106,7 @@ describe.each(servers())('what the roster was, on $name', (server) => {
       await sql(
         `select user_id, user_name, old_role_id, old_role, new_role_id, new_role, side, edited_by, connected_as = session_user as is_ours, run_id from report.role_changes`,
       ),
-    ).toEqual([[1n, 'Ana Lopez', 2n, 'Agent', 3n, 'Agent', 'mirror', 'Kim of HR', true, null]]);
+    ).toEqual([[1n, 'Ana Lopez', 2n, 'Agent', 3n, 'Owner', 'mirror', 'Kim of HR', true, null]]);
   });
 
   it('begins with what musterd writes outside of any run as with an edit: a person decided it here', async () => {

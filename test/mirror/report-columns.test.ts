@@ -91,6 +91,24 @@ describe.each(servers())('what tools find in the views on $name', (server) => {
     expect(await query('select counts_text from report.runs')).toEqual([['adopted 10, pulled 2']]);
   });
 
+  it('user_name wherever there is a user_id, and who that is', async () => {
+    await query(
+      `begin; set local musterd.writing = 'on'; insert into mirror.teams (team_id) values (41); commit`,
+    );
+    const named = `select table_name || '', max(column_name) filter (where column_name = 'user_name')
+      from information_schema.columns where table_schema = 'report' group by 1 having bool_or(column_name = 'user_id')`;
+    const views = await query(named);
+    expect(views).toHaveLength(8);
+    expect(views.filter(([, column]) => column === null)).toEqual([]);
+    for (const [view] of views.concat([['roster_as_of(now())']]))
+      expect([
+        view,
+        await query(
+          `select distinct user_name from report.${String(view)} where user_id = 1 and user_name is not null`,
+        ),
+      ]).toEqual([view, view === 'decisions' || view === 'role_changes' ? [] : [['Ana Berg']]]);
+  });
+
   it('a publication of the mirror takes updates of each of its tables', async () => {
     await query(`create publication everything for tables in schema mirror`);
     const tables = (await query(

@@ -35,7 +35,11 @@ async function createTwoTeams(server: TestServer) {
   const role = (name: string) => `test_${name}_${suffix}`;
   await runSqlText(
     stage.db,
-    `update mirror.users u set phone = '15550199', role_id = 1 + coalesce(role_id, 0) % 4
+    `begin; set local musterd.writing = 'on';
+     update mirror.tags t set first_seen_at = now() + interval '1 s'
+       where id = (select max(id) from mirror.tags m where m.team_id = t.team_id);
+     commit;
+     update mirror.users u set phone = '15550199', role_id = 1 + coalesce(role_id, 0) % 4
        where id = (select min(id) from mirror.users m where m.team_id = u.team_id);
      insert into sync.held_fields (team_id, user_id, field, reason)
        select team_id, min(id), 'email', 'conflict' from mirror.users group by team_id;
@@ -173,7 +177,9 @@ describe.each(servers())('roles that see one team on $name', (server) => {
 
   it('the views alone are no right to what they read', async () => {
     for (const [place = ''] of views())
-      await expect(teamsIn(role('reports_only'), place)).rejects.toThrow('permission denied for table');
+      await expect(teamsIn(role('reports_only'), place)).rejects.toThrow(
+        /permission denied for (table|view role_names)/,
+      );
   });
 
   it('whoever made a listed role does not see its teams', async () => {

@@ -85,7 +85,9 @@ describe('the command line', () => {
       team_id: 41,
       rows: { users: 30, tags: 25, contact_fields: 12 },
     });
-    expect((await musterd(['status'])).stdout).toContain('last success');
+    const { stdout: words } = await musterd(['status']);
+    expect(words).toContain('last success');
+    expect(words).toMatch(/^team +default: 41 "/m);
   });
 
   it('exits 3 when a field waits for a person', async () => {

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseFaults } from '../../src/emulator/faults.ts';
+import { readCounts } from '../../src/mirror/page-counts.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { ROOT } from '../support/checkout.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { createStage, type Stage } from '../system/stage.ts';
+
+const cookbook = readFileSync(join(ROOT, 'docs', 'sql-cookbook.md'), 'utf8');
+const [, whoJoined = ''] = /### 1\. Who joined[\s\S]*?```sql\n([^`]*)```/.exec(cookbook) ?? [];
+
+describe('on the first day of a mirror', () => {
+  let stage: Stage;
+  beforeEach(async () => {
+    stage = await createStage({ emulator: { users: 60, tags: 12, fields: 3 } });
+  });
+  afterEach(() => stage.close());
+  const came = () => stage.sql(`select user_id from report.roster_changes where field = 'present'`);
+  const joined = async () => (await stage.sql(whoJoined)).map(([, id]) => id);
+
+  it('nobody joined who was there before, and who comes later did', async () => {
+    await stage.run();
+    expect(await came()).toEqual([]);
+    expect(await joined()).toEqual([]);
+    const created = (at: string, who: string) =>
+      stage.sql(
+        `begin; set local musterd.writing = 'on'; update mirror.users set created_at = ${at} where ${who}; commit`,
+      );
+    const [[recent = ''] = []] = await stage.sql('select min(id) from mirror.users');
+    await created(`now() - interval '3 days'`, `id = ${recent}`);
+    expect(await joined()).toEqual([recent]);
+    const { id } = stage.emulator.team.addUser({
+      first: 'New',
+      last: 'User',
+      email: 'new@example.com',
+      roleId: 2,
+    });
+    await stage.run();
+    expect(await came()).toEqual([[String(id)]]);
+    // Of whom the service does not say when they joined, the run that saw them does; of those of the first run nothing does.
+    await created('null', 'true');
+    expect(await joined()).toEqual([String(id)]);
+  });
+
+  it('nor did those whom the first run missed, since it did not come to its end', async () => {
+    for (const fault of parseFaults(['reset-after,path=/v1/users/get,times=always']))
+      stage.emulator.addFault(fault);
+    const first = await stage.run().catch(() => undefined);
+    expect(first?.outcome).not.toBe('complete');
+    stage.emulator.clearFaults();
+    expect((await stage.run()).outcome).toBe('complete');
+    expect(await came()).toEqual([]);
+  });
+
+  it('no tag, field or role was added that was there before, and what comes later was', async () => {
+    await stage.run();
+    const added = () =>
+      stage.sql(`select resource, name from report.listing_history where kind = 'added' order by 1, 2`);
+    const growth = () => stage.sql('select tags, added from report.tag_growth');
+    expect([await added(), await growth()]).toEqual([[], [['12', '0']]]);
+    stage.emulator.team.addTag('Brand new');
+    await stage.run();
+    expect([await added(), await growth()]).toEqual([[['tags', 'Brand new']], [['13', '1']]]);
+  });
+});
+
+describe('counts', () => {
+  it('are made as often as the settings say, however close the first ones are', async () => {
+    const database = await createTestDatabase();
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
+       insert into sync.due (team, run_group, schedule, due_at, stale_after) values ('north', 'counts', '*/15 * * * *', now(), interval '45 minutes');
+       insert into mirror.contact_counts (team_id, segment, counted_at, count)
+       select t, 'all', timestamptz '2026-03-11T11:30:00Z' + n * interval '40 s', 100 + n
+       from generate_series(0, 2) n, unnest('{41,42}'::bigint[]) t where t = 41 or n = 0; commit`,
+    );
+    const now = new Date('2026-03-11T12:00:00Z');
+    const read = (teamId: bigint) =>
+      readCounts({ db: database.db.kysely, teams: [], teamIds: [teamId], now }, { days: 90, segment: null });
+    expect(await read(41n)).toMatchObject({ counted: 3, everyMs: 900_000, stepMs: 86_400_000 });
+    expect(await read(42n)).toMatchObject({ counted: 1, everyMs: null });
+    await database.close();
+  });
+});

@@ -1,0 +1,200 @@
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ExportRow, readPages } from '../../src/mirror/export-read.ts';
+import { readTeamUsers } from '../../src/mirror/import-read.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
+import { type PeopleAsked, readPeople } from '../../src/mirror/page-people.ts';
+import { readPerson } from '../../src/mirror/page-person.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+import { createStage, type Stage } from '../system/stage.ts';
+
+describe.each(servers())('the role that reports name, on $name', (server) => {
+  let stage: Stage;
+  let [member, admin] = ['', ''];
+  let id = '';
+  beforeAll(async () => {
+    stage = await createStage({ server, emulator: { users: 20, tags: 0, fields: 0 } });
+    await stage.run();
+    [[id = '', member = ''] = []] = await stage.sql(
+      `select user_id, role_id from report.roster where role = 'member' order by user_id limit 1`,
+    );
+    [[admin = ''] = []] = await stage.sql(`select role_id from report.roles where role = 'admin'`);
+  });
+  afterAll(() => stage.close());
+
+  const edit = (role: string) => stage.sql(`update mirror.users set role_id = ${role} where id = ${id}`);
+  const now = () => stage.sql(`select role_id, role, role_arrived from report.roster where user_id = ${id}`);
+  const asOfNow = () =>
+    stage.sql(`select role_id, role, role_arrived from report.roster_as_of(now()) where user_id = ${id}`);
+  const history = () =>
+    stage.sql(
+      `select role_id, role, role_arrived from report.roster_history where user_id = ${id} order by valid_from`,
+    );
+  const promotions = () =>
+    stage.sql(
+      `select old_role, new_role, side, role_arrived from report.role_changes where user_id = ${id} order by changed_at`,
+    );
+  const exported = async (asOf?: string) => {
+    const rows: ExportRow[] = [];
+    await readPages(
+      stage.db,
+      41n,
+      'users',
+      (page) => {
+        rows.push(...page);
+        return Promise.resolve();
+      },
+      asOf,
+    );
+    return rows.filter((row) => String(row['id']) === id);
+  };
+
+  it('is the one that was edited, which has not arrived before a run has sent it', async () => {
+    expect(await now()).toEqual([[member, 'member', 'true']]);
+    await edit(admin);
+    for (const read of [now, asOfNow]) expect(await read()).toEqual([[admin, 'admin', 'false']]);
+    expect(await history()).toEqual([
+      [member, 'member', 'true'],
+      [admin, 'admin', 'false'],
+    ]);
+    expect(await promotions()).toEqual([['member', 'admin', 'mirror', 'false']]);
+    // An edit of something else says nothing of the role.
+    await stage.sql(`update mirror.users set phone = '15550100177' where id = ${id}`);
+    for (const read of [now, asOfNow]) expect(await read()).toEqual([[admin, 'admin', 'false']]);
+    const reader = { db: stage.db.kysely, teams: [], teamIds: [41n], now: new Date() };
+    const asked: PeopleAsked = {
+      q: '',
+      details: true,
+      state: 'present',
+      roleId: null,
+      sort: 'role',
+      isDown: false,
+      after: null,
+      limit: 100,
+    };
+    const onPage = async (more: Partial<PeopleAsked>) =>
+      (await readPeople(reader, { ...asked, ...more })).rows.find((row) => String(row.id) === id)?.role;
+    expect([await onPage({}), await onPage({ q: id }), (await readPerson(reader, id))?.row.role]).toEqual([
+      'admin',
+      'admin',
+      'admin',
+    ]);
+    const file = [{ role: 'admin', role_id: BigInt(admin), role_arrived: false }];
+    expect([await exported(), await exported('2999-01-01Z')]).toMatchObject([file, file]);
+    // What is imported unchanged is compared with what was exported.
+    const users = await readTeamUsers(stage.db.kysely, 41n);
+    expect(users.find((user) => String(user.id) === id)?.mirror.role).toBe('admin');
+  });
+
+  it('never arrived where it was taken back, or replaced, before any run', async () => {
+    await edit(member);
+    expect(await now()).toEqual([[member, 'member', 'true']]);
+    await edit(admin);
+    await edit('77');
+    expect(await now()).toEqual([['77', '', 'false']]);
+    expect(await promotions()).toEqual([
+      ['member', 'admin', 'mirror', 'false'],
+      ['admin', 'member', 'mirror', 'true'],
+      ['member', 'admin', 'mirror', 'false'],
+      ['admin', '', 'mirror', 'false'],
+    ]);
+    await edit(admin);
+  });
+
+  it('has arrived from then on that the service has it, whatever the run reads besides', async () => {
+    const [[before = ''] = []] = await stage.sql('select clock_timestamp()::text');
+    await stage.run();
+    expect(stage.emulator.team.user(Number(id)).roleId).toBe(Number(admin));
+    for (const read of [now, asOfNow]) expect(await read()).toEqual([[admin, 'admin', 'true']]);
+    expect((await promotions()).map((row) => row[3])).toEqual(['false', 'true', 'false', 'false', 'true']);
+    const then = `select role, role_arrived from report.roster_as_of('${before}') where user_id = ${id}`;
+    expect(await stage.sql(then)).toEqual([['admin', 'false']]);
+    await stage.run();
+    expect((await now()).concat(await history()).at(-1)).toEqual([admin, 'admin', 'true']);
+  });
+
+  it('did not arrive where the service has another one instead, and that one has', async () => {
+    const policy = { policy: { roleId: 'service-wins' } } as const;
+    await edit(member);
+    stage.emulator.team.editUser(Number(id), { roleId: 3 });
+    await stage.run(policy);
+    expect((await now())[0]?.filter((_, place) => place !== 1)).toEqual(['3', 'true']);
+    expect((await promotions()).slice(-2).map(([, , side, arrived]) => [side, arrived])).toEqual([
+      ['mirror', 'false'],
+      ['service', 'true'],
+    ]);
+  });
+
+  it('is called in the past as it was called then', async () => {
+    const [[before = ''] = []] = await stage.sql('select clock_timestamp()::text');
+    stage.emulator.rewrite({ path: '/v1/team', times: 'always' }, (text) =>
+      text.replaceAll('"member"', '"colleague"'),
+    );
+    stage.emulator.team.rename('Another');
+    await stage.run();
+    const roles = (of: string) => stage.sql(`select distinct role from ${of} where role_id = ${member}`);
+    expect(await roles('report.roster')).toEqual([['colleague']]);
+    expect(await roles(`report.roster_as_of('${before}')`)).toEqual([['member']]);
+    const open = `(select * from report.roster_history where valid_to = 'infinity') open`;
+    expect(await roles(open)).toEqual([['colleague']]);
+  });
+});
+
+describe.each(servers())('a mirror that is older than the record of arrivals, on $name', (server) => {
+  it('knows what the ledger and the base know, and says where nobody knows', async () => {
+    const database = await createTestDatabase({ server, empty: true });
+    const { db } = database;
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));
+    for (const name of readdirSync('migrations').filter((one) => one < '0064'))
+      copyFileSync(join('migrations', name), join(folder, name));
+    await migrate(db, { folder });
+    rmSync(folder, { recursive: true });
+    const rows = async (text: string) => (await runSqlText(db, text)).rows;
+    const asRun = (run: number, text: string) =>
+      rows(`begin; set local musterd.writing = 'on'; set local musterd.run = '${run}'; ${text}; commit`);
+    await asRun(
+      7,
+      `insert into mirror.users (team_id, id, role_id, role, resolved) select 41, n, 2, 'member', true from generate_series(1, 3) n;
+       insert into sync.user_base (team_id, id, name, first_name, last_name, role_id) select 41, n, '', '', '', 2 from generate_series(1, 3) n;
+       insert into mirror.roles (team_id, role_id, name, members) values (41, 1, 'admin', 0), (41, 2, 'member', 3)`,
+    );
+    await asRun(8, `insert into mirror.users (team_id, id, resolved) values (41, 4, true)`);
+    await rows('update mirror.users set role_id = 1 where id < 4');
+    await rows('update mirror.users set role_id = 2 where id = 2');
+    await asRun(
+      9,
+      `update sync.user_base set role_id = 1 where id = 1;
+       insert into sync.changes (team_id, user_id, kind, new, outcome, closed_at) values (41, 1, 'push', '{"role_id": 1}', '{"role_id": "confirmed"}', now())`,
+    );
+    await rows(`create role test_roster_only; grant usage on schema report, mirror to test_roster_only;
+      grant select on report.roster to test_roster_only;
+      grant select on mirror.users, mirror.teams to test_roster_only`);
+    await migrate(db);
+    expect(
+      await rows(
+        'select user_id, new_role, role_arrived from report.role_changes order by user_id, changed_at',
+      ),
+    ).toEqual([
+      [1n, 'admin', true],
+      [2n, 'admin', null],
+      [2n, 'member', true],
+      [3n, 'admin', false],
+    ]);
+    // Those of the first run were there already.
+    expect(
+      await rows(`select user_id from report.roster_changes where field = 'present' order by user_id`),
+    ).toEqual([[4n]]);
+    const seen = await db.transaction(async (tx) => {
+      await sql`set local role test_roster_only`.execute(tx);
+      return (await sql`select count(*)::int as users from report.roster`.execute(tx)).rows;
+    });
+    expect(seen).toEqual([{ users: 4 }]);
+    await rows('drop owned by test_roster_only; drop role test_roster_only');
+    await database.close();
+  });
+});
