@@ -113,10 +113,7 @@ if (what === 'new' || what === 'all') {
   await publish(spool);
 } else {
   const kept = JSON.parse(readFileSync(file, 'utf8')) as Kept;
-  const before = () => {
-    const rows = openKnownRows(Buffer.from(kept.packed, 'base64'));
-    return Promise.resolve({ rows, ended: new Set<number>(), asked: new Set<number>() });
-  };
+  const before = () => Promise.resolve(openKnownRows(Buffer.from(kept.packed, 'base64')));
   await readListingRests(db.kysely, teamId);
   const listing = await readAnswers(what as TagCase, spool, { digests: kept.digests, before });
   const isAsKnown = listing.status === 'complete' && listing.isAsKnown === true;

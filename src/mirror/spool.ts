@@ -1,7 +1,8 @@
 /** Rows on their way to Postgres, in the text format of COPY: a tenth of their size as objects. */
 import { inTurns } from '../model/in-turns.ts';
 import { toJson } from '../model/json.ts';
-import type { ListingSink } from '../model/listing.ts';
+import type { Id } from '../model/id.ts';
+import type { GatheredRows } from '../model/listing.ts';
 import { createBlocks } from './blocks.ts';
 
 /** `jsonb`: the value is already JSON text. */
@@ -15,12 +16,11 @@ export interface StageShape<Row, Name extends string = string> {
   readonly values: (row: Row) => readonly (string | bigint | boolean | null | undefined)[];
 }
 
-export interface Spool<Row, Name extends string = string> extends ListingSink<Row> {
+export interface Spool<Row, Name extends string = string> extends GatheredRows<Row> {
   readonly shape: StageShape<Row, Name>;
   readonly count: number;
   /** Blocks of whole lines. */
   blocks(): Iterable<Buffer>;
-  close(): void;
 }
 
 const special = /[\\\t\n\r]/;
@@ -47,13 +47,15 @@ export function toJsonField(value: unknown): string {
   }
 }
 
+const keyOf = (line: string): string => line.slice(0, line.indexOf('\t'));
+
 /** The lines of a block, with replacements inserted. */
 function replaceLines(block: Buffer, replaced: ReadonlyMap<string, string>): Buffer {
   if (replaced.size === 0) return block;
   const lines = block
     .toString()
     .split('\n')
-    .map((line) => replaced.get(line.slice(0, line.indexOf('\t'))) ?? line);
+    .map((line) => replaced.get(keyOf(line)) ?? line);
   return Buffer.from(lines.join('\n'));
 }
 
@@ -86,7 +88,14 @@ export function createSpool<Row, Name extends string>(shape: StageShape<Row, Nam
     },
     replace: (row) => {
       const line = lineOf(row);
-      replaced.set(line.slice(0, line.indexOf('\t')), line);
+      replaced.set(keyOf(line), line);
+    },
+    differing: () => {
+      const ids: Id[] = [];
+      for (const block of replaced.size === 0 ? [] : blocks.read())
+        for (const line of block.toString().split('\n'))
+          if ((replaced.get(keyOf(line)) ?? line) !== line) ids.push(BigInt(keyOf(line)));
+      return ids;
     },
     blocks: function* () {
       for (const block of blocks.read()) yield replaceLines(block, replaced);

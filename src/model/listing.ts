@@ -1,5 +1,5 @@
 import type { Id } from './id.ts';
-import type { NotedRows, RowsBefore } from './known-rows.ts';
+import type { KnownRows, NotedRows } from './known-rows.ts';
 import type { RejectedRow } from './rejected-row.ts';
 
 /** What was learned about a listing's pages; kept from run to run (`sync.learned`). */
@@ -39,6 +39,8 @@ export interface ListingSink<Row> {
 
 /** Rows that were put together to be compared with those of the mirror, or published. */
 export interface GatheredRows<Row> extends ListingSink<Row> {
+  /** Ids that were given twice with different values. */
+  differing(): readonly Id[];
   close(): void;
 }
 
@@ -47,7 +49,7 @@ export interface KnownListing {
   /** Of its pages: if all are the same, none is read. Empty: they are not known. */
   readonly digests: readonly string[];
   /** Of any other listing only the rows that are new are read; `null`: no rows are known. */
-  readonly before: () => Promise<RowsBefore | null>;
+  readonly before: () => Promise<KnownRows | null>;
 }
 
 /** What is new in a listing of which only that was read. */

@@ -64,8 +64,8 @@ export interface RestingListing {
   readonly print: string;
   /** How many rows it had. */
   readonly shown: number;
-  /** The rows that are kept, as in {@link RestingUsers}; absent: none are. */
-  readonly rows?: { readonly digest: string; readonly ended: readonly number[] };
+  /** Its rows, by their digest; absent: none are kept. */
+  readonly rows?: { readonly digest: string };
 }
 
 /** How a {@link RestingListing} is kept. */

@@ -20,8 +20,8 @@ import type { MirrorPort } from './ports.ts';
 import { readLessons } from './push/batches.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
 import { membersOf, rolesOf } from './read/members.ts';
-import { noteRefused } from './read/roster.ts';
-import { type RunNotes, tell, warnOfStale } from './run-notes.ts';
+import { differingOf, noteRefused } from './read/roster.ts';
+import { type RunNotes, tell, warnOfStale, warnOfTwice } from './run-notes.ts';
 import { unreadNotes } from './unread.ts';
 
 const allOf = (addresses: readonly Addresses[]) => ({
@@ -80,12 +80,13 @@ async function lookAround(
 
 /** Reports about these lookups: the run may claim to have handled all edits only if it has. */
 function noteLookup(
-  { users, rejected, refusedLookups }: UserLookup,
+  { users, rejected, repeated, refusedLookups }: UserLookup,
   edited: readonly EditedUser[],
   notes: RunNotes,
 ) {
   notes.count('users_read', users.size);
   if (rejected.length > 0) notes.partial(`users: ${rejected.length} rows could not be taken`);
+  warnOfTwice(notes, 'users', differingOf(repeated));
   noteRefused(refusedLookups, notes);
   const unanswered = edited.filter(({ id }) => !users.has(id));
   const lost = unanswered.filter(({ resolved }) => resolved).length;
@@ -137,7 +138,7 @@ export async function planEdited(
   tell(notes, unread);
   await lookAround(lookup, mirror, { plans, present: known.present }, settings.guard.adminRoleIds);
   noteLookup(lookup, edited, notes);
-  const { users, rejected, refusedLookups } = lookup;
+  const { users, rejected, repeated, refusedLookups } = lookup;
   const wanted = new Set(ids);
   const roles = rolesOf(members);
   const others = [...users.values()].filter(({ id }) => !wanted.has(id));
@@ -158,6 +159,7 @@ export async function planEdited(
     shown: users.size,
     members,
     rejected,
+    repeated,
     unresolved: [],
     unproven: new Set<Id>(),
     refusedLookups,

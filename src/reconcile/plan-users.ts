@@ -19,8 +19,8 @@ import { planUser } from './merge/plan-user.ts';
 import type { MirrorPort, ServicePort, SnapshotPort } from './ports.ts';
 import type { PushLessons } from './push/batches.ts';
 import { rolesOf } from './read/members.ts';
-import { type Roster, readRoster } from './read/roster.ts';
-import { type RunNote, type RunNotes, tell, warnOfStale } from './run-notes.ts';
+import { differingOf, type Roster, readRoster } from './read/roster.ts';
+import { type RunNote, type RunNotes, tell, warnOfStale, warnOfTwice } from './run-notes.ts';
 import { readUnreadNotes } from './unread.ts';
 
 export interface RunContext {
@@ -65,12 +65,13 @@ export interface UsersPlan {
 
 /** What the roster as a whole says of this pass. */
 export async function noteRoster(
-  { users, shown, members, rejected, unresolved }: Roster,
+  { users, shown, members, rejected, repeated, unresolved }: Roster,
   notes: RunNotes,
 ): Promise<void> {
   notes.count('users_read', shown);
   notes.count('users_unresolved', unresolved.length);
   if (rejected.length > 0) notes.partial(`users: ${rejected.length} rows could not be taken`);
+  warnOfTwice(notes, 'users', differingOf(repeated));
   let unlisted = 0;
   await inTurns(users.keys(), (id) => {
     if (!members.has(id)) unlisted += 1;

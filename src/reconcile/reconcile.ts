@@ -39,7 +39,7 @@ import { settleIntents } from './push/settle-intents.ts';
 import { createPushContext } from './push/record.ts';
 import { indexMembers } from './read/members.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
-import type { HowRead, RunNotes } from './run-notes.ts';
+import { givenTwice, type HowRead, type RunNotes } from './run-notes.ts';
 
 export interface ReconcileSettings {
   /** The version of this program: records of another version do not count. */
@@ -194,7 +194,11 @@ async function reconcileUsers(
     await places.keepTeam?.(team);
   }
   if (users.population !== undefined) places.keepPopulation?.(users.population);
-  if (who === 'everybody') await mirror.applyRejectedRows('users', users.roster.rejected);
+  if (who === 'everybody') {
+    const { rejected, repeated } = users.roster;
+    const twice = [...repeated.keys()].map((id) => givenTwice('users', id));
+    await mirror.applyRejectedRows('users', [...rejected, ...twice]);
+  }
   if (users.stale.length > 0) await mirror.noteStale(users.stale);
   if (users.movedAlone > 0) await mirror.noteMovedAlone(users.movedAlone, users.roster.shown);
   const deferred = await applyPulls(places, { ...users, plans: afterBatch(users.plans) });

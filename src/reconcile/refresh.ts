@@ -8,7 +8,7 @@ import type { AbsenceDecision, ListedResource, RefreshResult } from '../model/ab
 import type { ContactCount, Segment } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import { rowsToKeep } from '../model/known-rows.ts';
+import { digestOfRows } from '../model/known-rows.ts';
 import {
   type CompleteListing,
   type GatheredRows,
@@ -28,7 +28,7 @@ import {
   sayWithheld,
   scopeOf,
 } from './missing-rows.ts';
-import type { CountKind, HowRead, RunNotes } from './run-notes.ts';
+import { type CountKind, givenTwice, type HowRead, type RunNotes, warnOfTwice } from './run-notes.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
 /** One listed resource: how it is read, compared and checked row by row. */
@@ -76,16 +76,14 @@ function howRead<Row>(listing: Listing<Row>): HowRead {
 }
 
 function knownListing(resource: ListedResource, mirror: MirrorPort, known: RestingListing): KnownListing {
-  const before = async () => {
-    const rows = await mirror.readKnownRows(resource, known);
-    return rows === null ? null : { rows, ended: new Set(known.rows?.ended), asked: new Set<number>() };
-  };
-  return { digests: known.digests, before };
+  return { digests: known.digests, before: () => mirror.readKnownRows(resource, known) };
 }
 
 /** A listing, and its rows if any were read. */
 interface Read<Row> {
   readonly listing: Listing<Row>;
+  /** Ids that came twice with different values. */
+  readonly differing: readonly Id[];
   readonly rows: GatheredRows<Row>;
 }
 
@@ -116,7 +114,9 @@ async function withListing<Row, R>(
     if (same > 0) notes.count(`${of.resource}_at_rest`, same);
     notes.event({ kind: 'read', resource: of.resource, how: howRead(listing) });
     if (listing.status === 'incomplete') notes.partial(`${of.resource}: ${listing.because}`);
-    return await work({ listing, rows });
+    const differing = rows.differing();
+    warnOfTwice(notes, of.resource, differing);
+    return await work({ listing, rows, differing });
   } finally {
     rows.close();
   }
@@ -177,12 +177,13 @@ async function learnListing<Row>(
 ): Promise<void> {
   const { digests = [], noted, count: shown, news } = listing;
   if (digests.length === 0 && noted === undefined) return;
-  const kept = noted === undefined ? null : rowsToKeep(noted);
-  const rows = kept === null ? {} : { rows: { digest: kept.digest, ended: kept.ended } };
+  // Those of this answer, and no others: a row that only came since has to be known for one that may go.
+  const packed = noted?.packed() ?? null;
+  const rows = packed === null ? {} : { rows: { digest: digestOfRows(packed) } };
   await mirror.applyRestingListing(
     resource,
     { under, digests, print: rest.print, shown, ...rows },
-    { packed: kept?.packed ?? null, isWhole: news === undefined, moved },
+    { packed, isWhole: news === undefined, moved },
   );
 }
 
@@ -196,13 +197,13 @@ export async function refresh<Row>(
 ): Promise<void> {
   const { resource } = of;
   const known = await recallRest(resource, mirror, settings);
-  const work = async ({ listing, rows }: Read<Row>) => {
+  const work = async ({ listing, rows, differing }: Read<Row>) => {
     const result = isAsKnown(listing) ? nothingNew : await publish(rows, listing.news);
-    return { listing, result };
+    return { listing, result, twice: differing.map((id) => givenTwice(resource, id)) };
   };
-  const { listing, result } = await withListing(of, mirror, settings, notes, work, known.resting);
+  const { listing, result, twice } = await withListing(of, mirror, settings, notes, work, known.resting);
   countResult(resource, result, notes);
-  await mirror.applyRejectedRows(resource, listing.rejected);
+  await mirror.applyRejectedRows(resource, [...listing.rejected, ...twice]);
   if (listing.status === 'incomplete') {
     await mirror.applyListingMemory(resource, listing.memory);
     return;
@@ -216,8 +217,8 @@ export async function refresh<Row>(
   );
   const held = await mirror.applyAbsences(resource, decision);
   notes.count(`${resource}_gone`, gone.length - held.length);
-  if (!isAsKnown(listing) && result.absent.length === 0 && !known.rest.isLacking)
-    await learnListing(resource, listing, result, mirror, known);
+  const isSettled = result.absent.length + twice.length === 0 && !known.rest.isLacking;
+  if (!isAsKnown(listing) && isSettled) await learnListing(resource, listing, result, mirror, known);
 }
 
 /** How many of the rows that a listing leaves out are asked for again in one pass. */

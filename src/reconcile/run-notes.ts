@@ -1,6 +1,7 @@
 /** Collects warnings and counts during a run. */
 import type { MirroredResource } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 
 export type CountKind =
   | 'users_read'
@@ -155,3 +156,23 @@ export function warnOfStale(notes: RunNotes, users: number): void {
     `the service shows ${users} users with older versions than before: they are left as they are for now`,
   );
 }
+
+const mostNamed = 5;
+
+/** Warns of ids that came twice with different values. */
+export function warnOfTwice(notes: RunNotes, resource: MirroredResource, ids: readonly Id[]): void {
+  if (ids.length === 0) return;
+  const named = ids.slice(0, mostNamed).join(', ');
+  const more = ids.length > mostNamed ? ', …' : '';
+  notes.warn(
+    `${resource}: ${ids.length} ids came twice with different values, and the last row of each counts: ${named}${more}`,
+  );
+}
+
+/** The record of it that people find beside the rows that could not be taken. */
+export const givenTwice = (resource: MirroredResource, id: Id): RejectedRow => ({
+  resource,
+  id,
+  reason: 'its id came twice: the last row counts',
+  excerpt: '',
+});

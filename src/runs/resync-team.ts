@@ -40,6 +40,7 @@ const noRoster: Roster = {
   users: new Map(),
   members: new Map(),
   rejected: [],
+  repeated: new Map(),
   unresolved: [],
   refusedLookups: 0,
   unproven: new Set(),

@@ -17,6 +17,8 @@ export interface Collector<Row> {
   has(id: Id): boolean;
   /** How many rows went to the sink. */
   readonly added: number;
+  /** How many rows had the id of an earlier one. */
+  readonly repeated: number;
 }
 
 /**
@@ -32,6 +34,7 @@ export function createCollector<Row extends { readonly id: Id }>(
   const rejected: RejectedRow[] = [];
   const seenRejected = new Set<Id | string>();
   let rejectedCount = 0;
+  let repeated = 0;
   sink.clear();
   const take = (rows: readonly Row[]): readonly Row[] => {
     const again: Row[] = [];
@@ -45,6 +48,7 @@ export function createCollector<Row extends { readonly id: Id }>(
     });
     sink.add(first);
     for (const row of again) sink.replace(row);
+    repeated += rows.length - fresh.length;
     return fresh;
   };
   const isFreshRejected = ({ id, excerpt }: RejectedRow): boolean => {
@@ -56,7 +60,9 @@ export function createCollector<Row extends { readonly id: Id }>(
   return {
     add: (page) => {
       const taken = take(page.rows).filter(({ id }) => !seenRejected.has(id));
-      const same = (page.same ?? []).filter((id) => ids.add(id)).length;
+      const known = page.same ?? [];
+      const same = known.filter((id) => ids.add(id)).length;
+      repeated += known.length - same;
       const fresh = taken.length + same + page.rejected.filter(isFreshRejected).length;
       if (fresh > 0 || countRows(page) === 0) {
         rejectedCount += page.rejected.length;
@@ -70,6 +76,9 @@ export function createCollector<Row extends { readonly id: Id }>(
     has: (id) => ids.has(id),
     get added() {
       return added.size;
+    },
+    get repeated() {
+      return repeated;
     },
     get rejected() {
       return rejected;

@@ -136,6 +136,9 @@ async function readNumbered<Row extends { readonly id: Id }>(
     return { status: 'complete', ...nothing, memory, digests: start.digests, isAsKnown: true };
   }
   if (walk.kind === 'contradiction' || (isGrown && walk.isRagged)) return null;
+  // The last row of an id counts: which one that is shows only where all rows are read.
+  if (news !== undefined && walk.collector.repeated > 0)
+    return await readNumbered(reading, limit, firstPage, { ...start, isTried, digests: [] });
   const same = memory.limit === limit && memory.firstPage === firstPage;
   const pages = walk.flaws.length === 0 ? walk.filled : same ? memory.pages : null;
   // A page that is no larger says something only where there is more.

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createSpool, type StageShape, spoolToJson } from '../../src/mirror/spool.ts';
-import { fromJson } from '../../src/model/json.ts';
+import { fromJson, toJson } from '../../src/model/json.ts';
 
 interface Row {
   readonly id: bigint;
@@ -41,10 +41,12 @@ it('A spool has each row once, as it was put there last, and none from before it
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const spool = createSpool(shape);
       const expected = new Map<bigint, object>();
+      const firstly = new Map<bigint, object>();
       for (const [what, id = 0n, said = null] of steps) {
         if (what === 'clear') {
           spool.clear();
           expected.clear();
+          firstly.clear();
           continue;
         }
         const is = said === null ? null : said.length > 2;
@@ -53,7 +55,10 @@ it('A spool has each row once, as it was put there last, and none from before it
         else spool.add([row]);
         const known = said === null ? {} : { text: said, is };
         expected.set(id, { id, ...known, raw: { said } });
+        if (!firstly.has(id)) firstly.set(id, expected.get(id) ?? {});
       }
+      const isOther = (id: bigint) => toJson(expected.get(id)) !== toJson(firstly.get(id));
+      expect(spool.differing()).toEqual([...firstly.keys()].filter(isOther));
       expect(fromJson(spoolToJson(spool))).toEqual([...expected.values()]);
       expect(spool.count).toBe(expected.size);
       spool.close();

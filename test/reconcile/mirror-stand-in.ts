@@ -168,7 +168,8 @@ function readUnanswered(mirror: MirrorStandIn, ids: readonly Id[]): ReadonlySet<
 
 /** Rows go nowhere. */
 export function createGathered(): GatheredRows<unknown> {
-  return { clear: () => undefined, add: () => undefined, replace: () => undefined, close: () => undefined };
+  const nothing = () => undefined;
+  return { clear: nothing, add: nothing, replace: nothing, differing: () => [], close: nothing };
 }
 
 export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn {

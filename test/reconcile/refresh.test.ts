@@ -28,6 +28,8 @@ interface StageOptions {
   readonly rest?: ListingRest;
   readonly resting?: RestingListing | null;
   readonly listing?: Partial<Pick<Listing<string>, 'rejected'>> & { readonly because?: string };
+  /** Ids that it gives twice with different values. */
+  readonly differing?: readonly bigint[];
   readonly result?: Partial<RefreshResult>;
   readonly exists?: Refreshable<string>['exists'];
   readonly decided?: ReadonlyMap<bigint, DecidedAbsence>;
@@ -38,6 +40,7 @@ const atRest: ListingRest = { print: '1', isLacking: false, schema: '0036' };
 /** A listing of three rows, published into a mirror that writes down what it is told. */
 function createStage({
   listing,
+  differing = [],
   result,
   exists,
   decided = new Map(),
@@ -82,7 +85,7 @@ function createStage({
           : { status: 'incomplete', because: listing.because, ...common },
       );
     },
-    gather: createGathered,
+    gather: () => ({ ...createGathered(), differing: () => differing }),
     compare: () => Promise.resolve(changed),
     exists,
   };
@@ -270,6 +273,7 @@ describe('a listing that was read before', () => {
     ['a row is missing', { result: { ...nothing, absent: [first] } }],
     ['rows were missing before', { result: nothing, rest: { ...atRest, isLacking: true } }],
     ['it is not complete', { result: nothing, listing: { because: 'page 2 was refused' } }],
+    ['an id came twice with different values', { result: nothing, differing: [7n] }],
   ])('is not learned where %s', async (_, options) => {
     const { run, told } = createStage({ digests, ...options });
     await run();
@@ -280,6 +284,15 @@ describe('a listing that was read before', () => {
     const { run, told } = createStage({ result: nothing });
     await run();
     expect(told).toMatchObject({ published: 1, learned: [] });
+  });
+
+  it('has a warning, and a record, of each id that came twice with different values', async () => {
+    const { run, told, notes } = createStage({ digests, differing: [7n, 8n] });
+    await run();
+    expect(notes.warnings).toEqual([
+      'tags: 2 ids came twice with different values, and the last row of each counts: 7, 8',
+    ]);
+    expect([told.rejected, notes.reasons]).toEqual([2, []]);
   });
 
   it('is neither published nor learned again where it is as it was, and ends as any other', async () => {

@@ -3,6 +3,7 @@ import { ServiceError } from '../../src/errors.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
+import type { UserFilter } from '../../src/model/service-request.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { isRefusal, readBack } from '../../src/reconcile/read/ask.ts';
@@ -295,6 +296,32 @@ describe('an address that the service refuses', () => {
     expect(service.filters.filter(({ emails, phones }) => emails.length + phones.length === 0)).toHaveLength(
       1,
     );
+  });
+});
+
+describe('a user who is given twice', () => {
+  const all = [1n, 2n, 3n, 4n, 5n].map((id) => known(id));
+  const readTwice = async (unfiltered: ServiceStandIn['unfiltered'], given: Partial<ServiceUser>) => {
+    const service = Object.assign(createServiceStandIn(users), { unfiltered });
+    const answer = async (filter: UserFilter) => {
+      const { users: some, ...rest } = await service.users(filter);
+      return {
+        ...rest,
+        users: some.flatMap((user) => (user.id === 2n ? [user, { ...user, ...given }] : [user])),
+      };
+    };
+    const { roster } = await read({ ...service, users: answer }, createMirrorStandIn(all));
+    return [roster.users.get(2n)?.phone, [...roster.repeated]];
+  };
+
+  it('is as the last row says, in whichever answer', async () => {
+    expect(await readTwice('all', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
+    expect(await readTwice('none', { phone: '15550199' })).toEqual(['15550199', [[2n, true]]]);
+  });
+
+  it('is noted if both rows say the same, where everybody was asked for', async () => {
+    expect(await readTwice('all', {})).toEqual([addressesOf(2n)[1], [[2n, false]]]);
+    expect(await readTwice('none', {})).toEqual([addressesOf(2n)[1], []]);
   });
 });
 

@@ -43,7 +43,13 @@ it('the index of the members, of their addresses, and the count of those whom no
   expect([listed.size, listed.get(7n)]).toEqual([members.length, members[6]]);
   expect(await turnsDuring(() => indexMembers({ members }))).toBe(0);
   expect(await turnsDuring(() => indexAddresses(listed))).toBeGreaterThan(1);
-  const roster = { users: listed, members: listed, rejected: [], unresolved: [] } as unknown as Roster;
+  const roster = {
+    users: listed,
+    members: listed,
+    rejected: [],
+    repeated: new Map(),
+    unresolved: [],
+  } as unknown as Roster;
   expect(
     await turnsDuring(() =>
       noteRoster(

@@ -80,6 +80,7 @@ function planOf(pulled: number, unknown: number): UsersPlan {
       shown: users.size,
       members,
       rejected: [],
+      repeated: new Map(),
       unresolved: [],
       refusedLookups: 0,
       unproven: new Set(),

@@ -242,7 +242,7 @@ describe('Rows that are kept', () => {
 describe('A listing of which only the news is read', () => {
   it('says which of the rows that were known it no longer has', async () => {
     const before = await note(people(100));
-    const reader = createNewsReader({ digests: [], before: () => Promise.resolve(before) });
+    const reader = createNewsReader({ digests: [], before: () => Promise.resolve(before.rows) });
     const collector = createCollector({ clear: () => {}, add: () => {}, replace: () => {} }, true);
     const taken = await reader.take(bytesOf(without(people(100), 40)), list);
     const rows = (taken?.news.rows ?? []) as readonly ServiceUser[];

@@ -13,7 +13,21 @@ type Step = (stage: Stage) => unknown;
 const users = 120;
 const options = { emulator: { users, tags: 1, fields: 1 } };
 
-const forget = (stage: Stage) => stage.sql(`delete from sync.learned where topic = 'users at rest'`);
+const forget = (stage: Stage) => stage.sql(`delete from sync.learned where topic like '% at rest'`);
+
+/** From now on the rows of a listing are answered so, but for its empty page. */
+const listed =
+  (path: '/v1/tags' | '/v1/contact-fields', change: (rows: readonly Row[]) => readonly unknown[]): Step =>
+  (stage) => {
+    undo.get(stage)?.();
+    undo.set(
+      stage,
+      stage.emulator.rewrite({ path, times: 'always' }, (body) => {
+        const rows = JSON.parse(body) as readonly Row[];
+        return JSON.stringify(rows.length === 0 ? rows : change(rows));
+      }),
+    );
+  };
 
 /** From now on the rows of users are answered so. Returns what ends it. */
 function answer(stage: Stage, change: (rows: readonly Row[]) => readonly unknown[], indent?: number) {
@@ -107,6 +121,13 @@ async function traces(stage: Stage) {
     service: [...onService(stage)],
   };
 }
+
+const listings = async (stage: Stage) => ({
+  tags: await stage.sql('select id, tag, color, gone_at is null from mirror.tags order by id'),
+  fields: await stage.sql('select id, title, gone_at is null from mirror.contact_fields order by id'),
+  absences: await stage.sql('select resource, id, passes from sync.absences order by 1, 2'),
+  rejected: await stage.sql('select resource, id, reason from sync.rejected_rows order by 1, 2'),
+});
 
 async function planned(stage: Stage) {
   const report = await stage.plan();
@@ -315,6 +336,83 @@ describe('Users who are looked at as far as they are new end as if everybody wer
       );
       expect(reports[0]).toEqual(reports[1]);
       expect(await traces(quick)).toEqual(await traces(whole));
+    }
+    expect(looked).toBeGreaterThan(0);
+  });
+});
+
+const last = <R extends { readonly id: number }>(rows: readonly R[]) => rows.at(-1)?.id ?? 0;
+const tag =
+  (at: number, name: string): Step =>
+  ({ emulator: { team } }) =>
+    void team.editTag(team.tags()[at]?.id ?? 0, { tag: name });
+const twice =
+  (where: 'first' | 'last', at: number, name: string) =>
+  (rows: readonly Row[]): readonly unknown[] => {
+    const other = { ...rows[at], tag: name, title: name };
+    return where === 'first' ? [other, ...rows] : [...rows, other];
+  };
+
+const storiesOfListings: Readonly<Record<string, readonly Step[]>> = {
+  'a row that is added and removed again, with a run each': [
+    ({ emulator: { team } }) => void team.addTag('to go'),
+    ({ emulator: { team } }) => team.removeTag(last(team.tags())),
+    nothing,
+    ({ emulator: { team } }) => void team.addField('to go'),
+    ({ emulator: { team } }) => team.removeField(last(team.fields())),
+    nothing,
+  ],
+  'a row that is removed, added and changed again': [
+    tag(7, 'other'),
+    ({ emulator: { team } }) => team.removeTag(team.tags()[8]?.id ?? 0),
+    nothing,
+    ({ emulator: { team } }) => void team.addTag('new'),
+    tag(7, 'another'),
+    ({ emulator: { team } }) => void team.addTag('newer'),
+    ({ emulator: { team } }) => team.removeTag(last(team.tags())),
+    tag(7, 'other'),
+  ],
+  'a tag that comes twice, otherwise each time': [
+    tag(9, 'other'),
+    listed('/v1/tags', twice('first', 40, 'ahead')),
+    listed('/v1/tags', twice('last', 40, 'behind')),
+    tag(9, 'another'),
+    listed('/v1/tags', (rows) => [...rows, ...rows.slice(40, 41)]),
+    asEver,
+    tag(9, 'other'),
+  ],
+  'a contact field that comes twice, otherwise each time': [
+    ({ emulator: { team } }) => void team.addField('new'),
+    listed('/v1/contact-fields', twice('first', 40, 'ahead')),
+    listed('/v1/contact-fields', twice('last', 40, 'behind')),
+    listed('/v1/contact-fields', twice('first', 40, 'ahead')),
+    asEver,
+  ],
+};
+
+describe('Listings that are read as far as they are new end as if all of their rows were', () => {
+  const stages: Stage[] = [];
+  afterEach(async () => {
+    await Promise.all(stages.splice(0).map((stage) => stage.close()));
+  });
+
+  it.each(Object.entries(storiesOfListings))('%s', async (_name, steps) => {
+    const given = {
+      emulator: { users: 2, tags: 90, fields: 90 },
+      config: { absence: { confirmAfterMs: 0 }, pages: { size: 1_000 } },
+    };
+    stages.push(...(await Promise.all([createStage(given), createStage(given)])));
+    const [quick, whole] = stages as [Stage, Stage];
+    for (let run = 0; run < 2; run += 1) await Promise.all(stages.map((stage) => stage.run()));
+    let looked = 0;
+    for (const step of [...steps, nothing, nothing]) {
+      await Promise.all(stages.map(step));
+      await forget(whole);
+      const [some, all] = await Promise.all([quick.run(), whole.run()]);
+      const { tags_at_rest: tags = 0, contact_fields_at_rest: fields = 0 } = some.counts;
+      if ([tags, fields].some((rested) => rested > 0 && rested < 90)) looked += 1;
+      expect([some.outcome, some.reasons, some.warnings]).toEqual([all.outcome, all.reasons, all.warnings]);
+      expect(await listings(quick)).toEqual(await listings(whole));
     }
     expect(looked).toBeGreaterThan(0);
   });

@@ -10,6 +10,7 @@ export interface UserLookup {
   /** Whoever was answered so far, also those who were not asked for. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
   readonly rejected: readonly RejectedRow[];
+  readonly repeated: ReadonlyMap<Id, boolean>;
   /** Addresses that the service would not look up. */
   readonly refusedLookups: number;
   /** Asks by these addresses until these users are found, and in the end without any. */
@@ -20,7 +21,7 @@ export interface UserLookup {
 
 /** No address is asked for twice, but where a request was turned down and is cut in two. */
 export function createUserLookup(service: Lookup, teamId: Id): UserLookup {
-  const { users, rejected, take } = createTaking(teamId, []);
+  const { users, rejected, repeated, take } = createTaking(teamId, []);
   const asked = new Set<string>();
   let hasAskedForAll = false;
   let refusedLookups = 0;
@@ -43,6 +44,7 @@ export function createUserLookup(service: Lookup, teamId: Id): UserLookup {
   return {
     users,
     rejected,
+    repeated,
     get refusedLookups() {
       return refusedLookups;
     },

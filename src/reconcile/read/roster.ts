@@ -7,6 +7,7 @@
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
+import { toJson } from '../../model/json.ts';
 import type { NotedRows } from '../../model/known-rows.ts';
 import type { RejectedRow } from '../../model/rejected-row.ts';
 import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
@@ -39,6 +40,8 @@ export interface Roster {
   readonly digest?: string | undefined;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly rejected: readonly RejectedRow[];
+  /** Who came twice, and whether with different values. Lookups by address may answer with the same row again. */
+  readonly repeated: ReadonlyMap<Id, boolean>;
   /** Members whom no lookup answered. */
   readonly unresolved: readonly Id[];
   /** Addresses that the service would not look up. */
@@ -47,25 +50,38 @@ export interface Roster {
   readonly unproven: ReadonlySet<Id>;
 }
 
+/** Those of whom the rows differ: the last one counts. */
+export const differingOf = (repeated: Roster['repeated']): readonly Id[] =>
+  [...repeated].flatMap(([id, differs]) => (differs ? [id] : []));
+
 /** The name under which people are shown a user. */
 export function nameIn({ users, members }: Pick<Roster, 'users' | 'members'>, id: Id): string {
   return readable(users.get(id)?.name) ?? members.get(id)?.name ?? '';
 }
 
-/** Takes the users of answers. Rows of other teams are set aside with those that cannot be read. */
+/**
+ * Takes the users of answers. Rows of other teams are set aside with those that cannot be read; of a user who comes twice
+ * the last row counts.
+ */
 export function createTaking(teamId: Id, before: readonly RejectedRow[]) {
   const users = new Map<Id, ServiceUser>();
   const rejected: RejectedRow[] = [...before];
+  const repeated = new Map<Id, boolean>();
   const take = (answer: UsersAnswer) => {
     rejected.push(...answer.rejected);
     for (const user of answer.users) {
       if (user.teamId !== undefined && user.teamId !== null && user.teamId !== teamId) {
         const reason = `it is of team ${user.teamId}`;
         rejected.push({ resource: 'users', id: user.id, reason, excerpt: '' });
-      } else users.set(user.id, user);
+        continue;
+      }
+      const earlier = users.get(user.id);
+      if (earlier !== undefined)
+        repeated.set(user.id, repeated.get(user.id) === true || toJson(earlier) !== toJson(user));
+      users.set(user.id, user);
     }
   };
-  return { users, rejected, take };
+  return { users, rejected, repeated, take };
 }
 
 export function noteRefused(addresses: number, notes: RunNotes): void {
@@ -124,6 +140,7 @@ function rosterOfNews(team: Team, answer: UsersAnswer): Roster {
     digest: answer.digest,
     members: membersOf(team),
     rejected: [],
+    repeated: new Map(),
     refusedLookups: 0,
     unproven: new Set(),
     unresolved: [],
@@ -139,7 +156,7 @@ export async function readRoster(
 ): Promise<Roster> {
   await indexMembers(team);
   if (first?.changed !== undefined) return rosterOfNews(team, first);
-  const { users, rejected, take } = createTaking(team.id, team.rejected);
+  const { users, rejected, repeated, take } = createTaking(team.id, team.rejected);
   const members = membersOf(team);
   const refused: UserFilter[] = [];
   const onRefused = (address: UserFilter) => {
@@ -149,6 +166,7 @@ export async function readRoster(
   const tried: Asked[] = [];
   const everybody = first ?? (await askForAll(service));
   await takeInTurns(everybody, take);
+  const inOneAnswer = new Set(repeated.keys());
 
   const known = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
   const wanted = new Set(known.map(({ id }) => id).filter((id) => !users.has(id)));
@@ -184,6 +202,7 @@ export async function readRoster(
     ...(wanted.size === 0 ? { digest: everybody.digest, noted: everybody.noted } : {}),
     members,
     rejected,
+    repeated: new Map([...repeated].filter(([id, differs]) => differs || inOneAnswer.has(id))),
     refusedLookups: refused.length,
     unproven: new Set(unproven),
     unresolved: leftOut.filter((id) => !users.has(id)),

@@ -86,7 +86,7 @@ async function findUser(
   const id: Id = BigInt(digits);
   const [known] = db === undefined ? [] : await readAddresses(db.kysely, team.id, [id]);
   const byId = async (emails: readonly string[], phones: readonly string[]) =>
-    (await service.users({ emails, phones })).users.find((user) => user.id === id);
+    (await service.users({ emails, phones })).users.findLast((user) => user.id === id);
   if (known !== undefined) return byId(known.emails, known.phones);
   if (team.members.some((member) => member.id === id)) return byId([], []);
   return (await service.users({ emails: [], phones: [digits] })).users[0];
@@ -95,10 +95,10 @@ async function findUser(
 /** Sends one update. @returns the user as the service then shows it, in the answer or by a lookup */
 async function update(service: Client, { user, guard }: Subject, patch: UserPatch): Promise<ServiceUser> {
   const answer = await service.updateUsers(new Map([[user.id, patch]]), guard);
-  const direct = answer.users.find(({ id }) => id === user.id);
+  const direct = answer.users.findLast(({ id }) => id === user.id);
   if (direct !== undefined) return direct;
   const emails = [user.email, ...(patch.email == null ? [] : [patch.email])];
-  const seen = (await service.users({ emails, phones: [] })).users.find(({ id }) => id === user.id);
+  const seen = (await service.users({ emails, phones: [] })).users.findLast(({ id }) => id === user.id);
   if (seen === undefined) {
     throw new MusterdError(
       'service',
