@@ -42,7 +42,7 @@ export interface LoopStore {
 
 /**
  * `busy`: another process has the team's lease. `stopped`: the process was asked to stop, and everything is still
- * due. `postponed`: complete, but some edits are left to the next run. A run reports its own errors.
+ * due. `postponed`: complete or refused, and some edits are left to the next run. A run reports its own errors.
  */
 export type RunEnd = RunOutcome | 'busy' | 'stopped' | 'postponed';
 export type Run = (team: string, groups: readonly RunGroup[]) => Promise<RunEnd>;

@@ -157,7 +157,8 @@ function createRun(
       watch.onRun?.(config, report);
       first = false;
       const { outcome, counts } = report;
-      return outcome === 'complete' && counts.postponed !== undefined ? 'postponed' : outcome;
+      const isWhole = outcome === 'complete' || outcome === 'refused';
+      return isWhole && counts.postponed !== undefined ? 'postponed' : outcome;
     } catch (error) {
       const known = error instanceof MusterdError ? ends[error.code] : undefined;
       if (known !== undefined) return known;

@@ -187,8 +187,12 @@ async function reconcileUsers(
       isNews: isNews && still === undefined,
       what: 'pushes',
     });
-  if (stopped) return { stopped };
   notePostponed(users.verdict.postponed, notes);
+  if (stopped) {
+    // What people agreed to is left to the next run, which nothing stops any more.
+    notes.count('postponed', users.plans.filter(isPush).length);
+    return { stopped };
+  }
   if (!isRecalled) {
     await mirror.applyTeam(team);
     await places.keepTeam?.(team);

@@ -159,12 +159,29 @@ describe('what a run pushes', () => {
     expect(asked).toEqual([[1n]]);
   });
 
+  it('is left to the next run where a person had approved it and the guard stops something else', async () => {
+    const { service, mirror, run } = createStage();
+    const email = (id: Id) => `robin${id}@example.com`;
+    for (const id of ids.slice(0, 8)) mirror.edit(id, { email: email(id) });
+    for (const id of ids.slice(0, 2)) {
+      const base = valuesOf(id).email;
+      const values = { base, mirror: email(id), service: base };
+      const hold: Hold = { field: 'email', reason: 'limit', detail: '', ...values, decision: 'approved' };
+      mirror.states.set(id, { ...mirror.state(id), held: [hold] });
+    }
+    const notes = await run('users');
+    expect(notes.refusal).toMatchObject({ users: 6, stopped: true });
+    expect(service.updates).toEqual([]);
+    expect(notes.counts).toMatchObject({ postponed: 2 });
+  });
+
   it('is nothing at all where the guard refuses the plan, and nothing is pulled then', async () => {
     const { service, mirror, run } = createStage();
     for (const id of ids.slice(0, 6)) mirror.edit(id, { email: `robin${id}@example.com` });
     mirror.applyUsers = () => Promise.reject(new Error('written'));
     const notes = await run('users', 'listings', 'counts');
     expect(notes.refusal).toMatchObject({ users: 6, stopped: true, what: 'pushes' });
+    expect(notes.counts).not.toHaveProperty('postponed');
     expect(service.updates).toEqual([]);
   });
 });

@@ -105,6 +105,27 @@ describe('musterd daemon', () => {
     expect(await stop(daemon)).toMatchObject({ code: 0 });
   });
 
+  it('sends what was approved although another batch has stopped the run that was to send it', async () => {
+    await open({ emulator: { users: 80, tags: 1, fields: 1 } });
+    await firstRun(start({ MUSTERD__edits__everyMs: '100' }));
+    const ids = stage.emulator.team.users().map(({ id }) => id);
+    const [approved, stopped] = [ids.slice(0, 30), ids.slice(30, 60)];
+    const edit = (of: readonly number[], host: string) =>
+      `update mirror.users set email = 'user' || id || '@${host}' where id in (${of.join()})`;
+    const held = () => stage.sql('select distinct batch from sync.held_fields where decision is null');
+    await stage.sql(edit(approved, 'approved.example'));
+    await eventually('a batch is held', async () => (await held()).length === 1);
+    const [[batch = ''] = []] = await held();
+    await stage.sql(
+      `begin; select sync.approve('${batch}', reason => 'seen'); ${edit(stopped, 'stopped.example')}; commit`,
+    );
+    await eventually('all of it is on the service', () =>
+      approved.every((id) => emailOf(id) === `user${id}@approved.example`),
+    );
+    expect(stage.updates().filter(({ id }) => stopped.includes(id as number))).toEqual([]);
+    expect(await runs(`groups = '{edits}' and outcome = 'refused'`)).toBe(2);
+  });
+
   it('pushes edits of one moment together, and no more often than it may', async () => {
     await open();
     const { url, looks } = await listenIn();
