@@ -42,7 +42,8 @@ export async function planCommand(
       if (refusedBy(report).length > 0) return exitCode.refused;
       if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
       const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
-      return options.exitCode === true && differs ? exitCode.changes : exitCode.ok;
+      if (options.exitCode === true && differs) return exitCode.changes;
+      return report.held > 0 ? exitCode.waiting : exitCode.ok;
     },
     needsService,
   );
@@ -104,6 +105,9 @@ function refusedBy({ replaced, users }: PlanReport): readonly string[] {
 const batchesOf = ({ replaced, users }: PlanReport): readonly string[] =>
   replaced === null ? users.verdict.batches : [replaced.hash];
 
+const heldInWords = (held: number) =>
+  `${plural(held, 'field waits', 'fields wait')} for a person; "musterd held" lists what is held`;
+
 const costInWords = ({ cost: { requests, seconds: of, perMinute } }: PlanReport) =>
   `pushing costs ${plural(requests, 'request')}, about ${of} s at ${Math.floor(perMinute)} a minute`;
 
@@ -117,6 +121,7 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     users: { read: users.roster.shown, unresolved: users.roster.unresolved.length },
     refused: refusedBy(report),
     reviewed: users.verdict.reviewed,
+    held: report.held,
     hash: hashOfPlan(report),
     batches: batchesOf(report),
     cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
@@ -152,6 +157,7 @@ export function printPlan(
 function printRefusal(context: Pick<Context, 'out' | 'env'>, report: PlanReport): void {
   for (const reason of refusedBy(report)) printLine(context.out, `refused: ${printable(reason)}`);
   for (const reason of report.users.verdict.reviewed) printLine(context.out, `held: ${printable(reason)}`);
+  if (report.held > 0) printLine(context.out, `held: ${heldInWords(report.held)}`);
   for (const hash of batchesOf(report))
     printLine(context.out, `A run holds this as batch ${hash}; then: musterd approve ${hash} --reason …`);
 }
@@ -171,6 +177,10 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
     const title = refused.length > 0 ? 'Refused by the guard' : 'Held until a person approves';
     line(`**${title}**${named.length === 0 ? '' : ` (${named.join(', ')})`}:`);
     for (const reason of held) line(`- ${inMarkdown(reason)}`);
+  }
+  if (report.held > 0) {
+    line('');
+    line(`**Held**: ${heldInWords(report.held).replaceAll('"', '`')}.`);
   }
   printChangesInMarkdown(context, changes);
 }

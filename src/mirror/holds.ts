@@ -3,10 +3,11 @@ import { type RawBuilder, sql } from 'kysely';
 import { type DecidedUser, decisionsOf, endedHolds } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
+import type { Field } from '../model/user.ts';
 import type { HeldUnder } from '../model/waiting.ts';
-import type { Transaction } from './database.ts';
+import type { Queryable, Transaction } from './database.ts';
 import { asTimestamp } from './timestamp.ts';
-import { sqlField } from './users-read.ts';
+import { fieldOfSql, sqlField } from './users-read.ts';
 
 interface RunOrPerson {
   readonly teamId: Id;
@@ -148,6 +149,21 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and h.reason <> 'asked'
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
+/** It waits for a person by itself. */
+const waitsAlone = sql`(h.reason not in ('asked', 'rejected') and not ${isInBatch} and not ${isLetPass})`;
+
+/** The single fields that wait for a person, but for those of users that have left. */
+export async function readWaitingFields(
+  db: Queryable,
+  teamId: Id,
+): Promise<readonly { readonly userId: Id; readonly field: Field }[]> {
+  const { rows } = await sql<{ user_id: Id; field: string }>`
+    select h.user_id, h.field from sync.held_fields h
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where h.team_id = ${teamId} and u.gone_at is null and ${waitsAlone}`.execute(db);
+  return rows.map(({ user_id, field }) => ({ userId: user_id, field: fieldOfSql(field) }));
+}
+
 /** Counts what waits for a person. */
 export interface Waiting {
   readonly held: number;
@@ -159,7 +175,7 @@ export interface Waiting {
  * waits. Without users that have left, without holds that a person asked for, and without what a person rejected.
  */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
-    select count(*) filter (where h.reason not in ('asked', 'rejected') and not ${isInBatch} and not ${isLetPass})::int as held,
+    select count(*) filter (where ${waitsAlone})::int as held,
       greatest(count(distinct h.user_id) filter (where ${isInBatch}),
         (count(*) filter (where ${isInBatch} and h.user_id is null) > 0)::int)::int as "inBatches"
     from sync.held_fields h

@@ -2,6 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Database } from '../mirror/database.ts';
+import { readWaitingFields } from '../mirror/holds.ts';
 import { paceOf } from '../model/pace.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
@@ -13,6 +14,7 @@ import {
   type ReconcileSettings,
   reconcile,
 } from '../reconcile/reconcile.ts';
+import { countHeld } from '../reconcile/guard/left-waiting.ts';
 import { usualLimits } from '../reconcile/guard/limits.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
 import type { RunReport } from './run-record.ts';
@@ -72,6 +74,8 @@ export async function runReconcile(
 export interface PlanReport extends Planned {
   readonly team: Team;
   readonly notes: RunNotes;
+  /** Fields that wait for a person, each by itself, once it is done. */
+  readonly held: number;
   /** How long pushing takes at this pace; longer if the service is slow. */
   readonly cost: PushCost & { readonly seconds: number; readonly perMinute: number };
 }
@@ -84,7 +88,10 @@ export async function runPlan(db: Database, config: Config, watch: Watch): Promi
     const { periodMs } = paceOf(config.rate);
     const seconds = Math.ceil((planned.cost.requests * periodMs) / 1_000);
     const cost = { ...planned.cost, seconds, perMinute: perMinute * share };
-    return { team, ...planned, notes: context.notes, cost };
+    // In a copy nothing waits for anybody.
+    const before = context.still === 'copy' ? [] : await readWaitingFields(db.kysely, team.id);
+    const held = context.still === 'copy' ? 0 : countHeld(planned.users.plans, before);
+    return { team, ...planned, notes: context.notes, held, cost };
   });
 }
 

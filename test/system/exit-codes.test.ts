@@ -40,13 +40,21 @@ const situations: Readonly<Record<string, Situation>> = {
     happens: (stage) => stage.emulator.team.editUser(aUser(stage).id, { email: 'service@example.com' }),
     codes: [0, 2, 1, 0, 0],
   },
-  'both sides have changed a field': { happens: conflict, codes: [0, 2, 0, 3, 3] },
+  'both sides have changed a field': { happens: conflict, codes: [3, 2, 0, 3, 3] },
   'a field is held': {
     happens: async (stage) => {
       await conflict(stage);
       await stage.run();
     },
-    codes: [0, 0, 0, 3, 3],
+    codes: [3, 3, 0, 3, 3],
+  },
+  'a field is held, and a person has ended the conflict': {
+    happens: async (stage) => {
+      await conflict(stage);
+      await stage.run();
+      await stage.sql('update mirror.users u set email = b.email from sync.user_base b where b.id = u.id');
+    },
+    codes: [0, 2, 1, 0, 0],
   },
   'a field is held because a person asked for it': {
     happens: async (stage, musterd) => {

@@ -60,6 +60,20 @@ describe('held fields', () => {
     expect(stage.updates()).toEqual([]);
   };
 
+  it('are counted by a plan, which says where they are', async () => {
+    await openConflict();
+    const [text, markdown, json] = await Promise.all([
+      musterd('plan'),
+      musterd('plan', '--markdown'),
+      musterd('plan', '--json'),
+    ]);
+    expect([text.code, markdown.code, json.code]).toEqual([3, 3, 3]);
+    expect(text.stdout).toContain('0 changes');
+    expect(text.stdout).toContain('held: 2 fields wait for a person; "musterd held" lists what is held\n');
+    expect(markdown.stdout).toContain('**Held**: 2 fields wait for a person; `musterd held` lists');
+    expect(JSON.parse(json.stdout)).toMatchObject({ changes: [], held: 2 });
+  });
+
   it('are listed with all three values', async () => {
     const { id, first, last, email } = await openConflict();
     const { held } = await inJson('held');

@@ -43,7 +43,6 @@
 import type { Id } from '../../model/id.ts';
 import { type Field, readable } from '../../model/user.ts';
 import {
-  type Decision,
   decisionsOf,
   type Hold,
   holdsOf,
@@ -67,6 +66,7 @@ import {
   type Until,
 } from './field-limits.ts';
 import { type GuardSettings, isWholeTeam, massChange, massLimit, sayDrift, schemaDrift } from './limits.ts';
+import { stayingOf } from './left-waiting.ts';
 import { pushedEdit, pushedValues } from './planned-push.ts';
 import { sayLacking, sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
 
@@ -182,17 +182,6 @@ function reviewDrift(view: GuardView, settings: GuardSettings) {
   };
 }
 
-/** The fields of earlier batches that go on waiting unchanged, without those that would be pushed now. */
-function leftOf({ history, plans }: GuardView): readonly WaitingField[] {
-  const decided = new Map(plans.map(({ id, fields }) => [id, fields]));
-  const stays = (decision: Decision | undefined) =>
-    decision === undefined ||
-    decision.kind === 'held' ||
-    decision.kind === 'wait' ||
-    ('ends' in decision && decision.kind === 'same' && !decision.ends);
-  return history.waiting.filter(({ userId, hold }) => stays(decided.get(userId)?.[hold.field]));
-}
-
 /** Whether the guard refused it; the others only wait for a review. */
 const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'review';
 
@@ -264,7 +253,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const lacking = fieldsOf(drift.news);
   const batching = { ...batchingOf(view.edits ?? [], tooMuch, isReviewed), lacking };
   const { hashes, waiting, plans } = holdBack(view, pushes, limits, waits, batching);
-  const left = leftOf(view);
+  const left = stayingOf(view.plans, history.waiting, ({ userId, hold: { field } }) => ({ userId, field }));
   const waitedFor = new Set(history.waiting.map(waitingKey));
   const isOld = (field: WaitingField) => waitedFor.has(waitingKey(field));
   const refused = [

@@ -1,0 +1,33 @@
+/** What still waits for a person once a plan is carried out. */
+import type { Id } from '../../model/id.ts';
+import type { Field } from '../../model/user.ts';
+import { type Decision, holdsOf, type UserPlan } from '../../model/user-plan.ts';
+
+/** Those of these held fields that go on waiting unchanged. */
+export function stayingOf<Held>(
+  plans: readonly UserPlan[],
+  held: readonly Held[],
+  which: (one: Held) => { readonly userId: Id; readonly field: Field },
+): readonly Held[] {
+  const decided = new Map(plans.map(({ id, fields }) => [id, fields]));
+  const stays = (decision: Decision | undefined) =>
+    decision === undefined ||
+    decision.kind === 'held' ||
+    decision.kind === 'wait' ||
+    ('ends' in decision && decision.kind === 'same' && !decision.ends);
+  return held.filter((one) => {
+    const { userId, field } = which(one);
+    return stays(decided.get(userId)?.[field]);
+  });
+}
+
+/** How many single fields wait for a person once this is done: those that it holds, and those held before that it leaves so. */
+export function countHeld(
+  plans: readonly UserPlan[],
+  before: readonly { readonly userId: Id; readonly field: Field }[],
+): number {
+  const anew = plans
+    .flatMap(holdsOf)
+    .filter(({ batch, reason }) => batch === undefined && reason !== 'asked' && reason !== 'rejected');
+  return anew.length + stayingOf(plans, before, (one) => one).length;
+}
