@@ -2,6 +2,7 @@ import { readPlacing } from '../mirror/known-place.ts';
 import { readStatus, type TeamStatus } from '../mirror/read-status.ts';
 import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
 import { type Reach, requireSchema } from '../runs/open.ts';
+import { sayWhatSlows } from '../model/slowdowns.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { placeInJson } from './adopt.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -44,7 +45,7 @@ const batchInJson = ({ hash, reasons, users, since }: HeldBatch) => ({
 });
 
 function statusInJson(status: TeamStatus): object {
-  const { teamId, lastAttempt, lastSuccess, openPushes, batches, isNotedOnly, ...rest } = status;
+  const { teamId, lastAttempt, lastSuccess, openPushes, batches, isNotedOnly, slowdowns, ...rest } = status;
   return {
     ...rest,
     waiting_plan: batches.map(batchInJson).at(-1) ?? null,
@@ -54,6 +55,7 @@ function statusInJson(status: TeamStatus): object {
     last_success: lastSuccess,
     open_pushes: openPushes,
     pending_noted_only: isNotedOnly,
+    slowed_by: sayWhatSlows(slowdowns),
   };
 }
 
@@ -141,5 +143,6 @@ function printStatus(context: Context, status: TeamStatus): void {
   for (const batch of status.batches)
     for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);
   for (const absence of status.withheld) line('not called gone', withheldLine(absence));
+  for (const text of sayWhatSlows(status.slowdowns)) line('slows every run', text);
   if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);
 }

@@ -3,10 +3,12 @@ import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import { readWaitingAbsences, type WaitingAbsence } from './absences.ts';
 import type { HeldBatch } from '../model/waiting.ts';
+import type { Slowdowns } from '../model/slowdowns.ts';
 import { readBatches } from './held-batches.ts';
 import { type Database, databaseTime, type Queryable, type Row } from './database.ts';
 import { idsOfSuspects, pendingOf, readNotAtRest } from './not-at-rest.ts';
 import { readTeamId } from './pinned-teams.ts';
+import { readSlowdowns } from './read-slowdowns.ts';
 import { isLetPass, isInBatch } from './holds.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
 import { segmentsOf } from './segments.ts';
@@ -31,6 +33,8 @@ export interface TeamStatus {
   readonly batches: readonly HeldBatch[];
   /** Missing rows that are not marked as gone before a person approves it. */
   readonly withheld: readonly WaitingAbsence[];
+  /** What makes each run read everything. */
+  readonly slowdowns: Slowdowns;
   readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
 }
 
@@ -122,6 +126,7 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
     openPushes,
     batches: await readBatches(db, id),
     withheld: await readWaitingAbsences(db, id),
+    slowdowns: await readSlowdowns(db, id),
     counts: await readLastCounts(db, id),
   };
 }

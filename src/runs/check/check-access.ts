@@ -3,6 +3,8 @@ import type { Config } from '../../config/config.ts';
 import { readCredentials, writeCredentials } from '../../mirror/credentials.ts';
 import type { Database } from '../../mirror/database.ts';
 import { checkTeam } from '../../mirror/pinned-teams.ts';
+import { readSlowdowns } from '../../mirror/read-slowdowns.ts';
+import { sayWhatSlows } from '../../model/slowdowns.ts';
 import type { Team } from '../../model/team.ts';
 import { credentialUses, fingerprintsOf } from '../open-service.ts';
 import type { Client } from '../../service/client.ts';
@@ -54,6 +56,13 @@ export function checkLength(service: Client, report: Report): void {
   const detail = `${operation}: ${bytes} bytes, ${Math.ceil(100 * share)} % of http.maxResponseBytes`;
   const advice = `; nobody is mirrored once it is longer: set http.maxResponseBytes (MUSTERD__http__maxResponseBytes) to ${4 * bytes}`;
   report.add('longest answer', share < 0.5 ? 'ok' : 'note', share < 0.5 ? detail : detail + advice);
+}
+
+/** What the last runs found that makes each run read everything. */
+export async function checkSlowdowns(team: Team, db: Database, report: Report): Promise<void> {
+  const found = sayWhatSlows(await readSlowdowns(db.kysely, team.id));
+  for (const text of found) report.add('slows every run', 'note', text);
+  if (found.length === 0) report.add('slows every run', 'ok', 'nothing that the last runs have found');
 }
 
 /** @returns whether the credentials belong to the team of this mirror */

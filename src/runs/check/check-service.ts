@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../mirror/database.ts';
 import { requireHome } from '../../mirror/known-place.ts';
 import { createService, sharePace } from '../open-service.ts';
-import { checkClock, checkCredentials, checkLength, checkTeamOf } from './check-access.ts';
+import { checkClock, checkCredentials, checkLength, checkSlowdowns, checkTeamOf } from './check-access.ts';
 import { probeService } from './check-probes.ts';
 import type { Report } from './check-report.ts';
 import { probeWrites } from './check-write-probe.ts';
@@ -41,6 +41,7 @@ export async function checkService(
     const team = await service.team();
     if (!(await checkTeamOf(team, config, db, report))) return 'another team';
     await probeService(service, team, config, db, report);
+    if (db !== undefined) await checkSlowdowns(team, db, report);
     checkLength(service, report);
     if (writeProbe !== undefined) await probeWrites(service, team, db, config, writeProbe, report);
     return 'asked';

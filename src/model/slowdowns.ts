@@ -1,0 +1,30 @@
+/** What makes each run of a team read everything, although nothing has changed, and what to do about it. */
+import type { Id } from './id.ts';
+import { plural } from './in-words.ts';
+import type { RejectedRow } from './rejected-row.ts';
+
+export interface Slowdowns {
+  /** Members whom no lookup answers. */
+  readonly unresolved: readonly Id[];
+  /** Rows that could not be taken, or whose id came twice. */
+  readonly rows: readonly Pick<RejectedRow, 'resource' | 'id' | 'reason'>[];
+}
+
+const mostNamed = 5;
+
+const named = (all: readonly string[]): string =>
+  `${all.slice(0, mostNamed).join(', ')}${all.length > mostNamed ? ', …' : ''}`;
+
+export function sayWhatSlows({ unresolved, rows }: Slowdowns): readonly string[] {
+  const users = plural(unresolved.length, 'member is', 'members are');
+  const unanswered = `${users} answered by no lookup (${named(unresolved.map(String))}), so each run reads all users: musterd lookups add <file> with an address of each`;
+  const flawed = Map.groupBy(rows, ({ resource }) => resource.replace('_', ' '));
+  return [
+    ...(unresolved.length === 0 ? [] : [unanswered]),
+    ...[...flawed].map(([resource, of]) => {
+      const each = of.map(({ id, reason }) => `${id === null ? '' : `${id}: `}${reason}`);
+      const what = plural(of.length, 'flawed row', 'flawed rows');
+      return `The service sends ${what} (${named(each)}), so each run reads all ${resource}: correct it there, or ask its support; sync.rejected_rows has ${of.length === 1 ? 'it' : 'them'}`;
+    }),
+  ];
+}
