@@ -148,6 +148,85 @@ describe('a held field', () => {
     expect(fateOf(change[event](stateOf(kind)), maxRows)).toBe(fate);
   });
 
+  describe('that somebody decided about', () => {
+    type Decision = 'none' | 'approved' | 'resolved' | 'rejected';
+    type Fates = Readonly<Record<Decision, Fate>>;
+    const all = (fate: Fate): Fates => ({ none: fate, approved: fate, resolved: fate, rejected: fate });
+    const kinds = {
+      none: 'limit in a batch',
+      approved: 'limit in a batch',
+      resolved: 'limit alone',
+      rejected: 'rejected',
+    } as const satisfies Readonly<Record<Decision, Kind>>;
+    const lasting = (edit: bigint) => ({ email: { id: edit, isSince: false, madeMs: 0 } });
+    const versions = (isTelling: boolean) => ({ versions: { isNewer: true, changedMs: 2_000, isTelling } });
+    const fatesOfEdit = {
+      'is as it was': (state: UserState) => ({ ...state, edits: lasting(1n) }),
+      'was withdrawn': (state: UserState) => change['edit withdrawn']({ ...state, edits: {} }),
+      'was edited to something else': (state: UserState) =>
+        change['edited again']({ ...state, edits: lasting(2n) }),
+      'was withdrawn and set to the same value again': (state: UserState) => ({
+        ...state,
+        edits: lasting(2n),
+      }),
+      'was made past the triggers': (state: UserState) => ({ ...state, edits: {} }),
+    };
+    const movesOfService = {
+      'as it was seen': (state: UserState) => state,
+      'has another value': change['service moved'],
+      'has a later version': (state: UserState) => ({ ...state, ...versions(true) }),
+      'has a login': (state: UserState) => ({ ...state, ...versions(false) }),
+    };
+    const stands: Fates = { none: 'stays', approved: 'sent', resolved: 'sent', rejected: 'stays' };
+    const anew: Fates = { none: 'new batch', approved: 'new batch', resolved: 'sent', rejected: 'sent' };
+    const another = {
+      'as it was seen': anew,
+      'has another value': all('conflict'),
+      'has a later version': all('conflict'),
+      'has a login': anew,
+    };
+    /** The second table of `held-field.ts`. */
+    const decided: Readonly<
+      Record<keyof typeof fatesOfEdit, Readonly<Record<keyof typeof movesOfService, Fates>>>
+    > = {
+      'is as it was': {
+        'as it was seen': stands,
+        'has another value': { none: 'stays', approved: 'stays', resolved: 'conflict', rejected: 'stays' },
+        'has a later version': {
+          none: 'conflict',
+          approved: 'conflict',
+          resolved: 'conflict',
+          rejected: 'stays',
+        },
+        'has a login': stands,
+      },
+      'was withdrawn': {
+        'as it was seen': all('ends'),
+        'has another value': all('pulled'),
+        'has a later version': all('ends'),
+        'has a login': all('ends'),
+      },
+      'was edited to something else': another,
+      'was withdrawn and set to the same value again': another,
+      'was made past the triggers': another,
+    };
+    const table = rowsOf(decided).flatMap(([edit, moves]) =>
+      rowsOf(moves).flatMap(([service, fates]) =>
+        rowsOf(fates).map(([decision, fate]) => [decision, edit, service, fate] as const),
+      ),
+    );
+    it.each(table)('%s: the edit %s, the service %s: %s', (decision, edit, service, fate) => {
+      const state = stateOf(kinds[decision]);
+      const held = state.held.map((hold): Hold => {
+        const seen = { ...hold, edit: 1n, seenMs: 1_000 };
+        return decision === 'approved' || decision === 'resolved' ? { ...seen, decision } : seen;
+      });
+      expect(fateOf(movesOfService[service](fatesOfEdit[edit]({ ...state, held })), settings.maxRows)).toBe(
+        fate,
+      );
+    });
+  });
+
   it.each<readonly [ConflictPolicy, Fate]>([
     ['hold', 'stays'],
     ['mirror-wins', 'new batch'],

@@ -24,6 +24,7 @@
  * | is as it was                 | has a later version (‡)      | as above    | void: merged     | stays            |
  * | was withdrawn                | ·                            | ends        | ends with it     | ends with it     |
  * | was replaced, also by itself | ·                            | a new edit  | does not pass on | does not pass on |
+ * | was made past the triggers   | ·                            | a new edit  | does not pass on | does not pass on |
  *
  * ‡ where versions tell something: a login is no change (`overtaken.ts`).
  *
