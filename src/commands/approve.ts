@@ -55,12 +55,19 @@ export async function rejectCommand(
   });
 }
 
-function showRows(context: Context, { of, approved, waiting, rest }: DecidedRows): void {
+/** Said behind what was done. */
+export const numbered = (decision: bigint | null): string =>
+  decision === null ? '' : ` (decision ${decision})`;
+
+function showRows(context: Context, { of, decision, approved, waiting, rest }: DecidedRows): void {
   if (context.json) {
-    printJson(context, { approved, rejected: 0, waiting });
+    printJson(context, { decision_id: decision, approved, rejected: 0, waiting });
     return;
   }
-  printLine(context.out, `${approved} missing ${of.replace('_', ' ')} approved, ${waiting} wait on`);
+  printLine(
+    context.out,
+    `${approved} missing ${of.replace('_', ' ')} approved, ${waiting} wait on${numbered(decision)}`,
+  );
   printLine(context.out, 'The next complete run calls them gone, if they are missing still.');
   if (rest !== null)
     printLine(
@@ -86,7 +93,7 @@ const isWaiting = ({ outcome }: DecidedBatch['fields'][number], verb: 'approve' 
 /** @returns 3 where something that was to be decided waits on, or may arrive although it was rejected */
 function showBatch(
   context: Context,
-  { fields, waiting, batches: now }: DecidedBatch,
+  { decision, fields, waiting, batches: now }: DecidedBatch,
   verb: 'approve' | 'reject',
   revert = false,
 ): ExitCode {
@@ -100,12 +107,21 @@ function showBatch(
   if (context.json) {
     const batches = now.map(({ hash, users }) => ({ batch: hash, users }));
     const held = of('asked').length;
-    printJson(context, { approved, rejected, waiting, held_on_request: held, lacking, left, batches });
+    printJson(context, {
+      decision_id: decision,
+      approved,
+      rejected,
+      waiting,
+      held_on_request: held,
+      lacking,
+      left,
+      batches,
+    });
     return code;
   }
   const done =
     verb === 'reject' ? `${plural(rejected, 'user')} rejected` : `${plural(approved, 'user')} approved`;
-  printLine(context.out, `${done}, ${waiting} wait on`);
+  printLine(context.out, `${done}, ${waiting} wait on${numbered(decision)}`);
   for (const [outcome, words] of Object.entries(staying)) {
     const count = of(outcome).length;
     if (count > 0) printLine(context.out, `Left as they are: ${plural(count, 'field')} ${words}.`);

@@ -50,7 +50,7 @@ function neededFor(words: readonly string[]): Needed {
   return {
     teams: isValueOf('--team'),
     batches: ofCommand('approve', 'reject'),
-    runs: ofCommand('undo') || isValueOf('--run'),
+    runs: (ofCommand('undo') && !isValueOf('--decision')) || isValueOf('--run'),
   };
 }
 

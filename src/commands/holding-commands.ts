@@ -94,11 +94,12 @@ export function addReturningCommands<C extends WithOptions<C>>({ add, json, grou
   group('Go back');
   json(
     add(
-      'undo <run>',
-      'reverse what a run moved, where nothing has changed since',
-      async (context, options, [run = '']) => (await import('./undo.ts')).undoCommand(context, options, run),
+      'undo [run]',
+      'reverse what a run moved or a decision let pass, where nothing has changed since',
+      async (context, options, [run]) => (await import('./undo.ts')).undoCommand(context, options, run),
     ),
   )
+    .option('--decision <number>', 'take back this decision instead')
     .option('--apply', 'write it into the mirror; the next run sends it')
     .option('--exit-code', 'exit 2 if there is something to undo')
     .option('--reason <text>', 'reason for the record; lets these fields pass the limits once')

@@ -6,7 +6,8 @@ import { type HeldNow, readHeldNow } from '../runs/held-now.ts';
 import { readField } from '../runs/named-user.ts';
 import type { Setup } from '../runs/open.ts';
 import { readSeen, readTake, type SeenOptions } from '../runs/read-take.ts';
-import { type Resolved, resolve, sayValue, type SeenField, type Take } from '../runs/resolve-field.ts';
+import { type Resolved, resolve, type SeenField, sayValue, type Take } from '../runs/resolve-field.ts';
+import { numbered } from './approve.ts';
 import { type AskPerson, askAtTerminal, confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
@@ -46,9 +47,10 @@ export async function resolveCommand(
     const resolution = { field, take, seen, why, actor };
     const done = await resolve(setup, leaseWait(context, setup.config), who, resolution);
     const values = { mirror: done.mirror, base: done.base };
-    const { id, waits } = done;
-    if (context.json) printJson(context, { user_id: id, field: columnOf(field), ...values, waits });
-    else printLine(context.out, inWords(done));
+    const { id, waits, decision } = done;
+    if (context.json)
+      printJson(context, { decision_id: decision, user_id: id, field: columnOf(field), ...values, waits });
+    else printLine(context.out, `${inWords(done)}${numbered(decision)}`);
     return waits ? exitCode.waiting : exitCode.ok;
   });
 }

@@ -1,51 +1,78 @@
 import { MusterdError } from '../errors.ts';
-import { maxId } from '../model/id.ts';
-import { requireSchema } from '../runs/open.ts';
-import { applyUndo, planUndo, type UndoPlan } from '../runs/undo-run.ts';
-import { type Context, type ExitCode, exitCode } from './context.ts';
 import { columnOf, showValue } from '../model/field-values.ts';
+import { maxId } from '../model/id.ts';
+import { plural } from '../model/in-words.ts';
+import type { LeftAlone, UndoPlan } from '../runs/inverse.ts';
+import { requireSchema } from '../runs/open.ts';
+import { applyUndo, planUndo, type Undone } from '../runs/undo-run.ts';
+import { numbered } from './approve.ts';
 import { confirmationOf, noteFourEyes } from './confirmation.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
-
 import { printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
-import { plural } from '../model/in-words.ts';
 import { withMirror } from './setup.ts';
 
-/** What turning a run around would do; with `--apply` it is written into the mirror, and the next run sends it. */
+function readUndone(run: string | undefined, decision: string | undefined): Undone {
+  if ((run === undefined) === (decision === undefined))
+    throw new MusterdError(
+      'usage',
+      'Say what is to be undone: the number of a run, or --decision and a number',
+    );
+  const number = run ?? decision ?? '';
+  const of = run === undefined ? 'decision' : 'run';
+  const read = /^\d{1,19}$/.test(number) ? BigInt(number) : 0n;
+  if (read < 1n || read > maxId) throw new MusterdError('usage', `"${number}" is not the number of a ${of}`);
+  return { of, number: read };
+}
+
+/** What turning a run or a decision around would do; with `--apply` it is done, and the next run sends what was edited. */
 export async function undoCommand(
   context: Context,
   options: {
     readonly apply?: boolean;
     readonly exitCode?: boolean;
+    readonly decision?: string;
     readonly reason?: string;
     readonly as?: string;
   },
-  run: string,
+  run: string | undefined,
 ): Promise<ExitCode> {
-  const runId = /^\d{1,19}$/.test(run) ? BigInt(run) : 0n;
-  if (runId < 1n || runId > maxId) throw new MusterdError('usage', `"${run}" is not the number of a run`);
+  const undone = readUndone(run, options.decision);
   return withMirror(context, async ({ config, mirror: { db } }) => {
     await requireSchema(db);
     const applied = options.apply === true;
     const confirmation = confirmationOf(context, options);
     const plan = applied
-      ? await applyUndo(db, { ...leaseWait(context, config), push: config.push }, runId, confirmation)
-      : await planUndo(db, config, runId);
-    if (context.json) printJson(context, inJson(plan, applied));
-    else printPlan(context, plan, applied);
+      ? await applyUndo(db, { ...leaseWait(context, config), push: config.push }, undone, confirmation)
+      : await planUndo(db.kysely, config, undone);
+    if (context.json) printJson(context, inJson(undone, plan, applied));
+    else printPlan(context, undone, plan, applied);
     if (applied) noteFourEyes(context, config, confirmation);
     if (applied) return plan.left.some(isMissed) ? exitCode.partial : exitCode.ok;
-    return options.exitCode === true && plan.changes.length > 0 ? exitCode.changes : exitCode.ok;
+    return options.exitCode === true && plan.changes.length + plan.undecided.length > 0
+      ? exitCode.changes
+      : exitCode.ok;
   });
 }
 
 const isMissed = ({ reason }: UndoPlan['left'][number]) => reason === 'being edited';
 
-function inJson({ runId, changes, left }: UndoPlan, applied: boolean): object {
+const fieldOf = ({ userId, name, field }: Omit<LeftAlone, 'reason'>) => ({
+  user_id: userId,
+  name,
+  field: field === null ? null : columnOf(field),
+});
+
+function inJson(
+  { of, number }: Undone,
+  { changes, undecided, left, ...plan }: UndoPlan,
+  applied: boolean,
+): object {
   return {
-    run_id: runId,
+    [`${of}_id`]: number,
     applied,
+    ...(of === 'decision' ? { undone_by: plan.number, undecided: undecided.map(fieldOf) } : {}),
     changes: changes.map(({ userId, name, field, from, to }) => ({
       user_id: userId,
       name,
@@ -53,17 +80,18 @@ function inJson({ runId, changes, left }: UndoPlan, applied: boolean): object {
       from,
       to,
     })),
-    left: left.map(({ userId, name, field, reason }) => ({
-      user_id: userId,
-      name,
-      field: columnOf(field),
-      reason,
-    })),
+    left: left.map((one) => ({ ...fieldOf(one), reason: one.reason })),
   };
 }
 
-function printPlan(context: Context, { runId, changes, left }: UndoPlan, applied: boolean): void {
+function printPlan(
+  context: Context,
+  { of, number }: Undone,
+  { changes, undecided, left, ...plan }: UndoPlan,
+  applied: boolean,
+): void {
   const rows = [
+    ...undecided.map((one) => [...Object.values(fieldOf(one)).toSpliced(2, 0, 'undecided'), '', '', '']),
     ...changes.map(({ userId, name, field, from, to }) => [
       userId,
       name,
@@ -73,16 +101,21 @@ function printPlan(context: Context, { runId, changes, left }: UndoPlan, applied
       showValue(to),
       '',
     ]),
-    ...left.map(({ userId, name, field, reason }) => [userId, name, 'left', columnOf(field), '', '', reason]),
+    ...left.map((one) => [...Object.values(fieldOf(one)).toSpliced(2, 0, 'left'), '', '', one.reason]),
   ];
   const back = plural(changes.length, 'field');
-  printLine(context.err, `Run ${runId}: ${back} to set back, ${left.length} left as they are`);
+  const again = of === 'run' ? '' : `${plural(undecided.length, 'field')} undecided again, `;
+  const what = of === 'run' ? 'Run' : 'Decision';
+  printLine(
+    context.err,
+    `${what} ${number}: ${again}${back} to set back, ${left.length} left as they are${numbered(plan.number)}`,
+  );
   if (rows.length > 0) printTable(context, ['user', 'name', 'undo', 'field', 'from', 'to', 'why'], rows);
-  if (changes.length === 0) return;
+  if (changes.length === 0 && (applied || undecided.length === 0)) return;
   printLine(
     context.err,
     applied
       ? 'Written into the mirror as edits: "musterd plan" shows them, and the next run sends them.'
-      : 'Nothing is written yet: --apply writes this into the mirror as edits.',
+      : `Nothing is written yet: --apply ${of === 'run' ? 'writes this into the mirror as edits' : 'does it'}.`,
   );
 }

@@ -20,7 +20,7 @@ import {
   whyBarred,
 } from '../page/decide.ts';
 import { fieldName } from '../page/hold-words.ts';
-import type { Fate, Receipt } from '../page/receipt.ts';
+import { type Fate, numberIn, type Receipt } from '../page/receipt.ts';
 import type { PageContext, PageShown } from '../page/view.ts';
 import { many } from '../page/words.ts';
 import { approve, type DecidedBatch, type DecidedRows, reject } from '../runs/approve-batch.ts';
@@ -72,11 +72,14 @@ async function requireKnownName(options: DecideOptions, { question, config }: Po
 }
 
 function receiptOf(decided: DecidedBatch | DecidedRows): Receipt {
-  if (decided.of !== 'fields') return new Map([['missing', decided.approved]]);
+  if (decided.of !== 'fields') return new Map([['missing', decided.approved], ...numberIn(decided)]);
   const fates = decided.fields.map(
     ({ outcome }): Fate => (outcome === 'on its way' ? 'on-its-way' : outcome),
   );
-  return new Map([...Map.groupBy(fates, (fate) => fate)].map(([fate, all]) => [fate, all.length]));
+  return new Map([
+    ...[...Map.groupBy(fates, (fate) => fate)].map(([fate, all]) => [fate, all.length] as const),
+    ...numberIn(decided),
+  ]);
 }
 
 interface BatchNow {
@@ -204,9 +207,9 @@ async function prepareField(
     const { setup, leased } = setupOf(options, posted);
     const seen = { kind: 'shown', digest } as const;
     const resolution = { field, take: chosen, seen, why, actor };
-    const { waits } = await resolve(setup, leased, id.toString(), resolution);
+    const { waits, decision } = await resolve(setup, leased, id.toString(), resolution);
     const fate = take === 'value' ? (waits ? 'edited-waits' : 'edited') : take;
-    return new Map([[fate, 1]]);
+    return new Map([[fate, 1], ...numberIn({ decision })]);
   };
 }
 

@@ -29,6 +29,8 @@ export interface Approval {
   readonly reason?: 'limit' | 'review';
   /** The run that was started to send them, if there is one. */
   readonly runId?: bigint | null;
+  /** The number of the decision that it is a part of; absent: it is one by itself. */
+  readonly decision?: bigint | null;
 }
 
 export interface Confirmation {
@@ -58,7 +60,7 @@ export async function readDecider(tx: Transaction): Promise<string> {
 export async function approveEdits(
   tx: Transaction,
   teamId: Id,
-  { batch, why, rows, reason = 'limit', runId = null }: Approval,
+  { batch, why, rows, reason = 'limit', runId = null, decision = null }: Approval,
 ): Promise<readonly Pick<ApprovedEdit, 'userId' | 'field'>[]> {
   const staged = rows.map(({ userId, field, edit, to, base, service }) => ({
     user_id: userId,
@@ -89,22 +91,22 @@ export async function approveEdits(
         and v.base_value is not distinct from s.base and v.mirror_value is distinct from v.base_value
         and not (coalesce((select four_eyes from eyes), false) and sync.is_own(coalesce(e.authors, array[''])))
     ),
-    by as (
-      select sync.decider() as who,
+    by as materialized (
+      select sync.decider() as who, coalesce(${decision}::bigint, sync.new_decision()) as number,
         coalesce((select r.started_at from sync.runs r where r.run_id = ${runId}::bigint), clock_timestamp()) as at
     ),
     approved as (
       insert into sync.held_fields as h (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value,
-        shown_value, detail, batch, decision, decided_at, decided_by, decided_role, decided_why)
+        shown_value, detail, batch, decision, decided_at, decided_by, decided_why)
       select ${teamId}, p.user_id, p.field, p.edit_id, ${reason}, p.base_value, p.mirror_value, p.service_value, p.service_value,
-        'confirmed by who edited it', ${batch}, 'approved', by.at, by.who, session_user, ${why}
+        'confirmed by who edited it', ${batch}, 'approved', by.at, by.who, ${why}
       from passing p, by
       on conflict (team_id, user_id, field) do update set
         reason = case when h.reason = 'review' and h.batch is not null then h.reason else excluded.reason end,
         edit_id = excluded.edit_id, base_value = excluded.base_value,
         mirror_value = excluded.mirror_value, service_value = excluded.service_value,
         shown_value = excluded.shown_value, seen_version = null, detail = excluded.detail, batch = excluded.batch, decision = 'approved',
-        decided_at = excluded.decided_at, decided_by = excluded.decided_by, decided_role = excluded.decided_role,
+        decided_at = excluded.decided_at, decided_by = excluded.decided_by,
         decided_why = excluded.decided_why, until = null
         where h.reason in ('limit', 'review') and h.batch is not null
           or h.edit_id is distinct from excluded.edit_id and not (${isAskedFor})
@@ -112,11 +114,11 @@ export async function approveEdits(
     ),
     recorded as (
       insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, closed_at, decided_by,
-        decided_role, decided_why, batch)
+        decided_role, decided_why, batch, decision_id)
       select ${teamId}, a.user_id, ${runId}::bigint, 'approve', jsonb_object_agg(a.field, a.base_value),
         jsonb_object_agg(a.field, a.shown_value), jsonb_object_agg(a.field, a.mirror_value),
         jsonb_object_agg(a.field, a.edit_id), clock_timestamp(),
-        max(by.who), session_user, ${why}, ${batch}
+        max(by.who), session_user, ${why}, ${batch}, max(by.number)
       from approved a, by group by a.user_id
     )
     select user_id, field from approved order by user_id, field`.execute(tx);

@@ -127,6 +127,8 @@ export interface DecidedField {
   readonly field: string;
   /** `moved`: it changed since. `on its way`: it is being sent. `asked`, `held`: something else holds it. `left`: there is nothing to reject. */
   readonly outcome: 'approved' | 'rejected' | 'moved' | 'on its way' | 'gone' | 'asked' | 'held' | 'left';
+  /** The number of the decision; `null`: there is none on record. */
+  readonly decision_id: bigint | null;
 }
 
 export interface Choice {
@@ -139,7 +141,7 @@ export interface Choice {
 }
 
 /** The SQLSTATE for an unknown batch or user. */
-function describeRefusal(error: unknown): unknown {
+export function describeRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || !['P0002', '22023'].includes(sqlState(error) ?? '')) return error;
   const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
   return new MusterdError('usage', error.message, { ...hint, cause: error });
@@ -152,7 +154,7 @@ export async function approveBatch(
   { batch, only, edits, why }: Choice,
 ): Promise<readonly DecidedField[]> {
   const approve = sql<DecidedField>`
-    select user_id, field, outcome from sync.approve(${batch}, ${only}::bigint[], ${why}, ${teamId}, ${edits}::bigint[])`;
+    select user_id, field, outcome, decision_id from sync.approve(${batch}, ${only}::bigint[], ${why}, ${teamId}, ${edits}::bigint[])`;
   return (
     await approve.execute(tx).catch((error: unknown) => {
       throw describeRefusal(error);
@@ -167,7 +169,7 @@ export async function rejectBatch(
   { batch, only, edits, why, revert }: Choice & { readonly revert: boolean },
 ): Promise<readonly DecidedField[]> {
   const reject = sql<DecidedField>`
-    select user_id, field, outcome from sync.reject(${batch}, ${only}::bigint[], ${why}, ${revert}, ${teamId}, ${edits}::bigint[])`;
+    select user_id, field, outcome, decision_id from sync.reject(${batch}, ${only}::bigint[], ${why}, ${revert}, ${teamId}, ${edits}::bigint[])`;
   return (
     await reject.execute(tx).catch((error: unknown) => {
       throw describeRefusal(error);
@@ -175,7 +177,10 @@ export async function rejectBatch(
   ).rows;
 }
 
-/** Stores a person's decision about one field; if its edit may pass limits, with what was seen of both sides. */
+/**
+ * Stores a person's decision about one field; if its edit may pass limits, with what was seen of both sides.
+ * @returns its number
+ */
 export async function writeResolution(
   tx: Transaction,
   { teamId, runId }: RunOf,
@@ -185,23 +190,26 @@ export async function writeResolution(
     decision,
     why,
   }: { readonly id: Id; readonly hold: Hold; readonly decision: Hold['decision']; readonly why: string },
-): Promise<void> {
-  const { field, reason, base, mirror, service, detail, batch } = hold;
+): Promise<bigint | null> {
+  const { field, edit, reason, base, mirror, service, detail, batch } = hold;
   const row = toJson([{ base, mirror, service }]);
   const values = sql`jsonb_to_recordset(${row}::jsonb) as s (base jsonb, mirror jsonb, service jsonb)`;
   const column = sqlField(field);
-  await sql`
-    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at, decided_by, decided_role,
-      decided_why)
+  const { rows } = await sql<Pick<DecidedField, 'decision_id'>>`
+    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, closed_at, decided_by, decided_role,
+      decided_why, decision_id)
     select ${teamId}, ${id}, ${runId}, 'resolve', jsonb_build_object(${column}::text, s.base),
-      jsonb_build_object(${column}::text, s.service), jsonb_build_object(${column}::text, s.mirror), clock_timestamp(),
-      sync.decider(), session_user, ${why}
-    from ${values}`.execute(tx);
-  if (decision === undefined) return;
+      jsonb_build_object(${column}::text, s.service), jsonb_build_object(${column}::text, s.mirror),
+      jsonb_strip_nulls(jsonb_build_object(${column}::text, coalesce(sync.find_edit(${teamId}, ${id}, ${column}), ${edit ?? null}))),
+      clock_timestamp(), sync.decider(), session_user, ${why}, sync.new_decision()
+    from ${values} returning decision_id`.execute(tx);
+  const number = rows[0]?.decision_id ?? null;
+  if (decision === undefined) return number;
   await sql`
     insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value,
-      shown_value, detail, batch, decision, decided_at, decided_by, decided_role, decided_why)
+      shown_value, detail, batch, decision, decided_at, decided_by, decided_why)
     select ${teamId}, ${id}, ${column}, sync.find_edit(${teamId}, ${id}, ${column}), ${reason}, s.base, s.mirror, s.service,
-      s.service, ${detail}, ${batch ?? null}, ${decision}, clock_timestamp(), sync.decider(), session_user, ${why}
+      s.service, ${detail}, ${batch ?? null}, ${decision}, clock_timestamp(), sync.decider(), ${why}
     from ${values}`.execute(tx);
+  return number;
 }

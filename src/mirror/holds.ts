@@ -99,7 +99,6 @@ export async function writeHolds(
       told_at = coalesce(h.told_at, excluded.told_at), decision = null,
       decided_at = case when ${isRejectedStill} then h.decided_at end,
       decided_by = case when ${isRejectedStill} then h.decided_by end,
-      decided_role = case when ${isRejectedStill} then h.decided_role end,
       decided_why = case when ${isRejectedStill} then h.decided_why end
       where not (${isAskedFor}) and not (${isRejected}) and ${after === 'push' ? sql`true` : sql`not ${isDecidedSince(runId)}`}`.execute(
     tx,

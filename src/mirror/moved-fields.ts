@@ -1,12 +1,12 @@
-/** The changes of one run with their current state, for `musterd undo`. */
-import { sql } from 'kysely';
+/** The changes of one run or decision with their current state, for `musterd undo`. */
+import { type RawBuilder, sql } from 'kysely';
 import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { BaseUser, Field, MirrorUser, UserValues } from '../model/user.ts';
 import type { Queryable, Row } from './database.ts';
 import { type BaseRow, fieldOfSql, type UserColumn, valueFromJson } from './users-read.ts';
 
-/** A field of a user that the run changed. */
+/** A field of a user that the run, or the decision, changed. */
 export interface MovedField {
   readonly userId: Id;
   readonly name: string;
@@ -80,26 +80,38 @@ export async function hasRun(db: Queryable, team: string, runId: bigint): Promis
   return run !== undefined;
 }
 
+export const ofRun = (runId: bigint) => sql`c.run_id = ${runId}`;
+
+/** The pushes of what was approved, what the service was believed, and what was taken back by a rejection. */
+export const ofDecision = (teamId: Id, decision: bigint) => sql`
+  c.user_id = any (array(select d.user_id from sync.changes d where d.decision_id = ${decision})) and exists (
+    select from sync.changes d
+    where d.decision_id = ${decision} and d.team_id = ${teamId} and d.user_id = c.user_id and (
+      c.change_id = d.change_id or c.kind = 'push' and c.edits -> f.field = d.edits -> f.field
+      or d.kind = 'resolve' and c.run_id = d.run_id and c.kind = 'pull' and d.new ? f.field)
+  )`;
+
 /**
- * Every field that a run changed: pulled, adopted again, settled, or pushed and confirmed.
- * A first adoption does not count: there was no value before it.
+ * Every field that these changes moved: pulled, adopted again, settled, pushed and confirmed, or given back with a
+ * rejection. A first adoption does not count: there was no value before it.
  */
 export async function readMovedFields(
   db: Queryable,
   teamId: Id,
-  runId: bigint,
+  isMeant: RawBuilder<unknown>,
 ): Promise<readonly MovedField[]> {
   const { rows } = await sql<MovedRow>`
     with moved as (
       select c.user_id, f.field, min(c.change_id) as first_id, max(c.change_id) as last_id,
-        (array_agg(c.kind order by c.change_id desc))[1] as kind,
-        (array_agg(c.old -> f.field order by c.change_id))[1] as old,
-        (array_agg(c.kind <> 'push' and c.base -> f.field <> c.old -> f.field order by c.change_id))[1] as was_edit,
-        (array_agg(c.new -> f.field order by c.change_id desc))[1] as new
+        (array_agg(case c.kind when 'reject' then 'push' else c.kind end order by c.change_id desc))[1] as kind,
+        (array_agg(case c.kind when 'reject' then c.new else c.old end -> f.field order by c.change_id))[1] as old,
+        (array_agg(c.kind = 'reject' or c.kind <> 'push' and c.base -> f.field <> c.old -> f.field order by c.change_id))[1] as was_edit,
+        (array_agg(case c.kind when 'reject' then c.base else c.new end -> f.field order by c.change_id desc))[1] as new
       from sync.changes c
       cross join lateral jsonb_object_keys(c.old) as f (field)
-      where c.team_id = ${teamId} and c.run_id = ${runId} and f.field <> 'role'
-        and (c.kind in ('return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> f.field = 'confirmed')
+      where c.team_id = ${teamId} and ${isMeant} and f.field <> 'role'
+        and (c.kind in ('return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> f.field = 'confirmed'
+          or c.kind = 'reject' and c.outcome ->> f.field = 'withdrawn')
       group by c.user_id, f.field
     )
     select m.user_id, m.field, m.kind, m.old, m.new,

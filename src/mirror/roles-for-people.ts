@@ -33,6 +33,7 @@ const rights: Readonly<Record<(typeof rolesForPeople)[number], readonly string[]
     ...reading,
     'execute on function sync.approve(text, bigint[], text, bigint, bigint[])',
     'execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[])',
+    'execute on function sync.undecide(bigint, text, boolean)',
   ],
 };
 

@@ -104,7 +104,7 @@ export interface Schema {
     team_id: bigint;
     user_id: bigint | null;
     run_id: bigint | null;
-    kind: 'adopt' | 'return' | 'pull' | 'push' | 'settle' | 'hold' | 'tombstone' | 'forget' | 'approve' | 'reject' | 'resolve' | 'place';
+    kind: 'adopt' | 'return' | 'pull' | 'push' | 'settle' | 'hold' | 'tombstone' | 'forget' | 'approve' | 'reject' | 'resolve' | 'undo' | 'place';
     state: Generated<'open' | 'closed'>;
     base: ColumnType<unknown, string | undefined, string>;
     old: ColumnType<unknown, string | undefined, string>;
@@ -121,6 +121,7 @@ export interface Schema {
     batch: string | null;
     edited_by: ColumnType<unknown, string | null, string | null>;
     edits: ColumnType<unknown, string | null, string | null>;
+    decision_id: bigint | null;
   };
   'sync.due': {
     team: string;
@@ -172,7 +173,6 @@ export interface Schema {
     decided_at: Date | null;
     decided_by: string | null;
     decided_why: string | null;
-    decided_role: string | null;
     batch_reason: 'limit' | 'review' | null;
     edit_id: bigint | null;
     seen_version: Date | null;
@@ -370,6 +370,10 @@ export interface Schema {
     decided_why: string | null;
     batch: string | null;
     run_id: bigint | null;
+    decision_id: bigint | null;
+    edit_id: bigint | null;
+    state: string | null;
+    detail: string | null;
     user_name: string | null;
   };
   'report.freshness': {

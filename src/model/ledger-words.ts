@@ -12,6 +12,7 @@ export const ledgerKinds = [
   'approve',
   'reject',
   'resolve',
+  'undo',
   'place',
 ] as const;
 export type ChangeKind = (typeof ledgerKinds)[number];
@@ -29,6 +30,6 @@ export const kindsOf = {
   pushed: ['push'],
   pulled: ['pull', 'adopt', 'return'],
   held: ['hold'],
-  decided: ['approve', 'reject', 'resolve', 'place'],
+  decided: ['approve', 'reject', 'resolve', 'undo', 'place'],
   other: ['settle', 'tombstone', 'forget'],
 } as const satisfies Readonly<Record<Direction, readonly ChangeKind[]>>;

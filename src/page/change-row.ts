@@ -21,6 +21,7 @@ const kindWords: Readonly<Record<ChangeRow['kind'], string>> = {
   approve: 'approved',
   reject: 'rejected',
   resolve: 'resolved',
+  undo: 'taken back',
   place: 'moved',
 };
 

@@ -116,6 +116,7 @@ const titles: Readonly<Record<ChangeRow['kind'], string>> = {
   forget: 'Forgotten: nobody has this person any more',
   approve: 'approved',
   reject: 'rejected',
+  undo: 'taken back',
   resolve: 'resolved',
   place: 'moved',
 };

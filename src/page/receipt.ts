@@ -19,6 +19,8 @@ const words = {
   mirror: () => 'The mirror’s value was taken: the next run sends it.',
   service: () => 'The service’s value was taken: the mirror has it, and nothing is sent.',
   edited: () => 'The mirror has the value: the next run looks at it as at any other edit.',
+  decision: (n: number) =>
+    `This is decision ${n}. “musterd undo --decision ${n}” shows what can be taken back of it.`,
   'edited-waits': () => 'The mirror has the value, and it is not sent before somebody approves it.',
 } as const satisfies Readonly<Record<string, (n: number) => string>>;
 
@@ -26,6 +28,10 @@ export type Fate = keyof typeof words;
 
 /** How many of what. */
 export type Receipt = ReadonlyMap<Fate, number>;
+
+/** The number of the decision, where there is one. */
+export const numberIn = ({ decision }: { readonly decision: bigint | null }): [Fate, number][] =>
+  decision === null ? [] : [['decision', Number(decision)]];
 
 const isFate = (word: string): word is Fate => Object.hasOwn(words, word);
 

@@ -28,6 +28,8 @@ import { theOnly } from './the-only-user.ts';
 /** The outcome for a batch. */
 export interface DecidedBatch {
   readonly of: 'fields';
+  /** The number of the decision; `null`: nothing was decided. */
+  readonly decision: bigint | null;
   readonly fields: readonly DecidedField[];
   /** Users of the batch about whom nobody has decided yet. */
   readonly waiting: number;
@@ -38,6 +40,7 @@ export interface DecidedBatch {
 /** The outcome for missing rows. */
 export interface DecidedRows {
   readonly of: MirroredResource;
+  readonly decision: bigint | null;
   readonly approved: number;
   readonly waiting: number;
   /** The hash of the rows that still wait; `null`: none. */
@@ -162,6 +165,8 @@ async function requireRows(
   return [...new Set(ids)];
 }
 
+const numberOf = (fields: readonly DecidedField[]): bigint | null => fields[0]?.decision_id ?? null;
+
 /** The outcome for missing rows: only these are marked as gone, as long as they are missing. */
 async function decidedRows(
   tx: Transaction,
@@ -170,7 +175,13 @@ async function decidedRows(
   fields: readonly DecidedField[],
 ): Promise<DecidedRows> {
   const rest = (await readWaitingAbsences(tx, teamId)).find(({ resource }) => resource === of);
-  return { of, approved: fields.length, waiting: rest?.ids.length ?? 0, rest: rest?.hash ?? null };
+  return {
+    of,
+    decision: numberOf(fields),
+    approved: fields.length,
+    waiting: rest?.ids.length ?? 0,
+    rest: rest?.hash ?? null,
+  };
 }
 
 async function decidedBatch(
@@ -181,7 +192,7 @@ async function decidedBatch(
 ): Promise<DecidedBatch> {
   const batches = await readBatches(tx, teamId);
   const left = batches.find(({ hash }) => hash === batch);
-  return { of: 'fields', fields, waiting: left?.users ?? 0, batches };
+  return { of: 'fields', decision: numberOf(fields), fields, waiting: left?.users ?? 0, batches };
 }
 
 /**

@@ -156,6 +156,8 @@ export interface Resolved {
   readonly waits: boolean;
   /** That has to be another person (`push.fourEyes`). */
   readonly fourEyes: boolean;
+  /** The number of the decision. */
+  readonly decision: bigint | null;
 }
 
 /** The decision lifts the limits on a whole run; those on single fields only if one of them held the field. */
@@ -192,8 +194,8 @@ async function resolveHold(
     writeResolution(tx, { teamId, runId }, { id, hold: { ...hold, ...values }, decision, why });
   const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field], fourEyes };
   if (take === 'service') {
-    await note({ mirror: after[field] });
-    return { ...result, waits: false };
+    const decision = await note({ mirror: after[field] });
+    return { ...result, waits: false, decision };
   }
   const wanted = wantedOf(take, field, mirror);
   if (wanted !== undefined) {
@@ -205,9 +207,9 @@ async function resolveHold(
   const values: Values = { base: agreed[field], mirror: value, service: service as ServiceValue };
   // What a rejection was about is decided anew: if that is void later, the rejection does not come back.
   const reason = hold.reason === 'rejected' ? 'limit' : hold.reason;
-  await note({ ...values, reason }, isAnother ? undefined : decisionOn(hold));
+  const decision = await note({ ...values, reason }, isAnother ? undefined : decisionOn(hold));
   const waits = isAnother && (staysInBatch || config.push.approve === 'always');
-  return { ...result, mirror: value, waits };
+  return { ...result, mirror: value, waits, decision };
 }
 
 /** Decides about a held field in one transaction. */

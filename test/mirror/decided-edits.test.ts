@@ -280,14 +280,185 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
     });
   });
 
+  /** What comes after the decision, by what became of the edit then, and by what taking the decision back finds. */
+  const arrive = `${open('{"email": "confirmed"}').replace("'open'", "'closed'")};
+    ${past(`update sync.user_base set email = '${mail('new')}' where id = 1`)}`;
+  const hold = (values: string) =>
+    `update sync.held_fields set ${values} where user_id = 1 and field = 'email'`;
+  const undecided = { held: 'limit in the batch the decision about it was taken back', ...both('new') };
+  const approved = { held: 'limit approved in the batch', ...both('new') };
+  const afterwards: readonly (readonly [
+    fate: string,
+    decision: Decision,
+    change: string,
+    became: string,
+    outcome: string,
+    left: Left,
+  ])[] = [
+    ['is as it was', 'approve', 'select', 'waiting', 'undecided', undecided],
+    ['is being sent', 'approve', open(), 'waiting, it is being sent', 'on its way', approved],
+    [
+      'was sent, and is unknown',
+      'approve',
+      open('{"email": "unknown"}'),
+      'unknown, it was sent, and no answer came: a run reads it back',
+      'on its way',
+      approved,
+    ],
+    ['has arrived', 'approve', arrive, 'confirmed', 'arrived', { mirror: mail('new') }],
+    [
+      'was refused',
+      'approve',
+      hold(`decision = null, reason = 'refused', detail = 'no'`),
+      `refused, refused: no (batch ${batch})`,
+      'moved',
+      { held: 'refused in the batch no', ...both('new') },
+    ],
+    [
+      'is held again',
+      'approve',
+      hold(`decision = null`),
+      `void, limit (batch ${batch})`,
+      'moved',
+      { held: 'limit in the batch', ...both('new') },
+    ],
+    [
+      'was withdrawn',
+      'approve',
+      set('old'),
+      'withdrawn, it was taken back here',
+      'moved',
+      { mirror: mail('old') },
+    ],
+    [
+      'was replaced',
+      'approve',
+      set('other'),
+      'withdrawn, somebody has edited the field again',
+      'moved',
+      { held: 'limit approved in the batch of an edit that is over', ...both('other') },
+    ],
+    [
+      'was withdrawn, and has its value again',
+      'approve',
+      `${set('old')}; ${set('new')}`,
+      'withdrawn, it was taken back here',
+      'moved',
+      both('new'),
+    ],
+    [
+      'is of a user who has left',
+      'approve',
+      past('update mirror.users set gone_at = now() where id = 1'),
+      'waiting',
+      'moved',
+      approved,
+    ],
+    [
+      'was decided about again',
+      'approve',
+      `select * from sync.reject('${batch}')`,
+      'void, rejected',
+      'moved',
+      { held: 'rejected', ...both('new') },
+    ],
+    ['is as it was', 'reject', 'select', 'held, rejected: so', 'undecided', undecided],
+    [
+      'is being sent',
+      'reject',
+      open(),
+      'waiting, it is being sent',
+      'on its way',
+      { held: rejected, ...both('new') },
+    ],
+    [
+      'was withdrawn',
+      'reject',
+      set('old'),
+      'withdrawn, it was taken back here',
+      'moved',
+      { mirror: mail('old') },
+    ],
+    [
+      'was replaced',
+      'reject',
+      set('other'),
+      'withdrawn, somebody has edited the field again',
+      'moved',
+      { held: `${rejected} of an edit that is over`, ...both('other') },
+    ],
+    [
+      'was given back',
+      'revert',
+      'select',
+      'withdrawn, it was taken back here',
+      'given back',
+      { mirror: mail('old') },
+    ],
+  ];
+
+  describe.each(afterwards)(
+    'an edit that %s after it was decided (%s)',
+    (_, decision, change, became, outcome, then) => {
+      const of = `user_id = 1 and field = 'email'`;
+      const undecide = (more = '') =>
+        run(`select user_id, field, outcome, decision_id is not null from sync.undecide(
+        (select decision_id from report.decisions where ${of} order by change_id limit 1)${more}) where ${of}`);
+
+      it('is told what became of it, and is taken back as far as nothing has', async () => {
+        await decide(decision);
+        await run(change);
+        const [[said] = []] = await run(
+          `select concat_ws(', ', state, detail) from report.decisions where ${of} order by change_id limit 1`,
+        );
+        expect(said).toBe(became);
+        const before = await left();
+        expect(await undecide(', only_shown => true')).toEqual([[1n, 'email', outcome, false]]);
+        expect(await left()).toEqual(before);
+        expect(await undecide()).toEqual([[1n, 'email', outcome, true]]);
+        expect(await left()).toEqual({ held: undefined, lasts: undefined, ...then });
+        // Nothing is left of it to take back.
+        expect((await undecide()).map((row) => row[2])).toEqual([
+          outcome === 'undecided' ? 'moved' : outcome,
+        ]);
+      });
+    },
+  );
+
+  it('one decision has one number, and taking it back has another', async () => {
+    await decide('approve', ", only_users => '{1}'");
+    await decide('reject', ", only_users => '{2,3}'");
+    await run('select * from sync.undecide((select min(decision_id) from sync.changes))');
+    expect(
+      await run(`select decision, array_agg(user_id || ' ' || field order by 1, user_id, field) from report.decisions
+        group by decision_id, decision order by decision_id`),
+    ).toEqual([
+      ['approve', ['1 email', '1 role_id']],
+      ['reject', ['2 email', '3 email']],
+      ['undo', ['1 email', '1 role_id']],
+    ]);
+    await expect(
+      run('select * from sync.undecide((select max(decision_id) from sync.changes))'),
+    ).rejects.toThrow('took another one back');
+    await expect(run('select * from sync.undecide(1)')).rejects.toThrow('There is no decision 1');
+  });
+
+  it('what waited for a review waits for that again', async () => {
+    await run(hold(`reason = 'review'`));
+    await decide('reject');
+    await run('select * from sync.undecide((select max(decision_id) from sync.changes))');
+    expect((await left()).held).toContain('review in the batch');
+    expect(await decide('approve', ", only_users => '{1}'")).toContain('1 email approved');
+  });
+
   it('an approval ends when the edit or the service has moved, and at no time', async () => {
     await decide('approve', ", only_users => '{1}'");
     expect(
-      await run(`select field, decision, until, decided_why, decided_role = session_user, decided_at is not null as at,
+      await run(`select field, decision, until, decided_why, decided_at is not null as at,
         service_value = shown_value as seen from sync.held_fields where user_id = 1 order by 1`),
     ).toEqual([
-      ['email', 'approved', null, 'so', true, true, true],
-      ['role_id', 'approved', null, 'so', true, true, true],
+      ['email', 'approved', null, 'so', true, true],
+      ['role_id', 'approved', null, 'so', true, true],
     ]);
   });
 

@@ -65,7 +65,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   },
   {
     places:
-      'sync.edits sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.stale_rows',
+      'sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.stale_rows',
     owner: all,
     daemon: works,
     reader: '',
@@ -74,15 +74,16 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     approver: '',
     nobody: '',
   },
+  bookkeeping('sync.edits', 'edit_id,ended_at,ended_how,field,team_id,user_id'),
   bookkeeping(
     'sync.changes',
-    'base,batch,change_id,closed_at,decided_by,decided_role,decided_why,edited_by,kind,new,old,opened_at,outcome,request_id,run_id,state,team_id,user_id',
+    'base,batch,change_id,closed_at,decided_by,decided_role,decided_why,decision_id,edited_by,edits,kind,new,old,opened_at,outcome,request_id,run_id,state,team_id,user_id',
   ),
   bookkeeping(
     'sync.held_fields',
     'base_value,batch,batch_reason,decided_at,decided_by,decided_why,decision,detail,edit_id,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
   ),
-  bookkeeping('sync.absences', 'batch,detail,resource,team_id,withheld_at'),
+  bookkeeping('sync.absences', 'batch,detail,id,resource,team_id,verdict,withheld_at'),
   bookkeeping(
     'sync.due',
     'complete_at,due_at,failures,finished_at,outcome,run_group,schedule,since,stale_after,started_at,team',
@@ -111,10 +112,10 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.named_editor(text,text) sync.person(text) sync.place() sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) sync.versions(bigint)',
+    'mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) sync.versions(bigint)',
   people: 'sync.settled(interval,boolean,xid8)',
   approver:
-    'sync.approve(text,bigint[],text,bigint,bigint[]) sync.reject(text,bigint[],text,boolean,bigint,bigint[])',
+    'sync.approve(text,bigint[],text,bigint,bigint[]) sync.reject(text,bigint[],text,boolean,bigint,bigint[]) sync.undecide(bigint,text,boolean)',
   owner:
     'mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.note_role_arrival() sync.require_approver() sync.session_sees(bigint)',
 };
@@ -188,7 +189,8 @@ describe.each(places)('least privilege on $name', (server) => {
        grant select, insert, update, delete on all tables in schema mirror, sync to ${roles.daemon};
        grant select on all tables in schema report to ${roles.daemon};
        grant execute on function sync.approve(text, bigint[], text, bigint, bigint[]) to ${roles.daemon};
-       grant execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[]) to ${roles.daemon}`,
+       grant execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[]) to ${roles.daemon};
+       grant execute on function sync.undecide(bigint, text, boolean) to ${roles.daemon}`,
     );
     await owner.close();
   });

@@ -9,7 +9,7 @@ import { readEditedUsers, readFreshEdits } from '../../src/mirror/fresh-edits.ts
 import { readGuardHistory } from '../../src/mirror/held-batches.ts';
 import { readRoles } from '../../src/mirror/import-read.ts';
 import { readIntents } from '../../src/mirror/intents.ts';
-import { readMovedFields } from '../../src/mirror/moved-fields.ts';
+import { ofRun, readMovedFields } from '../../src/mirror/moved-fields.ts';
 import { countIneffective, readUnanswered } from '../../src/mirror/push-history.ts';
 import { notePruneTurn, prune, takePruneTurn } from '../../src/mirror/retention.ts';
 import { readLastRuns } from '../../src/mirror/runs.ts';
@@ -63,7 +63,7 @@ async function readGrounds(since: number) {
     `select run_id from sync.runs where team = 'main' and started_at > ${ago(since)} order by run_id`,
   );
   const undone = [];
-  for (const [runId] of recent) undone.push(await readMovedFields(kysely, teamId, runId as bigint));
+  for (const [runId] of recent) undone.push(await readMovedFields(kysely, teamId, ofRun(runId as bigint)));
   const { nowMs, standings, ...told } = await readTeamsNow(database.db, ['main', 'other']);
   const fresh = await readFreshEdits(kysely, ['main', 'other']);
   return {

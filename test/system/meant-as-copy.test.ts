@@ -19,6 +19,7 @@ const databases: TestDatabase[] = [];
 let [held, waiting, edited]: readonly number[] = [];
 let batch = '';
 let undoable = '';
+let decision = '';
 const plan = join(folder.path, 'plan.json');
 const roster = join(folder.path, 'roster.csv');
 
@@ -57,6 +58,10 @@ beforeAll(async () => {
   expect((await reviewing.musterd('reconcile')).code).toBe(3);
   batch = String((await home.sql('select batch from report.held where batch is not null'))[0]?.[0]);
   expect(batch).toMatch(/^[0-9a-f]{12}$/);
+  // It waits again, as before.
+  const { stdout } = await home.musterd('reject', batch, '--json');
+  decision = String((JSON.parse(stdout) as { decision_id: number }).decision_id);
+  expect((await home.musterd('undo', '--decision', decision, '--apply')).code).toBe(0);
   const file = join(folder.path, 'musterd.sql.gz');
   expect((await home.musterd('dump', '-o', file)).code).toBe(0);
   expect((await copy.musterd('restore', file)).code).toBe(0);
@@ -78,6 +83,7 @@ const decisions = (): Readonly<Record<string, readonly string[]>> => ({
   import: ['import', roster, '--yes'],
   apply: ['apply', plan, '--reason', 'x'],
   undo: ['undo', undoable, '--apply', '--reason', 'x'],
+  'undo --decision': ['undo', '--decision', decision, '--apply', '--reason', 'x'],
   resync: ['resync', '--adopt-service', '--apply'],
   api: ['api', 'POST', '/v1/tag', '--field', 'tag=from a copy'],
   'check --write-probe': ['check', '--write-probe', String(edited)],

@@ -150,7 +150,13 @@ describe('what the roster was', () => {
     undo: async () => {
       const [[last = ''] = []] = await stage.sql(`select max(run_id) from sync.changes where kind = 'pull'`);
       const of = { team: stage.config.team, lease: { ttlMs: 60_000 }, push: stage.config.push };
-      if (last !== '') await applyUndo(stage.db, of, BigInt(last), { actor: 'Kim of HR', why: undefined });
+      if (last !== '')
+        await applyUndo(
+          stage.db,
+          of,
+          { of: 'run', number: BigInt(last) },
+          { actor: 'Kim of HR', why: undefined },
+        );
     },
   };
 

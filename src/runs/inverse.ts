@@ -1,0 +1,130 @@
+/** What sets back fields that moved, as far as nothing has changed since. */
+import type { UserEdit } from '../mirror/edits.ts';
+import type { MovedField } from '../mirror/moved-fields.ts';
+import type { Id } from '../model/id.ts';
+import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
+import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';
+import type { FieldValue } from '../model/user-plan.ts';
+
+export interface Inverse {
+  readonly userId: Id;
+  readonly name: string;
+  readonly field: Field;
+  readonly from: FieldValue;
+  readonly to: FieldValue;
+}
+
+/** A field that the run changed, or that was decided about, and that is not undone. */
+export interface LeftAlone {
+  readonly userId: Id;
+  readonly name: string;
+  /** `null`: whether the user has left. */
+  readonly field: Field | null;
+  readonly reason: string;
+}
+
+export interface UndoPlan {
+  readonly changes: readonly Inverse[];
+  readonly edits: readonly UserEdit[];
+  /** Those of the changes that a reason lets pass the limits; the others were rejected, and nobody has agreed to them. */
+  readonly approvable: readonly Inverse[];
+  /** What waits for a decision again. */
+  readonly undecided: readonly Omit<LeftAlone, 'reason'>[];
+  readonly left: readonly LeftAlone[];
+  /** The number under which a decision is taken back; `null`: it is only shown, or the change of a run is undone. */
+  readonly number: bigint | null;
+}
+
+/** Whether two values of a field are equal in canonical form; a name half by half. */
+function same(field: Field, a: FieldValue, b: FieldValue): boolean {
+  if (field === 'name') {
+    const [one, two] = [a as NamePair, b as NamePair];
+    return (['first', 'last'] as const).every(
+      (half) => canonicalName(one[half]) === canonicalName(two[half]),
+    );
+  }
+  const form = (value: FieldValue) =>
+    canonicalValue(field, { email: null, phone: null, roleId: null, [field]: value } as Omit<
+      UserValues,
+      'name'
+    >);
+  return form(a) === form(b);
+}
+
+/** Why the old value cannot be written back, as text. The trigger on the mirror checks again. */
+function unwritable(field: Field, value: FieldValue): string | undefined {
+  switch (field) {
+    case 'name':
+      return value === null || joinName(value as NamePair) === '' ? 'there was no name before' : undefined;
+    case 'email':
+      return typeof value === 'string' && /^\S+@\S+$/.test(value)
+        ? undefined
+        : 'unsupported: there was no email before, and the service gives no way to remove one';
+    case 'phone':
+      return value === null || (typeof value === 'string' && /^\+?[1-9][0-9]{1,14}$/.test(value))
+        ? undefined
+        : 'unsupported: the old phone number is not in E.164 form';
+    case 'roleId':
+      return value === null
+        ? 'unsupported: there was no role before, and the service gives no way to remove one'
+        : undefined;
+    default:
+      return field satisfies never;
+  }
+}
+
+/** Whether the split of the old name was only guessed by musterd. */
+function isGuess({ field, old, oldWasWritten }: MovedField): boolean {
+  if (field !== 'name' || old === null || oldWasWritten) return false;
+  const joined = joinName(old as NamePair);
+  return countWords(joined) > 2 && samePair(old as NamePair, splitName(joined));
+}
+
+/** Why a change is left as it is; `undefined`: it can be undone. */
+export function reasonToLeave(moved: MovedField): string | undefined {
+  const { field, kind, now, heldBecause, hasOpenIntent, movedLater } = moved;
+  if (now === undefined) return 'the user has gone';
+  if (kind === 'settle') return 'both sides had moved there by themselves';
+  if (heldBecause !== null) return `held: ${heldBecause}`;
+  if (hasOpenIntent) return 'the outcome of a push is not known yet';
+  if (!sameBytes(field, now.mirror, now.base)) return 'edited since';
+  const isService = movedLater === 'pull' || movedLater === 'return';
+  if (!same(field, now.base[field], moved.new))
+    return isService ? 'changed on the service since' : 'edited since';
+  // Somebody has set the same value again since, and wants it to stay.
+  if (movedLater !== null) return isService ? 'set again on the service since' : 'set again since';
+  if (isGuess(moved)) return 'where its first name ends is a guess: set first_name and last_name by hand';
+  return unwritable(field, moved.old);
+}
+
+/** What sets these fields back, as far as nothing has changed since. */
+export function inverseOf(fields: readonly MovedField[]): UndoPlan {
+  const changes: Inverse[] = [];
+  const left: LeftAlone[] = [];
+  const edits = new Map<Id, UserEdit>();
+  for (const moved of fields) {
+    const { userId, name, field, now, old } = moved;
+    const reason = reasonToLeave(moved);
+    if (reason !== undefined || now === undefined) {
+      left.push({ userId, name, field, reason: reason ?? '' });
+      continue;
+    }
+    changes.push({ userId, name, field, from: now.mirror[field], to: old });
+    const values = { ...edits.get(userId)?.values, [field]: old };
+    edits.set(userId, { id: userId, expected: now.mirror, values });
+  }
+  return { changes, approvable: changes, undecided: [], left, edits: [...edits.values()], number: null };
+}
+
+/** What was done of a plan, where some users were edited in between. */
+export function withoutMissed<P extends UndoPlan>(plan: P, edited: ReadonlySet<Id>): P {
+  const missed = plan.changes.filter(({ userId }) => !edited.has(userId));
+  return {
+    ...plan,
+    changes: plan.changes.filter(({ userId }) => edited.has(userId)),
+    left: [
+      ...plan.left,
+      ...missed.map(({ userId, name, field }) => ({ userId, name, field, reason: 'being edited' })),
+    ],
+  };
+}

@@ -1,0 +1,62 @@
+/** Takes a decision back, as far as nothing has moved since: what it let wait is undecided again, the rest is edited back. */
+import { MusterdError } from '../errors.ts';
+import type { Queryable } from '../mirror/database.ts';
+import { readDecision, type UndecidedEdit, undecide } from '../mirror/decision-read.ts';
+import { ofDecision, readMovedFields } from '../mirror/moved-fields.ts';
+import { readTeamId } from '../mirror/pinned-teams.ts';
+import { fieldOfSql } from '../mirror/users-read.ts';
+import type { Id } from '../model/id.ts';
+import { inverseOf, type LeftAlone, type UndoPlan } from './inverse.ts';
+
+const keyOf = ({ userId, field }: { readonly userId: Id; readonly field: string | null }) =>
+  `${userId} ${field === null ? '' : fieldOfSql(field)}`;
+
+function whyLeft(
+  { outcome }: UndecidedEdit,
+  now: { readonly state: string | null; readonly detail: string | null } | undefined,
+): string {
+  if (outcome === 'on its way') return 'being sent, or of unknown outcome';
+  if (outcome === 'arrived') return 'both sides had moved there by themselves';
+  return [now?.state ?? 'of an edit that nobody knows', now?.detail].filter(Boolean).join(': ');
+}
+
+/** @throws MusterdError `usage` if the team has no such decision */
+export async function undoDecision(
+  db: Queryable,
+  { team }: { readonly team: string },
+  decision: bigint,
+  how: { readonly why: string | undefined; readonly isShown: boolean },
+): Promise<UndoPlan & { readonly teamId: Id }> {
+  const teamId = await readTeamId(db, team);
+  const before = teamId === null ? [] : await readDecision(db, teamId, decision);
+  if (teamId === null || before.length === 0)
+    throw new MusterdError('usage', `There is no decision ${decision} of team "${team}"`, {
+      hint: 'report.decisions has those that were made.',
+    });
+  const rows = await undecide(db, decision, how);
+  const moved = await readMovedFields(db, teamId, ofDecision(teamId, decision));
+  const outcomes = new Map(rows.map((row) => [keyOf(row), row.outcome]));
+  const inverse = inverseOf(
+    moved.filter((one) => ['arrived', 'given back'].includes(outcomes.get(keyOf(one)) ?? '')),
+  );
+  const isTold = new Set([...inverse.changes, ...inverse.left].map(keyOf));
+  const known = new Map(before.map((one) => [keyOf(one), one]));
+  const named = (row: UndecidedEdit): Omit<LeftAlone, 'reason'> => ({
+    userId: row.userId,
+    name: known.get(keyOf(row))?.name ?? '',
+    field: row.field === null ? null : fieldOfSql(row.field),
+  });
+  return {
+    ...inverse,
+    teamId,
+    number: rows[0]?.number ?? null,
+    undecided: rows.filter(({ outcome }) => outcome === 'undecided').map(named),
+    approvable: inverse.changes.filter((one) => outcomes.get(keyOf(one)) === 'arrived'),
+    left: [
+      ...inverse.left,
+      ...rows
+        .filter((row) => row.outcome !== 'undecided' && !isTold.has(keyOf(row)))
+        .map((row) => ({ ...named(row), reason: whyLeft(row, known.get(keyOf(row))) })),
+    ],
+  };
+}
