@@ -362,6 +362,14 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
       'moved',
       { held: 'rejected', ...both('new') },
     ],
+    [
+      'was undecided, and decided about again',
+      'approve',
+      `select * from sync.undecide((select max(decision_id) from sync.changes)); select * from sync.approve('${batch}')`,
+      'waiting',
+      'moved',
+      { held: 'limit approved in the batch the decision about it was taken back', ...both('new') },
+    ],
     ['is as it was', 'reject', 'select', 'held, rejected: so', 'undecided', undecided],
     [
       'is being sent',

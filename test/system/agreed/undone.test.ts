@@ -123,6 +123,14 @@ describe('a decision that is taken back', () => {
     expect(await sent()).toEqual([{ id: a, email: `ada${a}@example.com` }]);
   });
 
+  it('approves nothing that was rejected, whatever the reason is for taking that back', async () => {
+    const { ids, batch } = await openBatch(1, { push: { fourEyes: false } });
+    const decision = await decide('reject', batch, '--revert');
+    expect(await apply(decision, '--reason', 'right after all')).toMatchObject({ changes: [{}], left: [] });
+    expect(await sent()).toEqual([]);
+    expect(await team.held()).toEqual([[String(ids[0]), 'email', 'review']]);
+  });
+
   it.each([
     ['waits for somebody else to agree', true, 0, 'held: review'],
     ['is sent where no other eyes are asked for', false, 1, 'edited since'],
