@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { text as readStream } from 'node:stream/consumers';
 import { MusterdError } from '../errors.ts';
 import { type AnswerFormat, answerFormats } from '../files/write-answers.ts';
+import { reachesBeyondTables } from '../mirror/probes.ts';
 import { openSqlSession, promptName, type SqlSession, transactionWords } from '../mirror/sql-session.ts';
 import { plural, printableLines } from '../model/in-words.ts';
 import { splitSql, type SqlStatement } from '../model/sql-statements.ts';
@@ -111,6 +112,9 @@ function readWaits({ write, wait }: SqlOptions, text: string | null): boolean {
   return wait !== undefined;
 }
 
+const beyondTables =
+  'DATABASE_URL names a superuser, or a role that may use programs or files of the server: a statement that only reads reaches those as well. Use a member of musterd_reader for SQL that you did not write.';
+
 /** SQL on the mirror: a query, a file, what is piped, or a prompt. */
 export async function sqlCommand(
   context: Context,
@@ -132,7 +136,10 @@ export async function sqlCommand(
       return exitCode.ok;
     }
     const onNotice = (words: string) => printLine(err, printableLines(words));
-    const session = await openSqlSession({ url: mirror.url, isWriting, onNotice, applicationName: guest });
+    const url = isWriting ? mirror.url : await mirror.readingUrl();
+    if (!isWriting && url === mirror.url && (await reachesBeyondTables(mirror.db)))
+      printLine(err, beyondTables);
+    const session = await openSqlSession({ url, isWriting, onNotice, applicationName: guest });
     const cancel = () => void session.cancel().catch(() => {});
     signal.addEventListener('abort', cancel);
     try {

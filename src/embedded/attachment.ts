@@ -20,10 +20,10 @@ const LOCK = 1_836_413_796;
 const RETURN_MS = 500;
 
 /**
- * An advisory lock on a connection that stays open and ends with the process, however that ends. All
- * users share the lock. To stop the server a process needs it exclusively, so that nobody can attach to a server
- * that is about to stop; attaching then rejects. After a crash the server restarts by
- * itself, and the connection is opened again as long as `isRunning`.
+ * An advisory lock on a connection that stays open and ends with the process, however that ends, in a database to which
+ * nobody else connects. All users share the lock. To stop the server a process needs it exclusively, so that nobody can
+ * attach to a server that is about to stop; attaching then rejects. After a crash the server restarts by itself, and the
+ * connection is opened again as long as `isRunning`.
  */
 export async function enter(cluster: Cluster, port: number, isRunning: () => boolean): Promise<Attachment> {
   let ended = false;
@@ -75,13 +75,17 @@ async function openClient(cluster: Cluster, port: number): Promise<pg.Client> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<{ entered: boolean; exists: boolean }>(
+    const { rows } = await client.query<{ entered: boolean; exists: boolean; open: boolean }>(
       `select pg_try_advisory_lock_shared($1) as entered,
-              exists (select from pg_database where datname = $2) as exists`,
+              exists (select from pg_database where datname = $2) as exists,
+              has_database_privilege('public', current_database(), 'connect') as open`,
       [LOCK, OWNER],
     );
     if (rows[0]?.entered !== true) throw new Error('it is about to stop');
     if (!rows[0].exists) await createOwnDatabase(client);
+    // Anybody who can connect may take an advisory lock. Where another process is faster, this fails.
+    if (rows[0].open)
+      await client.query('revoke connect on database postgres from public').catch(() => undefined);
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);

@@ -52,3 +52,13 @@ export async function readServer({
   );
   return rows[0] ?? { version: 'unknown', encoding: 'unknown', user: 'unknown' };
 }
+
+/** Whether the connected role may run programs on the server, or read or write files there. A superuser may. */
+export async function reachesBeyondTables({ kysely }: Database): Promise<boolean> {
+  const { rows } = await sql<{ may: boolean }>`
+    select bool_or(pg_has_role(rolname, 'member')) as may from pg_roles
+    where rolname in ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')`.execute(
+    kysely,
+  );
+  return rows[0]?.may === true;
+}

@@ -24,6 +24,8 @@ export interface Mirror {
   readonly db: Database;
   /** postgres://… with the password. */
   readonly url: string;
+  /** The URL for SQL that only reads; of the embedded server that of a login that is no superuser. */
+  readingUrl(): Promise<string>;
   /** For people and their tools. */
   readonly reach: Reach;
   close(): Promise<void>;
@@ -88,7 +90,9 @@ export async function openMirror(
     embedded === undefined
       ? { ...reachOf(url), stays: true }
       : { url: embedded.shownUrl, psql: embedded.psqlCommand, stays: embedded.attached };
-  return { db, url, reach, close };
+  const readingUrl = async () =>
+    embedded === undefined ? url : (await import('../embedded/reading-login.ts')).readingUrl(url);
+  return { db, url, readingUrl, reach, close };
 }
 
 /** Migrates the schema; with `database.migrate: false`, requires that it is up to date. */

@@ -31,7 +31,8 @@ const values = `select 9007199254740993::bigint as id, 12345678901234567890.50::
 describe('musterd sql', () => {
   it('gives every value exactly, in JSON', async () => {
     const { code, stdout, stderr } = await sql(values, '--json');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^DATABASE_URL names a superuser.*\n$/);
     expect(stdout).toBe(
       '[\n  {"id":9007199254740993,"n":12345678901234567890.50,"odd":"NaN","yes":true,"none":null,"empty":"",' +
         '"j":{"a": 12345678901234567890},"at":"2026-03-01T08:00:00.123456Z","day":"2026-03-01",' +

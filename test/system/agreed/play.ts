@@ -258,7 +258,13 @@ export async function createPlay() {
       const setup = {
         config,
         log: silent,
-        mirror: { db, url: team.url, reach: { url: '', psql: '', stays: true }, close: async () => {} },
+        mirror: {
+          db,
+          url: team.url,
+          readingUrl: async () => team.url,
+          reach: { url: '', psql: '', stays: true },
+          close: async () => {},
+        },
       };
       const given = { field, take, seen, why: 'a test', actor } as const;
       const done = await resolve(
