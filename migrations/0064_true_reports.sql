@@ -51,7 +51,7 @@ declare
       select from sync.runs r where r.run_id = run and not exists (
         select from sync.runs c where c.team = r.team and c.outcome = 'complete' and 'users' = any (c.groups))) then null
     else tg_argv[0] end;
-  person constant text := case when run is null then nullif(btrim(current_setting('musterd.actor', true)), '') end;
+  person constant text := case when run is null then sync.actor() end;
 begin
   if origin = 'mirror' then
     select greatest(max(t.edited_at), statement_timestamp()) into begins from touched t;

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Config } from '../config/config.ts';
+import { MusterdError } from '../errors.ts';
 import type { Confirmation } from '../mirror/approve-edits.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
@@ -37,12 +38,28 @@ export const askAtTerminal = (
     ? (question) => isConfirmed(context, question)
     : undefined;
 
+/** As long as the mirror takes it. */
+export const longestReason = 1_000;
+
+/** @throws MusterdError `usage` for one that is too long to be stored */
+export function readReason(reason: string | undefined): string | undefined {
+  const why = reason?.trim() || undefined;
+  if (why === undefined || why.length <= longestReason) return why;
+  throw new MusterdError(
+    'usage',
+    `--reason has ${why.length} characters; at most ${longestReason} are stored`,
+    {
+      hint: 'Shorten it, or name the place where more is written.',
+    },
+  );
+}
+
 export const confirmationOf = (
   { env }: Pick<Context, 'env'>,
   options: { readonly as?: string; readonly reason?: string },
 ): Confirmation => ({
   actor: (options.as ?? env['MUSTERD_ACTOR'])?.trim() || undefined,
-  why: options.reason?.trim() || undefined,
+  why: readReason(options.reason),
 });
 
 /** Says that the reason did not count: nobody approves what they edited themselves. */

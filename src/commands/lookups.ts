@@ -48,6 +48,15 @@ function readLookupFile(file: string): string {
   }
 }
 
+/** The mirror takes no longer one; of a phone number it takes less. */
+const longestAddress = 320;
+const longestPhone = 40;
+
+function isPhone(cell: string): boolean {
+  const { length } = canonicalPhone(cell);
+  return /^\+?[0-9 ()./-]+$/.test(cell) && length >= 3 && length <= longestPhone;
+}
+
 export function parseLookups(text: string): {
   readonly lookups: readonly Lookup[];
   readonly unusable: readonly { readonly line: number; readonly text: string }[];
@@ -61,8 +70,9 @@ export function parseLookups(text: string): {
     .entries()) {
     for (const cell of line.split(/[,;\t]/).map((part) => part.trim().replace(/^"|"$/g, ''))) {
       if (cell === '' || cell.startsWith('#') || (index === 0 && header.test(cell))) continue;
-      if (/^\S+@\S+$/.test(cell)) lookups.push({ email: cell, phone: null });
-      else if (/^\+?[0-9 ()./-]+$/.test(cell) && canonicalPhone(cell).length >= 3) {
+      if (cell.length > longestAddress) unusable.push({ line: index + 1, text: `${cell.slice(0, 40)}…` });
+      else if (/^\S+@\S+$/.test(cell)) lookups.push({ email: cell, phone: null });
+      else if (isPhone(cell)) {
         lookups.push({ email: null, phone: canonicalPhone(cell) });
       } else unusable.push({ line: index + 1, text: cell });
     }

@@ -8,7 +8,7 @@ import type { Setup } from '../runs/open.ts';
 import { readSeen, readTake, type SeenOptions } from '../runs/read-take.ts';
 import { type Resolved, resolve, type SeenField, sayValue, type Take } from '../runs/resolve-field.ts';
 import { numbered } from './approve.ts';
-import { type AskPerson, askAtTerminal, confirmationOf } from './confirmation.ts';
+import { type AskPerson, askAtTerminal, confirmationOf, longestReason } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
@@ -35,7 +35,10 @@ export async function resolveCommand(
   const field = readField(fieldName);
   const take = readTake(field, options.take);
   const named = readSeen(field, options);
-  const { actor, why = `musterd resolve --take ${options.take}` } = confirmationOf(context, options);
+  const { actor, why = `musterd resolve --take ${options.take}`.slice(0, longestReason) } = confirmationOf(
+    context,
+    options,
+  );
   return withMirror(context, async (setup) => {
     // Whoever gives a value says what they mean. A side has another value as soon as somebody edits it.
     const seen =

@@ -106,15 +106,18 @@ export const safePath = 'pg_catalog, pg_temp';
 
 /**
  * The same connections, for statements outside of transactions: each gets its own transaction, because a search_path
- * must not be set for longer than that (see `createPool`).
+ * and time limits must not be set for longer than that (see `createPool`).
  */
-export function withOwnTransactions(pool: PostgresPool): PostgresPool {
+export function withOwnTransactions(
+  pool: PostgresPool,
+  begin: string,
+  retry: <T>(once: () => Promise<T>) => Promise<T>,
+): PostgresPool {
   return {
     ...pool,
     connect: async () => {
       const client = await pool.connect();
       const query = async (text: string, values: readonly unknown[]) => {
-        const begin = `begin isolation level read committed; set local search_path = ${safePath}`;
         try {
           // Without values everything is one text, and one round trip.
           if (values.length === 0) return await client.query(`${begin};\n${text};\ncommit`, []);
@@ -128,7 +131,8 @@ export function withOwnTransactions(pool: PostgresPool): PostgresPool {
           throw error;
         }
       };
-      return { ...client, query: query as PostgresPoolClient['query'] };
+      const tried = (text: string, values: readonly unknown[]) => retry(() => query(text, values));
+      return { ...client, query: tried as PostgresPoolClient['query'] };
     },
   };
 }

@@ -117,20 +117,21 @@ export function createDatabase(options: DatabaseOptions): Database {
   const log = onQuery === undefined ? {} : { log: (event: LogEvent) => onQuery(event.queryDurationMillis) };
   const open = (own: PostgresPool) =>
     new Kysely<Schema>({ dialect: createDialect(new PostgresDialect({ pool: own })), ...log });
-  const [kysely, asTyped] = [open(withOwnTransactions(pool)), open(pool)];
+  const limitsOf = (own: TransactionOptions) => ({
+    statement_timeout: own.statementTimeoutMs ?? statementTimeoutMs,
+    lock_timeout: own.lockTimeoutMs ?? lockTimeoutMs,
+    idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 30_000,
+  });
+  const beginSingle = beginning('read committed', limitsOf({}), undefined);
+  const [kysely, asTyped] = [open(withOwnTransactions(pool, beginSingle, retry)), open(pool)];
   return {
     address: options.address ?? addressOf(connection.parts),
     kysely,
     asTyped,
     transaction: async (work, own = {}) => {
       const { isolationLevel = 'read committed' } = own;
-      const limits = {
-        statement_timeout: own.statementTimeoutMs ?? statementTimeoutMs,
-        lock_timeout: own.lockTimeoutMs ?? lockTimeoutMs,
-        idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 30_000,
-      };
       const terms = {
-        begin: beginning(isolationLevel, limits, own.opening?.text),
+        begin: beginning(isolationLevel, limitsOf(own), own.opening?.text),
         onBegun: own.opening?.take,
         patienceMs: patienceFor(own.statementTimeoutMs, queryTimeoutMs),
         isWhole: own.opening?.isAll === true,
@@ -169,8 +170,7 @@ function beginning(
 }
 
 /**
- * Kysely's dialect, but with our own `begin`, and with a transaction-level lock for the Migrator. A session-level
- * lock would stay behind: in another client's session behind a PgBouncer, in the pool after a failed migration.
+ * Kysely's dialect, but with our own `begin`, and without a lock for the Migrator: `migrate` sees to that.
  */
 function createDialect(dialect: PostgresDialect): Dialect {
   return {
@@ -202,9 +202,7 @@ function createDialect(dialect: PostgresDialect): Dialect {
     createIntrospector: (db) => dialect.createIntrospector(db),
     createAdapter: () => {
       const adapter = new PostgresAdapter();
-      adapter.acquireMigrationLock = async (db) => {
-        await sql`select pg_advisory_xact_lock(hashtextextended('musterd migrate', 0))`.execute(db);
-      };
+      adapter.acquireMigrationLock = async () => {};
       adapter.releaseMigrationLock = async () => {};
       return adapter;
     },

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CompiledQuery, sql } from 'kysely';
-import { type Migration, Migrator, NO_MIGRATIONS } from 'kysely/migration';
+import { type Migration, Migrator } from 'kysely/migration';
 import { MusterdError } from '../errors.ts';
 import type { Database, Queryable, Transaction } from './database.ts';
 import { sqlState } from './database-errors.ts';
-import { grantMissingRights } from './roles-for-people.ts';
+import { grantMissingRights, rolesWithoutRights } from './roles-for-people.ts';
 
 export interface MigrateOptions {
   /** The folder of the numbered `.sql` files; musterd's own by default. */
@@ -35,15 +35,32 @@ const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
  */
 export async function migrate(db: Database, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const files = readMigrations(options.folder ?? FOLDER);
-  const applying = db.transaction(async (tx) => {
-    // Before anything else: `create … if not exists` by two processes in parallel fails in one of them.
-    await tx.getExecutor().adapter.acquireMigrationLock(tx, { lockTable: '', lockRowId: '' });
-    return { applied: await migrateWithin(tx, files) };
-  }, LIMITS);
-  return await applying.catch(explain);
+  const migrateAll = () =>
+    db.transaction(async (tx) => {
+      if (await isThere(tx)) await sql`lock table sync.migrations in share row exclusive mode`.execute(tx);
+      return { applied: await migrateWithin(tx, files) };
+    }, LIMITS);
+  try {
+    // A lock is taken on what needs a right, and only where there is something to do: anybody may take an advisory lock.
+    const isDone = missingOf(files, await readApplied(db.kysely)).length === 0;
+    if (isDone && (await rolesWithoutRights(db.kysely)).length === 0) return { applied: [] };
+    return await unlessOvertaken(migrateAll);
+  } catch (error) {
+    return explain(error);
+  }
 }
 
-/** As `migrate`, in a running transaction that holds the lock. */
+/**
+ * Of several that make the schema at once, one makes it. The others wait for it, are told that it is there already, and
+ * find that when they look once more.
+ */
+export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T> =>
+  make().catch((error: unknown) => {
+    if (tries === 1 || !['23505', '42P06', '42P07'].includes(sqlState(error) ?? '')) throw error;
+    return unlessOvertaken(make, tries - 1);
+  });
+
+/** As `migrate`, in a running transaction that nobody else disturbs. */
 export async function migrateWithin(tx: Transaction, files = readMigrations(FOLDER)): Promise<string[]> {
   compare(files, await readApplied(tx));
   const applied = await apply(tx, files);
@@ -75,7 +92,7 @@ export function schemaText(applied: ReadonlyMap<string, string | null>): {
   const files = readMigrations(FOLDER);
   compare(files, applied);
   const made = files.filter(({ name }) => applied.has(name));
-  const texts = [MIGRATOR_TABLES, TABLES, ...made.map(({ text }) => text)];
+  const texts = [`create schema sync;${MIGRATOR_TABLES}`, TABLES, ...made.map(({ text }) => text)];
   return {
     names: made.map(({ name, checksum }) => `${name} ${checksum}`),
     // One may end in a comment, or without a semicolon.
@@ -86,7 +103,10 @@ export function schemaText(applied: ReadonlyMap<string, string | null>): {
 /** The names of the migrations that `migrate` would apply. Writes nothing; throws as `migrate` does. */
 export async function pendingMigrations(db: Database, options: MigrateOptions = {}): Promise<string[]> {
   const files = readMigrations(options.folder ?? FOLDER);
-  const applied = await readApplied(db.kysely).catch(explain);
+  return missingOf(files, await readApplied(db.kysely).catch(explain));
+}
+
+function missingOf(files: readonly MigrationFile[], applied: ReadonlyMap<string, string | null>): string[] {
   compare(files, applied);
   return files.map(({ name }) => name).filter((name) => !applied.has(name));
 }
@@ -124,11 +144,15 @@ function readMigrations(folder: string): readonly MigrationFile[] {
   });
 }
 
+async function isThere(db: Queryable): Promise<boolean> {
+  const { rows } = await sql<{ there: boolean }>`
+    select to_regclass('sync.migrations') is not null as there`.execute(db);
+  return rows[0]?.there === true;
+}
+
 /** Names and checksums of applied migrations; empty if none was ever applied. */
 async function readApplied(db: Queryable): Promise<ReadonlyMap<string, string | null>> {
-  const { rows: found } = await sql<{ there: boolean }>`
-    select to_regclass('sync.migrations') is not null as there`.execute(db);
-  if (found[0]?.there !== true) return new Map();
+  if (!(await isThere(db))) return new Map();
   const rows = await db.selectFrom('sync.migrations').select(['name', 'checksum']).orderBy('name').execute();
   return new Map(rows.map(({ name, checksum }) => [name, checksum]));
 }
@@ -162,7 +186,7 @@ async function apply(tx: Transaction, files: readonly MigrationFile[]): Promise<
     // Kysely would sort by the machine's locale.
     nameComparator: (left, right) => (left < right ? -1 : Number(left > right)),
   });
-  await prepareTables(tx, migrator);
+  if (!(await isThere(tx))) await tx.executeQuery(CompiledQuery.raw(`${MIGRATOR_TABLES}${TABLES}`));
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error === undefined) return results.map(({ migrationName }) => migrationName);
   const words = error instanceof Error ? error.message : '';
@@ -172,30 +196,20 @@ async function apply(tx: Transaction, files: readonly MigrationFile[]): Promise<
     : error;
 }
 
-/** Adds comments and checksums to the Migrator's two tables. */
-async function prepareTables(tx: Transaction, migrator: Migrator): Promise<void> {
-  const { rows } = await sql<{ there: boolean }>`
-    select to_regclass('sync.migrations') is not null as there`.execute(tx);
-  if (rows[0]?.there === true) return;
-  // Creates the tables and applies nothing.
-  await migrator.migrateTo(NO_MIGRATIONS);
-  await tx.executeQuery(CompiledQuery.raw(TABLES));
-}
-
 /** The tables as the Migrator creates them. */
 const MIGRATOR_TABLES = `
-create schema sync;
 create table sync.migrations (name varchar(255) not null primary key, timestamp varchar(255) not null);
 create table sync.migration_lock (id varchar(255) not null primary key, is_locked integer default 0 not null);
 `;
 
+/** Comments and checksums for them. */
 const TABLES = `
 alter table sync.migrations add column checksum text;
 comment on table sync.migrations is 'The migrations that were applied, in their order. Written by musterd migrate.';
 comment on column sync.migrations.name is 'The file, without .sql.';
 comment on column sync.migrations.timestamp is 'When it was applied.';
 comment on column sync.migrations.checksum is 'SHA-256 of the file, to see that it was not changed afterwards.';
-comment on table sync.migration_lock is 'Belongs to the migrator, which wants it; the lock itself is an advisory one.';
+comment on table sync.migration_lock is 'Belongs to the migrator, which wants it; what is locked is sync.migrations.';
 comment on column sync.migration_lock.id is 'The one row''s name.';
 comment on column sync.migration_lock.is_locked is 'Not used with Postgres.';
 `;

@@ -20,7 +20,7 @@ import {
   rowsLine,
 } from './dump-tables.ts';
 import { noteRestored } from './known-place.ts';
-import { makeSchemaOf, migrateWithin } from './migrations.ts';
+import { makeSchemaOf, migrateWithin, unlessOvertaken } from './migrations.ts';
 
 export interface RestoreOptions {
   /** Opens the file from its beginning, because the transaction may be repeated. */
@@ -37,7 +37,7 @@ export interface Restored {
 /** @throws MusterdError `usage` if the file is not a complete dump, `mirror` if the database is not empty */
 export async function restoreDump(db: Database, { open, onRows }: RestoreOptions): Promise<Restored> {
   const terms = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
-  return db.transaction(async (tx) => {
+  const restore = async (tx: Transaction) => {
     const chunks = open()[Symbol.asyncIterator]();
     let failure: unknown;
     const next = async () =>
@@ -55,7 +55,8 @@ export async function restoreDump(db: Database, { open, onRows }: RestoreOptions
     } finally {
       await chunks.return?.();
     }
-  }, terms);
+  };
+  return unlessOvertaken(() => db.transaction(restore, terms));
 }
 
 const unusable = (what: string) =>
@@ -69,7 +70,6 @@ async function restoreFrom(
   onRows: (rows: number) => void,
 ): Promise<Restored> {
   const applied = await readHead(reader);
-  await tx.getExecutor().adapter.acquireMigrationLock(tx, { lockTable: '', lockRowId: '' });
   await requireEmpty(tx);
   await makeSchemaOf(tx, applied);
   const run = async (text: string) => tx.executeQuery(CompiledQuery.raw(text));

@@ -155,8 +155,7 @@ async function pruneBatch(
   isDry: boolean,
 ): Promise<BatchEnd> {
   await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-  if (!isDry)
-    await sql`select pg_advisory_xact_lock(hashtextextended('musterd prune', ${teamId}))`.execute(tx);
+  if (!isDry) await sql`select from sync.teams where team_id = ${teamId} for no key update`.execute(tx);
   const removed = isDry ? sql`select from batch where is_over` : sql`${remove} returning 1`;
   const { rows } = await sql<BatchEnd>`
     with batch as materialized (${batch}), removed as (${removed})

@@ -1,6 +1,6 @@
 /** The roles that migrations create for people, if the migrating role may, and their rights. */
 import { CompiledQuery, sql } from 'kysely';
-import type { Database, Transaction } from './database.ts';
+import type { Database, Queryable, Transaction } from './database.ts';
 
 export const rolesForPeople = [
   'musterd_reader',
@@ -26,7 +26,8 @@ const rights: Readonly<Record<(typeof rolesForPeople)[number], readonly string[]
   musterd_editor: [
     ...reading,
     'update (first_name, last_name, name_split, email, phone) on mirror.users',
-    'insert (team_id, email, phone), delete on mirror.user_lookups',
+    'insert (team_id, email, phone) on mirror.user_lookups',
+    'execute on function mirror.forget_lookups(bigint, text[])',
   ],
   musterd_role_editor: [...reading, 'update (role_id) on mirror.users'],
   musterd_approver: [
@@ -42,18 +43,23 @@ const rights: Readonly<Record<(typeof rolesForPeople)[number], readonly string[]
  * the schema. Rights that an administrator revoked are not restored. Only the owner of the schema may grant.
  */
 export async function grantMissingRights(tx: Transaction): Promise<void> {
+  const names = await rolesWithoutRights(tx);
+  const statements = names.flatMap((name) => rights[name].map((right) => `grant ${right} to ${name}`));
+  if (statements.length === 0) return;
+  await tx.executeQuery(CompiledQuery.raw(statements.join(';\n')));
+  await grantWhatViewsRead(tx, names);
+}
+
+/** The roles for people that are there and have no rights yet, if the connected role may grant them. */
+export async function rolesWithoutRights(db: Queryable): Promise<readonly (keyof typeof rights)[]> {
   const { rows } = await sql<{ name: keyof typeof rights }>`
     select r.rolname::text as name
     from pg_roles r join pg_namespace n on n.nspname = 'mirror' and pg_has_role(n.nspowner, 'usage')
     where r.rolname = any (${rolesForPeople}::text[])
       and to_regclass('mirror.roles') is not null and not exists (
       select from aclexplode(n.nspacl) a where a.grantee = r.oid
-    )`.execute(tx);
-  const names = rows.map(({ name }) => name);
-  const statements = names.flatMap((name) => rights[name].map((right) => `grant ${right} to ${name}`));
-  if (statements.length === 0) return;
-  await tx.executeQuery(CompiledQuery.raw(statements.join(';\n')));
-  await grantWhatViewsRead(tx, names);
+    )`.execute(db);
+  return rows.map(({ name }) => name);
 }
 
 /** The views of report run with the rights of the caller, so readers are granted the columns behind them. */

@@ -240,6 +240,9 @@ function describeSqlError(
     missing
       ? '"musterd sql" and \\d list what there is; a new database has its tables after "musterd migrate".'
       : undefined,
+    code === '42501' && statement.keyword === 'delete' && message.includes('user_lookups')
+      ? 'Addresses are removed by "select mirror.forget_lookups(<team>, array[<address>, …])", with --write.'
+      : undefined,
   ];
   const said = hints.filter((one) => one !== undefined).join(' ');
   return new MusterdError('mirror', [`ERROR:  ${message}`, ...place, ...more].join('\n'), {

@@ -159,10 +159,12 @@ describe.each(servers())('on $name', (server) => {
       const settings = sql`
         select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
                current_setting('idle_in_transaction_session_timeout') as idle`;
-      const before = (await settings.execute(one.kysely)).rows;
-      const inside = await one.transaction(async (tx) => (await settings.execute(tx)).rows);
-      expect(inside).toEqual([{ statement: '1234ms', lock: '567ms', idle: '8901ms' }]);
-      expect((await settings.execute(one.kysely)).rows).toEqual(before);
+      const before = (await settings.execute(one.asTyped)).rows;
+      const limits = [{ statement: '1234ms', lock: '567ms', idle: '8901ms' }];
+      expect(await one.transaction(async (tx) => (await settings.execute(tx)).rows)).toEqual(limits);
+      expect((await settings.execute(one.asTyped)).rows).toEqual(before);
+      expect((await settings.execute(one.kysely)).rows).toEqual(limits);
+      expect((await settings.execute(one.asTyped)).rows).toEqual(before);
     });
 
     test('fails when an error was swallowed inside it, since Postgres undid it', async () => {
@@ -339,6 +341,19 @@ describe.each(servers())('on $name', (server) => {
       expect(error.code).toBe('mirror');
       expect(error.hint).toMatch(/locks/);
       expect(sqlState(error)).toBe('55P03');
+    });
+
+    test('a single statement waits as long, with values or without', async () => {
+      const impatient = open({ lockTimeoutMs: 30 });
+      await db.transaction(async (tx) => {
+        await sql`lock table public.t`.execute(tx);
+        for (const statement of [sql`select from public.t`, sql`select from public.t where n = ${1}`]) {
+          const error = await failure(statement.execute(impatient.kysely));
+          expect(error.code).toBe('mirror');
+          expect(error.hint).toMatch(/locks/);
+          expect(sqlState(error)).toBe('55P03');
+        }
+      });
     });
 
     test('ends a statement that takes too long, and blames no lock for it', async () => {

@@ -10,8 +10,8 @@ import { servers } from '../support/servers.ts';
 
 /**
  * Who may do what, as in "What each role can do" of docs/operations.md: of each table and view the rights to select,
- * insert, update, delete and truncate, `(…)` with columns where not all. A new one belongs into one of these groups,
- * or gets one of its own.
+ * insert, update, delete, truncate, refer and set triggers, `(…)` with columns where not all. A new one belongs into one of
+ * these groups, or gets one of its own.
  */
 const reads = {
   daemon: 'select',
@@ -20,7 +20,7 @@ const reads = {
   roleEditor: 'select',
   approver: 'select',
 };
-const all = 'select insert update delete truncate';
+const all = 'select insert update references delete truncate trigger';
 const works = 'select insert update delete';
 const lookups = 'select(added_at,email,phone,team_id)';
 /** People may name what is in sync, for sync.settled(), and of that see what the views of report read. */
@@ -58,7 +58,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     owner: all,
     daemon: works,
     reader: lookups,
-    editor: `${lookups} insert(email,phone,team_id) delete`,
+    editor: `${lookups} insert(email,phone,team_id)`,
     roleEditor: lookups,
     approver: lookups,
     nobody: '',
@@ -112,8 +112,9 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) sync.versions(bigint)',
+    'mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) sync.versions(bigint)',
   people: 'sync.settled(interval,boolean,xid8)',
+  editor: 'mirror.forget_lookups(bigint,text[])',
   approver:
     'sync.approve(text,bigint[],text,bigint,bigint[]) sync.reject(text,bigint[],text,boolean,bigint,bigint[]) sync.undecide(bigint,text,boolean)',
   owner:
@@ -131,8 +132,8 @@ const rightsOf = (role: string) => `
     select string_agg(p.name || case when has_table_privilege('${role}', c.oid, p.name) then '' else '(' || p.columns || ')' end, ' ' order by p.place)
     from (
       select v.name, v.place, string_agg(a.attname, ',' order by a.attname) as columns
-      from (values ('select', 1), ('insert', 2), ('update', 3), ('delete', 4), ('truncate', 5)) v (name, place)
-      left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and v.place < 4
+      from (values ('select', 1), ('insert', 2), ('update', 3), ('references', 4), ('delete', 5), ('truncate', 6), ('trigger', 7)) v (name, place)
+      left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and v.place < 5
         and has_column_privilege('${role}', c.oid, a.attnum, v.name)
       group by v.name, v.place
     ) p
@@ -221,24 +222,19 @@ describe.each(places)('least privilege on $name', (server) => {
         await rows(`select p.oid::regprocedure::text from pg_proc p
           where p.pronamespace::regnamespace::text in ('mirror', 'sync', 'report') and ${condition} order by 1`)
       ).map(([signature]) => signature);
-    const [everybody, ofPeople, approver, owner] = (
-      ['everybody', 'people', 'approver', 'owner'] as const
-    ).map((who) => functions[who].split(/ (?=mirror\.|report\.|sync\.)/)) as [
-      string[],
-      string[],
-      string[],
-      string[],
-    ];
-    expect(await found('true'), advice).toEqual(
-      [...everybody, ...ofPeople, ...approver, ...owner].toSorted(),
-    );
+    const of = (...groups: readonly (keyof typeof functions)[]) =>
+      groups.flatMap((group) => functions[group].split(/ (?=mirror\.|report\.|sync\.)/)).toSorted();
+    expect(await found('true'), advice).toEqual(of('everybody', 'people', 'editor', 'approver', 'owner'));
     const functionsOf = {
-      approver: [...everybody, ...ofPeople, ...approver],
-      nobody: everybody,
-    } as const satisfies Partial<Record<Who, readonly string[]>>;
+      reader: of('everybody', 'people'),
+      editor: of('everybody', 'people', 'editor'),
+      roleEditor: of('everybody', 'people'),
+      approver: of('everybody', 'people', 'approver'),
+      nobody: of('everybody'),
+    };
     for (const who of people)
       expect(await found(`has_function_privilege('${roles[who]}', p.oid, 'execute')`), advice).toEqual(
-        (who === 'approver' || who === 'nobody' ? functionsOf[who] : [...everybody, ...ofPeople]).toSorted(),
+        functionsOf[who],
       );
   });
 
@@ -289,6 +285,7 @@ describe.each(places)('least privilege on $name', (server) => {
         ['select', `select * from ${place}`],
         ['insert', `insert into ${place} default values`],
         ['delete', `delete from ${place}`],
+        ['lock', `lock table ${place} in share update exclusive mode`],
         ...(/^report\.|^sync\.role_names$/.test(place) ? [] : [['truncate', `truncate ${place}`] as const]),
         ...columns.map((column) => [`update(${column})`, `update ${place} set ${column} = default`] as const),
       ];

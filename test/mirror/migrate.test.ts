@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import { createDatabase } from '../../src/mirror/database.ts';
@@ -157,7 +157,57 @@ describe.each(servers())('on $name', (server) => {
     }
   });
 
-  test('of three processes at once, one applies', async () => {
+  test('a login without any right keeps nobody from it', async () => {
+    const role = `musterd_guest_${process.pid}_${server.major}`;
+    await sql`create role ${sql.id(role)} login password 'guest'`.execute(database.db.kysely);
+    const url = new URL(database.url);
+    [url.username, url.password] = [role, 'guest'];
+    const guest = createDatabase({ url: url.href });
+    write('0001_a.sql', 'create table public.a (id int)');
+    try {
+      await guest
+        .transaction(async (tx) => {
+          await sql`select pg_advisory_xact_lock(hashtextextended('musterd migrate', 0))`.execute(tx);
+          expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a'] });
+          const attempt = sql`lock table sync.migrations in share update exclusive mode`.execute(tx);
+          await expect(attempt).rejects.toThrow('permission denied for schema sync');
+          throw new Error('done');
+        })
+        .catch((error: unknown) => expect(String(error)).toContain('done'));
+    } finally {
+      await guest.close();
+      await sql`drop role ${sql.id(role)}`.execute(database.db.kysely);
+    }
+  });
+
+  test('locks nothing where nothing is missing, and waits for nobody', async () => {
+    write('0001_a.sql', 'create table public.a (id int)');
+    await migrate(database.db, { folder });
+    await database.db.transaction(async (tx) => {
+      await sql`lock table sync.migrations in exclusive mode`.execute(tx);
+      expect(await migrate(database.db, { folder })).toEqual({ applied: [] });
+    });
+  });
+
+  test('no lock of the mirror has a name that anybody may take', () => {
+    const folders = ['src/mirror', 'src/runs', 'src/daemon', 'migrations'];
+    const texts = folders.flatMap((place) =>
+      readdirSync(place, { recursive: true, encoding: 'utf8' })
+        .filter((name) => /\.(?:ts|sql)$/.test(name))
+        .map((name) => readFileSync(join(place, name), 'utf8')),
+    );
+    expect(texts.length).toBeGreaterThan(100);
+    expect(texts.filter((one) => /pg_(?:try_)?advisory/.test(one))).toEqual([]);
+  });
+
+  test.each([
+    ['there is nothing yet', 'create schema sync', 'transactionid'],
+    ['there is a schema', 'lock table sync.migrations in share row exclusive mode', 'relation'],
+  ])('of three processes at once, one applies where %s', async (_, hold, waitsFor) => {
+    if (waitsFor === 'relation') {
+      write('0000_before.sql', 'select 1');
+      await migrate(database.db, { folder });
+    }
     write('0001_a.sql', 'create table public.a (id int); insert into public.a values (1);');
     const script = `
       import { createDatabase } from ${JSON.stringify(source('database.ts'))};
@@ -172,11 +222,13 @@ describe.each(servers())('on $name', (server) => {
       return JSON.parse(await text(child.stdout)) as { applied: string[] };
     };
     const running = await database.db.transaction(async (tx) => {
-      await sql`select pg_advisory_xact_lock(hashtextextended('musterd migrate', 0))`.execute(tx);
+      await tx.executeQuery(CompiledQuery.raw(hold));
       const all = [1, 2, 3].map(run);
       await eventually('all of them are at it', async () => {
-        const { rows } = await sql`select from pg_locks where locktype = 'advisory' and not granted`.execute(
-          tx,
+        const { rows } = await sql`
+          select from pg_locks join pg_stat_activity using (pid)
+          where datname = current_database() and locktype = ${waitsFor} and not granted`.execute(
+          database.db.kysely,
         );
         return rows.length === 3;
       });

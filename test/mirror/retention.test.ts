@@ -303,6 +303,26 @@ it('each run is looked up among the periods by its index, whatever the statistic
   }
 });
 
+it('a login without any right keeps nobody from it', async () => {
+  await force(`
+    insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
+    select n::text::xid8, 41, 1, 'email', ${ago(40)}, 'kim', '{kim}', now(), 'agreed' from generate_series(1, 100) n`);
+  const guest = `musterd_guest_${process.pid}`;
+  await query(`create role ${guest} login password 'guest'`);
+  const url = new URL(database.url);
+  [url.username, url.password] = [guest, 'guest'];
+  const db = createDatabase({ url: url.href });
+  try {
+    await db.transaction(async (tx) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended('musterd prune', 41))`.execute(tx);
+      expect((await prune(database.db, 'main', { ...ages, changes: null })).edits).toBe(100);
+    });
+  } finally {
+    await db.close();
+    await query(`drop role ${guest}`);
+  }
+});
+
 it('two that prune a team at once wait for each other’s batch', async () => {
   await force(`
     insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
@@ -316,7 +336,7 @@ it('two that prune a team at once wait for each other’s batch', async () => {
     const pruning = [1, 2].map(() => prune(database.db, 'main', { ...ages, changes: null }));
     await eventually('one waits for the row, the other for it', async () => {
       const [all] = await waiting('true');
-      const [turns] = await waiting(`wait_event = 'advisory'`);
+      const [turns] = await waiting(`query like '%from sync.teams%for no key update'`);
       return all === 2 && turns === 1;
     });
     return pruning;

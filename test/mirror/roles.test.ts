@@ -22,7 +22,7 @@ describe.each(servers())('the roles for people on $name', (server) => {
     ['musterd_editor', 'select * from report.changes'],
     ['musterd_editor', `update mirror.users set first_name = 'Robin', email = 'x' || id || '@example.com'`],
     ['musterd_editor', `insert into mirror.user_lookups (team_id, email) values (41, 'a@example.com')`],
-    ['musterd_editor', `delete from mirror.user_lookups where email = 'a@example.com'`],
+    ['musterd_editor', `select mirror.forget_lookups(41, '{a@example.com}')`],
     ['musterd_reader', 'select team_id, email, phone, added_at from mirror.user_lookups'],
     ['musterd_role_editor', 'update mirror.users set role_id = 1'],
     ['musterd_role_editor', 'select * from report.roster'],
@@ -45,7 +45,8 @@ describe.each(servers())('the roles for people on $name', (server) => {
     ['musterd_role_editor', `update mirror.users set phone = '15550100'`],
     ['musterd_role_editor', `insert into mirror.user_lookups (team_id, email) values (41, 'a@example.com')`],
     ['musterd_reader', 'select lookup_id from mirror.user_lookups'],
-    ['musterd_editor', 'delete from mirror.user_lookups where lookup_id > 0'],
+    ['musterd_editor', 'delete from mirror.user_lookups'],
+    ['musterd_reader', `select mirror.forget_lookups(41, '{a@example.com}')`],
     [
       'musterd_editor',
       `insert into mirror.user_lookups (lookup_id, team_id, email) overriding system value values (1, 41, 'a@example.com')`,

@@ -212,11 +212,18 @@ describe.each(servers())('roles that see one team on $name', (server) => {
       );
     await expect(insert(42)).rejects.toThrow('violates row-level security policy');
     await expect(insert(41)).resolves.toBeDefined();
-    expect(await as(role('editor'), 'delete from mirror.user_lookups returning team_id')).toEqual([
-      '41',
-      '41',
+    const forget = (team: number, addresses: string) =>
+      as(
+        role('editor'),
+        `select mirror.forget_lookups(${team}, '${addresses}')`,
+        `set local session authorization ${role('editor')}`,
+      );
+    expect(await forget(42, '{b@example.com}')).toEqual(['0']);
+    expect(await forget(41, '{a@example.com,b@example.com,nobody@example.com}')).toEqual(['1']);
+    expect(await stage.sql('select team_id, email from mirror.user_lookups order by 1')).toEqual([
+      ['41', 'c@example.com'],
+      ['42', 'b@example.com'],
     ]);
-    expect(await stage.sql('select team_id from mirror.user_lookups')).toEqual([['42']]);
   });
 
   it('a role sees what is listed for it, and cannot list itself', async () => {
