@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { type JobInsert, PgBoss } from 'pg-boss';
 import { MusterdError } from '../errors.ts';
+import { unlessOvertaken } from '../mirror/migrations.ts';
 import type { TeamQueue, TeamWork } from './queue.ts';
 
 /** The schema of pg-boss's tables. */
@@ -29,6 +30,12 @@ export interface SharedQueueOptions {
   /** Called with background errors; the queue recovers by itself. */
   readonly onError: (error: Error) => void;
 }
+
+/**
+ * The locks of pg-boss are advisory: anybody who connects could take them, and stop all daemons. On databases that have
+ * no such locks it does without, and it has no other word for that here.
+ */
+const withoutNamedLocks = { __test__noAdvisoryLocks: true };
 
 async function makeQueue(boss: PgBoss): Promise<void> {
   await boss.createQueue(queue, {
@@ -70,24 +77,31 @@ function createOffers(boss: PgBoss, onOffered: () => void) {
  */
 export async function createSharedQueue(options: SharedQueueOptions): Promise<TeamQueue> {
   const { connection, migrate, concurrency, work, onError } = options;
-  const boss = new PgBoss({
-    ...connection,
-    application_name: 'musterd queue',
-    max: 3,
-    schema,
-    migrate,
-    createSchema: migrate,
-    schedule: false,
-    superviseIntervalSeconds: lookEverySeconds,
-    monitorIntervalSeconds: lookEverySeconds,
-    queueCacheIntervalSeconds: lookEverySeconds,
-  });
-  boss.on('error', onError);
-  try {
-    await boss.start();
-    await makeQueue(boss);
-  } catch (error) {
-    await boss.stop({ graceful: false, close: true }).catch(() => {});
+  const open = async () => {
+    const boss = new PgBoss({
+      ...connection,
+      ...withoutNamedLocks,
+      application_name: 'musterd queue',
+      max: 3,
+      schema,
+      migrate,
+      createSchema: migrate,
+      schedule: false,
+      superviseIntervalSeconds: lookEverySeconds,
+      monitorIntervalSeconds: lookEverySeconds,
+      queueCacheIntervalSeconds: lookEverySeconds,
+    });
+    boss.on('error', onError);
+    try {
+      await boss.start();
+      await makeQueue(boss);
+      return boss;
+    } catch (error) {
+      await boss.stop({ graceful: false, close: true }).catch(() => {});
+      throw error;
+    }
+  };
+  const boss = await unlessOvertaken(open).catch((error: unknown) => {
     const words = error instanceof Error ? error.message : String(error);
     throw new MusterdError('mirror', `The shared queue cannot be used: ${words}`, {
       hint: migrate
@@ -95,7 +109,7 @@ export async function createSharedQueue(options: SharedQueueOptions): Promise<Te
         : `Start one daemon with database.migrate and a role that may create the schema ${schema}, once after each update.`,
       cause: error,
     });
-  }
+  });
   const workers: string[] = [];
   const begin = async (at: number) => {
     workers[at] = await boss.work<{ readonly team: string }>(

@@ -44,6 +44,35 @@ describe('the queue that daemons share', () => {
     expect(sent.take().filter((text) => /insert into musterd_queue\.job/i.test(text))).toHaveLength(1);
   });
 
+  it('takes no lock whose name anybody may take, at the start or when it looks for dead workers', async () => {
+    const seen: string[] = [];
+    await eventually('it has looked', () => {
+      seen.push(...sent.take());
+      return seen.some((text) => text.includes('heartbeat_on +'));
+    });
+    expect(seen.some((text) => text.includes('create_queue('))).toBe(true);
+    expect(seen.filter((text) => text.includes('advisory'))).toEqual([]);
+  });
+
+  it('several that start at once in an empty database make it once', async () => {
+    const empty = await createTestDatabase();
+    const starting = [1, 2, 3].map(() =>
+      createSharedQueue({
+        connection: connectionOptions(readConnectionUrl(empty.url)),
+        migrate: true,
+        concurrency: 1,
+        work: async (team) => void worked.push(team),
+        onError: () => undefined,
+      }),
+    );
+    const queues = await Promise.all(starting);
+    await Promise.all(queues.map((one) => one.offer('a')));
+    await eventually('the team is worked on', () => worked.length > 0);
+    expect(worked).toEqual(['a']);
+    await Promise.all(queues.map((one) => one.close()));
+    await empty.close();
+  });
+
   it('takes no team that is worked on, and takes it again afterwards', async () => {
     const under = Promise.withResolvers<void>();
     hold = under.promise;
