@@ -42,7 +42,7 @@ export const askAtTerminal = (
 export const longestReason = 1_000;
 
 /** @throws MusterdError `usage` for one that is too long to be stored */
-export function readReason(reason: string | undefined): string | undefined {
+export function reasonOf(reason: string | undefined): string | undefined {
   const why = reason?.trim() || undefined;
   if (why === undefined || why.length <= longestReason) return why;
   throw new MusterdError(
@@ -59,7 +59,7 @@ export const confirmationOf = (
   options: { readonly as?: string; readonly reason?: string },
 ): Confirmation => ({
   actor: (options.as ?? env['MUSTERD_ACTOR'])?.trim() || undefined,
-  why: readReason(options.reason),
+  why: reasonOf(options.reason),
 });
 
 /** Says that the reason did not count: nobody approves what they edited themselves. */

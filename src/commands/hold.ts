@@ -5,7 +5,7 @@ import { momentMs } from '../model/moment.ts';
 import { fields } from '../model/user.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime } from '../model/field-values.ts';
-import { readReason } from './confirmation.ts';
+import { reasonOf } from './confirmation.ts';
 import { leaseWait } from './lease-wait.ts';
 import { readField, requireTeamId, requireUser } from '../runs/named-user.ts';
 import { printJson, printLine } from './output.ts';
@@ -36,7 +36,7 @@ export function readUntil(text: string | undefined): HoldEnd {
 
 /** What is asked for, before anything is looked up. */
 function readWish({ until, reason, end }: HoldOptions): { end: HoldEnd; why: string } | 'end' {
-  const why = readReason(reason) ?? '';
+  const why = reasonOf(reason) ?? '';
   if (end === true) {
     if (until === undefined && reason === undefined) return 'end';
     throw new MusterdError('usage', '--end goes with neither --until nor --reason');
