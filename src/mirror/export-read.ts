@@ -31,7 +31,14 @@ const listings = {
       'created_at',
       'updated_at',
     ],
-    from: sql`(select r.*, r.user_id as id from report.roster r) r`,
+    from: sql`(
+      select u.team_id, u.id, u.name, u.first_name, u.last_name, u.email, u.phone,
+        case when u.role_id is null then u.role else r.name end as role, u.role_id,
+        b.id is null or u.role_id is not distinct from b.role_id as role_arrived, u.resolved, u.created_at, u.updated_at
+      from mirror.users u
+      left join mirror.roles r on r.team_id = u.team_id and r.role_id = u.role_id
+      left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+      where u.gone_at is null) r`,
     presentOnly: false,
     order: ['id'],
     asOf: (at) => sql`(select r.*, r.user_id as id from report.roster_as_of(${at}::timestamptz) r) r`,
