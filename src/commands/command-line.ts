@@ -179,10 +179,7 @@ export async function carryOut(
 }
 
 function usageError({ code, message }: CommanderError): MusterdError {
-  const said =
-    code === 'commander.help'
-      ? 'A command is missing'
-      : message.replace(/^error: (.)/, (_, first: string) => first.toUpperCase());
+  const said = code === 'commander.help' ? 'A command is missing' : message.replace(/^error: /, '');
   return new MusterdError('usage', said.replaceAll('\n', ' '), {
     hint: '"musterd --help" lists what there is.',
   });
