@@ -77,6 +77,15 @@ function letGo(bytes: Uint8Array): void {
   if (bytes.buffer instanceof ArrayBuffer && !bytes.buffer.detached) bytes.buffer.transfer(0);
 }
 
+/** UTF-8. */
+const byteOrderMark = [0xef, 0xbb, 0xbf];
+
+/** The bytes of an answer, without the mark that some programs put before them. */
+function takeBytes(body: Pick<Body, 'take'>): Buffer {
+  const bytes = body.take();
+  return byteOrderMark.every((byte, at) => bytes[at] === byte) ? bytes.subarray(byteOrderMark.length) : bytes;
+}
+
 /**
  * Bytes that say they are JSON; `null`: they are not. What parsing them would take too much room for is not parsed.
  * @param body is empty afterwards
@@ -87,13 +96,16 @@ export function readJson(
   maxBytes: number,
 ): ParsedJson | { readonly excess: string } | null {
   try {
-    const bytes = body.take();
-    const read = readText(bytes, maxBytes);
-    letGo(bytes);
-    return 'excess' in read ? read : parseText(read);
+    return readBytes(takeBytes(body), maxBytes);
   } catch {
     return null;
   }
+}
+
+function readBytes(bytes: Uint8Array, maxBytes: number): ReturnType<typeof readJson> {
+  const read = readText(bytes, maxBytes);
+  letGo(bytes);
+  return 'excess' in read ? read : parseText(read);
 }
 
 export interface Decoded {
@@ -109,10 +121,13 @@ export interface Decoded {
  */
 export function decodeUtf8(bytes: Uint8Array): Decoded {
   try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), wellFormed: true };
+    return {
+      text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes),
+      wellFormed: true,
+    };
   } catch (error) {
     if (bytes.length > mostBrokenBytes) throw error;
-    const decoder = new TextDecoder('utf-8');
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     const pieces: string[] = [];
     // Piece by piece, since every step takes room of its own.
     for (let from = 0; from < bytes.length; from += pieceBytes) {
@@ -170,14 +185,14 @@ export async function readList(
   maxBytes: number,
   { long, known, takeNews }: ListAsked,
 ): Promise<ReturnType<typeof readJson>> {
-  const bytes = body.take();
+  const bytes = takeBytes(body);
   const about = { digest: await digestOf(bytes), bytes: bytes.length };
   const unread = { value: null, spelling: null, suspicious: false, ...about };
   const read = async () => {
     try {
       const decoded = await readLong(bytes, long);
       if (decoded !== null) letGo(bytes);
-      const parsed = decoded ?? readJson({ take: () => bytes }, maxBytes);
+      const parsed = decoded ?? readBytes(bytes, maxBytes);
       return parsed === null || 'excess' in parsed ? parsed : { ...parsed, ...about };
     } catch {
       return null;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { toJson } from '../../src/model/json.ts';
 import { createBody } from '../../src/service/body.ts';
 import { isDecoded } from '../../src/service/decoded-rows.ts';
-import { type ParsedJson, parseJson, readList } from '../../src/service/parse-json.ts';
+import { type ParsedJson, parseJson, readJson, readList } from '../../src/service/parse-json.ts';
 import { isSuspicious } from '../../src/service/row-flaws.ts';
 import { decodeMembers, decodeTeam } from '../../src/service/wire-team.ts';
 import { decodeMemberships, decodeUsers } from '../../src/service/wire-user.ts';
@@ -246,6 +246,20 @@ describe('A long list', () => {
   it('is not taken from inside of another', async () => {
     const { value } = await readLong(`{"memberships":3,"team":{"memberships":${toJson(people)}}}`);
     expect(value).toMatchObject({ memberships: 3, team: { memberships: { length: people.length } } });
+  });
+
+  it.each([
+    ['that can be cut', toJson({ memberships: people }), { memberships: { length: people.length } }],
+    ['that is the answer itself', toJson(people), { length: people.length }],
+  ])('%s may have one byte order mark before it, and no more', async (_, answer, value) => {
+    const mark = '\ufeff';
+    expect(await readLong(mark + answer)).toMatchObject({ value });
+    expect(readJson(bodyOf(mark + answer), maxBytes)).toMatchObject({ value });
+    for (const read of [
+      await readList(bodyOf(mark + mark + answer), maxBytes, users),
+      readJson(bodyOf(mark + mark + answer), maxBytes),
+    ])
+      expect(read ?? { excess: '' }).toHaveProperty('excess');
   });
 
   it('of members is read the same way', async () => {
