@@ -3,7 +3,7 @@
 export interface DumpReader {
   /** The next line without its line break; `null` after the last. */
   line(): Promise<string | null>;
-  /** The rows up to the end marker, in pieces of whole lines. */
+  /** The rows up to the end marker, in pieces that may end anywhere. */
   rows(): AsyncGenerator<Buffer>;
 }
 
@@ -13,7 +13,8 @@ const inTheMiddle = Buffer.from('\n\\.\n');
 /** Longest line outside of rows; those of the schema are the longest. */
 const longestLine = 1_000_000;
 
-export function createDumpReader(chunks: AsyncIterator<Buffer>): DumpReader {
+/** @param cut what to throw where rows have no end marker */
+export function createDumpReader(chunks: AsyncIterator<Buffer>, cut: () => Error): DumpReader {
   let rest: Buffer = Buffer.alloc(0);
   const more = async () => {
     const { value, done } = await chunks.next();
@@ -36,17 +37,22 @@ export function createDumpReader(chunks: AsyncIterator<Buffer>): DumpReader {
       return take(end + 1).toString('utf8', 0, end);
     },
     rows: async function* () {
+      let isStart = true;
       for (;;) {
-        const whole = rest.subarray(0, rest.lastIndexOf(10) + 1);
-        const isOver = whole.subarray(0, endOfRows.length).equals(endOfRows);
-        const end = isOver ? 0 : whole.indexOf(inTheMiddle) + 1;
+        const isOver = isStart && rest.subarray(0, endOfRows.length).equals(endOfRows);
+        const end = isOver ? 0 : rest.indexOf(inTheMiddle) + 1;
         if (isOver || end > 0) {
           if (end > 0) yield take(end);
           take(endOfRows.length);
           return;
         }
-        if (whole.length > 0) yield take(whole.length);
-        if (!(await more())) return;
+        // What may be the beginning of the marker waits for the rest of it.
+        const certain = rest.length - endOfRows.length;
+        if (certain > 0) {
+          isStart = false;
+          yield take(certain);
+        }
+        if (!(await more())) throw cut();
       }
     },
   };

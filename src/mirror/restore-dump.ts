@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { CompiledQuery, sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Database, Transaction } from './database.ts';
+import { sqlState } from './database-errors.ts';
 import { countLines } from './write-dump.ts';
 import { createDumpReader, type DumpReader } from './dump-reader.ts';
 import {
@@ -39,7 +40,7 @@ export async function restoreDump(db: Database, { open, onRows }: RestoreOptions
   const terms = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
   const restore = async (tx: Transaction) => {
     const chunks = open()[Symbol.asyncIterator]();
-    let failure: unknown;
+    let failure: Error | undefined;
     const next = async () =>
       chunks.next().catch((error: unknown) => {
         failure = unusable(
@@ -48,10 +49,11 @@ export async function restoreDump(db: Database, { open, onRows }: RestoreOptions
         throw failure;
       });
     try {
-      return await restoreFrom(tx, createDumpReader({ next }), onRows);
+      const reader = createDumpReader({ next }, () => (failure = cut()));
+      return await restoreFrom(tx, reader, onRows);
     } catch (error) {
       // A COPY that ends early has its own error.
-      throw failure ?? error;
+      throw failure ?? describeRefused(error);
     } finally {
       await chunks.return?.();
     }
@@ -59,8 +61,17 @@ export async function restoreDump(db: Database, { open, onRows }: RestoreOptions
   return unlessOvertaken(() => db.transaction(restore, terms));
 }
 
-const unusable = (what: string) =>
+/** The SQLSTATEs of values that are out of range, no such values, or forbidden by a constraint. */
+const refused = /^2[23]/;
+
+const describeRefused = (error: unknown): unknown =>
+  error instanceof Error && refused.test(sqlState(error) ?? '')
+    ? unusable(`has what its tables do not take: ${error.message}`, error)
+    : error;
+
+const unusable = (what: string, cause?: Error) =>
   new MusterdError('usage', `The file ${what}`, {
+    cause,
     hint: 'Nothing was restored. Take a file that "musterd dump" has written, from its first byte to its last.',
   });
 
