@@ -3,7 +3,7 @@ import type { Confirmation } from '../mirror/approve-edits.ts';
 import { readFormat } from '../files/format.ts';
 import { readBytes, readTable } from '../files/read-table.ts';
 import { plural } from '../model/in-words.ts';
-import { readMapping, readOnly } from '../runs/import/columns.ts';
+import { createIsRead, readMapping, readOnly } from '../runs/import/columns.ts';
 import {
   applyImport,
   type ImportPreview,
@@ -50,12 +50,10 @@ export async function readRequest(
   file: string,
 ): Promise<ImportRequest> {
   const format = readFormat(options.format, file);
-  const rest = {
-    mappings: (options.map ?? []).map(readMapping),
-    only: readOnly(options.only),
-    clears: readClears(options.empty),
-  };
-  return { table: readTable(await readBytes(file, signal), format), ...rest };
+  const mappings = (options.map ?? []).map(readMapping);
+  const rest = { mappings, only: readOnly(options.only), clears: readClears(options.empty) };
+  const isRead = createIsRead(mappings);
+  return { table: await readTable(await readBytes(file, signal), format, { isRead, signal }), ...rest };
 }
 
 /** Why nothing is written, and what the command ends with. */
@@ -66,11 +64,11 @@ interface Stay {
 
 /** What keeps the import from being done; `undefined`: nothing. */
 function whyNot(
-  { problems, hash, changes }: ImportPreview,
+  { rows, matched, problems, hash, changes }: ImportPreview,
   { skipErrors, expect }: ImportOptions,
 ): Stay | undefined {
   if (problems.length > 0 && skipErrors !== true) {
-    const why = `${plural(problems.length, 'row')} cannot be used, so nothing is applied: correct them, or leave them out with --skip-errors`;
+    const why = `${plural(rows - matched, 'row')} cannot be used, so nothing is applied: correct them, or leave them out with --skip-errors`;
     return { code: exitCode.usage, why };
   }
   if (expect !== undefined && expect !== hash) {

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { MusterdError } from '../errors.ts';
 import { addLookups } from '../mirror/addresses.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
-import { canonicalPhone } from '../model/canonical.ts';
+import { decodeText } from '../files/decode-text.ts';
+import { eachRow, linesOf } from '../files/each-row.ts';
+import { readBytes } from '../files/read-table.ts';
+import { canonicalPhone, isEmailAddress } from '../model/canonical.ts';
 import { prepareSchema } from '../runs/open.ts';
 import { withReading } from '../runs/with-run.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -18,7 +20,8 @@ interface Lookup {
 
 /** Takes addresses from a file: one per line, or several separated by commas, semicolons or tabs. */
 export async function addLookupsCommand(context: Context, file: string): Promise<ExitCode> {
-  const { lookups, unusable } = parseLookups(readLookupFile(file));
+  const { text } = decodeText(await readBytes(file, context.signal), true);
+  const { lookups, unusable } = await parseLookups(text, context.signal);
   for (const { line, text } of unusable)
     printLine(context.err, `line ${line}: "${text}" is neither an email address nor a phone number`);
   if (lookups.length === 0) {
@@ -40,14 +43,6 @@ export async function addLookupsCommand(context: Context, file: string): Promise
   });
 }
 
-function readLookupFile(file: string): string {
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (error) {
-    throw new MusterdError('usage', `${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
-}
-
 /** The mirror takes no longer one; of a phone number it takes less. */
 const longestAddress = 320;
 const longestPhone = 40;
@@ -57,26 +52,20 @@ function isPhone(cell: string): boolean {
   return /^\+?[0-9 ()./-]+$/.test(cell) && length >= 3 && length <= longestPhone;
 }
 
-export function parseLookups(text: string): {
-  readonly lookups: readonly Lookup[];
-  readonly unusable: readonly { readonly line: number; readonly text: string }[];
-} {
+/** The addresses of a file, read in turns with others until the signal. */
+export async function parseLookups(text: string, signal: AbortSignal) {
   const lookups: Lookup[] = [];
   const unusable: { line: number; text: string }[] = [];
   const header = /^(e-?mail|phone|address|name|first.?name|last.?name)s?$/i;
-  for (const [index, line] of text
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .entries()) {
-    for (const cell of line.split(/[,;\t]/).map((part) => part.trim().replace(/^"|"$/g, ''))) {
-      if (cell === '' || cell.startsWith('#') || (index === 0 && header.test(cell))) continue;
-      if (cell.length > longestAddress) unusable.push({ line: index + 1, text: `${cell.slice(0, 40)}…` });
-      else if (/^\S+@\S+$/.test(cell)) lookups.push({ email: cell, phone: null });
-      else if (isPhone(cell)) {
-        lookups.push({ email: null, phone: canonicalPhone(cell) });
-      } else unusable.push({ line: index + 1, text: cell });
+  await eachRow(linesOf(text), signal, ({ line, text: row }) => {
+    for (const cell of row.split(/[,;\t]/).map((part) => part.trim().replace(/^"|"$/g, ''))) {
+      if (cell === '' || cell.startsWith('#') || (line === 1 && header.test(cell))) continue;
+      if (cell.length > longestAddress) unusable.push({ line, text: `${cell.slice(0, 40)}…` });
+      else if (isEmailAddress(cell)) lookups.push({ email: cell, phone: null });
+      else if (isPhone(cell)) lookups.push({ email: null, phone: canonicalPhone(cell) });
+      else unusable.push({ line, text: cell });
     }
-  }
+  });
   return { lookups, unusable };
 }
 

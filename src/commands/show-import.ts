@@ -44,8 +44,8 @@ export function sayGuard(
   ];
 }
 
-const sayRows = ({ rows, matched, changing, problems }: ImportPreview): string =>
-  `${plural(rows, 'row')}: ${matched} matched, ${problems.length} that cannot be used, ${plural(changing, 'user')} to change`;
+const sayRows = ({ rows, matched, changing }: ImportPreview): string =>
+  `${plural(rows, 'row')}: ${matched} matched, ${rows - matched} that cannot be used, ${plural(changing, 'user')} to change`;
 
 const sayCost = ({ cost: { requests, seconds } }: ImportPreview): string =>
   `pushing costs ${plural(requests, 'request')}, about ${seconds} s at the rate limit`;

@@ -1,12 +1,17 @@
 /** CSV as spreadsheets write it: commas, semicolons or tabs, with line breaks in quotes. */
-import { CsvError, parse } from 'csv-parse/sync';
+import { pipeline } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
+import { CsvError, parse } from 'csv-parse';
 import { MusterdError } from '../errors.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../model/file-table.ts';
+import { chooseColumns, type TableWishes } from './choose-columns.ts';
+import { requireRowLimit } from './each-row.ts';
 import { asWritten } from './formula.ts';
 
 const delimiters = [',', ';', '\t'] as const;
 /** A quote that is never closed takes no more than this along. */
 const longestRecord = 1024 * 1024;
+const pieceBytes = 64 * 1024;
 
 const countLines = (text: string) => text.match(/\r\n|\n|\r/g)?.length ?? 0;
 
@@ -22,28 +27,44 @@ function findDelimiter(text: string): string {
   return delimiters.reduce((best, one) => ((counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best));
 }
 
-interface CsvRecord {
-  readonly line: number;
-  readonly cells: readonly string[];
+/** Feeds the parser in pieces, and lets others have their turn in between. */
+async function* piecesOf(text: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let from = 0; from < bytes.length; from += pieceBytes) {
+    await setImmediate();
+    signal.throwIfAborted();
+    yield bytes.subarray(from, from + pieceBytes);
+  }
 }
 
-/** All records with the lines in which they begin. @throws MusterdError `usage` where a quote is not closed, or stands astray */
-function readRecords(text: string, delimiter: string, firstLine: number): readonly CsvRecord[] {
+/**
+ * Takes all records with the lines in which they begin.
+ * @throws MusterdError `usage` where a quote is not closed, or stands astray
+ */
+async function readRecords(
+  text: string,
+  { delimiter, firstLine, signal }: CsvFile,
+  take: (line: number, cells: readonly string[]) => void,
+): Promise<void> {
   let line = firstLine;
+  const parser = parse({
+    delimiter,
+    raw: true,
+    skip_empty_lines: true,
+    relax_column_count: true,
+    max_record_size: longestRecord,
+  });
   try {
-    const options = {
-      delimiter,
-      raw: true,
-      skip_empty_lines: true,
-      relax_column_count: true,
-      max_record_size: longestRecord,
-    } as const;
-    const parsed = parse(text, options) as unknown as { raw: string; record: string[] }[];
-    return parsed.map(({ raw, record }) => {
-      const begin = line + countLines(/^[\r\n]*/.exec(raw)?.[0] ?? '');
-      line += countLines(raw);
-      return { line: begin, cells: record };
-    });
+    await pipeline(
+      piecesOf(text, signal),
+      parser,
+      async (records: AsyncIterable<{ readonly raw: string; readonly record: readonly string[] }>) => {
+        for await (const { raw, record } of records) {
+          take(line + countLines(/^[\r\n]*/.exec(raw)?.[0] ?? ''), record);
+          line += countLines(raw);
+        }
+      },
+    );
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const at = typeof error['lines'] === 'number' ? error['lines'] + firstLine - 1 : firstLine;
@@ -54,25 +75,41 @@ function readRecords(text: string, delimiter: string, firstLine: number): readon
   }
 }
 
-export function readCsv(given: string): FileTable {
+interface CsvFile {
+  readonly delimiter: string;
+  readonly firstLine: number;
+  readonly signal: AbortSignal;
+}
+
+/** A number that is kept from becoming one, as some programs export it: ="0041…". They leave out the quotes of CSV. */
+const numberAsFormula = /(?<=^|[,;\t\r\n])="([-+0-9 ()./]+)"(?=[,;\t\r\n]|$)/g;
+const textAsFormula = /^="([^"]*)"$/;
+const textOf = (cell: string) => textAsFormula.exec(cell)?.[1] ?? asWritten(cell);
+
+export async function readCsv(given: string, { isRead, signal }: TableWishes): Promise<FileTable> {
   // The first line of some spreadsheets says what parts the cells.
   const said = /^sep=(.)\r?\n/.exec(given);
-  const text = said === null ? given : given.slice(said[0].length);
+  const text = (said === null ? given : given.slice(said[0].length)).replace(numberAsFormula, '"$1"');
   const delimiter = said?.[1] ?? findDelimiter(text);
-  const [head, ...records] = readRecords(text, delimiter, said === null ? 1 : 2);
-  const columns = (head?.cells ?? []).map((cell) => asWritten(cell).trim());
-  while (columns.at(-1) === '') columns.pop();
+  let head: (ReturnType<typeof chooseColumns> & { readonly width: number }) | undefined;
   const rows: FileTableRow[] = [];
   const problems: RowProblem[] = [];
-  for (const { line, cells } of records) {
-    if (cells.every((cell) => cell.trim() === '')) continue;
-    const isWhole =
-      cells.length >= columns.length && cells.slice(columns.length).every((cell) => cell === '');
-    if (isWhole) rows.push({ line, cells: cells.slice(0, columns.length).map(asWritten) });
+  await readRecords(text, { delimiter, firstLine: said === null ? 1 : 2, signal }, (line, cells) => {
+    if (head === undefined) {
+      const names = cells.map((cell) => textOf(cell).trim());
+      while (names.at(-1) === '') names.pop();
+      head = { ...chooseColumns(names, { isRead }), width: names.length };
+      return;
+    }
+    if (cells.every((cell) => cell.trim() === '')) return;
+    requireRowLimit(rows.length + problems.length + 1);
+    const { width, places } = head;
+    const isWhole = cells.length >= width && cells.slice(width).every((cell) => cell === '');
+    if (isWhole) rows.push({ line, cells: places.map((place) => textOf(cells[place] ?? '')) });
     else {
-      const reason = `it has ${cells.length} cells, and the header has ${columns.length}`;
+      const reason = `it has ${cells.length} cells, and the header has ${width}`;
       problems.push({ line, kind: 'unreadable', reason });
     }
-  }
-  return { columns, rows, problems, notes: [] };
+  });
+  return { columns: head?.columns ?? [], rows, problems, notes: head?.notes ?? [] };
 }

@@ -1,26 +1,48 @@
 /** Rows that name their values: JSON, JSON by line, YAML. */
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Scalar, type YAMLMap } from 'yaml';
+import {
+  Composer,
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  Parser,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml';
 import { MusterdError } from '../errors.ts';
 import type { FileTable, RowProblem } from '../model/file-table.ts';
+import { chooseColumns, type TableWishes } from './choose-columns.ts';
+import { inTurns } from '../model/in-turns.ts';
+import { eachRow, linesOf, type WrittenRow } from './each-row.ts';
 
-/** A row as it was read; a text in place of its values says what is wrong with it. */
-interface ObjectRow {
-  readonly line: number;
-  readonly values: ReadonlyMap<string, string> | string;
-}
+/** A text in place of the values of a row says what is wrong with it. */
+type ObjectValues = readonly (readonly [name: string, value: string])[] | string;
 
 const nested = (key: string) => `${key} holds a list or an object`;
 
-function tableOf(objects: readonly ObjectRow[]): FileTable {
+/** Collects what is read of each row, and the names of all columns. */
+function createObjects({ isRead }: Pick<TableWishes, 'isRead'>) {
+  const names = new Set<string>();
   const problems: RowProblem[] = [];
   const good: { line: number; values: ReadonlyMap<string, string> }[] = [];
-  for (const { line, values } of objects) {
-    if (typeof values === 'string') problems.push({ line, kind: 'unreadable', reason: values });
-    else good.push({ line, values });
-  }
-  const columns = [...new Set(good.flatMap(({ values }) => [...values.keys()]))];
-  const rows = good.map(({ line, values }) => ({ line, cells: columns.map((one) => values.get(one) ?? '') }));
-  return { columns, rows, problems, notes: [] };
+  const add = (line: number, values: ObjectValues) => {
+    if (typeof values === 'string') {
+      problems.push({ line, kind: 'unreadable', reason: values });
+      return;
+    }
+    for (const [name] of values) names.add(name);
+    good.push({ line, values: new Map(values.filter(([name]) => isRead(name))) });
+  };
+  const table = (): FileTable => {
+    const { columns, places, notes } = chooseColumns([...names], { isRead });
+    const read = columns.slice(0, places.length);
+    const rows = good.map(({ line, values }) => ({ line, cells: read.map((one) => values.get(one) ?? '') }));
+    return { columns, rows, problems, notes };
+  };
+  return { add, table };
 }
 
 /** Numbers stay as they are written: an id of twenty digits is not rounded. */
@@ -30,79 +52,85 @@ function parseJson(text: string): unknown {
   return JSON.parse(text, keepNumber);
 }
 
-function valuesOf(item: unknown): ObjectRow['values'] {
+const longestRow = 1024 * 1024;
+
+function valuesOf(text: string): ObjectValues {
+  if (text.length > longestRow) return 'it is longer than 1 MiB';
+  const item = parseJson(text);
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return 'it is not an object';
   const entries = Object.entries(item as Readonly<Record<string, unknown>>);
   const wrong = entries.find(([, value]) => typeof value === 'object' && value !== null);
   if (wrong !== undefined) return nested(wrong[0]);
-  return new Map(
-    entries.map(([key, value]) => [key, value === null ? '' : String(value as string | boolean)]),
-  );
+  return entries.map(([key, value]) => [key, value === null ? '' : String(value as string | boolean)]);
 }
 
-/** In which line each member of the outermost list begins. */
-function linesOfMembers(text: string): readonly number[] {
-  const lines: number[] = [];
-  let line = 1;
-  let depth = 0;
-  let isText = false;
-  let isNext = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at] ?? '';
-    if (char === '\n') line += 1;
-    if (isNext && !/[\s\]]/.test(char)) {
-      lines.push(line);
-      isNext = false;
-    }
-    if (isText) {
-      if (char === '\\') at += 1;
-      else if (char === '"') isText = false;
-    } else if (char === '"') isText = true;
-    else if (char === '[' || char === '{') {
-      depth += 1;
-      isNext = depth === 1;
-    } else if (char === ']' || char === '}') depth -= 1;
-    else if (char === ',' && depth === 1) isNext = true;
-  }
-  return lines;
-}
+const sayError = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 const notReadable = (what: string, error: unknown, line?: number) =>
   new MusterdError(
     'usage',
-    `${line === undefined ? '' : `line ${line}: `}this is not ${what}: ${error instanceof Error ? error.message : String(error)}`,
+    `${line === undefined ? 'This' : `Line ${line}: this`} is not ${what}: ${sayError(error)}`,
     { cause: error },
   );
 
-export function readJsonList(text: string): FileTable {
-  let list: unknown;
-  try {
-    list = parseJson(text);
-  } catch (error) {
-    throw notReadable('JSON', error);
+/** The members of a list, each of which is still to be parsed. @throws MusterdError `usage` */
+function* membersOf(text: string): Generator<WrittenRow> {
+  const start = text.search(/\S/);
+  if (text[start] !== '[') throw new MusterdError('usage', 'This JSON is not a list of objects');
+  let line = 1 + (text.slice(0, start).match(/\n/g)?.length ?? 0);
+  let depth = 0;
+  let isText = false;
+  let from = start + 1;
+  let first: number | undefined;
+  let members = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const char = text[at] ?? '';
+    if (char === '\n') line += 1;
+    if (isText) {
+      if (char === '\\') at += 1;
+      else if (char === '"') isText = false;
+      continue;
+    }
+    const isBorder = depth === 1 && (char === ',' || char === ']');
+    if (isBorder) {
+      const isEmpty = char === ']' && first === undefined && members === 0;
+      if (!isEmpty) yield { line: first ?? line, text: text.slice(from, at) };
+      members += 1;
+      from = at + 1;
+      first = undefined;
+    } else if (depth === 1 && !/\s/.test(char)) first ??= line;
+    if (char === '"') isText = true;
+    else if (char === '[' || char === '{') depth += 1;
+    else if (char === ']' || (char === '}' && depth > 1)) depth -= 1;
+    if (depth > 0) continue;
+    if (text.slice(at + 1).trim() === '') return;
+    throw notReadable('JSON', 'it goes on after its list', line);
   }
-  if (!Array.isArray(list)) throw new MusterdError('usage', 'This JSON is not a list of objects');
-  const lines = linesOfMembers(text);
-  return tableOf(list.map((item: unknown, at) => ({ line: lines[at] ?? 1, values: valuesOf(item) })));
+  throw notReadable('JSON', 'its list does not end', line);
 }
 
-/** Parted at line feeds alone: other readers also part it inside of a text. */
-export function readNdjson(text: string): FileTable {
-  const lines = text.split('\n').map((one, at) => ({ line: at + 1, one }));
-  return tableOf(
-    lines
-      .filter(({ one }) => one.trim() !== '')
-      .map(({ line, one }) => {
-        try {
-          return { line, values: valuesOf(parseJson(one)) };
-        } catch (error) {
-          return {
-            line,
-            values: `it is not JSON: ${error instanceof Error ? error.message : String(error)}`,
-          };
-        }
-      }),
-  );
+export async function readJsonList(text: string, wishes: TableWishes): Promise<FileTable> {
+  const objects = createObjects(wishes);
+  await eachRow(membersOf(text), wishes.signal, ({ line, text: member }) => {
+    try {
+      objects.add(line, valuesOf(member));
+    } catch (error) {
+      throw notReadable('JSON', error, line);
+    }
+  });
+  return objects.table();
+}
+
+export async function readNdjson(text: string, wishes: TableWishes): Promise<FileTable> {
+  const objects = createObjects(wishes);
+  await eachRow(linesOf(text), wishes.signal, ({ line, text: one }) => {
+    try {
+      objects.add(line, valuesOf(one));
+    } catch (error) {
+      objects.add(line, `it is not JSON: ${sayError(error)}`);
+    }
+  });
+  return objects.table();
 }
 
 /** Reading YAML takes ten times as long as anything else, and a hundred times the memory. */
@@ -112,11 +140,13 @@ const isNothing = /^(~|null|Null|NULL|)$/;
 /** The schema leaves every value the text that it is. */
 const textOf = ({ value }: Scalar): string => (typeof value === 'string' ? value : '');
 
-function valuesOfMap(map: YAMLMap): ObjectRow['values'] {
+/** @throws MusterdError `usage` for a key that is given twice */
+function valuesOfMap(map: YAMLMap, lineOf: (offset: number) => number): ObjectValues {
   const values = new Map<string, string>();
   for (const { key, value } of map.items) {
     if (!isScalar(key)) return 'a key is not text';
     const name = textOf(key);
+    if (values.has(name)) throw notReadable('YAML', `${name} is given twice`, lineOf(key.range?.[0] ?? 0));
     if (value === null) values.set(name, '');
     else if (!isScalar(value)) return nested(name);
     else {
@@ -124,27 +154,48 @@ function valuesOfMap(map: YAMLMap): ObjectRow['values'] {
       values.set(name, value.type === 'PLAIN' && isNothing.test(text) ? '' : text);
     }
   }
-  return values;
+  return [...values];
+}
+
+/** Looking for a key that is given twice takes its parser as long as there are keys, for each: that is done here. */
+async function parseYaml(text: string, lines: LineCounter, signal: AbortSignal): Promise<Document.Parsed> {
+  const parser = new Parser(lines.addNewLine);
+  const composer = new Composer({ schema: 'failsafe', uniqueKeys: false });
+  const documents: Document.Parsed[] = [];
+  lines.addNewLine(0);
+  await inTurns(new Lexer().lex(text), (lexeme) => {
+    signal.throwIfAborted();
+    for (const token of parser.next(lexeme)) documents.push(...composer.next(token));
+  });
+  for (const token of parser.end()) documents.push(...composer.next(token));
+  documents.push(...composer.end(true, text.length));
+  const [document, another] = documents;
+  if (document === undefined || another !== undefined) throw new Error('it is several documents');
+  return document;
 }
 
 /** Every value is text as it is written: a phone number keeps its plus sign, and an id its digits. */
-export function readYaml(text: string): FileTable {
+export async function readYaml(text: string, wishes: TableWishes): Promise<FileTable> {
   if (text.length > longestYaml)
     throw new MusterdError('usage', 'This YAML is too long to be read', {
       hint: 'Use CSV or NDJSON for as many rows.',
     });
+  const { signal } = wishes;
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { schema: 'failsafe', lineCounter, prettyErrors: false });
+  const lineOf = (offset: number) => lineCounter.linePos(offset).line;
+  const document = await parseYaml(text, lineCounter, signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw notReadable('YAML', error);
+  });
   const [error] = document.errors;
-  if (error !== undefined) throw notReadable('YAML', error, lineCounter.linePos(error.pos[0]).line);
+  if (error !== undefined) throw notReadable('YAML', error, lineOf(error.pos[0]));
   const { contents } = document;
-  if (contents === null) return tableOf([]);
+  const objects = createObjects(wishes);
+  if (contents === null) return objects.table();
   if (!isSeq(contents)) throw new MusterdError('usage', 'This YAML is not a list of rows');
-  return tableOf(
-    contents.items.map((item) => {
-      const start = isMap(item) || isScalar(item) || isSeq(item) ? (item.range?.[0] ?? 0) : 0;
-      const { line } = lineCounter.linePos(start);
-      return { line, values: isMap(item) ? valuesOfMap(item) : 'it is not a row of names and values' };
-    }),
-  );
+  await eachRow(contents.items, signal, (item) => {
+    const line = lineOf(isNode(item) ? (item.range?.[0] ?? 0) : 0);
+    objects.add(line, isMap(item) ? valuesOfMap(item, lineOf) : 'it is not a row of names and values');
+  });
+  return objects.table();
 }

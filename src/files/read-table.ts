@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { MusterdError } from '../errors.ts';
 import type { FileTable } from '../model/file-table.ts';
+import type { TableWishes } from './choose-columns.ts';
 import { decodeText } from './decode-text.ts';
 import type { Format } from './format.ts';
 import { readCsv } from './read-csv.ts';
@@ -14,7 +15,7 @@ const readers = {
   json: readJsonList,
   ndjson: readNdjson,
   yaml: readYaml,
-} as const satisfies Readonly<Record<Format, (text: string) => FileTable>>;
+} as const satisfies Readonly<Record<Format, (text: string, wishes: TableWishes) => Promise<FileTable>>>;
 
 /** @param file `-`: stdin @throws MusterdError `usage` */
 export async function readBytes(file: string, signal: AbortSignal): Promise<Uint8Array> {
@@ -38,9 +39,9 @@ export async function readBytes(file: string, signal: AbortSignal): Promise<Uint
 }
 
 /** @throws MusterdError `usage` for what is not in this format */
-export function readTable(bytes: Uint8Array, format: Format): FileTable {
+export async function readTable(bytes: Uint8Array, format: Format, wishes: TableWishes): Promise<FileTable> {
   const { text, encoding } = decodeText(bytes, format === 'csv');
-  const table = readers[format](text);
+  const table = await readers[format](text, wishes);
   const notes = encoding === 'UTF-8' ? [] : [`read as ${encoding}: it is not UTF-8`];
   return { ...table, notes: [...notes, ...table.notes] };
 }

@@ -19,3 +19,9 @@ export function canonicalPhone(phone: string | null): string {
 export function canonicalRoleId(roleId: Id | null): string {
   return roleId === null ? '' : String(roleId);
 }
+
+/** Looked at letter by letter: one expression for all of it takes as long as the text is, for each @. */
+export function isEmailAddress(text: string): boolean {
+  const at = text.indexOf('@', 1);
+  return at > 0 && at < text.length - 1 && !/[\s\p{Cc}]/u.test(text);
+}

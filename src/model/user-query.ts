@@ -1,5 +1,5 @@
 /** What a person may call a user: an id, an email, a phone number or a name. */
-import { canonicalEmail, canonicalPhone } from './canonical.ts';
+import { canonicalEmail, isEmailAddress, canonicalPhone } from './canonical.ts';
 import { type Id, maxId } from './id.ts';
 import { canonicalName } from './name.ts';
 
@@ -16,7 +16,7 @@ export interface UserQuery {
 export function readUserQuery(text: string): UserQuery {
   const nothing: UserQuery = { id: null, email: null, phone: null, name: null };
   const trimmed = text.trim();
-  if (/^\S+@\S+$/.test(trimmed)) return { ...nothing, email: canonicalEmail(trimmed) };
+  if (isEmailAddress(trimmed)) return { ...nothing, email: canonicalEmail(trimmed) };
   if (/^\d+$/.test(trimmed)) {
     const id = BigInt(trimmed);
     return { ...nothing, id: id <= maxId ? id : null, phone: trimmed };

@@ -1,12 +1,18 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { TableWishes } from '../../src/files/choose-columns.ts';
+import { eachRow } from '../../src/files/each-row.ts';
 import { type Format, formats } from '../../src/files/format.ts';
 import { readTable } from '../../src/files/read-table.ts';
 import { createRowWriter } from '../../src/files/write-rows.ts';
+import { turnsAtEachLook } from '../support/turns.ts';
+
+afterEach(() => vi.restoreAllMocks());
 
 const bytes = (text: string) => Buffer.from(text);
-const csv = (text: string) => readTable(bytes(text), 'csv');
-const plain = (format: Format, text: string) => readTable(bytes(text), format);
+const wishes: TableWishes = { isRead: () => true, signal: new AbortController().signal };
+const plain = (format: Format, text: string) => readTable(bytes(text), format, wishes);
+const csv = (text: string) => plain('csv', text);
 
 const hostile = fc.string({
   unit: fc.oneof(
@@ -35,18 +41,18 @@ const hostile = fc.string({
 });
 
 describe('what was written is read as it was', () => {
-  it.each(formats)('in %s, whatever the texts are', (format) => {
+  it.each(formats)('in %s, whatever the texts are', async (format) => {
     const columns = ['id', 'first_name', 'last_name'];
     const row = fc.record({
       id: fc.bigInt(1n, 2n ** 63n - 1n),
       first_name: hostile,
       last_name: fc.option(hostile),
     });
-    fc.assert(
-      fc.property(fc.array(row, { minLength: 1, maxLength: 5 }), (rows) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 5 }), async (rows) => {
         const writer = createRowWriter(format, columns);
         const text = writer.begin + writer.rows(rows) + writer.end();
-        const { columns: read, rows: found, problems, notes } = plain(format, text);
+        const { columns: read, rows: found, problems, notes } = await plain(format, text);
         expect({ read, problems, notes }).toEqual({ read: columns, problems: [], notes: [] });
         expect(found.map(({ cells }) => cells)).toEqual(
           rows.map(({ id, first_name, last_name }) => [String(id), first_name, last_name ?? '']),
@@ -68,8 +74,8 @@ describe('CSV', () => {
     ['empty cells beyond the header', 'id,name,\n1,Anne,,\n'],
     ['no line feed at its end', 'id,name\n1,Anne'],
     ['line breaks of old machines', 'id,name\r1,Anne\r'],
-  ])('is read with %s', (_, text) => {
-    const { columns, rows, problems } = csv(text);
+  ])('is read with %s', async (_, text) => {
+    const { columns, rows, problems } = await csv(text);
     expect({ columns, cells: rows.map(({ cells }) => cells), problems }).toEqual({
       columns: ['id', 'name'],
       cells: [['1', 'Anne']],
@@ -77,17 +83,17 @@ describe('CSV', () => {
     });
   });
 
-  it.each(['\n', '\r\n', '\r'])('counts lines that end in %j', (end) => {
+  it.each(['\n', '\r\n', '\r'])('counts lines that end in %j', async (end) => {
     const text = ['id,name', '', '1,"a', 'b"', '', '', '2,b', '3,c'].join(end);
-    expect(csv(text).rows.map(({ line, cells }) => [line, cells[0]])).toEqual([
+    expect((await csv(text)).rows.map(({ line, cells }) => [line, cells[0]])).toEqual([
       [3, '1'],
       [7, '2'],
       [8, '3'],
     ]);
-    expect(csv(`sep=,\n${text}`).rows.map(({ line }) => line)).toEqual([4, 8, 9]);
+    expect((await csv(`sep=,\n${text}`)).rows.map(({ line }) => line)).toEqual([4, 8, 9]);
   });
 
-  it('is read in the encodings of spreadsheets', () => {
+  it('is read in the encodings of spreadsheets', async () => {
     const text = 'id,name\n1,Zoë €\n';
     const old = Buffer.from(text.replace('€', '\x80'), 'latin1');
     const wide = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
@@ -100,13 +106,13 @@ describe('CSV', () => {
         ['read as UTF-16: it is not UTF-8'],
       ],
     ] as const) {
-      const table = readTable(given, 'csv');
+      const table = await readTable(given, 'csv', wishes);
       expect([table.rows[0]?.cells, table.notes]).toEqual([['1', 'Zoë €'], notes]);
     }
   });
 
-  it('names each row that has another number of cells', () => {
-    const { rows, problems } = csv('id,name\n1\n2,b\n3,c,d\n');
+  it('names each row that has another number of cells', async () => {
+    const { rows, problems } = await csv('id,name\n1\n2,b\n3,c,d\n');
     expect(rows.map(({ cells }) => cells[0])).toEqual(['2']);
     expect(problems).toEqual([
       { line: 2, kind: 'unreadable', reason: 'it has 1 cells, and the header has 2' },
@@ -114,27 +120,114 @@ describe('CSV', () => {
     ]);
   });
 
-  it('takes away the quote before what would be a formula, and no other', () => {
-    expect(csv(`id,name\n1,'+15550100\n2,'quoted'\n3,''=1\n`).rows.map(({ cells }) => cells[1])).toEqual([
-      '+15550100',
-      "'quoted'",
-      "'=1",
+  it('takes away the quote before what would be a formula, and no other', async () => {
+    const { rows } = await csv(`id,name\n1,'+15550100\n2,'quoted'\n3,''=1\n`);
+    expect(rows.map(({ cells }) => cells[1])).toEqual(['+15550100', "'quoted'", "'=1"]);
+  });
+
+  it('takes numbers that are kept from becoming one for what they are', async () => {
+    const { rows } = await csv('id,name\n="1",="+41 79"\n2,"=""0041"""\n3,"a,=""5"","\n4,"=""a""b"\n');
+    expect(rows.map(({ cells }) => cells)).toEqual([
+      ['1', '+41 79'],
+      ['2', '0041'],
+      ['3', 'a,="5",'],
+      ['4', '="a"b'],
     ]);
   });
 
   it.each([
     ['id,name\n1,a\n2,"b\n3,c\n', 'Line'],
     ['id,name\n1,a"b"\n', 'Line 2: the quotes of this CSV are not in order'],
-  ])('%j is refused', (text, words) => {
-    expect(() => csv(text)).toThrow(words);
+  ])('%j is refused', async (text, words) => {
+    await expect(csv(text)).rejects.toThrow(words);
+  });
+});
+
+describe('a hostile file', () => {
+  const isRead = (column: string) => column === 'id';
+  const keysOf = (count: number) => Array.from({ length: count }, (_, at) => `k${at}`);
+  const rowsOf = (count: number) => keysOf(count).map((key) => ({ [key]: 1, id: 7 }));
+
+  it.each([
+    ['csv', `${keysOf(999).join(',')},id\n${','.repeat(999)}7\n`],
+    ['json', JSON.stringify(rowsOf(999))],
+    [
+      'ndjson',
+      rowsOf(999)
+        .map((row) => JSON.stringify(row))
+        .join('\n'),
+    ],
+    [
+      'yaml',
+      keysOf(999)
+        .map((key) => `- {${key}: 1, id: 7}\n`)
+        .join(''),
+    ],
+  ] as const)(
+    '%s with many columns keeps those that are read, and counts the others',
+    async (format, text) => {
+      const { columns, rows, notes } = await readTable(bytes(text), format, { ...wishes, isRead });
+      expect([columns.length, columns[0], columns[1]]).toEqual([200, 'id', 'k0']);
+      expect(new Set(rows.map(({ cells }) => cells.join()))).toEqual(new Set(['7']));
+      expect(notes).toEqual(['800 more columns not read: no more than 200 are']);
+      const all = await plain(format, text);
+      expect(Math.max(...all.rows.map(({ cells }) => cells.length))).toBe(200);
+    },
+  );
+
+  it('of YAML with many keys in a row compares no key with all others', async () => {
+    let looks = 0;
+    const { some } = Array.prototype;
+    vi.spyOn(Array.prototype, 'some').mockImplementation(function (this: unknown[], test) {
+      return some.call(this, (...one) => {
+        looks += 1;
+        return test(...one);
+      });
+    });
+    const keys = keysOf(2_000).map((key) => `${key}: 1`);
+    await plain('yaml', `- ${keys.join('\n  ')}\n- {${keys.join(', ')}}\n`);
+    expect(looks).toBeLessThan(50_000);
+  });
+
+  it.each([
+    ['csv', `id,name\n${'1,a\n'.repeat(40_000)}`],
+    ['json', `[${'{"id":1},'.repeat(40_000)}{}]`],
+    ['ndjson', '{"id":1}\n'.repeat(40_000)],
+    ['yaml', '- id: 1\n'.repeat(10_000)],
+  ] as const)('of %s lets others have their turn, and ends where it is stopped', async (format, text) => {
+    expect(await turnsAtEachLook(() => plain(format, text))).toBeGreaterThan(2);
+    const controller = new AbortController();
+    setImmediate(() => controller.abort(new Error('told to stop')));
+    await turnsAtEachLook(() =>
+      expect(readTable(bytes(text), format, { ...wishes, signal: controller.signal })).rejects.toThrow(
+        'told to stop',
+      ),
+    );
+  });
+
+  it('has no more rows than a team may have people', async () => {
+    const rows = Array.from({ length: 1_000_001 });
+    await expect(eachRow(rows, wishes.signal, () => {})).rejects.toThrow('more than 1000000 rows');
+    await expect(plain('csv', `id\n${'1\n'.repeat(1_000_001)}`)).rejects.toThrow('more than 1000000 rows');
+  });
+
+  it.each([
+    ['json', `[{"id": "${'1'.repeat(1024 * 1024)}"}]`],
+    ['ndjson', `{"id": "${'1'.repeat(1024 * 1024)}"}`],
+  ] as const)('of %s has no row of more than 1 MiB', async (format, text) => {
+    expect((await plain(format, text)).problems).toEqual([
+      { line: 1, kind: 'unreadable', reason: 'it is longer than 1 MiB' },
+    ]);
   });
 });
 
 describe('other formats', () => {
-  it('are not guessed at where they are not UTF-8', () => {
+  it('are not guessed at where they are not UTF-8', async () => {
     for (const format of ['json', 'ndjson', 'yaml'] as const)
-      expect(() => readTable(Buffer.from([0x5b, 0xe9, 0x5d]), format)).toThrow('The file is not text');
-    expect(() => readTable(Buffer.from('PK\0\0'), 'csv')).toThrow('The file is not text');
+      await expect(readTable(Buffer.from([0x5b, 0xe9, 0x5d]), format, wishes)).rejects.toThrow(
+        'The file is not text',
+      );
+    await expect(csv('PK\0\0')).rejects.toThrow('The file is not text');
   });
 
   it.each([
@@ -153,8 +246,8 @@ describe('other formats', () => {
       '# people\n- id: 12345678901234567890\n  a: "x, [{\\" y"\n- id: true\n  b: ~\n- {id: "3"}\n',
       [2, 4, 6],
     ],
-  ] as const)('%s keeps what is written, with its lines', (format, text, lines) => {
-    const { columns, rows } = plain(format, text);
+  ] as const)('%s keeps what is written, with its lines', async (format, text, lines) => {
+    const { columns, rows } = await plain(format, text);
     expect(columns).toEqual(['id', 'a', 'b']);
     expect(rows.map(({ cells }) => cells)).toEqual([
       ['12345678901234567890', 'x, [{" y', ''],
@@ -167,20 +260,31 @@ describe('other formats', () => {
   it.each([
     ['json', '{"id": 1}', 'This JSON is not a list of objects'],
     ['json', '[{"id": 1]', 'this is not JSON'],
+    ['json', '[\n{"id": 1]}', 'Line 2: this is not JSON'],
+    ['json', '[1}', 'this is not JSON'],
+    ['json', '[[1}]', 'this is not JSON'],
+    ['json', '[{},]', 'this is not JSON'],
+    ['json', '[,{}]', 'this is not JSON'],
+    ['json', '[,]', 'this is not JSON'],
+    ['json', '[{}\n{}]', 'this is not JSON'],
+    ['json', '[{}]\n\n[]', 'this is not JSON: it goes on after its list'],
+    ['json', `[${'['.repeat(100_000)}${']'.repeat(100_000)}]`, 'this is not JSON'],
+    ['yaml', `- ${'['.repeat(100_000)}`, 'this is not YAML'],
+    ['yaml', '- id: 1\n---\n- id: 2\n', 'this is not YAML: it is several documents'],
     ['yaml', 'id: 1\n', 'This YAML is not a list of rows'],
-    ['yaml', '- id: 1\n  id: 2\n', 'line 2: this is not YAML'],
+    ['yaml', '- id: 1\n  id: 2\n', 'Line 2: this is not YAML'],
     ['yaml', '- "a\n', 'this is not YAML'],
     ['yaml', `- id: ${'1'.repeat(4 * 1024 * 1024)}\n`, 'too long'],
-  ] as const)('%s: %.20j is refused', (format, text, words) => {
-    expect(() => plain(format, text)).toThrow(words);
+  ] as const)('%s: %.20j is refused', async (format, text, words) => {
+    await expect(plain(format, text)).rejects.toThrow(words);
   });
 
   it.each([
     ['json', '[1,\n{"id": [1]}]', [1, 2]],
     ['ndjson', '1\n{"id": [1]}\n{', [1, 2, 3]],
     ['yaml', '- 1\n- id: [1]\n- *a\n'.replace('*a', '[2]'), [1, 2, 3]],
-  ] as const)('%s names rows that are none', (format, text, lines) => {
-    const { rows, problems } = plain(format, text);
+  ] as const)('%s names rows that are none', async (format, text, lines) => {
+    const { rows, problems } = await plain(format, text);
     expect(rows).toEqual([]);
     expect(problems.map(({ line, kind }) => [line, kind])).toEqual(lines.map((line) => [line, 'unreadable']));
   });

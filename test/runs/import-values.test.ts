@@ -3,11 +3,13 @@ import {
   type Cells,
   type KnownRole,
   readPhone,
+  wantedEmail,
   wantedName,
   wantedPhone,
   wantedRole,
 } from '../../src/runs/import/read-values.ts';
-import { readColumns, readMapping } from '../../src/runs/import/columns.ts';
+import { columnWords } from '../../src/runs/import/column-words.ts';
+import { readColumns, readMapping, requireColumns } from '../../src/runs/import/columns.ts';
 import type { TeamUser } from '../../src/runs/import/match-user.ts';
 import { planImport, textToHash } from '../../src/runs/import/plan-import.ts';
 import type { FileTable } from '../../src/model/file-table.ts';
@@ -26,13 +28,19 @@ describe('a phone number in a file', () => {
     ['+49\u00a030\u20111234567', '49301234567'],
     ['\u202a+49 30 1234567\u202c', '49301234567'],
     ['15550100166', '15550100166'],
+    ['15550100166.0', '15550100166'],
+    ['+15550100166.00', '15550100166'],
+    ['+41 (0)79 123 45 67', '41791234567'],
+    ['0041(0)791234567', '41791234567'],
   ])('%j is %s', (text, digits) => {
     expect(readPhone(text)).toEqual({ digits });
   });
   it.each([
     ['(555) 010-0166', 'begin it with a plus sign'],
     ['1.5550100166E+10', 'a spreadsheet has made a number of it'],
-    ['+49 (0)30 1234567', 'leave out the (0)'],
+    ['+39 (0)6 1234567', 'write the (0) as 0, or leave it out'],
+    ['+41 (0)(0)79 1234567', 'leave out the (0)'],
+    ['15550100166.5', 'begin it with a plus sign'],
     ['0301234567', 'is not a phone number with its country code'],
     ['+0301234567', 'is not a phone number with its country code'],
     ['+1234567890123456', 'is not a phone number with its country code'],
@@ -64,6 +72,31 @@ describe('a name in a file', () => {
   });
 });
 
+describe('a value that is the present one with letters lost', () => {
+  const name = { first: 'Łukasz', last: 'Zoë Žižková' };
+  const now = { name, split: 'known', email: 'łukasz@exämple.com', phone: null, roleId: 1n } as const;
+  const lost = { wrong: expect.stringContaining('the file has lost letters; save it as CSV UTF-8') };
+  it.each([
+    [{ first_name: '?ukasz', last_name: 'Zoë Žižková' }, lost],
+    [{ last_name: 'Zoë ?i?ková' }, lost],
+    [{ last_name: 'Zoe? Z?iz?kova?' }, lost],
+    [{ last_name: 'Zoë \ufffdi\ufffdkov\ufffd' }, lost],
+    [{ name: '?ukasz Zoë ?i?ková' }, lost],
+    [{ first_name: '?ucas' }, { value: { first: '?ucas', last: name.last } }],
+    [{ first_name: 'Łuka?z' }, { value: { first: 'Łuka?z', last: name.last } }],
+    [{ first_name: 'Lukasz' }, { value: { first: 'Lukasz', last: name.last } }],
+    [{ first_name: 'Łukasz?' }, { value: { first: 'Łukasz?', last: name.last } }],
+  ])('%j is refused or taken', (given, asked) => {
+    expect(wantedName(cellsOf(given as Readonly<Record<string, string>>), now)).toEqual(asked);
+  });
+  it('is refused of an email and a role, too', () => {
+    expect(wantedEmail('?UKASZ@ex?mple.com', now)).toEqual(lost);
+    expect(wantedEmail('?ukas@ex?mple.com', now)).toEqual({ value: '?ukas@ex?mple.com' });
+    const roles = [{ id: 2n, name: 'Führung' }];
+    expect(wantedRole(cellsOf({ role: 'F?hrung' }), { roleId: 1n, role: 'x' }, roles)).toEqual(lost);
+  });
+});
+
 describe('a role in a file', () => {
   const roles: readonly KnownRole[] = [
     { id: 1n, name: 'Admin' },
@@ -78,6 +111,7 @@ describe('a role in a file', () => {
     [{ role: 'agent' }, undefined],
     [{ role: ' ADMIN ' }, { value: 1n }],
     [{ role_id: '1', role: 'Agent' }, { value: 1n }],
+    [{ role_id: '1.0' }, { value: 1n }],
     [{ role: '1' }, { value: 5n }],
     [{ role: 'Admin', role_id: '2' }, { value: 1n }],
     [{ role: 'Admin', role_id: '3' }, { wrong: 'role "Admin" and role_id 3 are not the same role' }],
@@ -113,6 +147,11 @@ describe('the columns of a file', () => {
     ['Mobile_Phone', 'phone'],
     ['Role-ID', 'role_id'],
     ['Role name', 'role'],
+    ['E-Mail-Adresse', 'email'],
+    ['PRENOM', 'first_name'],
+    ['Příjmení', 'last_name'],
+    ['Номер телефона', 'phone'],
+    ['メールアドレス', 'email'],
   ])('%s is %s', (column, meaning) => {
     expect([...readColumns(tableOf([column]), []).places]).toEqual([[meaning, 0]]);
   });
@@ -128,7 +167,65 @@ describe('the columns of a file', () => {
   it('leave a whole name alone beside its halves', () => {
     const { places, ignored } = readColumns(tableOf(['name', 'first_name', 'last_name']), []);
     expect([[...places.keys()], ignored]).toEqual([['first_name', 'last_name'], ['name']]);
-    expect(() => readColumns(tableOf(['Name']), [])).toThrow('holds whole names');
+    for (const column of ['Name', 'Nom', '氏名'])
+      expect(() => readColumns(tableOf([column]), [])).toThrow('holds whole names');
+  });
+  it.each([
+    [
+      ['Vorname', 'Name'],
+      ['first_name', 'last_name'],
+    ],
+    [
+      ['Nom', 'Prénom'],
+      ['last_name', 'first_name'],
+    ],
+    [
+      ['Nome', 'Cognome'],
+      ['first_name', 'last_name'],
+    ],
+    [
+      ['Имя', 'Фамилия'],
+      ['first_name', 'last_name'],
+    ],
+  ] as const)('of %j are the two halves of a name', (columns, meanings) => {
+    const { places } = readColumns(tableOf(columns), []);
+    expect(new Map(places)).toEqual(new Map(meanings.map((meaning, at) => [meaning, at])));
+  });
+  it('leave a whole name beside one half alone in a language where it is never the other', () => {
+    const { places, ignored } = readColumns(tableOf(['First name', 'Name', 'Prénom?']), [
+      readMapping('Prénom?=email'),
+    ]);
+    expect([[...places.keys()], ignored]).toEqual([['email', 'first_name'], ['Name']]);
+  });
+  it('have one meaning each, in all languages', () => {
+    const seen = new Map<string, string>();
+    for (const words of Object.values(columnWords))
+      for (const [meaning, all] of Object.entries(words))
+        for (const word of all) {
+          const [only] = readColumns(tableOf([word]), [readMapping(`${word}=id`)]).places.keys();
+          expect(only).toBe('id');
+          const kind = meaning === 'half' ? 'name' : meaning;
+          const key = word
+            .normalize('NFKD')
+            .toLowerCase()
+            .replace(/[^\p{L}\p{N}]/gu, '');
+          expect([word, seen.get(key) ?? kind]).toEqual([word, kind]);
+          seen.set(key, kind);
+        }
+  });
+  it.each([
+    [['Kennung', 'Postfach'], 'No column of the file is the id, the email or the phone'],
+    [['id', 'Postfach'], 'No column of the file is a value to change'],
+  ])('of %j are refused in one sentence, with what is there', (columns, words) => {
+    const table = tableOf(columns, columns, columns);
+    expect(() => requireColumns(table, readColumns(table, []))).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(new RegExp(`^${words}.*: it has "${columns.join('", "')}"$`)),
+        hint: expect.stringContaining('--map "'),
+      }),
+    );
+    const mapped = readColumns(table, [readMapping(`${columns[0]}=id`), readMapping('Postfach=email')]);
+    expect(() => requireColumns(table, mapped)).not.toThrow();
   });
 });
 
@@ -177,6 +274,34 @@ describe('what a file asks for', () => {
     expect(plan(tableOf(['id', 'phone'], ['1', '']), true).changes).toMatchObject([
       { field: 'phone', to: null },
     ]);
+  });
+  it('is said once by rows that say the same, and adds up', () => {
+    const table = tableOf(
+      ['id', 'phone'],
+      ['1.0', '+1 555 0199'],
+      ['1', '15550199'],
+      ['2', '15550198'],
+      ['2', '15550197'],
+      ['3', 'x'],
+      ['3', 'x'],
+      ['9', ''],
+    );
+    const { rows, matched, problems, changes } = plan(table);
+    expect({ rows, matched, lines: problems.map(({ line }) => line) }).toEqual({
+      rows: 7,
+      matched: 2,
+      lines: [4, 5, 6, 7, 8],
+    });
+    expect(changes).toMatchObject([{ userId: 1n, to: '15550199' }]);
+  });
+  it('is warned of where most numbers would be shorter than those they replace', () => {
+    const phones = (...all: readonly string[]) =>
+      plan(tableOf(['id', 'phone'], ...all.map((phone, at) => [String(at + 1), phone]))).warnings;
+    expect(phones('5550109', '5550108')).toEqual([
+      expect.stringContaining('2 of 2 phone numbers would be shorter than what they replace'),
+    ]);
+    expect(phones('5550109', '25550108')).toEqual([]);
+    expect(phones('15550109', '15550108')).toEqual([]);
   });
   it('has another text to hash with another row, field, value or base, and no other with another line', () => {
     const table = tableOf(['id', 'email', 'phone'], ['1', 'n@x.com', '15550109']);

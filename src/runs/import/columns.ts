@@ -1,51 +1,30 @@
 /** The meaning of a file's columns. */
 import { MusterdError } from '../../errors.ts';
+import { printable } from '../../model/in-words.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import type { Field } from '../../model/user.ts';
+import { columnWords, type ImportColumn, importColumns } from './column-words.ts';
 
-/** `name`: a whole name in one column. */
-export const importColumns = [
-  'id',
-  'first_name',
-  'last_name',
-  'name',
-  'email',
-  'phone',
-  'role',
-  'role_id',
-] as const;
-export type ImportColumn = (typeof importColumns)[number];
-
-/** The usual spellings, in lower case and without spaces and punctuation. */
-const spellings: Readonly<Record<ImportColumn, readonly string[]>> = {
-  id: ['id', 'userid'],
-  first_name: ['firstname', 'first', 'givenname', 'forename'],
-  last_name: ['lastname', 'last', 'surname', 'familyname'],
-  name: ['name', 'fullname', 'displayname', 'username', 'employeename'],
-  email: ['email', 'emailaddress', 'mail', 'workemail', 'businessemail'],
-  phone: [
-    'phone',
-    'phonenumber',
-    'mobile',
-    'mobilephone',
-    'mobilenumber',
-    'telephone',
-    'telephonenumber',
-    'tel',
-    'cell',
-    'cellphone',
-    'workphone',
-    'businessphone',
-  ],
-  role: ['role', 'rolename'],
-  role_id: ['roleid'],
-};
-
+/** In lower case, without accents, spaces and punctuation. */
 const simple = (text: string) =>
   text
-    .normalize('NFKC')
+    .normalize('NFKD')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '');
+
+type Simple = Readonly<Partial<Record<ImportColumn | 'half', readonly string[]>>>;
+
+const languages: readonly Simple[] = Object.values(columnWords).map((words) =>
+  Object.fromEntries(Object.entries(words).map(([meaning, all]) => [meaning, all.map(simple)])),
+);
+
+const meanings: ReadonlyMap<string, ImportColumn> = new Map(
+  languages.flatMap((words) =>
+    [...importColumns, 'half' as const].flatMap((meaning) =>
+      (words[meaning] ?? []).map((word) => [word, meaning === 'half' ? 'name' : meaning] as const),
+    ),
+  ),
+);
 
 /** A column that the command line maps to a field. */
 export interface Mapping {
@@ -99,12 +78,54 @@ export function readColumns(table: FileTable, mappings: readonly Mapping[]): Col
   const mapped = new Set(places.keys());
   const taken = new Set(places.values());
   for (const [place, column] of columns.entries()) {
-    const meaning = importColumns.find((one) => spellings[one].includes(simple(column)));
+    const meaning = meanings.get(simple(column));
     if (meaning !== undefined && !mapped.has(meaning) && !taken.has(place)) take(meaning, place);
   }
+  if (!mapped.has('name')) takeOtherHalf(columns, places);
   refuseWholeNames(columns, places, mapped);
   const used = new Set(places.values());
   return { places, ignored: columns.filter((_, place) => !used.has(place)) };
+}
+
+/** Whether a column is read: its cells are not kept otherwise. */
+export const createIsRead = (mappings: readonly Mapping[]) => {
+  const mapped = new Set(mappings.map(({ column }) => simple(column)));
+  return (column: string): boolean => meanings.has(simple(column)) || mapped.has(simple(column));
+};
+
+/** In some languages the word for one half of a name is that for a whole name too. */
+function takeOtherHalf(columns: readonly string[], places: Map<ImportColumn, number>): void {
+  const wordOf = (meaning: ImportColumn) => simple(columns[places.get(meaning) ?? -1] ?? '');
+  for (const [half, other] of [
+    ['first_name', 'last_name'],
+    ['last_name', 'first_name'],
+  ] as const) {
+    const whole = places.get('name');
+    const isSaid = languages.some(
+      (words) => words[half]?.includes(wordOf(half)) && words.half?.includes(wordOf('name')),
+    );
+    if (whole === undefined || places.has(other) || !isSaid) continue;
+    places.set(other, whole);
+    places.delete('name');
+  }
+}
+
+const identities = ['id', 'email', 'phone'] as const;
+
+/** @throws MusterdError `usage` where the columns do not say whose rows they are, or what is to be changed */
+export function requireColumns({ columns, rows }: FileTable, { places, ignored }: Columns): void {
+  if (rows.length === 0) return;
+  const some = columns.slice(0, 20).map((column) => `"${printable(column)}"`);
+  const found = `${some.join(', ')}${columns.length > some.length ? ', …' : ''}`;
+  const [first = 'Column'] = ignored;
+  const refuse = (missing: string, such: ImportColumn) =>
+    new MusterdError('usage', `No column of the file is ${missing}: it has ${found}`, {
+      hint: `Say what they are, such as --map "${printable(first)}=${such}".`,
+    });
+  if (identities.every((one) => !places.has(one)))
+    throw refuse('the id, the email or the phone by which a person is found', 'email');
+  if (ignored.length > 0 && places.size === 1 && !places.has('name'))
+    throw refuse('a value to change', 'first_name');
 }
 
 /** A whole name next to its halves is ignored, unless it was asked for. */

@@ -14,7 +14,7 @@ import { readLessons } from '../../reconcile/push/batches.ts';
 import { decideFor, waitsFor } from '../four-eyes.ts';
 import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';
-import { type Mapping, readColumns } from './columns.ts';
+import { type Mapping, readColumns, requireColumns } from './columns.ts';
 import { type Foresight, foresee, pushesOf } from './foresee.ts';
 import { type ImportChange, type ImportPlan, planImport, textToHash } from './plan-import.ts';
 
@@ -39,6 +39,7 @@ export async function previewImport(
   { table, mappings, only, clears }: ImportRequest,
 ): Promise<ImportPreview> {
   const columns = readColumns(table, mappings);
+  requireColumns(table, columns);
   const teamId = await requireTeamId(setup);
   const { kysely } = setup.mirror.db;
   const [users, roles, { pushedToday }] = await Promise.all([
@@ -54,7 +55,7 @@ export async function previewImport(
     teamId,
     hash: createHash('sha256').update(textToHash(plan.changes)).digest('hex').slice(0, 12),
     ignored: columns.ignored,
-    notes: table.notes,
+    notes: [...table.notes, ...plan.warnings],
   };
 }
 

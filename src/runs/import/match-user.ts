@@ -13,7 +13,7 @@
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import type { BaseUser, MirrorRow } from '../../model/user.ts';
-import { type Cells, readPhone } from './read-values.ts';
+import { type Cells, readPhone, withoutDecimals } from './read-values.ts';
 
 /** A user of the team in the mirror. */
 export interface TeamUser {
@@ -25,6 +25,9 @@ export interface TeamUser {
 type Match =
   | { readonly user: TeamUser }
   | { readonly kind: 'unmatched' | 'ambiguous'; readonly reason: string };
+
+/** As many of those who share an address are named. */
+const mostNamed = 10;
 
 function groupUsers(users: readonly TeamUser[], keyOf: (user: TeamUser) => string) {
   return Map.groupBy(
@@ -43,11 +46,14 @@ export function createMatcher(users: readonly TeamUser[]): (cells: Cells) => Mat
     const [user] = found ?? [];
     if (user === undefined) return undefined;
     if (found?.length === 1) return { user };
-    const ids = found?.map(({ id }) => id).join(', ');
+    const ids = `${found
+      ?.slice(0, mostNamed)
+      .map(({ id }) => id)
+      .join(', ')}${(found?.length ?? 0) > mostNamed ? ', …' : ''}`;
     return { kind: 'ambiguous', reason: `${what} is that of users ${ids}: give the id` };
   };
   return (cells) => {
-    const [id, email, phone] = [cells('id'), cells('email'), cells('phone')];
+    const [id, email, phone] = [withoutDecimals(cells('id')), cells('email'), cells('phone')];
     if (id !== '') {
       if (!/^\d+$/.test(id) || BigInt(id) > maxId) return unmatched(`"${id}" is not an id`);
       const user = byId.get(BigInt(id));

@@ -1,16 +1,19 @@
 /**
- * What a file changes for the users in the mirror. Several rows of one user: if all say the same, the first counts and
- * the others are duplicates; if not, none counts.
+ * What a file changes for the users in the mirror. Several rows of one user: if all say the same, they are one; if not,
+ * none counts.
  */
 import type { UserEdit } from '../../mirror/edits.ts';
+import { canonicalPhone } from '../../model/canonical.ts';
 import { columnOf } from '../../model/field-values.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
+import { plural } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
 import type { Field } from '../../model/user.ts';
 import { fields } from '../../model/user.ts';
 import type { FieldValue } from '../../model/user-plan.ts';
-import type { Columns, ImportColumn } from './columns.ts';
+import type { ImportColumn } from './column-words.ts';
+import type { Columns } from './columns.ts';
 import { createMatcher, type TeamUser } from './match-user.ts';
 import {
   type Cells,
@@ -39,12 +42,15 @@ export interface ImportChange {
 export interface ImportPlan {
   /** Rows that are not empty. */
   readonly rows: number;
+  /** Those that can be used. */
   readonly matched: number;
   /** Rows that change something. */
   readonly changing: number;
   readonly problems: readonly RowProblem[];
   readonly changes: readonly ImportChange[];
   readonly edits: readonly UserEdit[];
+  /** What is to be looked at, in words. */
+  readonly warnings: readonly string[];
 }
 
 export interface ImportWishes {
@@ -60,6 +66,9 @@ const cellsOf =
   ({ cells }: FileTableRow, { places }: Columns): Cells =>
   (column) =>
     (cells[places.get(column) ?? -1] ?? '').trim();
+
+/** As many lines are named. */
+const mostLines = 10;
 
 interface ReadRow {
   readonly line: number;
@@ -117,33 +126,45 @@ function readRow(
 }
 
 /** The rows of a user that count, and the complaints about the others. */
-function chooseRows(rows: readonly ReadRow[]): {
-  readonly good: readonly ReadRow[];
-  readonly problems: readonly RowProblem[];
-} {
+function chooseRows(rows: readonly ReadRow[]) {
   const problems: RowProblem[] = [];
   const good: ReadRow[] = [];
+  let usable = 0;
   for (const [id, same] of Map.groupBy(rows, ({ user }) => user.id)) {
     const [first, ...others] = same;
     if (first === undefined) continue;
-    const differ = others.some(({ says }) => says !== first.says);
-    const of = `user ${id}`;
-    for (const { line } of others)
-      problems.push({
-        line,
-        kind: 'duplicate',
-        reason: `it is of ${of}, as line ${first.line} is${differ ? ', and says something else' : ''}`,
-      });
-    if (differ)
-      problems.push({
-        line: first.line,
-        kind: 'duplicate',
-        reason: `it is of ${of}, as ${others.map(({ line }) => `line ${line}`).join(', ')} ${others.length === 1 ? 'is' : 'are'}`,
-      });
-    else if (first.problems.length > 0) problems.push(...first.problems);
-    else good.push(first);
+    if (others.every(({ says }) => says === first.says)) {
+      for (const row of first.problems.length > 0 ? same : []) problems.push(...row.problems);
+      if (first.problems.length > 0) continue;
+      good.push(first);
+      usable += same.length;
+      continue;
+    }
+    const lines = others.slice(0, mostLines).map(({ line }) => `line ${line}`);
+    const more = others.length > lines.length ? ', …' : '';
+    const reasonOf = (row: ReadRow) =>
+      row === first
+        ? `as ${lines.join(', ')}${more} ${others.length === 1 ? 'is' : 'are'}`
+        : `as line ${first.line} is, and says something else`;
+    for (const row of same)
+      problems.push({ line: row.line, kind: 'duplicate', reason: `it is of user ${id}, ${reasonOf(row)}` });
   }
-  return { good, problems };
+  return { good, problems, usable };
+}
+
+const isShorter = ({ from, to }: ImportChange) =>
+  typeof from === 'string' &&
+  typeof to === 'string' &&
+  canonicalPhone(to).length < canonicalPhone(from).length;
+
+/** A spreadsheet takes the zeros away that a number begins with. */
+function warnOfLostZeros(changes: readonly ImportChange[]): readonly string[] {
+  const replaced = changes.filter(({ field, from, to }) => field === 'phone' && from !== null && to !== null);
+  const shorter = replaced.filter(isShorter).length;
+  if (shorter * 2 <= replaced.length) return [];
+  return [
+    `${shorter} of ${plural(replaced.length, 'phone number')} would be shorter than what they replace: has a spreadsheet taken away the zeros at their beginning?`,
+  ];
 }
 
 const editOf = ({ user, changes }: ReadRow): UserEdit => ({
@@ -169,15 +190,15 @@ export function planImport(
   }
   const chosen = chooseRows(read);
   const changing = chosen.good.filter(({ changes }) => changes.length > 0);
+  const changes = changing.flatMap((row) => row.changes);
   return {
     rows: table.rows.length + table.problems.length,
-    matched: read.length,
+    matched: chosen.usable,
     changing: changing.length,
     problems: [...problems, ...chosen.problems].toSorted((a, b) => a.line - b.line),
-    changes: changing
-      .flatMap(({ changes }) => changes)
-      .toSorted((a, b) => (a.userId < b.userId ? -1 : a.userId > b.userId ? 1 : 0)),
+    changes: changes.toSorted((a, b) => (a.userId < b.userId ? -1 : a.userId > b.userId ? 1 : 0)),
     edits: changing.map(editOf),
+    warnings: warnOfLostZeros(changes),
   };
 }
 

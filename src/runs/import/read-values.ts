@@ -1,5 +1,5 @@
 /** Reads the cells of a row as values for a known user. */
-import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
+import { canonicalEmail, canonicalPhone, isEmailAddress } from '../../model/canonical.ts';
 import { maxId, type Id } from '../../model/id.ts';
 import {
   canonicalName,
@@ -10,7 +10,7 @@ import {
   splitName,
 } from '../../model/name.ts';
 import type { Field, UserValues } from '../../model/user.ts';
-import type { ImportColumn } from './columns.ts';
+import type { ImportColumn } from './column-words.ts';
 
 /** A trimmed cell by the meaning of its column; an empty one says nothing. */
 export type Cells = (column: ImportColumn) => string;
@@ -24,11 +24,22 @@ export type AskedValue<T> =
 const made = (text: string) =>
   /^[0-9.,]+e\+?[0-9]+$/i.test(text) ? ': a spreadsheet has made a number of it' : '';
 
+/** A number whose decimals say nothing: 41790000000.0 */
+export const withoutDecimals = (text: string): string => /^(\+?[0-9]+)\.0+$/.exec(text)?.[1] ?? text;
+
+/** In these countries the zero belongs to the number: Italy, San Marino, the Vatican. */
+const keepsZero = /^(?:\+|00) ?(?:39|37 ?[89])/;
+
 /** The digits with the country code. Without a plus sign, a number with separators may be in national format. */
 export function readPhone(given: string): { readonly digits: string } | { readonly wrong: string } {
-  const text = given.replace(/\p{Cf}/gu, '').replace(/\s/gu, ' ');
-  const wrong = (why: string) => ({ wrong: `"${text}" is not a phone number with its country code${why}` });
-  if (/^(\+|00)[0-9 ]+\(0\)/.test(text)) return wrong(': leave out the (0)');
+  const written = withoutDecimals(given.replace(/\p{Cf}/gu, '').replace(/\s/gu, ' '));
+  const wrong = (why: string) => ({
+    wrong: `"${written}" is not a phone number with its country code${why}`,
+  });
+  const trunk = /^((?:\+|00)[0-9 ]+)\(0\)/.exec(written);
+  if (trunk !== null && keepsZero.test(written)) return wrong(': write the (0) as 0, or leave it out');
+  const text = trunk === null ? written : `${trunk[1]}${written.slice(trunk[0].length)}`;
+  if (text.includes('(0)')) return wrong(': leave out the (0)');
   const international = /^(?:\+|00)([0-9 ()./\u2010-\u2015-]+)$/u.exec(text)?.[1];
   if (international === undefined && !/^[0-9]+$/.test(text))
     return wrong(made(text) || ': begin it with a plus sign');
@@ -36,7 +47,28 @@ export function readPhone(given: string): { readonly digits: string } | { readon
   return /^[1-9][0-9]{1,14}$/.test(digits) ? { digits } : wrong('');
 }
 
-export function wantedPhone(text: string, now: UserValues, clears: boolean): AskedValue<string | null> {
+/** Whether a text is the present one with letters that a code page lacks turned into question marks. */
+function hasLostLetters(text: string, now: string): boolean {
+  // A code page knows no combined letters: what it lacks was one letter, or several.
+  return ['NFC', 'NFD'].some((form) => {
+    const [units, before] = [text, now.normalize(form)];
+    return (
+      text !== before &&
+      units.length === before.length &&
+      [...units.split('').entries()].every(
+        ([at, unit]) =>
+          unit === before[at] || ((unit === '?' || unit === '\ufffd') && before.charCodeAt(at) > 127),
+      )
+    );
+  });
+}
+
+const lostLetters = (text: string) => ({
+  wrong: `"${text}": the file has lost letters; save it as CSV UTF-8`,
+});
+
+export function wantedPhone(given: string, now: UserValues, clears: boolean): AskedValue<string | null> {
+  const text = withoutDecimals(given);
   if (text === '') return clears && now.phone !== null ? { value: null } : undefined;
   if (canonicalPhone(text) === canonicalPhone(now.phone) && now.phone !== null && !made(text))
     return undefined;
@@ -47,9 +79,8 @@ export function wantedPhone(text: string, now: UserValues, clears: boolean): Ask
 
 export function wantedEmail(text: string, now: UserValues): AskedValue<string> {
   if (text === '' || canonicalEmail(text) === canonicalEmail(now.email)) return undefined;
-  return /^[^\s\p{Cc}]+@[^\s\p{Cc}]+$/u.test(text)
-    ? { value: text }
-    : { wrong: `"${text}" is not an email address` };
+  if (hasLostLetters(canonicalEmail(text), canonicalEmail(now.email))) return lostLetters(text);
+  return isEmailAddress(text) ? { value: text } : { wrong: `"${text}" is not an email address` };
 }
 
 /** The halves, or a whole name split by `splitName`. */
@@ -60,8 +91,13 @@ export function wantedName(
   const whole = cells('name');
   if (whole !== '') {
     if (canonicalName(whole) === joinName(now.name)) return undefined;
+    if (hasLostLetters(canonicalName(whole), joinName(now.name))) return lostLetters(whole);
     return { value: splitName(whole), isGuess: true };
   }
+  const lost = (['first', 'last'] as const)
+    .map((half) => [canonicalName(cells(`${half}_name`)), canonicalName(now.name[half])] as const)
+    .find(([text, old]) => hasLostLetters(text, old));
+  if (lost !== undefined) return lostLetters(lost[0]);
   const half = (column: 'first_name' | 'last_name', old: string) => {
     const text = canonicalName(cells(column));
     return text === '' || text === canonicalName(old) ? old : text;
@@ -97,6 +133,8 @@ function readRole(
   const named = isNumber ? [] : roles.filter(({ name }) => roleName(name) === roleName(text));
   const found = new Set(named.length > 0 || !isId ? named.map(({ id }) => id) : [BigInt(text)]);
   const [id] = found;
+  if (id === undefined && roles.some(({ name }) => hasLostLetters(roleName(text), roleName(name))))
+    return lostLetters(text);
   if (id === undefined) return { wrong: `nobody has the role "${text}": ${all}` };
   if (found.size > 1) return { wrong: `several roles are called "${text}": ${all}` };
   if (named.length === 0 && !roles.some((role) => role.id === id))
@@ -110,7 +148,7 @@ export function wantedRole(
   now: Pick<UserValues, 'roleId'> & { readonly role: string | null },
   roles: readonly KnownRole[],
 ): AskedValue<Id> {
-  const [name, number] = [cells('role'), cells('role_id')];
+  const [name, number] = [cells('role'), withoutDecimals(cells('role_id'))];
   // The role's name comes from the service, so it is outdated if the role was edited and not sent yet.
   const isShown = now.role !== null && roleName(name) === roleName(now.role);
   const isKnown = roles.some((role) => roleName(role.name) === roleName(name));

@@ -1,0 +1,36 @@
+/** Which columns of a file are kept: a file may have as many as it has bytes. */
+import { plural } from '../model/in-words.ts';
+
+const mostColumns = 200;
+
+/** What of a file is read. */
+export interface TableWishes {
+  /** Whether the cells of this column are wanted; of the others the names are. */
+  readonly isRead: (column: string) => boolean;
+  readonly signal: AbortSignal;
+}
+
+interface ChosenColumns {
+  /** Those that are read come first. */
+  readonly columns: readonly string[];
+  /** The places in the file of those that are read. */
+  readonly places: readonly number[];
+  readonly notes: readonly string[];
+}
+
+export function chooseColumns(
+  names: readonly string[],
+  { isRead }: Pick<TableWishes, 'isRead'>,
+): ChosenColumns {
+  const { read = [], others = [] } = Object.groupBy(
+    names.map((name, place) => ({ name, place })),
+    ({ name }) => (isRead(name) ? 'read' : 'others'),
+  );
+  const kept = [...read, ...others].slice(0, mostColumns);
+  const left = names.length - kept.length;
+  return {
+    columns: kept.map(({ name }) => name),
+    places: read.slice(0, mostColumns).map(({ place }) => place),
+    notes: left === 0 ? [] : [`${plural(left, 'more column')} not read: no more than ${mostColumns} are`],
+  };
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { parseLookups } from '../../src/commands/lookups.ts';
+import { turnsAtEachLook } from '../support/turns.ts';
+
+const { signal } = new AbortController();
+
+describe('a file of addresses', () => {
+  it('has one in each cell, and says which are none', async () => {
+    const text = 'E-mail;Phone\r\n"a@example.com";+1 (555) 0100\n# a remark\nb@c,@c,b@,a b@c\n12\n';
+    expect(await parseLookups(text, signal)).toEqual({
+      lookups: [
+        { email: 'a@example.com', phone: null },
+        { email: null, phone: '15550100' },
+        { email: 'b@c', phone: null },
+      ],
+      unusable: ['@c', 'b@', 'a b@c', '12'].map((one, at) => ({ line: at === 3 ? 5 : 4, text: one })),
+    });
+  });
+
+  it('lets others have their turn, and ends where it is stopped', async () => {
+    const text = 'a@example.com\n'.repeat(40_000);
+    expect(await turnsAtEachLook(() => parseLookups(text, signal))).toBeGreaterThan(2);
+    const controller = new AbortController();
+    setImmediate(() => controller.abort(new Error('told to stop')));
+    await turnsAtEachLook(() =>
+      expect(parseLookups(text, controller.signal)).rejects.toThrow('told to stop'),
+    );
+  });
+});
