@@ -1,6 +1,7 @@
 import { type HeldRow, readHeldFields } from '../mirror/held.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime, showValue } from '../model/field-values.ts';
+import { readHeldTogether } from '../runs/held-together.ts';
 import { requireTeamId, requireUser } from '../runs/named-user.ts';
 import { printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
@@ -12,9 +13,27 @@ export async function heldCommand(context: Context, who: string | undefined): Pr
     const teamId = await requireTeamId(setup);
     const user = who === undefined ? null : await requireUser(setup, teamId, who);
     const rows = await readHeldFields(setup.mirror.db.kysely, teamId, user?.id ?? null);
-    if (context.json) printJson(context, { held: rows });
+    const together = (await readHeldTogether(setup.mirror.db.kysely, teamId)).filter(
+      ({ fields }) => fields.length > 1 && (user === null || fields.some(({ userId }) => userId === user.id)),
+    );
+    if (context.json)
+      printJson(context, {
+        held: rows,
+        together: together.map(({ hash, reason, fields }) => ({
+          batch: hash,
+          reason,
+          fields: fields.length,
+        })),
+      });
     else if (rows.length === 0) printLine(context.err, 'No field is held.');
-    else printHeld(context, rows);
+    else {
+      printHeld(context, rows);
+      for (const { hash, reason, fields } of together)
+        printLine(
+          context.err,
+          `${fields.length} of them were edited at once (${reason}): musterd resolve --batch ${hash} --take mirror, or --take service, decides them all.`,
+        );
+    }
     return exitCode.ok;
   });
 }

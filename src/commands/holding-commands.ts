@@ -39,12 +39,13 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
     .option(...waitOption);
   json(
     add(
-      'resolve <user> <field>',
+      'resolve [user] [field]',
       'decide a held field; the next run carries it out',
-      async (context, options, [who = '', field = '']) =>
+      async (context, options, [who, field]) =>
         (await import('./resolve.ts')).resolveCommand(context, options, who, field),
     ),
   )
+    .option('--batch <hash>', 'all that one change is held with, as "musterd held" names it')
     .option('--take <value>', 'mirror, service, or another value; a name as "First|Last"')
     .option('--if <value>', "only if this is the mirror's value, as you have seen it")
     .option('--edit <number>', 'only if this is the edit; "musterd held" shows its number')

@@ -5,6 +5,7 @@ import { type NamePair, samePair } from '../model/name.ts';
 import { type HeldNow, readHeldNow } from '../runs/held-now.ts';
 import { readField } from '../runs/named-user.ts';
 import type { Setup } from '../runs/open.ts';
+import { type BatchResolution, resolveBatch } from '../runs/resolve-batch.ts';
 import { readSeen, readTake, type SeenOptions } from '../runs/read-take.ts';
 import { type Resolved, resolve, type SeenField, sayValue, type Take } from '../runs/resolve-field.ts';
 import { numbered } from './approve.ts';
@@ -16,6 +17,7 @@ import { printTable } from './print-table.ts';
 import { withMirror } from './setup.ts';
 
 export interface ResolveOptions extends SeenOptions {
+  readonly batch?: string;
   readonly take?: string;
   readonly reason?: string;
   readonly as?: string;
@@ -28,10 +30,15 @@ export interface ResolveOptions extends SeenOptions {
 export async function resolveCommand(
   context: Context,
   options: ResolveOptions,
-  who: string,
-  fieldName: string,
+  who: string | undefined,
+  fieldName: string | undefined,
   ask: AskPerson | undefined = askAtTerminal(context),
 ): Promise<ExitCode> {
+  if (options.batch !== undefined) return resolveTogether(context, options, options.batch, who);
+  if (who === undefined || fieldName === undefined)
+    throw new MusterdError('usage', 'What is to be decided? Name a user and a field, or a --batch', {
+      hint: '"musterd held" lists what is held.',
+    });
   const field = readField(fieldName);
   const take = readTake(field, options.take);
   const named = readSeen(field, options);
@@ -55,6 +62,40 @@ export async function resolveCommand(
       printJson(context, { decision_id: decision, user_id: id, field: columnOf(field), ...values, waits });
     else printLine(context.out, `${inWords(done)}${numbered(decision)}`);
     return waits ? exitCode.waiting : exitCode.ok;
+  });
+}
+
+/** Decides about all fields of a hash, which says by itself what was seen. */
+async function resolveTogether(
+  context: Context,
+  options: ResolveOptions,
+  batch: string,
+  who: string | undefined,
+): Promise<ExitCode> {
+  const { take, edit, if: value } = options;
+  if (take !== 'mirror' && take !== 'service')
+    throw new MusterdError('usage', 'A batch is resolved with --take mirror or --take service');
+  if (who !== undefined || edit !== undefined || value !== undefined)
+    throw new MusterdError(
+      'usage',
+      '--batch says by itself what is decided: leave out user, --edit and --if',
+    );
+  const { actor, why = `musterd resolve --batch --take ${take}` } = confirmationOf(context, options);
+  return withMirror(context, async (setup) => {
+    const decision: BatchResolution = { batch: batch.toLowerCase(), take, why, actor };
+    const done = await resolveBatch(setup, leaseWait(context, setup.config), decision);
+    if (context.json)
+      printJson(context, {
+        batch: decision.batch,
+        resolved: done.map(({ id, field, mirror, base }) => ({
+          user_id: id,
+          field: columnOf(field),
+          mirror,
+          base,
+        })),
+      });
+    else for (const one of done) printLine(context.out, printable(inWords(one)));
+    return exitCode.ok;
   });
 }
 

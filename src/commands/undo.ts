@@ -58,7 +58,7 @@ export async function undoCommand(
 
 const isMissed = ({ reason }: UndoPlan['left'][number]) => reason === 'being edited';
 
-const fieldOf = ({ userId, name, field }: Omit<LeftAlone, 'reason'>) => ({
+const fieldOf = ({ userId, name, field }: UndoPlan['undecided'][number]) => ({
   user_id: userId,
   name,
   field: field === null ? null : columnOf(field),
@@ -80,7 +80,13 @@ function inJson(
       from,
       to,
     })),
-    left: left.map((one) => ({ ...fieldOf(one), reason: one.reason })),
+    left: left.map((one) => ({
+      ...fieldOf(one),
+      from: one.from,
+      to: one.to,
+      reason: one.reason,
+      offer: one.offer,
+    })),
   };
 }
 
@@ -101,7 +107,12 @@ function printPlan(
       showValue(to),
       '',
     ]),
-    ...left.map((one) => [...Object.values(fieldOf(one)).toSpliced(2, 0, 'left'), '', '', one.reason]),
+    ...left.map((one) => [
+      ...Object.values(fieldOf(one)).toSpliced(2, 0, 'left'),
+      showValue(one.from),
+      showValue(one.to),
+      one.reason,
+    ]),
   ];
   const back = plural(changes.length, 'field');
   const again = of === 'run' ? '' : `${plural(undecided.length, 'field')} undecided again, `;
@@ -111,6 +122,13 @@ function printPlan(
     `${what} ${number}: ${again}${back} to set back, ${left.length} left as they are${numbered(plan.number)}`,
   );
   if (rows.length > 0) printTable(context, ['user', 'name', 'undo', 'field', 'from', 'to', 'why'], rows);
+  const offers = left.flatMap(({ offer }) => offer ?? []);
+  if (offers.length > 0)
+    printLine(
+      context.err,
+      'To set back what is left all the same, look at it and do this with "musterd sql --write":',
+    );
+  for (const offer of offers) printLine(context.err, offer);
   if (changes.length === 0 && (applied || undecided.length === 0)) return;
   printLine(
     context.err,

@@ -1,7 +1,10 @@
 /** What sets back fields that moved, as far as nothing has changed since. */
 import type { UserEdit } from '../mirror/edits.ts';
 import type { MovedField } from '../mirror/moved-fields.ts';
+import { isEmailAddress } from '../model/canonical.ts';
+import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
+import { printable } from '../model/in-words.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
 import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
@@ -20,7 +23,12 @@ export interface LeftAlone {
   readonly name: string;
   /** `null`: whether the user has left. */
   readonly field: Field | null;
+  /** What the mirror has, and what it had before; `null` also where nothing is known of it. */
+  readonly from: FieldValue;
+  readonly to: FieldValue;
   readonly reason: string;
+  /** How a person sets it back all the same; `null`: that cannot be done, or not now. */
+  readonly offer: string | null;
 }
 
 export interface UndoPlan {
@@ -29,7 +37,7 @@ export interface UndoPlan {
   /** Those of the changes that a reason lets pass the limits; the others were rejected, and nobody has agreed to them. */
   readonly approvable: readonly Inverse[];
   /** What waits for a decision again. */
-  readonly undecided: readonly Omit<LeftAlone, 'reason'>[];
+  readonly undecided: readonly Pick<LeftAlone, 'userId' | 'name' | 'field'>[];
   readonly left: readonly LeftAlone[];
   /** The number under which a decision is taken back; `null`: it is only shown, or the change of a run is undone. */
   readonly number: bigint | null;
@@ -57,7 +65,7 @@ function unwritable(field: Field, value: FieldValue): string | undefined {
     case 'name':
       return value === null || joinName(value as NamePair) === '' ? 'there was no name before' : undefined;
     case 'email':
-      return typeof value === 'string' && /^\S+@\S+$/.test(value)
+      return typeof value === 'string' && isEmailAddress(value)
         ? undefined
         : 'unsupported: there was no email before, and the service gives no way to remove one';
     case 'phone':
@@ -97,8 +105,24 @@ export function reasonToLeave(moved: MovedField): string | undefined {
   return unwritable(field, moved.old);
 }
 
+const quoted = (value: string | Id | null) =>
+  value === null ? 'null' : `'${String(value).replaceAll("'", "''")}'`;
+
+/** In SQL, which a person looks at and may change before it is done. */
+function offerOf(teamId: Id, moved: MovedField): string | null {
+  const { userId, field, old, now, hasOpenIntent, kind } = moved;
+  if (now === undefined || hasOpenIntent || kind === 'settle' || unwritable(field, old) !== undefined)
+    return null;
+  if (same(field, now.mirror[field], old)) return null;
+  const isPair = typeof old === 'object' && old !== null;
+  const columns = isPair ? { first_name: old.first, last_name: old.last } : { [columnOf(field)]: old };
+  const sets = Object.entries(columns).map(([column, value]) => `${column} = ${quoted(value)}`);
+  const text = `update mirror.users set ${sets.join(', ')} where team_id = ${teamId} and id = ${userId};`;
+  return printable(text) === text ? text : null;
+}
+
 /** What sets these fields back, as far as nothing has changed since. */
-export function inverseOf(fields: readonly MovedField[]): UndoPlan {
+export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
   const changes: Inverse[] = [];
   const left: LeftAlone[] = [];
   const edits = new Map<Id, UserEdit>();
@@ -106,7 +130,8 @@ export function inverseOf(fields: readonly MovedField[]): UndoPlan {
     const { userId, name, field, now, old } = moved;
     const reason = reasonToLeave(moved);
     if (reason !== undefined || now === undefined) {
-      left.push({ userId, name, field, reason: reason ?? '' });
+      const from = now?.mirror[field] ?? null;
+      left.push({ userId, name, field, from, to: old, reason: reason ?? '', offer: offerOf(teamId, moved) });
       continue;
     }
     changes.push({ userId, name, field, from: now.mirror[field], to: old });
@@ -122,9 +147,6 @@ export function withoutMissed<P extends UndoPlan>(plan: P, edited: ReadonlySet<I
   return {
     ...plan,
     changes: plan.changes.filter(({ userId }) => edited.has(userId)),
-    left: [
-      ...plan.left,
-      ...missed.map(({ userId, name, field }) => ({ userId, name, field, reason: 'being edited' })),
-    ],
+    left: [...plan.left, ...missed.map((one) => ({ ...one, reason: 'being edited', offer: null }))],
   };
 }

@@ -156,6 +156,8 @@ export interface Resolved {
   readonly waits: boolean;
   /** That has to be another person (`push.fourEyes`). */
   readonly fourEyes: boolean;
+  /** The step under which it is in the ledger. */
+  readonly runId: bigint;
   /** The number of the decision. */
   readonly decision: bigint | null;
 }
@@ -164,10 +166,18 @@ export interface Resolved {
 const decisionOn = ({ reason, batch }: Hold): Hold['decision'] =>
   reason === 'limit' && batch === undefined ? 'resolved' : 'approved';
 
+interface HeldOf {
+  readonly teamId: Id;
+  readonly config: Setup['config'];
+  readonly id: Id;
+  /** The step that it is part of; absent: one of its own. */
+  readonly runId?: bigint | undefined;
+}
+
 /** Ends one hold within the given transaction. */
-async function resolveHold(
+export async function resolveHold(
   tx: Transaction,
-  { teamId, config, id }: { readonly teamId: Id; readonly config: Setup['config']; readonly id: Id },
+  { teamId, config, id, runId: step }: HeldOf,
   { field, take: asked, seen, why, actor }: Resolution,
 ): Promise<Resolved> {
   const { team } = config;
@@ -180,7 +190,7 @@ async function resolveHold(
   const take = isMirrors(asked, field, mirror) ? 'mirror' : asked;
   if (fourEyes && sendsMirrors(asked, field, mirror))
     await requireOtherEyes(tx, teamId, [{ userId: id, field }]);
-  const runId = await recordStep(tx, { team, teamId, command: 'resolve' });
+  const runId = step ?? (await recordStep(tx, { team, teamId, command: 'resolve' }));
   // Another value is an edit like any, about which nobody has decided: the conflict is over and nothing else. What waited
   // in a batch waits again, and every limit looks at it anew.
   const isAnother = typeof take === 'object';
@@ -192,7 +202,15 @@ async function resolveHold(
   const { mirror: after, base: agreed } = decided.write;
   const note = (values: Partial<Hold>, decision?: Hold['decision']) =>
     writeResolution(tx, { teamId, runId }, { id, hold: { ...hold, ...values }, decision, why });
-  const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field], fourEyes };
+  const result = {
+    id,
+    field,
+    name: mirror.joined,
+    mirror: after[field],
+    base: agreed[field],
+    fourEyes,
+    runId,
+  };
   if (take === 'service') {
     const decision = await note({ mirror: after[field] });
     return { ...result, waits: false, decision };

@@ -6,7 +6,7 @@ import { ofDecision, readMovedFields } from '../mirror/moved-fields.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import { fieldOfSql } from '../mirror/users-read.ts';
 import type { Id } from '../model/id.ts';
-import { inverseOf, type LeftAlone, type UndoPlan } from './inverse.ts';
+import { inverseOf, type UndoPlan } from './inverse.ts';
 
 const keyOf = ({ userId, field }: { readonly userId: Id; readonly field: string | null }) =>
   `${userId} ${field === null ? '' : fieldOfSql(field)}`;
@@ -37,11 +37,12 @@ export async function undoDecision(
   const moved = await readMovedFields(db, teamId, ofDecision(teamId, decision));
   const outcomes = new Map(rows.map((row) => [keyOf(row), row.outcome]));
   const inverse = inverseOf(
+    teamId,
     moved.filter((one) => ['arrived', 'given back'].includes(outcomes.get(keyOf(one)) ?? '')),
   );
   const isTold = new Set([...inverse.changes, ...inverse.left].map(keyOf));
   const known = new Map(before.map((one) => [keyOf(one), one]));
-  const named = (row: UndecidedEdit): Omit<LeftAlone, 'reason'> => ({
+  const named = (row: UndecidedEdit): UndoPlan['undecided'][number] => ({
     userId: row.userId,
     name: known.get(keyOf(row))?.name ?? '',
     field: row.field === null ? null : fieldOfSql(row.field),
@@ -56,7 +57,13 @@ export async function undoDecision(
       ...inverse.left,
       ...rows
         .filter((row) => row.outcome !== 'undecided' && !isTold.has(keyOf(row)))
-        .map((row) => ({ ...named(row), reason: whyLeft(row, known.get(keyOf(row))) })),
+        .map((row) => ({
+          ...named(row),
+          from: null,
+          to: null,
+          reason: whyLeft(row, known.get(keyOf(row))),
+          offer: null,
+        })),
     ],
   };
 }

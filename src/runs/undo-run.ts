@@ -33,7 +33,7 @@ export async function planUndo(
       hint: 'report.runs lists them; "musterd changes" shows what each one moved.',
     });
   }
-  return { ...inverseOf(await readMovedFields(db, teamId, ofRun(number))), teamId };
+  return { ...inverseOf(teamId, await readMovedFields(db, teamId, ofRun(number))), teamId };
 }
 
 /** Lets the undone fields pass the limits once; fields that were left alone are not among them. */

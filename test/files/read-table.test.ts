@@ -270,7 +270,7 @@ describe('other formats', () => {
     ['json', '[{}]\n\n[]', 'this is not JSON: it goes on after its list'],
     ['json', `[${'['.repeat(100_000)}${']'.repeat(100_000)}]`, 'this is not JSON'],
     ['yaml', `- ${'['.repeat(100_000)}`, 'this is not YAML'],
-    ['yaml', '- id: 1\n---\n- id: 2\n', 'this is not YAML: it is several documents'],
+    ['yaml', '- id: 1\n---\n- id: 2\n', 'This is not YAML: it is several documents'],
     ['yaml', 'id: 1\n', 'This YAML is not a list of rows'],
     ['yaml', '- id: 1\n  id: 2\n', 'Line 2: this is not YAML'],
     ['yaml', '- "a\n', 'this is not YAML'],

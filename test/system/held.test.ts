@@ -94,9 +94,10 @@ describe('held fields', () => {
         service_value: 'Anne Marie Service',
       },
     ]);
-    expect(await inJson('held', String(id))).toEqual({ held });
+    const together = [{ batch: expect.stringMatching(/^[0-9a-f]{12}$/), reason: 'conflict', fields: 2 }];
+    expect(await inJson('held', String(id))).toEqual({ held, together });
     const other = stage.emulator.team.users().find((user) => user.id !== id);
-    expect(await inJson('held', String(other?.id))).toEqual({ held: [] });
+    expect(await inJson('held', String(other?.id))).toEqual({ held: [], together: [] });
     const { stdout } = await musterd('held', 'mirror@example.com');
     expect(stdout).toContain('Anne | Mirror');
   });

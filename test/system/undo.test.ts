@@ -135,6 +135,10 @@ describe('undoing a run', () => {
     const reasons = new Map(
       (plan.left as { user_id: number; reason: string }[]).map(({ user_id, reason }) => [user_id, reason]),
     );
+    const offered = (plan.left as { user_id: number; offer: string | null }[]).filter(
+      ({ offer }) => offer !== null,
+    );
+    expect(new Set(offered.map(({ user_id }) => user_id))).toEqual(new Set([edited, pushed, moved, held]));
     expect(reasons).toEqual(
       new Map([
         [edited, 'edited since'],
@@ -174,10 +178,26 @@ describe('undoing a run', () => {
     expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Web', last: 'Name' });
     expect(await undo(runId, '--apply')).toMatchObject({
       changes: [],
-      left: [{ user_id: id, field: 'name', reason: expect.stringContaining('is a guess') }],
+      left: [
+        {
+          user_id: id,
+          field: 'name',
+          from: { first: 'Web', last: 'Name' },
+          to: { first: 'Anne Marie', last: 'Berg' },
+          reason: expect.stringContaining('is a guess'),
+        },
+      ],
     });
     await stage.run();
     expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Web', last: 'Name' });
+    // What was left is offered, for a person to look at.
+    const { stderr } = await musterd('undo', String(runId));
+    const offer = /^update mirror\.users .*;$/m.exec(stderr)?.[0] ?? '';
+    expect(offer).toMatch(/^update mirror\.users set first_name = 'Anne Marie', last_name = 'Berg' where /);
+    expect((await musterd('sql', '--write', offer)).code).toBe(0);
+    await stage.run();
+    expect(stage.emulator.team.user(id)).toMatchObject({ first: 'Anne Marie', last: 'Berg' });
+    expect((await musterd('undo', String(runId))).stderr).not.toContain('update mirror.users');
   });
 
   it('takes a long name back where its halves were sent from here', async () => {

@@ -1,0 +1,51 @@
+import { MusterdError } from '../errors.ts';
+import { readBatches } from '../mirror/held-batches.ts';
+import { type LeaseOptions, underLease } from '../mirror/lease.ts';
+import { plural, printable } from '../model/in-words.ts';
+import { readHeldTogether } from './held-together.ts';
+import { requireTeamId } from './named-user.ts';
+import type { Setup } from './open.ts';
+import { type Resolution, type Resolved, resolveHold } from './resolve-field.ts';
+
+export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
+  /** The hash says what was seen. */
+  readonly batch: string;
+  readonly take: 'mirror' | 'service';
+}
+
+/**
+ * Decides about all fields of a hash at once, or about none.
+ * @throws MusterdError `usage` where something of it is not as it was
+ */
+export async function resolveBatch(
+  setup: Setup,
+  of: { readonly team: string; readonly lease: LeaseOptions },
+  { batch, ...resolution }: BatchResolution,
+): Promise<readonly Resolved[]> {
+  const teamId = await requireTeamId(setup);
+  return await underLease(setup.mirror.db, of, async (tx) => {
+    const all = await readHeldTogether(tx, teamId);
+    const found = all.find(({ hash }) => hash === batch);
+    if (found === undefined) {
+      const isStopped = (await readBatches(tx, teamId)).some(({ hash }) => hash === batch);
+      const held = all.map(({ hash, fields }) => `${hash} (${plural(fields.length, 'field')})`).join(', ');
+      throw new MusterdError('usage', `No held fields are ${printable(batch)} now`, {
+        hint: isStopped
+          ? `The guard stopped that batch: decide about it with musterd approve ${batch}, or musterd reject ${batch}.`
+          : `Nothing was decided. ${held === '' ? 'Nothing is held that can be decided at once.' : `What is held now: ${held}; "musterd held" shows it.`}`,
+      });
+    }
+    const done: Resolved[] = [];
+    let runId: bigint | undefined;
+    for (const { userId: id, field } of found.fields) {
+      const one = await resolveHold(
+        tx,
+        { teamId, config: setup.config, id, runId },
+        { field, ...resolution },
+      );
+      ({ runId } = one);
+      done.push(one);
+    }
+    return done;
+  });
+}
