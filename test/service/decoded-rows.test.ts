@@ -251,6 +251,7 @@ describe('A long list', () => {
   it.each([
     ['that can be cut', toJson({ memberships: people }), { memberships: { length: people.length } }],
     ['that is the answer itself', toJson(people), { length: people.length }],
+    ['that is short', '[1]', [1]],
   ])('%s may have one byte order mark before it, and no more', async (_, answer, value) => {
     const mark = '\ufeff';
     expect(await readLong(mark + answer)).toMatchObject({ value });

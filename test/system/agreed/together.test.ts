@@ -66,7 +66,7 @@ describe('held fields of one change', () => {
 
   it('are decided about not at all where one of them is not as it was', async () => {
     const { ids, batch } = await openRoles();
-    await team.bob.edit(ids[0] ?? 0, 'role_id = 23');
+    await team.bob.edit(ids[3] ?? 0, 'role_id = 23');
     const replaced = await resolve(batch, '--take', 'mirror');
     expect([replaced.code, replaced.stderr]).toEqual([
       64,
@@ -74,7 +74,7 @@ describe('held fields of one change', () => {
     ]);
     // One role alone is within the limit.
     await team.run();
-    expect(team.updates().map((one) => one['id'])).toEqual([ids[0]]);
+    expect(team.updates().map((one) => one['id'])).toEqual([ids[3]]);
     const now = await together();
     expect(now).toEqual([{ batch: expect.not.stringContaining(batch), reason: 'limit', fields: 3 }]);
     // What the service shows is a part of it.
