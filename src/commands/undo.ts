@@ -2,7 +2,7 @@ import { MusterdError } from '../errors.ts';
 import { columnOf, showValue } from '../model/field-values.ts';
 import { maxId } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
-import type { LeftAlone, UndoPlan } from '../runs/inverse.ts';
+import type { UndoPlan } from '../runs/inverse.ts';
 import { requireSchema } from '../runs/open.ts';
 import { applyUndo, planUndo, type Undone } from '../runs/undo-run.ts';
 import { numbered } from './approve.ts';
