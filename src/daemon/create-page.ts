@@ -1,18 +1,17 @@
 /** Assembles the page: its views, the mirror that they read, and the settings that say who may see what. */
 import type { Config } from '../config/config.ts';
+import { MusterdError } from '../errors.ts';
 import { createRowWriter } from '../files/write-rows.ts';
 import type { Database } from '../mirror/database.ts';
 import { ofDatabase } from '../mirror/known-place.ts';
-import { type PageFrame, readPageFrame, readPulse } from '../mirror/page-reader.ts';
+import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../mirror/page-reader.ts';
 import { stillOf } from '../model/place.ts';
 import { readAssets } from '../page/assets.ts';
 import { layout } from '../page/layout.ts';
 import { sorryPage } from '../page/sorry.ts';
 import type { Csv, PageContext, PageShown, View } from '../page/view.ts';
-import type { PageAnswer, PageQuestion, PageSource } from '../status/page-routes.ts';
 import { explainAsSeen } from '../runs/explain-as-seen.ts';
-import { MusterdError } from '../errors.ts';
-import { receiptQuery } from '../page/receipt.ts';
+import type { PageAnswer, PageQuestion, PageSource } from '../status/page-routes.ts';
 import { type DecideOptions, decisionPatterns, prepareDecision, refusedAfterAll } from './page-decisions.ts';
 import { pageViews } from './page-views.ts';
 
@@ -36,7 +35,7 @@ const asCsv = ({ head, rows }: Csv): string => {
 function contextOf(
   { configs, version, decide }: PageOptions,
   question: PageQuestion,
-  { seen, reader, now, waiting, placing: found, waitingEdits }: PageFrame,
+  { seen, reader, now, waiting, standings, placing: found, waitingEdits }: PageFrame,
 ): PageContext {
   const [{ status }] = configs() as readonly [Config, ...Config[]];
   const byTeam = new Map(configs().map((config) => [config.team, config]));
@@ -63,6 +62,7 @@ function contextOf(
     },
     decide: mayDecide && status.decide && actor !== null ? { actor, token, barred } : null,
     waiting,
+    standings,
     placing,
     waitingEdits,
     version,
@@ -71,6 +71,14 @@ function contextOf(
       return rate === undefined ? null : Math.floor(rate.perMinute * rate.share);
     },
   };
+}
+
+/** Who may decide, and the teams in which somebody else has to approve what they edit. */
+function deciderOf({ configs, decide }: PageOptions, { actor }: PageQuestion): PageReader['decider'] {
+  const [first] = configs();
+  if (decide === null || actor === null || first?.status.decide !== true) return null;
+  const fourEyes = configs().filter(({ push }) => push.fourEyes);
+  return { actor, fourEyes: new Set(fourEyes.map(({ team }) => team)) };
 }
 
 /** What the page answers besides its views. */
@@ -86,15 +94,17 @@ async function answerDecision(
   { links, notFound }: Around,
 ): Promise<PageAnswer> {
   const { db, configs } = options;
-  const team = question.params['team'] ?? question.form?.get('team') ?? null;
+  const team = question.form?.get('team') ?? null;
   if (options.decide === null || team === null) return notFound;
   const by = { ...options.decide, configs };
+  const read = <Result>(work: (frame: PageFrame) => Promise<Result>) =>
+    readPageFrame(db, team, work, deciderOf(options, question));
   const page = (context: PageContext, shown: PageShown): PageAnswer => ({
     status: shown.status ?? 200,
     type: htmlType,
     body: layout(context, 'Waiting', shown, links).toString(),
   });
-  const prepared = await readPageFrame(db, team, async (frame) => {
+  const prepared = await read(async (frame) => {
     if (frame.reader.teams.length === 0) return notFound;
     const context = contextOf(options, question, frame);
     const next = await prepareDecision(by, question, frame, context);
@@ -102,11 +112,11 @@ async function answerDecision(
   });
   if (!('carryOut' in prepared)) return prepared;
   try {
-    const query = receiptQuery(await prepared.carryOut(), question);
+    const query = new URLSearchParams({ ...(await prepared.carryOut()) });
     return { status: 303, type: htmlType, body: '', headers: { location: `/waiting?${query}` } };
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;
-    return await readPageFrame(db, team, async (frame) => {
+    return await read(async (frame) => {
       const context = contextOf(options, question, frame);
       return page(context, await refusedAfterAll(question, frame, context, error));
     });
@@ -125,7 +135,7 @@ export function createPage(options: PageOptions): PageSource {
 
   const show = async (one: View, question: PageQuestion): Promise<PageAnswer> => {
     const team = question.params['team'] ?? question.query.get('team');
-    return await readPageFrame(db, team, async (frame) => {
+    const answer = async (frame: PageFrame): Promise<PageAnswer> => {
       if (team !== null && frame.reader.teams.length === 0) return notFound;
       const { details } = (configs()[0] ?? first).status;
       const read = await one.read(frame.reader, { ...question, details });
@@ -142,7 +152,8 @@ export function createPage(options: PageOptions): PageSource {
       }
       const body = layout(context, one.tab, one.render(read, context), links).toString();
       return { status: 200, type: htmlType, body };
-    });
+    };
+    return await readPageFrame(db, team, answer, deciderOf(options, question));
   };
 
   return {

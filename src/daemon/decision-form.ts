@@ -2,27 +2,30 @@
 import { MusterdError } from '../errors.ts';
 import { type Id, maxId } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
+import { type Verb, verbs } from '../page/decide.ts';
 import { readValue } from '../runs/read-take.ts';
 import type { Take } from '../runs/resolve-field.ts';
-import type { Verb } from '../page/decide.ts';
 
 /** As long as a person may write, and as many rows as one page has. */
 const longestText = 1_000;
-const mostEdits = 2_000;
+const mostRows = 200;
 
-export interface BatchForm {
-  readonly verb: Verb;
-  /** Those that have a tick; `null`: the form has no ticks, and the whole batch is meant. */
-  readonly edits: readonly Id[] | null;
-  /** As many rows of it were shown. */
-  readonly rows: number;
+export interface ShownRow {
+  readonly userId: Id;
+  readonly field: string;
+  /** As the form names it, with what was shown. */
+  readonly key: string;
 }
 
-export interface FieldForm {
-  /** The word: a value is typed only when it is asked for once more. */
-  readonly take: 'mirror' | 'service' | 'value';
-  /** What was shown of the field. */
-  readonly digest: string;
+export interface DecisionForm {
+  readonly verb: Verb;
+  /** Those that have a tick; `null`: the form has no ticks, and all that waits under its name is meant. */
+  readonly rows: readonly ShownRow[] | null;
+  /** As many rows of it were shown. */
+  readonly all: number;
+  readonly state: string;
+  /** Where the list is. */
+  readonly back: string;
 }
 
 const unreadable = (what: string) =>
@@ -49,46 +52,40 @@ const readWhole = (text: string): Id | undefined => {
   return value <= maxId ? value : undefined;
 };
 
-function readEdits(form: URLSearchParams): readonly Id[] {
-  const edits = form.getAll('edit').map(readWhole);
-  if (edits.length > mostEdits) throw unreadable('it has more edits than a page shows');
-  if (edits.includes(undefined)) throw unreadable('what it names is not an edit');
-  return [...new Set(edits.filter((edit) => edit !== undefined))];
+const keyOfRow = /^(?<id>\d{1,19})\.(?<field>name|email|phone|role_id)\.[0-9a-f]{12}$/;
+
+function readRows(keys: readonly string[]): readonly ShownRow[] {
+  if (keys.length > mostRows) throw unreadable('it has more rows than a page shows');
+  return [...new Set(keys)].map((key) => {
+    const { id = '', field = '' } = keyOfRow.exec(key)?.groups ?? {};
+    const userId = readWhole(id);
+    if (userId === undefined) throw unreadable('what it names is not a row of a list');
+    return { userId, field, key };
+  });
 }
 
 /** @throws MusterdError `usage` */
-export function readBatchForm(form: URLSearchParams): BatchForm {
-  const verb = only(form, 'verb');
-  if (verb !== 'Approve' && verb !== 'Reject') throw unreadable('it neither approves nor rejects');
-  const rows = only(form, 'rows');
-  if (!/^\d{1,9}$/.test(rows)) throw unreadable('it does not say how many rows were shown');
-  return { verb, edits: form.get('ticks') === null ? null : readEdits(form), rows: Number(rows) };
-}
-
-/** @throws MusterdError `usage` */
-export function readFieldForm(form: URLSearchParams): FieldForm {
-  const take = only(form, 'take');
-  if (take !== 'mirror' && take !== 'service' && take !== 'value')
-    throw unreadable('it does not say which value is to be taken');
-  const digest = only(form, 'digest');
-  if (!/^[0-9a-f]{12}$/.test(digest)) throw unreadable('it does not say what was shown');
-  return { take, digest };
+export function readDecisionForm(form: URLSearchParams): DecisionForm {
+  const withdrawn = form.getAll('withdraw');
+  const said = withdrawn.length > 0 ? 'Withdraw' : only(form, 'verb');
+  const verb = verbs.find((one) => one === said);
+  if (verb === undefined) throw unreadable('it does not say what is to be done');
+  const all = only(form, 'rows');
+  if (!/^\d{1,9}$/.test(all)) throw unreadable('it does not say how many rows were shown');
+  const keys = withdrawn.length > 0 ? withdrawn : form.getAll('row');
+  const rows = form.get('ticks') === null ? null : readRows(keys);
+  if (verb === 'value' && rows?.length !== 1) throw unreadable('another value is for one field');
+  const back = form.get('back') ?? '';
+  return { verb, rows, all: Number(all), state: form.get('state') ?? '', back };
 }
 
 /** @throws MusterdError `usage` for a value that the field cannot have */
-export const readTyped = (form: URLSearchParams, take: FieldForm['take'], field: Field): Take =>
-  take === 'value' ? { value: readValue(field, only(form, 'value')) } : take;
+export const readTyped = (form: URLSearchParams, verb: 'mirror' | 'service' | 'value', field: Field): Take =>
+  verb === 'value' ? { value: readValue(field, only(form, 'value')) } : verb;
 
 /** @throws MusterdError `usage` without one */
 export function readReason(form: URLSearchParams): string {
   const why = only(form, 'why');
   if (why.trim() === '') throw new MusterdError('usage', 'A reason is missing');
   return why;
-}
-
-/** Of the path. @throws MusterdError `usage` */
-export function readUserId(text: string): Id {
-  const id = readWhole(text);
-  if (id === undefined) throw unreadable('what it names is not a user');
-  return id;
 }

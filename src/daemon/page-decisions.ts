@@ -3,43 +3,25 @@ import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { PageFrame } from '../mirror/page-reader.ts';
-import { type PageField, readHeldField } from '../mirror/page-waiting.ts';
-import { readWaitingBatch } from '../mirror/page-waiting-view.ts';
-import { isCopy } from '../page/banner.ts';
+import { type PageField, readHeldRows } from '../mirror/page-waiting.ts';
+import { readWaitingView } from '../mirror/page-waiting-view.ts';
 import { readFourEyes } from '../mirror/pinned-teams.ts';
-import { columnOf } from '../model/field-values.ts';
-import {
-  batchQuestion,
-  confirmation,
-  digestOfShown,
-  mayDecide,
-  namedField,
-  namedRows,
-  refusedPage,
-  takeQuestion,
-  whyBarred,
-} from '../page/decide.ts';
-import { fieldName } from '../page/hold-words.ts';
-import { type Fate, numberIn, type Receipt } from '../page/receipt.ts';
+import { isCopy } from '../page/banner.ts';
+import { confirmation, mayDecide, refusedPage, shownKey, type Verb, whyBarred } from '../page/decide.ts';
+import { href } from '../page/links.ts';
 import type { PageContext, PageShown } from '../page/view.ts';
-import { many } from '../page/words.ts';
-import { approve, type DecidedBatch, type DecidedRows, reject } from '../runs/approve-batch.ts';
+import { waiting } from '../page/waiting-list.ts';
+import { count } from '../page/words.ts';
+import { approve, reject } from '../runs/approve-batch.ts';
 import { readField } from '../runs/named-user.ts';
+import { ownKey } from '../model/waiting-page.ts';
 import type { Mirror } from '../runs/open.ts';
-import { resolve } from '../runs/resolve-field.ts';
+import { resolveAll } from '../runs/resolve-field.ts';
 import type { PageQuestion } from '../status/page-routes.ts';
-import {
-  type BatchForm,
-  readBatchForm,
-  readFieldForm,
-  readReason,
-  readTyped,
-  readUserId,
-  requireReadable,
-} from './decision-form.ts';
+import { readDecisionForm, readReason, readTyped, requireReadable, type ShownRow } from './decision-form.ts';
 
 /** By the path that they are posted to. */
-export const decisionPatterns = ['/waiting/:batch', '/waiting/:team/:id/:field'] as const;
+export const decisionPatterns = ['/waiting', '/waiting/:batch'] as const;
 
 export interface DecideOptions {
   readonly mirror: Mirror;
@@ -53,8 +35,12 @@ interface Posted {
   readonly config: Config;
 }
 
-/** A decision that was confirmed and is about what was shown. @throws MusterdError if it is about something else after all */
-export type CarryOut = () => Promise<Receipt>;
+/**
+ * A decision that was confirmed and is about what was shown.
+ * @returns what the page that it leads to says: the number of the decision, or a note
+ * @throws MusterdError if it is about something else after all
+ */
+export type CarryOut = () => Promise<{ readonly done: string } | { readonly note: string }>;
 
 /** How long a page waits for the lease, shorter than a command; then the person is asked to try again. */
 const waitMs = 3_000;
@@ -71,146 +57,128 @@ async function requireKnownName(options: DecideOptions, { question, config }: Po
     throw new MusterdError('usage', whyBarred);
 }
 
-function receiptOf(decided: DecidedBatch | DecidedRows): Receipt {
-  if (decided.of !== 'fields') return new Map([['missing', decided.approved], ...numberIn(decided)]);
-  const fates = decided.fields.map(
-    ({ outcome }): Fate => (outcome === 'on its way' ? 'on-its-way' : outcome),
-  );
-  return new Map([
-    ...[...Map.groupBy(fates, (fate) => fate)].map(([fate, all]) => [fate, all.length] as const),
-    ...numberIn(decided),
-  ]);
+/** The list that the form came from, as it is now. */
+async function listAgain(
+  { question, form }: Pick<Posted, 'question' | 'form'>,
+  frame: PageFrame,
+  context: PageContext,
+  {
+    status,
+    refusal,
+    ticks = 'none',
+  }: { readonly status: 400 | 409; readonly refusal: string; readonly ticks?: string },
+): Promise<PageShown> {
+  const back = form.get('back') ?? '';
+  const [, search = ''] = back.split(/\?(.*)/s);
+  const query = new URLSearchParams(search);
+  if (back === '' && context.teams.length > 1) query.set('team', form.get('team') ?? '');
+  query.set('ticks', ticks);
+  const asked = { params: question.params, query, isCsv: false };
+  const read = await readWaitingView(frame.reader, asked);
+  return { ...waiting(read, { ...context, ...asked, path: question.path }, { refusal }), status };
 }
 
-interface BatchNow {
-  readonly rows: readonly PageField[];
-  readonly all: number;
-  readonly unit: string;
+/** What of the rows that were shown is not as it was. */
+function movedIn(shown: readonly ShownRow[], now: readonly PageField[], batch: string | undefined) {
+  const asShown = new Set(now.filter((row) => batch === undefined || row.batch === batch).map(shownKey));
+  return shown.filter(({ key }) => !asShown.has(key));
 }
 
-async function readBatchNow(frame: PageFrame, question: PageQuestion): Promise<BatchNow> {
-  const waiting = await readWaitingBatch(frame.reader, question);
-  const [batch] = waiting?.batches ?? [];
-  const [missing] = waiting?.missing ?? [];
-  return {
-    rows: waiting?.rows ?? [],
-    all: batch?.rows ?? missing?.rows ?? 0,
-    unit: batch === undefined ? 'missing row' : 'row',
-  };
-}
+const movedWords = (moved: number, all: number): string =>
+  all === 1
+    ? 'The row was edited, or has moved on the service, while you looked. Look at it and press again.'
+    : `${count(moved)} of the ${count(all)} rows ${moved === 1 ? 'was' : 'were'} edited, or moved on the service, while you looked. The other ${count(all - moved)} are ticked below; look at them and press again.`;
 
-/** Why it cannot be decided about as it was shown; `null`: it can. */
-function whatMoved({ edits, rows }: BatchForm, now: BatchNow): string | null {
-  if (now.all === 0) return 'None of it waits any more';
-  if (edits === null)
-    return now.all === rows ? null : `The batch has ${many(now.all, now.unit)} now, and not ${rows}`;
-  const inBatch = new Set(now.rows.map(({ editId }) => editId));
-  const others = edits.filter((edit) => !inBatch.has(edit));
-  return others.length === 0
-    ? null
-    : `${others.length} of the ${many(edits.length, 'edit')} ${others.length === 1 ? 'is' : 'are'} not in this batch any more`;
-}
+/** Verbs of a batch, and of fields that are decided about by themselves. */
+const ofBatch: ReadonlySet<Verb> = new Set(['Approve', 'Reject', 'Withdraw']);
 
-async function prepareBatch(
+async function prepare(
   options: DecideOptions,
   posted: Posted,
   frame: PageFrame,
   context: PageContext,
 ): Promise<PageShown | CarryOut> {
   const { form, question, config } = posted;
-  const read = readBatchForm(form);
-  const { verb, edits, rows } = read;
-  if (edits?.length === 0)
-    return refusedPage(context, {
-      status: 400,
-      message: 'No row has a tick',
-      hint: 'Go back, and tick those that are meant.',
-    });
-  const now = await readBatchNow(frame, question);
-  const moved = whatMoved(read, now);
-  if (moved !== null)
-    return refusedPage(context, {
-      status: 409,
-      message: moved,
-      ...(now.rows.length === 0 ? {} : { now: namedRows(context, now.rows, now.all) }),
-    });
-  const isChosen = new Set(edits);
-  const chosen =
-    edits === null ? now.rows : now.rows.filter(({ editId }) => editId !== null && isChosen.has(editId));
-  const number = edits === null ? now.all : chosen.length;
-  if (form.get('confirmed') === null)
+  const { batch } = question.params;
+  const { verb, rows: shown, all, state, back } = readDecisionForm(form);
+  if (ofBatch.has(verb) !== (batch !== undefined) || (shown === null && batch === undefined))
+    throw new MusterdError('usage', 'The form cannot be read: it is not of this list');
+  if (shown?.length === 0) {
+    const refusal = 'No row is ticked. Tick those that you want to decide.';
+    return await listAgain(posted, frame, context, { status: 400, refusal });
+  }
+  const list = await readWaitingView(frame.reader, {
+    params: question.params,
+    query: new URLSearchParams({ state }),
+    isCsv: false,
+  });
+  const [missing] = list.missing;
+  const total = (batch === undefined ? undefined : missing?.rows) ?? list.lists[0]?.rows ?? 0;
+  const now = shown === null ? (list.lists[0]?.shown ?? []) : await readHeldRows(frame.reader, shown);
+  const moved = shown === null ? [] : movedIn(shown, now, batch);
+  if (moved.length > 0) {
+    const ticks = (shown ?? []).map(({ key }) => key).join(',');
+    const refusal = movedWords(moved.length, shown?.length ?? 0);
+    return await listAgain(posted, frame, context, { status: 409, refusal, ticks });
+  }
+  if (shown === null && total !== all) {
+    const refusal =
+      total === 0 ? 'None of it waits any more.' : `It has ${count(total)} rows now, and not ${count(all)}.`;
+    return await listAgain(posted, frame, context, { status: 409, refusal });
+  }
+  const keys = (shown ?? []).map(({ key }) => key);
+  if (form.get('confirmed') === null) {
+    const [path, search] = (/^\/waiting\b/.test(back) ? back : question.path).split(/\?(.*)/s);
+    const query = new URLSearchParams(search);
     return confirmation(context, {
-      ...batchQuestion(verb, { path: question.path, all: now.all, chosen: number, unit: now.unit }),
-      shown: namedRows(context, chosen, number),
+      verb,
+      path: question.path,
+      back: href({ path: path ?? '', query }, keys.length === 0 ? {} : { ticks: keys.join(',') }),
+      rows: now,
+      number: shown === null ? total : now.length,
+      all: verb === 'Withdraw' ? 1 : Math.max(total, now.length),
+      own: verb === 'Approve' ? (list.lists[0]?.shown ?? []).filter((row) => list.own.has(ownKey(row))) : [],
       values: [
         ['verb', verb],
         ['team', config.team],
-        ['rows', String(rows)],
-        ...(edits === null ? [] : [['ticks', 'on'] as const]),
-        ...(edits ?? []).map((edit) => ['edit', edit.toString()] as const),
+        ['state', state],
+        ['rows', String(all)],
+        ['back', back],
+        ...(shown === null ? [] : [['ticks', 'on'] as const]),
+        ...keys.map((key) => ['row', key] as const),
       ],
-      asksFor: null,
     });
+  }
   const why = readReason(form);
   const actor = context.decide?.actor;
+  const { setup, leased } = setupOf(options, posted);
+  if (verb === 'mirror' || verb === 'service' || verb === 'value') {
+    const resolutions = (shown ?? []).map(({ userId: id, field: column, key }) => {
+      const field = readField(column);
+      const seen = { kind: 'shown', digest: key.slice(-12) } as const;
+      return { id, field, take: readTyped(form, verb, field), seen, why, actor };
+    });
+    return async () => {
+      await requireKnownName(options, posted);
+      return saidOf((await resolveAll(setup, leased, resolutions)).decision);
+    };
+  }
   return async () => {
     await requireKnownName(options, posted);
-    const { setup, leased } = setupOf(options, posted);
-    const batch = question.params['batch'] ?? '';
-    const choice = { batch, only: null, edits, rows: edits === null ? rows : null, why, actor };
+    const edits = now.flatMap(({ editId }) => (editId === null ? [] : [editId]));
+    const chosen = shown === null ? { edits: null, rows: all } : { edits, rows: null };
+    const choice = { batch: batch ?? '', only: null, ...chosen, why, actor };
     const decided =
-      verb === 'Reject'
-        ? await reject(setup, leased, { ...choice, revert: false })
-        : await approve(setup, leased, choice);
-    return receiptOf(decided);
+      verb === 'Approve'
+        ? await approve(setup, leased, choice)
+        : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
+    return decided.of === 'fields' ? saidOf(decided.decision) : { note: 'missing' };
   };
 }
 
-async function prepareField(
-  options: DecideOptions,
-  posted: Posted,
-  frame: PageFrame,
-  context: PageContext,
-): Promise<PageShown | CarryOut> {
-  const { form, question } = posted;
-  const id = readUserId(question.params['id'] ?? '');
-  const field = readField(question.params['field'] ?? '');
-  const column = columnOf(field);
-  const { take, digest } = readFieldForm(form);
-  const row = await readHeldField(frame.reader, id, column);
-  if (row === null) return refusedPage(context, { status: 409, message: 'It does not wait any more' });
-  if (digestOfShown(row) !== digest)
-    return refusedPage(context, {
-      status: 409,
-      message: `The ${fieldName(column)} of ${id} is not as it was shown`,
-      hint: 'Look at it again, and decide about what is there now.',
-      now: namedField(context, row),
-    });
-  if (form.get('confirmed') === null)
-    return confirmation(context, {
-      ...takeQuestion(question.path, { id: id.toString(), field: column, take }),
-      shown: namedField(context, row),
-      values: [
-        ['take', take],
-        ['digest', digest],
-      ],
-      asksFor:
-        take === 'value'
-          ? `The ${fieldName(column)} that is to stand${field === 'name' ? ', as first | last' : ''}`
-          : null,
-    });
-  const why = readReason(form);
-  const chosen = readTyped(form, take, field);
-  const actor = context.decide?.actor;
-  return async () => {
-    await requireKnownName(options, posted);
-    const { setup, leased } = setupOf(options, posted);
-    const seen = { kind: 'shown', digest } as const;
-    const resolution = { field, take: chosen, seen, why, actor };
-    const { waits, decision } = await resolve(setup, leased, id.toString(), resolution);
-    const fate = take === 'value' ? (waits ? 'edited-waits' : 'edited') : take;
-    return new Map([[fate, 1], ...numberIn({ decision })]);
-  };
+function saidOf(decision: bigint | null) {
+  if (decision !== null) return { done: decision.toString() };
+  throw new MusterdError('usage', 'All of it was edited, or has moved on the service, while you looked.');
 }
 
 /**
@@ -223,8 +191,7 @@ export async function prepareDecision(
   context: PageContext,
 ): Promise<PageShown | CarryOut> {
   const { form = new URLSearchParams() } = question;
-  const team = question.params['team'] ?? form.get('team');
-  const config = options.configs().find((one) => one.team === team);
+  const config = options.configs().find((one) => one.team === form.get('team'));
   if (isCopy(context))
     return refusedPage(context, {
       status: 403,
@@ -243,33 +210,24 @@ export async function prepareDecision(
       message: whyBarred,
       hint: 'With status.user and status.passwordFile the page knows who decides.',
     });
-  const posted = { question, form, config };
-  const prepare = question.pattern === decisionPatterns[0] ? prepareBatch : prepareField;
   try {
     requireReadable(form);
-    return await prepare(options, posted, frame, context);
+    return await prepare(options, { question, form, config }, frame, context);
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;
     return refusedPage(context, { status: 400, message: error.message, hint: error.hint });
   }
 }
 
-/** What refused a decision that was to be carried out, and what it is about by now. */
+/** What refused a decision that was to be carried out, over the list as it is by now. */
 export async function refusedAfterAll(
   question: PageQuestion,
   frame: PageFrame,
   context: PageContext,
   { message, hint }: MusterdError,
 ): Promise<PageShown> {
-  const { id, field = '' } = question.params;
-  const refusal = { status: 409, message, hint } as const;
-  if (id === undefined) {
-    const { rows, all } = await readBatchNow(frame, question);
-    return refusedPage(
-      context,
-      rows.length === 0 ? refusal : { ...refusal, now: namedRows(context, rows, all) },
-    );
-  }
-  const row = await readHeldField(frame.reader, readUserId(id), field);
-  return refusedPage(context, row === null ? refusal : { ...refusal, now: namedField(context, row) });
+  const { form = new URLSearchParams() } = question;
+  const refusal = [message, hint].filter((one) => one !== undefined).join('. ');
+  const ticks = form.getAll('row').join(',');
+  return await listAgain({ question, form }, frame, context, { status: 409, refusal, ticks });
 }

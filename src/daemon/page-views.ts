@@ -1,23 +1,23 @@
 /** All views of the page in the order of the tabs, each with its query and its rendering. */
-import { readGlance } from '../mirror/page-glance.ts';
-import { readOneRun, readRuns } from '../mirror/page-runs.ts';
-import { readWaitingBatch, readWaitingView } from '../mirror/page-waiting-view.ts';
 import { readChanges } from '../mirror/page-changes.ts';
 import { readCounts } from '../mirror/page-counts.ts';
+import { readGlance } from '../mirror/page-glance.ts';
 import { readPeople } from '../mirror/page-people.ts';
 import { readPerson } from '../mirror/page-person.ts';
+import { readOneRun, readRuns } from '../mirror/page-runs.ts';
 import { readTags } from '../mirror/page-tags.ts';
+import { readWaitingView } from '../mirror/page-waiting-view.ts';
 import { changesAsked } from '../page/changes-asked.ts';
-import { changes, changesCsv } from '../page/ledger-view.ts';
 import { counts, countsAsked } from '../page/counts.ts';
+import { glance } from '../page/glance.ts';
 import { countsCsv } from '../page/growth.ts';
+import { changes, changesCsv } from '../page/ledger-view.ts';
 import { people, peopleAsked, peopleCsv } from '../page/people.ts';
 import { onePerson } from '../page/person.ts';
-import { tags, tagsAsked, tagsCsv } from '../page/tags.ts';
-import { glance } from '../page/glance.ts';
 import { oneRun, runsCsv, runsPage } from '../page/runs-list.ts';
-import { waiting, waitingBatch, waitingCsv } from '../page/waiting-list.ts';
+import { tags, tagsAsked, tagsCsv } from '../page/tags.ts';
 import { type View, view } from '../page/view.ts';
+import { waiting, waitingCsv } from '../page/waiting-list.ts';
 
 export const pageViews: readonly View[] = [
   view({ path: '/', tab: 'At a glance', read: readGlance, render: glance }),
@@ -25,8 +25,8 @@ export const pageViews: readonly View[] = [
   view({
     path: '/waiting/:batch',
     tab: 'Waiting',
-    read: readWaitingBatch,
-    render: waitingBatch,
+    read: readWaitingView,
+    render: waiting,
     csv: waitingCsv,
   }),
   view({ path: '/runs', tab: 'Runs', read: readRuns, render: runsPage, csv: runsCsv }),

@@ -189,7 +189,15 @@ export async function writeResolution(
     hold,
     decision,
     why,
-  }: { readonly id: Id; readonly hold: Hold; readonly decision: Hold['decision']; readonly why: string },
+    number,
+  }: {
+    readonly id: Id;
+    readonly hold: Hold;
+    readonly decision: Hold['decision'];
+    readonly why: string;
+    /** Of the decision that it is part of; `null`: of one that begins with it. */
+    readonly number: bigint | null;
+  },
 ): Promise<bigint | null> {
   const { field, edit, reason, base, mirror, service, detail, batch } = hold;
   const row = toJson([{ base, mirror, service }]);
@@ -201,15 +209,15 @@ export async function writeResolution(
     select ${teamId}, ${id}, ${runId}, 'resolve', jsonb_build_object(${column}::text, s.base),
       jsonb_build_object(${column}::text, s.service), jsonb_build_object(${column}::text, s.mirror),
       jsonb_strip_nulls(jsonb_build_object(${column}::text, coalesce(sync.find_edit(${teamId}, ${id}, ${column}), ${edit ?? null}))),
-      clock_timestamp(), sync.decider(), session_user, ${why}, sync.new_decision()
+      clock_timestamp(), sync.decider(), session_user, ${why}, coalesce(${number}::bigint, sync.new_decision())
     from ${values} returning decision_id`.execute(tx);
-  const number = rows[0]?.decision_id ?? null;
-  if (decision === undefined) return number;
+  const written = rows[0]?.decision_id ?? null;
+  if (decision === undefined) return written;
   await sql`
     insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value,
       shown_value, detail, batch, decision, decided_at, decided_by, decided_why)
     select ${teamId}, ${id}, ${column}, sync.find_edit(${teamId}, ${id}, ${column}), ${reason}, s.base, s.mirror, s.service,
       s.service, ${detail}, ${batch ?? null}, ${decision}, clock_timestamp(), sync.decider(), ${why}
     from ${values}`.execute(tx);
-  return number;
+  return written;
 }

@@ -2,16 +2,10 @@
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
 import type { ScheduledGroup } from '../model/run-group.ts';
+import { readNotAtRest } from './not-at-rest.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
 import { type PageRun, readRecentRuns } from './page-runs.ts';
-import { readNotAtRest } from './not-at-rest.ts';
-import {
-  countSingleFields,
-  readSingleFields,
-  readWaitingBatches,
-  type PageField,
-  type WaitingTotals,
-} from './page-waiting.ts';
+import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
 
 /** The state of a group of a team. */
 export interface GlanceGroup {
@@ -66,11 +60,11 @@ export interface Glance extends WaitingTotals {
   readonly groups: readonly GlanceGroup[];
   readonly totals: readonly GlanceTotals[];
   readonly counts: readonly GlanceCount[];
-  readonly singles: readonly PageField[];
-  readonly singleCount: number;
   /** Of the last 24 hours, the newest first. */
   readonly runs: readonly PageRun[];
   readonly moves: readonly GlanceMove[];
+  /** When the first run began; `null`: there was none, or it was more than a day ago. */
+  readonly beganAt: Date | null;
 }
 
 const readGroups = (teamIds: readonly Id[]) => sql<GlanceGroup>`
@@ -130,23 +124,29 @@ const readMoves = (teamIds: readonly Id[], most: number) => sql<GlanceMove>`
   where team_id = any (${teamIds}::bigint[]) and kind in ('push', 'pull') and field is not null
   order by change_id desc limit ${most}`;
 
+/** Until a day is full nothing is said of a whole one. */
+async function readBegun({ db, teamIds, now }: PageReader): Promise<Date | null> {
+  const { rows } = await sql<{ at: Date }>`
+    select started_at as at from report.runs where team_id = any (${teamIds}::bigint[]) order by run_id limit 1`.execute(
+    db,
+  );
+  const at = rows[0]?.at ?? null;
+  return at !== null && now.getTime() - at.getTime() < 86_400_000 ? at : null;
+}
+
 export const daysShown = 90;
 const movesShown = 5;
 
 export async function readGlance(reader: PageReader): Promise<Glance> {
   const { db, teams, teamIds } = reader;
-  const { batches, missing } = await readWaitingBatches(reader);
-  const singles = await countSingleFields(reader);
   return {
     teams,
-    batches,
-    missing,
-    singleCount: Object.values(singles).reduce((sum, count) => sum + count, 0),
-    singles: await readSingleFields(reader, 200),
+    ...(await readWaitingLists(reader)),
     groups: (await readGroups(teamIds).execute(db)).rows,
     totals: await readTotals(reader),
     counts: (await readDailyCounts(teamIds, daysShown).execute(db)).rows,
     runs: await readRecentRuns(reader, 24),
     moves: (await readMoves(teamIds, movesShown).execute(db)).rows,
+    beganAt: await readBegun(reader),
   };
 }

@@ -23,6 +23,15 @@ export interface PageReader {
   readonly teamIds: readonly Id[];
   /** The time by the database's clock. */
   readonly now: Date;
+  /** Who may decide here, and the teams in which nobody approves their own edits; `null`: nobody decides here. */
+  readonly decider: { readonly actor: string; readonly fourEyes: ReadonlySet<string> } | null;
+}
+
+/** How a team stands, for the header. */
+export interface HeaderStanding {
+  /** Fields and missing rows that wait for a person. */
+  readonly waiting: number;
+  readonly staleSince: Date | null;
 }
 
 /** Read for every view, for the header. */
@@ -30,7 +39,8 @@ export interface PageFrame {
   readonly now: Date;
   readonly seen: readonly SeenTeam[];
   readonly reader: PageReader;
-  /** Number of fields and missing rows that wait for a person, in the requested teams. */
+  readonly standings: ReadonlyMap<Id, HeaderStanding>;
+  /** Fields and missing rows that wait for a person, in the requested teams. */
   readonly waiting: number;
   readonly placing: Placing;
   /** Users of the requested teams whose edits wait because the mirror is somewhere else. */
@@ -54,18 +64,21 @@ async function readSeenTeams(db: Queryable): Promise<{ now: Date; teams: readonl
         select distinct team, team_id from report.freshness where team_id is not null) d
       left join mirror.teams m on m.team_id = d.team_id
     ) t on true
-    order by coalesce(t.name, t.team), t.team`.execute(db);
+    order by t.team`.execute(db);
   const teams = rows.flatMap(({ team, teamId, name }) => (team === null ? [] : [{ team, teamId, name }]));
   return { now: rows[0]?.now ?? new Date(), teams };
 }
 
-async function countWaiting(db: Queryable, teamIds: readonly Id[]): Promise<number> {
-  const { rows } = await sql<{ waiting: number }>`
-    select ((select count(*) from report.held h where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson})
-      + (select count(*) from report.missing where team_id = any (${teamIds}::bigint[])))::int as waiting`.execute(
-    db,
-  );
-  return rows[0]?.waiting ?? 0;
+async function readStandings(
+  db: Queryable,
+  teams: readonly SeenTeam[],
+): Promise<ReadonlyMap<Id, HeaderStanding>> {
+  const { rows } = await sql<HeaderStanding & { readonly teamId: Id }>`
+    select t.id as "teamId", (select min(stale_since) from report.freshness f where f.team_id = t.id) as "staleSince",
+      ((select count(*) from report.held h where h.team_id = t.id and ${waitsForPerson})
+        + (select count(*) from report.missing m where m.team_id = t.id))::int as waiting
+    from unnest(${teams.map(({ teamId }) => teamId)}::bigint[]) t (id)`.execute(db);
+  return new Map(rows.map(({ teamId, ...standing }) => [teamId, standing]));
 }
 
 async function countWaitingEdits(
@@ -86,6 +99,7 @@ export async function readPageFrame<Result>(
   db: Database,
   team: string | null,
   work: (frame: PageFrame) => Promise<Result>,
+  decider: PageReader['decider'] = null,
 ): Promise<Result> {
   const opening = { text: 'set transaction read only', take: () => undefined };
   return await db.transaction(
@@ -93,16 +107,17 @@ export async function readPageFrame<Result>(
       const { now, teams: seen } = await readSeenTeams(tx);
       const teams = team === null ? seen : seen.filter((one) => one.team === team);
       const teamIds = teams.map(({ teamId }) => teamId);
-      const waiting = await countWaiting(tx, teamIds);
+      const standings = await readStandings(tx, seen);
       const placing = await readPlacing(db, tx);
       const waitingEdits = await countWaitingEdits(tx, placing, teamIds);
       return await work({
         now,
         seen,
-        waiting,
+        standings,
+        waiting: teamIds.reduce((sum, id) => sum + (standings.get(id)?.waiting ?? 0), 0),
         placing,
         waitingEdits,
-        reader: { db: tx, teams, teamIds, now },
+        reader: { db: tx, teams, teamIds, now, decider },
       });
     },
     { isolationLevel: 'repeatable read', statementTimeoutMs: patienceMs, opening },

@@ -50,7 +50,8 @@ const refusals: ReadonlySet<string> = new Set([
 ]);
 
 function outcomeOf(context: PageContext, { kind, outcome, held, user_id: id, field }: ChangeRow): Html {
-  const link = (words: string) => html`<a href="${to(context, `/waiting#c-${id}-${field}`)}">${words}</a>`;
+  const link = (words: string) =>
+    html`<a href="${to(context, `/waiting#c-${id}-${field}`, { state: held })}">${words}</a>`;
   if (kind === 'hold')
     return held === null
       ? html`<span class="none">ended</span>`
@@ -92,7 +93,7 @@ export function rowOf(context: PageContext, row: ChangeRow): TableRow {
   return {
     cells: [
       time(whenOf(row), clockTime(whenOf(row), whenOf(row))),
-      ...(context.team === null ? [named(team.name ?? team.team)] : []),
+      ...(context.team === null ? [named(team.team)] : []),
       row.user_id === null
         ? html`<span class="none">the mirror</span>`
         : person(context, team.team, { id: row.user_id, name: row.name }),

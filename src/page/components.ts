@@ -1,7 +1,7 @@
 /** The parts that views are made of. */
 import { type Html, html, none } from './html.ts';
 import { href, personPath, to } from './links.ts';
-import { icon, type IconShape, type Tone } from './pills.ts';
+import { type IconShape, icon, type Tone } from './pills.ts';
 import type { PageContext } from './view.ts';
 import { count, named } from './words.ts';
 
@@ -19,10 +19,13 @@ export type TableRow =
   /** Over the whole width: a day, or rows that are folded. */
   | { readonly band: string | Html; readonly isQuiet?: boolean }
   /** What belongs to the row above it. */
-  | { readonly inside: Html };
+  | { readonly inside: Html }
+  | { readonly under: Html };
 
 export interface Table {
   readonly caption: string;
+  /** `rows`: low rows with a tick in the first column, whose head stays in sight. */
+  readonly kind?: 'rows';
   readonly columns: readonly Column[];
   readonly rows: readonly TableRow[];
   /** What of how many. */
@@ -33,6 +36,7 @@ export interface Table {
 
 function headCell(context: PageContext, { label, sort, isNumber }: Column, sorted: string): Html {
   const kind = isNumber === true ? 'number' : '';
+  if (label === '') return html`<td role="cell"></td>`;
   if (sort === undefined) return html`<th role="columnheader" scope="col" class="${kind}">${label}</th>`;
   const isCurrent = sorted.replace(/^-/, '') === sort;
   const isDown = isCurrent && sorted.startsWith('-');
@@ -43,18 +47,21 @@ function headCell(context: PageContext, { label, sort, isNumber }: Column, sorte
     : html`<th role="columnheader" scope="col" class="${kind}"><a href="${link}">${label}</a></th>`;
 }
 
-function bodyRow(columns: readonly Column[], row: TableRow): Html {
+function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): Html {
   const width = String(columns.length);
   if ('band' in row)
     return html`<tr role="row" class="${row.isQuiet === true ? 'folded' : 'band'}"><td role="cell" colspan="${width}">${row.band}</td></tr>`;
   if ('inside' in row)
     return html`<tr role="row" class="inside"><td role="cell" colspan="${width}">${row.inside}</td></tr>`;
+  if ('under' in row)
+    return html`<tr role="row" class="under"><td role="cell"></td><td role="cell" colspan="${String(columns.length - 1)}" class="note">${row.under}</td></tr>`;
   const cells = row.cells.map((cell, i) => {
     const { short, label = '', isNumber } = columns[i] ?? {};
     const kind = isNumber === true ? 'number' : '';
     // A head of signs and a word: the word is enough.
     const said = short ?? (typeof label === 'string' ? label : '');
-    return i === 0
+    if (hasTicks && i === 0) return html`<td role="cell" class="tick">${cell}</td>`;
+    return i === (hasTicks ? 1 : 0)
       ? html`<th role="rowheader" scope="row" class="${kind}">${cell}</th>`
       : html`<td role="cell" class="${kind}" data-label="${said}"><div>${cell}</div></td>`;
   });
@@ -62,12 +69,12 @@ function bodyRow(columns: readonly Column[], row: TableRow): Html {
 }
 
 /** A card with a table in it. On phones each row becomes a card, and keeps its meaning by its roles. */
-export function table(context: PageContext, { caption, columns, rows, foot, sort = '' }: Table): Html {
+export function table(context: PageContext, { caption, kind, columns, rows, foot, sort = '' }: Table): Html {
   const sorted = context.query.get('sort') ?? sort;
-  return html`<div class="card flush"><div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table role="table">
+  return html`<div class="card flush"><div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table role="table"${kind === undefined ? none : html` class="${kind}"`}>
 <caption class="away">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map((column) => headCell(context, column, sorted))}</tr></thead>
-<tbody role="rowgroup">${rows.map((row) => bodyRow(columns, row))}</tbody>
+<tbody role="rowgroup">${rows.map((row) => bodyRow(columns, row, kind === 'rows'))}</tbody>
 </table></div>${foot === undefined ? none : html`<div class="foot">${foot}</div>`}</div>`;
 }
 

@@ -2,11 +2,11 @@
 import type { CountedStep, CountsRead } from '../mirror/page-counts.ts';
 import { drawChart } from './chart.ts';
 import { chips, csvChip, empty, heading, section, table } from './components.ts';
+import { listings, teamsSideBySide } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href } from './links.ts';
 import { type Gap, gapsOf, markMissing, type Point } from './series.ts';
 import { gapWords, lineChart, sparkline } from './show-chart.ts';
-import { listings, teamsSideBySide } from './growth.ts';
 import type { PageAsked, PageContext, PageShown } from './view.ts';
 import { clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
 
@@ -196,7 +196,7 @@ export function counts(read: CountsRead, context: PageContext): PageShown {
   const team = context.teams.find(({ teamId }) => teamId === read.teamId);
   const which =
     context.team === null && team !== undefined
-      ? html`<p class="note">In full is shown ${named(team.name ?? team.team)}; choose another team below.</p>`
+      ? html`<p class="note">In full is shown ${named(team.team)}; choose another team below.</p>`
       : none;
   const main = html`${heading('Counts and tags', lead(context, read), which)}${teamsSideBySide(context, read)}${ofContacts(context, read)}${listings(context, read)}`;
   return { title: 'Counts', main };

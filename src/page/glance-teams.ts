@@ -14,7 +14,7 @@ import { type Lane, laneNames, lanes, rhythm, stripLegend } from './run-words.ts
 import { markMissing } from './series.ts';
 import { drawSparkline } from './sparkline.ts';
 import type { PageContext } from './view.ts';
-import { ago, clockTime, count, day, difference, distance, many, named, time } from './words.ts';
+import { ago, clockTime, count, day, difference, distance, many, named, span, time } from './words.ts';
 
 const dayMs = 86_400_000;
 
@@ -23,9 +23,8 @@ const totalsOf = (read: Glance, { teamId }: SeenTeam): Omit<GlanceTotals, 'teamI
   read.totals.find((one) => one.teamId === teamId) ?? noTotals;
 
 const waitingOfTeam = (read: Glance, { teamId }: SeenTeam): number =>
-  read.batches.filter((one) => one.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
-  read.missing.filter((one) => one.teamId === teamId).length +
-  read.singles.filter((one) => one.teamId === teamId).length;
+  read.lists.filter((one) => one.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
+  read.missing.filter((one) => one.teamId === teamId).length;
 
 /** The most requests that runs sent which began in one minute of the last day. */
 function busiestMinute(runs: readonly PageRun[]): number {
@@ -114,14 +113,15 @@ function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
   return html`<section class="card flush facts" aria-label="How it stands">
 ${fact('Mirror', stale === null ? html`Fresh` : html`<span class="act">Stale</span>`, complete)}
 ${fact('Waits for a person', html`${count(waiting)} <small>${waiting === 1 ? 'field' : 'fields'}</small>`, waiting === 0 ? html`nothing waits` : html`<a href="${to(context, '/waiting')}">${isCopy(context) ? 'look' : 'look, and decide'}</a>`)}
-${fact('Refused by the service', html`${count(totals.refused)} <small>in 24 hours</small>`, html`${many(totals.pushed, 'field')} pushed`)}
-${fact('Requests, busiest minute of a day', html`${count(busiest)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, html`${meter(busiest, limit)}by the minute in which a run began`)}
+${fact('Refused by the service', html`${count(totals.refused)} <small>${read.beganAt === null ? 'in 24 hours' : 'since it began'}</small>`, totals.pushed === 0 && read.beganAt !== null ? html`nothing was sent so far` : html`${many(totals.pushed, 'field')} pushed`)}
+${fact(read.beganAt === null ? 'Requests, busiest minute of a day' : `Requests, busiest of ${many(Math.max(1, Math.round((now.getTime() - read.beganAt.getTime()) / 60_000)), 'minute')}`, html`${count(busiest)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, html`${meter(busiest, limit)}by the minute in which a run began`)}
 </section>`;
 }
 
 function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
   const { now } = context;
-  const from = new Date(now.getTime() - dayMs);
+  const { beganAt } = read;
+  const from = beganAt ?? new Date(now.getTime() - dayMs);
   const groups = groupsOf(read, team);
   const rows = lanes.map((lane: Lane) => {
     const runs = read.runs.filter((run) => run.groups.includes(lane) && run.teamId === team.teamId);
@@ -150,14 +150,18 @@ function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
   });
   const columns = [
     { label: 'What' },
-    { label: `${clockTime(from, from)} yesterday to now`, short: 'Runs' },
+    { label: `${clockTime(from, from)} ${beganAt === null ? 'yesterday ' : ''}to now`, short: 'Runs' },
     { label: 'Last', isNumber: true },
     { label: 'Next', isNumber: true },
   ];
   return section(
-    'Last 24 hours',
+    beganAt === null ? 'Last 24 hours' : 'Since it began',
     table(context, { caption: 'Runs of the last 24 hours', columns, rows, foot: stripLegend }),
     {
+      note:
+        beganAt === null
+          ? none
+          : html`${span(now.getTime() - beganAt.getTime())}; a whole day from tomorrow ${clockTime(beganAt, beganAt)}`,
       more: html`<a href="${to(context, '/runs')}">All runs</a>`,
     },
   );
@@ -201,7 +205,7 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
   const last = users?.completeAt ?? null;
   const waits = waiting === 0 ? html`nothing waits` : html`${many(waiting, 'field')} wait`;
   return [
-    html`<a href="${to(context, '/', { team: team.team })}">${named(teamName(team))}</a><span class="note">${many(totals.users, 'user')}</span>`,
+    html`<a href="${to(context, '/', { team: team.team })}">${named(teamName(team))}</a><span class="note">${team.name === null || team.name === '' ? none : html`${named(team.name)}, `}${many(totals.users, 'user')}</span>`,
     stale === null
       ? html`${pill('tick', 'ok', 'Fresh')}<span class="note">${waits}</span>`
       : html`${pill('alarm', 'act', 'Stale')}<span class="note">since ${time(stale, clockTime(stale, now))}</span>`,

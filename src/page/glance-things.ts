@@ -3,10 +3,10 @@ import type { Glance, GlanceGroup } from '../mirror/page-glance.ts';
 import type { SeenTeam } from '../mirror/page-reader.ts';
 import { isCopy } from './banner.ts';
 import type { Thing } from './components.ts';
-import { fieldName, rowsInWords, waits, why } from './hold-words.ts';
+import { editorsIn, listTitle, waits } from './hold-words.ts';
 import { html, none } from './html.ts';
 import { teamName } from './layout.ts';
-import { commandOf, personPath, to } from './links.ts';
+import { commandOf, to } from './links.ts';
 import { laneNames } from './run-words.ts';
 import type { PageContext } from './view.ts';
 import { at, count, listed, many, named, visible } from './words.ts';
@@ -26,7 +26,7 @@ function staleThing(read: Glance, team: SeenTeam, context: PageContext): readonl
   const [first] = stale.toSorted((a, b) => a.since.getTime() - b.since.getTime());
   if (first === undefined) return [];
   const { now } = context;
-  const name = named(teamName(team));
+  const name = html`Team ${named(teamName(team))}`;
   const failed = read.runs.find((run) => run.teamId === team.teamId && run.reasons.length > 0);
   const reason = failed?.reasons.at(-1);
   const last = first.group.completeAt;
@@ -51,25 +51,31 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
   const { now } = context;
   const of = context.team === null ? html` in ${named(teamName(team))}` : none;
   const change = { team: context.teams.length > 1 ? team.team : null };
-  const batches = read.batches.filter(({ teamId }) => teamId === team.teamId);
+  const lists = read.lists.filter(({ teamId }) => teamId === team.teamId);
   const missing = read.missing.filter(({ teamId }) => teamId === team.teamId);
   return [
-    ...batches.map((batch) => ({
-      id: `batch-${batch.hash}`,
-      brief: html`${rowsInWords(batch)} ${waits(batch.rows, 'an approval')}${of}.`,
-      title: html`${rowsInWords(batch)} ${waits(batch.rows, 'an approval')}${of}`,
-      text: html`${batch.reasons.map((reason) => html`${visible(reason)}. `)}${batch.editedAt === null ? none : html`Edited at ${at(batch.editedAt, now)}${batch.editors.length === 0 ? none : html` by ${named(listed(batch.editors))}`}. `}None of it was sent; all else goes on.`,
-      ways: [
-        {
-          label: html`Look at them, or <a href="${to(context, `/waiting/${batch.hash}`, change)}">see all ${count(batch.rows)} here</a>`,
-          command: commandOf(context, team.team, 'held'),
-        },
-        {
-          label: html`Meant so: let them pass`,
-          command: commandOf(context, team.team, `approve ${batch.hash} --reason '…'`),
-        },
-      ],
-    })),
+    ...lists.flatMap(({ batch, ...list }) =>
+      batch === null
+        ? []
+        : [
+            {
+              id: `batch-${batch}`,
+              brief: html`${listTitle(list)}${of}.`,
+              title: html`${listTitle(list)}${of}`,
+              text: html`${list.details.map((detail) => html`${visible(detail)}. `)}${list.editedTo === null ? none : html`Edited at ${at(list.editedTo, now)} by ${editorsIn(list)}. `}None of it was sent; all else goes on.`,
+              ways: [
+                {
+                  label: html`Look at them, or <a href="${to(context, `/waiting/${batch}`, change)}">see all ${count(list.rows)} here</a>`,
+                  command: commandOf(context, team.team, 'held'),
+                },
+                {
+                  label: html`Meant so: let them pass`,
+                  command: commandOf(context, team.team, `approve ${batch} --reason '…'`),
+                },
+              ],
+            },
+          ],
+    ),
     ...missing.map(({ hash, resource, rows, reason }) => ({
       id: `missing-${hash}`,
       brief: html`${many(rows, 'missing row')} of ${resource.replace('_', ' ')} ${waits(rows, 'an approval')}${of}.`,
@@ -85,30 +91,19 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
   ];
 }
 
-const mostNamed = 3;
-
 function singleThing(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
-  const singles = read.singles.filter(({ teamId }) => teamId === team.teamId);
-  if (singles.length === 0) return [];
+  const lists = read.lists.filter(({ teamId, batch }) => teamId === team.teamId && batch === null);
+  if (lists.length === 0) return [];
   const of = context.team === null ? html` in ${named(teamName(team))}` : none;
   const change = { team: context.teams.length > 1 ? team.team : null };
-  // More than are read are not counted here, and the view says how many.
-  const words = singles.length === 200 ? 'at least 200 fields' : many(singles.length, 'field');
-  const isOne = singles.length === 1;
-  const shown = singles.slice(0, mostNamed).map(({ userId, name, field, reason }) => {
-    const who =
-      userId === null
-        ? html`many users`
-        : html`<a href="${to(context, personPath(team.team, userId))}">${context.details && name ? named(name) : userId.toString()}</a>`;
-    return html`The ${fieldName(field)} of ${who}: ${why[reason]}. `;
-  });
-  const rest = singles.length - mostNamed;
+  const rows = lists.reduce((sum, list) => sum + list.rows, 0);
+  const words = `${many(rows, 'field')} ${rows === 1 ? 'is' : 'are'} held`;
   return [
     {
       id: `held-${team.team}`,
-      brief: html`${words} ${isOne ? 'is' : 'are'} held${of}.`,
-      title: html`${words} ${isOne ? 'is' : 'are'} held${of}`,
-      text: html`${shown}${rest > 0 ? html`And ${many(rest, 'more', 'more')}.` : none}`,
+      brief: html`${words}${of}.`,
+      title: html`${words}${of}`,
+      text: html`${lists.map((list) => `${listTitle(list)}. `)}None of it was sent; all else goes on.`,
       ways: [
         {
           label: html`All values, and why; or <a href="${to(context, '/waiting', change)}">decide here</a>`,

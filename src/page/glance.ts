@@ -1,8 +1,8 @@
 /** At a glance: the first line says whether somebody has to do something. */
 import type { Glance, GlanceMove } from '../mirror/page-glance.ts';
+import { isCopy, sayWhere } from './banner.ts';
 import { commandBox, empty, person, section, table, things, verdict } from './components.ts';
 import { oneTeam, severalTeams } from './glance-teams.ts';
-import { isCopy, sayWhere } from './banner.ts';
 import { thingsToDo } from './glance-things.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
@@ -69,7 +69,15 @@ function movesTable(context: PageContext, glance: Glance): Html {
 
 const moved = (context: PageContext, glance: Glance): Html =>
   glance.moves.length === 0
-    ? none
+    ? section(
+        'Moved last',
+        empty(
+          'dashed',
+          'Nothing has moved yet',
+          'The first edit here, or the first change on the service, stands here. To see one move, change one field of one person:',
+          commandBox("update mirror.users set phone = '…' where id = …", ''),
+        ),
+      )
     : section('Moved last', movesTable(context, glance), {
         more: html`<a href="${to(context, '/changes')}">All changes</a>`,
       });
@@ -95,9 +103,29 @@ function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof th
   };
 }
 
+/** Taken over at first is neither joining nor coming. */
+function firstDay({ beganAt, totals }: Glance, { now }: PageContext): Html {
+  if (beganAt === null) return none;
+  const sum = (of: (one: Glance['totals'][number]) => number) =>
+    totals.reduce((all, one) => all + of(one), 0);
+  const taken = `${many(
+    sum(({ users }) => users),
+    'person',
+    'people',
+  )}, ${many(
+    sum(({ tags }) => tags),
+    'tag',
+  )} and ${many(
+    sum(({ contactFields }) => contactFields),
+    'contact field',
+  )}`;
+  return html`<p class="note">This mirror began ${distance(beganAt, now)}, at ${at(beganAt, now, true)}. It has taken ${taken} from the service as they were, and sent nothing of it. What was before that, nobody wrote down; what moves from now on is kept.</p>`;
+}
+
 export function glance(read: Glance, context: PageContext): PageShown {
   if (read.teams.length === 0) return noRunYet();
   const { title, main: begin } = firstLine(read, context, thingsToDo(read, context));
+  const begun = firstDay(read, context);
   const body = read.teams.length === 1 ? oneTeam(read, context) : severalTeams(read, context);
-  return { title, main: html`${begin}${body}${moved(context, read)}` };
+  return { title, main: html`${begin}${begun}${body}${moved(context, read)}` };
 }

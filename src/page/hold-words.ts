@@ -1,6 +1,7 @@
 /** What waits for a person, in words. */
-import type { PageBatch, PageField } from '../mirror/page-waiting.ts';
-import { count, many } from './words.ts';
+import type { PageField, WaitingList } from '../mirror/page-waiting.ts';
+import { type Html, html } from './html.ts';
+import { count, listed, many, named } from './words.ts';
 
 const fields: Readonly<Record<string, readonly [string, string]>> = {
   name: ['name', 'names'],
@@ -17,25 +18,53 @@ export const fieldTitle = (field: string): string => {
   return name.charAt(0).toUpperCase() + name.slice(1);
 };
 
-/** `55 phone numbers`; of several fields, `55 edits`. */
-export function rowsInWords({ rows, fields: columns }: Pick<PageBatch, 'rows' | 'fields'>): string {
-  const [only, ...others] = columns;
-  const words = others.length === 0 ? fields[only ?? ''] : undefined;
-  return words === undefined ? many(rows, 'edit') : `${count(rows)} ${words[rows === 1 ? 0 : 1]}`;
+/** `38 phone numbers and 22 email addresses`; of more than two fields, `55 edits`. */
+export function rowsInWords({ rows, fields: all }: Pick<WaitingList, 'rows' | 'fields'>): string {
+  if (all.length > 2) return many(rows, 'edit');
+  return listed(
+    all.map(
+      ({ field, rows: of }) => `${count(of)} ${(fields[field] ?? ['field', 'fields'])[of === 1 ? 0 : 1]}`,
+    ),
+  );
 }
 
 /** `waits for an approval` of one, `wait` of many. */
 export const waits = (rows: number, what: string): string => `${rows === 1 ? 'waits' : 'wait'} for ${what}`;
 
-/** What stands behind the name in a title: `changed on both sides`. */
-export const why: Readonly<Record<PageField['reason'], string>> = {
+/** `front_desk (63), anna (37)` */
+export const editorsIn = ({ editors }: Pick<WaitingList, 'editors'>): Html =>
+  html`${editors.map(({ editor, rows }, i) => html`${i === 0 ? '' : ', '}<b>${editor === null ? 'nobody knows whom' : named(editor)}</b>${editors.length === 1 ? '' : ` (${count(rows)})`}`)}`;
+
+type State = WaitingList['state'];
+
+/** Behind the number in a title: of one, and of several. */
+const happened: Readonly<Record<State, readonly [string, string]>> = {
+  approval: ['waits for an approval', 'wait for an approval'],
+  conflict: ['was changed on both sides', 'were changed on both sides'],
+  refused: ['was refused by the service', 'were refused by the service'],
+  ineffective: ['was taken without effect by the service', 'were taken without effect by the service'],
+  unsupported: ['cannot be sent', 'cannot be sent'],
+  gone: ['is of somebody who has left', 'are of people who have left'],
+  limit: ['is more than the limit lets pass', 'are more than the limit lets pass'],
+  review: ['waits for an approval', 'wait for an approval'],
+  asked: ['is held on request', 'are held on request'],
+  rejected: ['was rejected', 'were rejected'],
+};
+
+/** `100 phone numbers were changed on both sides` */
+export const listTitle = (list: Pick<WaitingList, 'rows' | 'fields' | 'state'>): string =>
+  `${rowsInWords(list)} ${happened[list.state][list.rows === 1 ? 0 : 1]}`;
+
+/** Of a chip, and of a part of a sentence. */
+export const stateName: Readonly<Record<State, string>> = {
+  approval: 'for an approval',
   conflict: 'changed on both sides',
   refused: 'refused by the service',
-  ineffective: 'taken without effect by the service',
+  ineffective: 'without effect',
   unsupported: 'cannot be sent',
-  gone: 'the person has left',
-  limit: 'more than the guard lets pass',
-  review: 'waits for an approval',
+  gone: 'of people who have left',
+  limit: 'more than the limit',
+  review: 'for an approval',
   asked: 'held on request',
   rejected: 'rejected',
 };

@@ -1,9 +1,11 @@
 /** The document around a view: head, header with teams and tabs, foot. */
+import type { SeenTeam } from '../mirror/page-reader.ts';
 import { isCopy, placeBanner } from './banner.ts';
 import { type Html, html, none } from './html.ts';
 import { href, to } from './links.ts';
+import { pill } from './pills.ts';
 import { type PageContext, type PageShown, type Tab, tabs } from './view.ts';
-import { count, exactTime, many, named } from './words.ts';
+import { clockTime, count, exactTime, many, named } from './words.ts';
 
 const places: Readonly<Record<Tab, string>> = {
   'At a glance': '/',
@@ -14,27 +16,46 @@ const places: Readonly<Record<Tab, string>> = {
   Changes: '/changes',
 };
 
-/** How a team is called for people: by the service's name of it, else by that in the settings. */
-export const teamName = ({ name, team }: { readonly name: string | null; readonly team: string }): string =>
-  name === null || name === '' ? team : name;
+/** How a team is called: by the settings, where no two have one name. */
+export const teamName = ({ team }: Pick<SeenTeam, 'team'>): string => team;
 
-/** The settings' name, which no other team has, and the service's beside it. */
-const bothNames = ({ name, team }: { readonly name: string | null; readonly team: string }): Html =>
-  html`${named(team)}${name === null || name === '' || name === team ? none : html` <span class="quiet">${named(name)}</span>`}`;
+/** With the service's name behind it. */
+const bothNames = ({ team, name }: SeenTeam): Html =>
+  html`<b>${named(team)}</b>${name === null || name === '' || name === team ? none : html` <span class="on-service">${named(name)}</span>`}`;
 
 const brand = html`<svg class="brand" width="22" height="22" viewBox="0 0 22 22" aria-hidden="true"><rect width="22" height="22" rx="5"/><path d="M5 8.5h11M13 5.5l3 3-3 3M17 14H6M9 11l-3 3 3 3"/></svg>`;
 
 function switcher(context: PageContext): Html {
-  const { team, teams } = context;
+  const { team, teams, standings } = context;
   if (teams.length < 2)
     return team === null
       ? none
       : html`<span class="slash" aria-hidden="true">/</span><span class="team">${bothNames(team)}</span>`;
-  const choices = [null, ...teams].map((one) => {
-    const isCurrent = one?.team === team?.team;
-    const words = one === null ? html`All teams` : bothNames(one);
-    return html`<li><a href="${href(context, { team: one?.team ?? null, open: null })}"${isCurrent ? html` aria-current="true"` : none}>${words}</a></li>`;
-  });
+  const worth = ({ teamId }: SeenTeam) => {
+    const { staleSince = null, waiting = 0 } = standings.get(teamId) ?? {};
+    return staleSince === null ? waiting : Number.MAX_SAFE_INTEGER;
+  };
+  const sum = [...standings.values()].reduce((all, { waiting }) => all + waiting, 0);
+  const badge = (number: number): Html =>
+    number === 0
+      ? html`<span class="note">nothing waits</span>`
+      : html`<span class="${isCopy(context) ? 'badge calm' : 'badge'}"><span aria-hidden="true">${count(number)}</span><span class="away">, ${many(number, 'thing waits', 'things wait')}</span></span>`;
+  const stateOf = ({ teamId }: SeenTeam): Html => {
+    const { staleSince = null, waiting = 0 } = standings.get(teamId) ?? {};
+    return staleSince === null
+      ? badge(waiting)
+      : pill('alarm', 'act', html`stale since ${clockTime(staleSince, context.now)}`);
+  };
+  const link = (one: SeenTeam | null, words: Html, state: Html) =>
+    html`<li><a href="${href(context, { team: one?.team ?? null, open: null })}"${one?.team === team?.team ? html` aria-current="true"` : none}><span>${words}</span>${state}</a></li>`;
+  const choices = [
+    link(
+      null,
+      html`<b>All teams</b> <span class="on-service">${many(teams.length, 'team')}</span>`,
+      badge(sum),
+    ),
+    ...teams.toSorted((a, b) => worth(b) - worth(a)).map((one) => link(one, bothNames(one), stateOf(one))),
+  ];
   return html`<span class="slash" aria-hidden="true">/</span><details class="team"><summary>${team === null ? 'All teams' : bothNames(team)}</summary><ul>${choices}</ul></details>`;
 }
 
@@ -55,6 +76,21 @@ function clock({ now, path, query }: PageContext): Html {
 }
 
 const noDetails = html`<p class="note">Instead of names, emails and phones this page shows ids, since <code>status.details</code> is off.</p>`;
+
+const keys: readonly (readonly [string, string])[] = [
+  ['/', 'search for a person'],
+  ['j k', 'next row, previous row'],
+  ['x, Space', 'tick; with Shift all from the last one'],
+  ['a n', 'all, none'],
+  ['Enter', 'open the person'],
+  ['d', 'go to the first decision, which Enter then presses'],
+  ['r', 'load again'],
+  ['g and w r p c', 'go to Waiting, Runs, People, Counts'],
+  ['?', 'these keys'],
+];
+
+/** They come with the script. */
+const keysInFoot = html`<details data-keys hidden><summary>Keys</summary><dl class="pairs">${keys.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl><button type="button" class="linked" data-keys-off>Turn them off here</button></details>`;
 
 /** @param links what the server has besides the page, in the foot */
 export function layout(context: PageContext, current: Tab, shown: PageShown, links: readonly string[]): Html {
@@ -81,7 +117,7 @@ ${tabLinks(context, current)}
 ${placeBanner(context)}
 ${shown.main}
 </main>
-<footer><div class="wide">${context.details ? none : noDetails}<p><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}</p></div></footer>
+<footer><div class="wide">${context.details ? none : noDetails}<p><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}</p>${keysInFoot}</div></footer>
 <div class="away" aria-live="polite" data-said></div>
 </body>
 </html>

@@ -1,9 +1,9 @@
 /** People: the roster, who needs somebody first, searched and filtered. */
 import type { PeopleAsked, PeopleRead, RosterRow } from '../mirror/page-people.ts';
 import type { OpenField } from '../mirror/page-standings.ts';
-import { mostFound, type PeopleState, peopleSorts, type UserStanding, standings } from '../model/standing.ts';
 import { printable } from '../model/in-words.ts';
-import { chips, type Column, csvChip, empty, heading, person, table } from './components.ts';
+import { mostFound, type PeopleState, peopleSorts, standings, type UserStanding } from '../model/standing.ts';
+import { type Column, chips, csvChip, empty, heading, person, table } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
@@ -43,8 +43,10 @@ export function peopleAsked({ query, details, isCsv }: PageAsked): PeopleAsked {
 }
 
 /** A field that waits is decided in its batch, or by itself. */
-function linkTo(context: PageContext, { id }: RosterRow, { field, batch }: OpenField): string {
-  return batch === null ? to(context, `/waiting#c-${id}-${field}`) : to(context, `/waiting/${batch}`);
+function linkTo(context: PageContext, { id }: RosterRow, { field, batch, reason: state }: OpenField): string {
+  return batch === null
+    ? to(context, `/waiting#c-${id}-${field}`, { state })
+    : to(context, `/waiting/${batch}`);
 }
 
 /** Which fields, and what of them. */
@@ -127,7 +129,7 @@ function cellsOf(context: PageContext, row: RosterRow): readonly (string | Html)
   const who = person(context, team.team, row);
   return [
     details ? html`${who}<span class="note mono">${row.id}</span>` : who,
-    ...(context.team === null ? [named(team.name ?? team.team)] : []),
+    ...(context.team === null ? [named(team.team)] : []),
     roleCell(row),
     ...(details ? [value(context, 'email', row.email), value(context, 'phone', row.phone)] : []),
     stateCell(context, row),

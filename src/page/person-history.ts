@@ -2,17 +2,17 @@
 import type { ChangeRow } from '../mirror/page-changes.ts';
 import type { PersonPeriod, PersonRead } from '../mirror/page-person.ts';
 import { printable } from '../model/in-words.ts';
-import { actorOf, fromAndTo } from './change-row.ts';
+import { fromAndTo } from './change-row.ts';
 import { section } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { drawLane, joinValues, type LaneValue } from './lanes.ts';
 import { to } from './links.ts';
-import { sides } from './pills.ts';
+import { pill, sides } from './pills.ts';
 import { lane } from './show-chart.ts';
 import { isShown, textOf } from './three-values.ts';
 import type { PageContext } from './view.ts';
-import { clockTime, count, day, many, named, time } from './words.ts';
+import { clockTime, count, day, many, named, time, took } from './words.ts';
 
 const lanes = ['name', 'email', 'phone', 'role'] as const;
 
@@ -105,11 +105,11 @@ function editsOf(periods: readonly PersonPeriod[]): readonly Edited[] {
   });
 }
 
-const titles: Readonly<Record<ChangeRow['kind'], string>> = {
+const words: Readonly<Record<ChangeRow['kind'], string>> = {
   adopt: 'Adopted from the service',
   return: 'Back in the team: adopted again',
-  pull: 'pulled',
-  push: 'pushed',
+  pull: 'in the mirror',
+  push: 'sent',
   settle: 'settled: both sides had come to the same',
   hold: 'held',
   tombstone: 'Left the team',
@@ -121,80 +121,142 @@ const titles: Readonly<Record<ChangeRow['kind'], string>> = {
   place: 'moved',
 };
 
-/** On which side it happened; the words say it too. */
-function signOf(kind: ChangeRow['kind'] | 'edit'): Html {
-  if (kind === 'push') return html`${sides.mirror}<i>→</i>${sides.service}`;
-  if (kind === 'pull') return html`${sides.service}<i>→</i>${sides.mirror}`;
-  if (kind === 'hold') return html`${sides.mirror}<i>ıı</i>${sides.service}`;
-  return kind === 'adopt' || kind === 'return' ? sides.service : sides.mirror;
-}
-
-function noteOf(context: PageContext, row: ChangeRow): Html {
-  const { run_id: run, kind, outcome, decided_why: why, request_id: request } = row;
-  const who = actorOf(row);
-  const by =
-    kind === 'pull'
-      ? html` Changed on the service, which does not say by whom.`
-      : who === null || who === 'on the service'
-        ? none
-        : html` ${row.decided_by === null ? 'Edited' : 'Decided'} by ${named(who)}.`;
-  const ran =
-    run === null
-      ? none
-      : html`<a href="${to(context, `/runs/${run}`)}">Run ${count(run)}</a>${outcome === null ? none : html`, ${outcome === 'unknown' ? 'its outcome is not known yet' : outcome}`}.`;
-  return html`${ran}${by}${why === null ? none : html` “${named(why)}”`}${request === null ? none : html` <span class="mono quiet">${request}</span>`}`;
-}
-
-interface HistoryEvent {
+/** One thing that was done about a value, in the mirror or by a run. */
+interface Step {
   readonly at: Date;
-  readonly sign: Html;
-  readonly title: Html;
-  readonly note: Html;
+  readonly field: string | null;
+  readonly kind: ChangeRow['kind'] | 'edit';
+  /** What the field came to by it. */
+  readonly text: string | null;
+  readonly change: Parameters<typeof fromAndTo>[1] | null;
+  readonly words: Html;
+  /** Behind the fold. */
+  readonly more: Html;
+  readonly outcome: Html;
 }
 
-const arrow = (from: Html, into: Html): Html =>
-  html`<span class="quiet">${from}</span> <span aria-label="to">→</span> ${into}`;
-
-function eventOf(context: PageContext, row: ChangeRow): HistoryEvent {
-  const [from, into] = fromAndTo(context, row);
-  const title =
-    row.field === null
-      ? html`${titles[row.kind]}`
-      : html`${fieldName(row.field)} ${titles[row.kind]}: ${arrow(from, into)}`;
-  return { at: row.closed_at ?? row.opened_at, sign: signOf(row.kind), title, note: noteOf(context, row) };
+/** A value that a field came to, and what became of it. */
+interface HistoryEvent {
+  readonly first: Step;
+  readonly steps: Step[];
 }
 
-function editEvents(context: PageContext, periods: readonly PersonPeriod[]): readonly HistoryEvent[] {
+/** On which side it happened; the words say it too. */
+function signOf(steps: readonly Step[]): Html {
+  const kinds = new Set(steps.map(({ kind }) => kind));
+  if (kinds.has('push')) return html`${sides.mirror}<i>→</i>${sides.service}`;
+  if (kinds.has('pull')) return html`${sides.service}<i>→</i>${sides.mirror}`;
+  if (kinds.has('hold')) return html`${sides.mirror}<i>ıı</i>${sides.service}`;
+  return kinds.has('adopt') || kinds.has('return') ? sides.service : sides.mirror;
+}
+
+function outcomeOf({ kind, outcome, held }: ChangeRow): Html {
+  if (kind === 'hold') return held === null ? none : pill('pause', 'quiet', `held: ${held}`);
+  if (outcome === null) return none;
+  if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
+  return pill('clock', 'quiet', outcome === 'unknown' ? 'not known yet' : outcome);
+}
+
+function stepOf(context: PageContext, row: ChangeRow): Step {
+  const {
+    run_id: run,
+    kind,
+    decided_why: why,
+    request_id: request,
+    opened_at: opened,
+    closed_at: closed,
+  } = row;
+  const at = kind === 'push' ? opened : (closed ?? opened);
+  const who = kind === 'pull' ? null : row.decided_by;
+  const by = who === null ? none : html` by ${named(who)}`;
+  const ran = run === null ? none : html`, <a href="${to(context, `/runs/${run}`)}">run ${count(run)}</a>`;
+  const reason = why === null || why === '' ? none : html`, “${named(why)}”`;
+  const duration =
+    kind === 'push' && row.outcome === 'confirmed' && closed !== null
+      ? html`, confirmed after ${took(closed.getTime() - opened.getTime())}`
+      : none;
+  const origin =
+    kind === 'pull'
+      ? html`<b>changed on the service</b> before ${time(at, clockTime(at, at))}; by whom, it does not say</li><li>`
+      : none;
+  return {
+    at,
+    field: row.field,
+    kind,
+    text: textOf(kind === 'hold' ? row.old_value : row.new_value),
+    change: row.field === null ? null : row,
+    words: html`${origin}<b>${words[kind]}</b>${by} ${time(at, clockTime(at, context.now))}${ran}${reason}${duration}`,
+    more: request === null ? none : html`X-Request-Id <code>${request}</code> `,
+    outcome: outcomeOf(row),
+  };
+}
+
+function editSteps(context: PageContext, periods: readonly PersonPeriod[]): readonly Step[] {
   return editsOf(periods).flatMap(({ at, fields, by }) =>
-    fields.map((one) => {
-      const [from, into] = fromAndTo(context, {
-        kind: 'push',
-        field: one.field,
-        base_value: one.old,
-        old_value: one.old,
-        new_value: one.new,
-      });
-      return {
+    fields.map(
+      (one): Step => ({
         at,
-        sign: signOf('edit'),
-        title: html`${fieldName(one.field)} edited in the mirror: ${arrow(from, into)}`,
-        note: by === null ? html`Nobody knows by whom.` : html`By ${named(by)}.`,
-      };
-    }),
+        field: one.field,
+        kind: 'edit',
+        text: textOf(one.new),
+        change: {
+          kind: 'push',
+          field: one.field,
+          base_value: one.old,
+          old_value: one.old,
+          new_value: one.new,
+        },
+        words: html`<b>edited</b> ${by === null ? 'here, nobody knows by whom' : html`by ${named(by)}`} ${time(at, clockTime(at, context.now))}`,
+        more: none,
+        outcome: none,
+      }),
+    ),
   );
+}
+
+/** What is done about a value belongs to the edit that gave the field this value; a pull begins anew. */
+function eventsOf(steps: readonly Step[]): readonly HistoryEvent[] {
+  const last = new Map<string, HistoryEvent>();
+  const events: HistoryEvent[] = [];
+  for (const step of steps.toSorted((a, b) => a.at.getTime() - b.at.getTime())) {
+    const before = step.field === null ? undefined : last.get(step.field);
+    const belongs =
+      before !== undefined &&
+      step.kind !== 'edit' &&
+      step.kind !== 'pull' &&
+      (step.kind === 'resolve' || before.first.text === step.text);
+    if (belongs) before.steps.push(step);
+    else {
+      const event = { first: step, steps: [step] };
+      events.push(event);
+      if (step.field !== null) last.set(step.field, event);
+    }
+  }
+  return events.toReversed();
+}
+
+function eventItem(context: PageContext, { first, steps }: HistoryEvent): Html {
+  const sign = html`<span class="signs" aria-hidden="true">${signOf(steps)}</span>`;
+  const last = steps.findLast(({ outcome }) => outcome !== none)?.outcome ?? none;
+  const [from, into] = first.change === null ? [none, none] : fromAndTo(context, first.change);
+  const title =
+    first.field === null
+      ? none
+      : html`<p><b>${fieldName(first.field)}</b> <span class="quiet">${from}</span> <span aria-label="to">→</span> ${into} ${last}</p>`;
+  const more = steps.map((step) => step.more).filter((one) => one !== none);
+  const fold =
+    more.length === 0
+      ? none
+      : html`<details><summary class="note">Request</summary><p class="note">${more}</p></details>`;
+  return html`<li>${time(first.at, clockTime(first.at, context.now))}${sign}<div>${title}<ol class="note steps">${steps.map((step) => html`<li>${step.words}</li>`)}</ol>${fold}</div></li>`;
 }
 
 /** The list is the truth; the lanes above are a picture of it. */
 export function personHistory(context: PageContext, { periods, changes, id }: PersonRead): Html {
-  const events = [...changes.map((row) => eventOf(context, row)), ...editEvents(context, periods)].toSorted(
-    (a, b) => b.at.getTime() - a.at.getTime(),
-  );
-  const items = events.map(
-    ({ at, sign, title, note }) =>
-      html`<li>${time(at, clockTime(at, context.now))}<span class="signs" aria-hidden="true">${sign}</span><div><p>${title}</p><p class="note">${note}</p></div></li>`,
-  );
+  const events = eventsOf([...changes.map((row) => stepOf(context, row)), ...editSteps(context, periods)]);
+  const items = events.map((event) => eventItem(context, event));
   return section('History', html`<ol class="card history">${items}</ol>`, {
-    note: html`${many(events.length, 'event')}, newest first`,
+    note: html`${many(events.length, 'change')}, newest first`,
     more: html`<a href="${to(context, '/changes', { q: id.toString() })}">As a table</a>`,
   });
 }

@@ -107,23 +107,18 @@ function versions(context: PageContext, read: PersonRead): Html {
 
 function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold: HeldRow): Html {
   const { field, batch } = hold;
-  const word = fieldName(field);
   const command = (words: string) => commandOf(context, team, words);
-  const versions = {
+  const shown = {
+    userId: id,
     field,
     editId: hold.edit_id,
     mirror: hold.mirror_value,
     service: hold.service_value,
   };
-  const take = (side: 'mirror' | 'service') =>
-    takeButton(context, {
-      team,
-      id: id.toString(),
-      shown: versions,
-      take: side,
-      words: `Take the ${side}’s`,
-    });
-  const shown = (of: unknown) =>
+  const take = (verb: 'mirror' | 'service' | 'value') =>
+    takeButton(context, { team, state: hold.reason, shown, verb });
+  const word = fieldName(field);
+  const said = (of: unknown) =>
     isShown(context, field) ? html`<bdi class="value">${visible(textOf(of) ?? 'none')}</bdi>` : 'its value';
   if (batch !== null && mustAct(hold)) {
     const all = html`the ${word}; others wait in the <a href="${to(context, `/waiting/${batch}`)}">same batch</a>`;
@@ -137,22 +132,29 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
     );
   const mirror = choice(
     `Take the mirror’s ${word}`,
-    html`the next run sends ${shown(hold.mirror_value)}`,
+    html`the next run sends ${said(hold.mirror_value)}`,
     command(`resolve ${id} ${field} --take mirror`),
     take('mirror'),
   );
   const service = choice(
     `Take the service’s ${word}`,
-    html`the mirror gets ${shown(hold.service_value)}`,
+    html`the mirror gets ${said(hold.service_value)}`,
     command(`resolve ${id} ${field} --take service`),
     take('service'),
+  );
+  const another = choice(
+    'Send another value',
+    'an edit like any; it goes in the place of the dots',
+    command(`resolve ${id} ${field} --take '…'`),
+    take('value'),
   );
   const leave = choice(
     'Leave both alone',
     'for three days, whatever changes',
     command(`hold ${id} ${field} --until 3d --reason '…'`),
   );
-  return html`${mirror}${service}${hold.reason === 'conflict' ? leave : none}`;
+  // What the service has refused it would refuse again.
+  return html`${hold.reason === 'refused' ? another : mirror}${service}${hold.reason === 'conflict' ? leave : none}`;
 }
 
 /** Why it stands so, and what happens next: as `musterd why` says it, of what a run last saw. */

@@ -66,7 +66,7 @@ function list(context: PageContext, { rows, found }: TagsRead): Html {
     rows: rows.map((row) => ({
       cells: [
         row.tag === null || row.tag === '' ? html`<span class="none">no name</span>` : named(row.tag),
-        ...(isMany ? [named(teamOf(row.team_id)?.name ?? teamOf(row.team_id)?.team ?? '')] : []),
+        ...(isMany ? [named(teamOf(row.team_id)?.team ?? '')] : []),
         html`<span class="mono">${row.id}</span>`,
         row.color === null
           ? html`<span class="none">none</span>`

@@ -1,6 +1,6 @@
 /** What a view of the page is: how it is read, how it is shown, and what it knows of the page around it. */
 import type { PersonRead } from '../mirror/page-person.ts';
-import type { PageReader, SeenTeam } from '../mirror/page-reader.ts';
+import type { PageFrame, PageReader, SeenTeam } from '../mirror/page-reader.ts';
 import type { Placing } from '../model/place.ts';
 import type { Html } from './html.ts';
 
@@ -32,6 +32,8 @@ export interface PageContext extends PageAsked {
   readonly decide: Decide | null;
   /** Fields and missing rows that wait for a person, in the teams asked for. */
   readonly waiting: number;
+  /** How each team stands that the reader may see. */
+  readonly standings: PageFrame['standings'];
   /** Where this mirror is, and was. */
   readonly placing: Placing;
   /** Users whose edits wait because of that, in the teams asked for. */

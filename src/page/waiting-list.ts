@@ -1,21 +1,21 @@
-/** Waiting: batches, then single fields, the oldest first; evidence, then choice. */
+/** Waiting: a list for each reason, batches first; evidence, then one decision about the rows that have a tick. */
 import type { SeenTeam } from '../mirror/page-reader.ts';
-import type { MissingRows, PageBatch, PageField } from '../mirror/page-waiting.ts';
-import type { PageWaiting } from '../mirror/page-waiting-view.ts';
+import type { MissingRows, WaitingList } from '../mirror/page-waiting.ts';
+import type { ListRead, PageWaiting } from '../mirror/page-waiting-view.ts';
+import { mostWhole, ownKey } from '../model/waiting-page.ts';
 import { isCopy, nothingDecided } from './banner.ts';
-import { chips, choice, csvChip, empty, heading, person, table } from './components.ts';
-import { barredNote, decideButton, editTick, mayDecide, takeButton } from './decide.ts';
-import { fieldName, fieldTitle, meaning, rowsInWords, waits, why } from './hold-words.ts';
+import { chips, choice, csvChip, empty, heading } from './components.ts';
+import { barredNote, hidden, mayDecide } from './decide.ts';
+import { editorsIn, listTitle, meaning, stateName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
 import { commandOf, csvOf, href, to } from './links.ts';
-import { receiptCard } from './receipt.ts';
-import { headOfThree, legend, textOf, three, threeValues } from './three-values.ts';
+import { decidedBelow, listFilters, lookAtAll } from './list-form.ts';
+import { rowsTable, type ListOnPage, listOnPage, teamOfList } from './list-rows.ts';
+import { decidedLast, nothingCard, receiptCard } from './receipt.ts';
+import { legend, textOf } from './three-values.ts';
 import type { Csv, PageContext, PageShown } from './view.ts';
-import { at, count, listed, many, named, span, visible } from './words.ts';
-
-const teamOf = ({ teams }: PageWaiting, teamId: bigint): SeenTeam =>
-  teams.find((team) => team.teamId === teamId) ?? { team: '', teamId, name: null };
+import { at, clockTime, count, listed, many, named, span, visible } from './words.ts';
 
 const inTeam = (context: PageContext, team: SeenTeam): Html =>
   context.team === null ? html` in ${named(teamName(team))}` : none;
@@ -24,228 +24,213 @@ const inTeam = (context: PageContext, team: SeenTeam): Html =>
 const cardOf = (context: PageContext): string =>
   isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
 
-/** In a copy there are none. */
-const waysOf = (context: PageContext, ways: Html): Html => (isCopy(context) ? none : ways);
-
 const since = (context: PageContext, when: Date): Html =>
   html`<p class="since note">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
 
-const rowsOf = (read: PageWaiting, batch: PageBatch): readonly PageField[] =>
-  read.rows.filter(({ teamId, batch: hash }) => teamId === batch.teamId && hash === batch.hash);
-
-function rowsTable(read: PageWaiting, batch: PageBatch, context: PageContext, form: string | null): Html {
-  const team = teamOf(read, batch.teamId);
-  const rows = rowsOf(read, batch);
-  const rowOf = (row: PageField) => {
-    const id = row.userId?.toString() ?? '';
-    const tick =
-      form === null || row.editId === null
-        ? none
-        : editTick(form, row.editId, `the ${fieldName(row.field)} of ${id}`);
-    const who =
-      row.userId === null
-        ? html`all users`
-        : person(context, team.team, { id: row.userId, name: row.name, withId: true });
-    const cells = three(context, row);
-    return {
-      cells: [html`${tick}${who}`, ...(batch.fields.length > 1 ? [fieldName(row.field)] : []), ...cells],
-    };
-  };
-  const [base, mirror, service] = headOfThree;
-  const columns = [
-    { label: 'Person' },
-    ...(batch.fields.length > 1 ? [{ label: 'Field' }] : []),
-    { label: base, short: 'Last agreed' },
-    { label: mirror, short: 'Mirror' },
-    { label: service, short: 'Service' },
-  ];
-  const link = to(context, `/waiting/${batch.hash}`, { team: context.query.get('team') });
-  const isAll = rows.length >= batch.rows;
-  const foot = html`${isAll ? html`<span>${many(rows.length, 'row')}</span>` : html`<a href="${link}">All ${count(batch.rows)} rows</a><span>${count(rows.length)} shown</span>`}<span class="push"></span>${form === null ? none : html`<span>Rows without a tick wait on</span>`}`;
-  return table(context, { caption: `What waits in ${batch.hash}`, columns, rows: rows.map(rowOf), foot });
-}
-
-const mostRoles = 3;
-
-/** What all rows have in common: the field, and the roles of those whose it is. */
-function inCommon({ fields, roles }: PageBatch): readonly Html[] {
-  const named = fields.map(fieldName);
-  const shown = roles
-    .slice(0, mostRoles)
-    .map(({ role, users }) => html`${visible(role ?? 'none')} (${count(users)})`);
-  const rest = roles.slice(mostRoles).reduce((sum, { users }) => sum + users, 0);
-  if (roles.length === 0) return [];
-  return [
-    html`<span>In common <b>${listed(named)}</b>; roles ${shown.map((one, i) => html`${i === 0 ? '' : ', '}${one}`)}${rest === 0 ? none : html`, ${count(rest)} others`}</span>`,
-  ];
-}
-
-/** Ticks count only where all rows are shown. */
-function batchCard(read: PageWaiting, batch: PageBatch, context: PageContext, isWhole: boolean): Html {
-  const team = teamOf(read, batch.teamId);
-  const { hash, rows } = batch;
-  const shown = rowsOf(read, batch);
-  const isTicked =
-    isWhole && shown.length === rows && shown.filter(({ editId }) => editId !== null).length > 1;
-  const form = isTicked && mayDecide(context, team.team) ? `f-${hash}` : null;
+function aboutOf({ list, context, read }: ListOnPage): Html {
+  const { editedFrom, editedTo, batch, runId } = list;
+  const from = editedFrom === null ? '' : clockTime(editedFrom, context.now);
+  const until = editedTo === null ? '' : clockTime(editedTo, context.now);
   const about = [
-    ...(batch.editedAt === null
+    ...(read.isAlone
+      ? [
+          html`<span>Waits since ${at(list.since, context.now)}, ${span(context.now.getTime() - list.since.getTime())}</span>`,
+        ]
+      : []),
+    ...(editedTo === null
       ? []
       : [
-          html`<span>Edited by <b>${batch.editors.length === 0 ? 'somebody' : named(listed(batch.editors))}</b>, last at ${at(batch.editedAt, context.now, true)}</span>`,
+          html`<span>Edited here by ${editorsIn(list)}, ${from === until ? from : `${from} to ${until}`}</span>`,
         ]),
-    ...inCommon(batch),
-    html`<span>Batch <code>${hash}</code>${batch.runId === null ? none : html`, <a href="${to(context, `/runs/${batch.runId}`)}">run ${count(batch.runId)}</a>`}</span>`,
+    ...(list.state === 'conflict' ? [html`<span>On the service: by whom, it does not say</span>`] : []),
+    ...(batch === null
+      ? []
+      : [
+          html`<span>Batch <code>${batch}</code>${runId === null ? none : html`, <a href="${to(context, `/runs/${runId}`)}">run ${count(runId)}</a>`}</span>`,
+        ]),
   ];
-  const approve = commandOf(context, team.team, `approve ${hash} --reason '…'`);
-  const reject = commandOf(context, team.team, `reject ${hash} --reason '…'`);
-  const requests = Math.max(1, Math.ceil(batch.users / 25));
-  return html`<section class="${cardOf(context)}" id="${`batch-${hash}`}">
-<div class="head"><div><h2 class="h3">${rowsInWords(batch)} ${waits(rows, 'an approval')}${inTeam(context, team)}</h2><p>${batch.reasons.map((reason) => html`${visible(reason)}. `)}${isCopy(context) ? html`None of it is sent from here.` : html`None of it was sent. It waits until somebody decides or the edits change; all else goes on.`}</p><p class="about">${about}</p></div>${since(context, batch.since)}</div>
-${rowsTable(read, batch, context, form)}
-${waysOf(
-  context,
-  html`${choice('Meant so', `the next run sends ${rows === 1 ? 'it' : `all ${count(rows)}`}, in ${many(requests, 'request')}`, approve, decideButton(context, { hash, team: team.team, verb: 'Approve', rows, form, isMain: true }))}
-${choice('Not meant so', `${rows === 1 ? 'it stays' : 'they stay'} in the mirror and ${rows === 1 ? 'is' : 'are'} held as rejected`, reject, decideButton(context, { hash, team: team.team, verb: 'Reject', rows, form }))}`,
-)}
+  return html`<p class="about">${about}</p>`;
+}
+
+/** Why it waits, and what that means. */
+function meaningOf({ list, context, read, isDecided }: ListOnPage): Html {
+  const details =
+    list.state === 'approval'
+      ? list.details.filter((detail) => detail !== '').map((detail) => html`${visible(detail)}. `)
+      : [];
+  const means =
+    list.state !== 'approval'
+      ? meaning[list.state]
+      : isCopy(context)
+        ? 'None of it is sent from here.'
+        : 'None of it was sent. It waits until somebody decides or the edits change; all else goes on.';
+  const own = isDecided ? list.shown.filter((row) => read.own.has(ownKey(row))).length : 0;
+  const mine =
+    own === 0
+      ? none
+      : html` <b>${own === list.rows ? (own === 1 ? 'It is your own edit' : `All ${count(own)} are your own edits`) : own === 1 ? 'One of them is your own edit' : `${count(own)} of them are your own edits`}</b>, which somebody else has to approve (four eyes).`;
+  return html`${details}${means}${mine}`;
+}
+
+function listCard(read: PageWaiting, list: ListRead, context: PageContext): Html {
+  const standing = listOnPage(read, list, context);
+  const isWhole = list.rows <= mostWhole;
+  const id = list.batch === null ? `${list.state}-${standing.team.team}` : `batch-${list.batch}`;
+  return html`<section class="${cardOf(context)}" id="${id}">
+<div class="head"><div><h2 class="h3">${listTitle(list)}${inTeam(context, standing.team)}</h2><p>${meaningOf(standing)}</p>${aboutOf(standing)}</div>${since(context, list.since)}</div>
+${isWhole ? decidedBelow(standing) : html`${rowsTable(standing)}${lookAtAll(standing)}`}
 </section>`;
 }
 
 function missingCard(read: PageWaiting, missing: MissingRows, context: PageContext): Html {
-  const team = teamOf(read, missing.teamId);
+  const team = teamOfList(read, missing.teamId);
   const what = missing.resource.replace('_', ' ');
   const { hash, rows } = missing;
+  const path = `/waiting/${hash}`;
+  const button =
+    context.decide === null || !mayDecide(context, team.team)
+      ? none
+      : html`<form method="post" action="${path}">${hidden('token', context.decide.token(path))}${hidden('team', team.team)}${hidden('rows', String(rows))}<button class="button main" name="verb" value="Approve">Approve ${count(rows)}…</button></form>`;
+  const way = choice(
+    'They are really gone',
+    'the next complete run calls them gone, if they are missing still',
+    commandOf(context, team.team, `approve ${hash} --reason '…'`),
+    button,
+  );
   return html`<section class="${cardOf(context)}" id="${`missing-${hash}`}">
 <div class="head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p>${visible(missing.reason)}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
-${waysOf(context, html`${choice('They are really gone', 'the next complete run calls them gone, if they are missing still', commandOf(context, team.team, `approve ${hash} --reason '…'`), decideButton(context, { hash, team: team.team, verb: 'Approve', rows, form: null }))}`)}
+${isCopy(context) ? none : way}
 </section>`;
 }
 
-function singleCard(read: PageWaiting, row: PageField, context: PageContext): Html {
-  const team = teamOf(read, row.teamId);
-  const { userId, field } = row;
-  if (userId === null) return none;
-  const id = userId.toString();
-  const resolve = (take: string) => commandOf(context, team.team, `resolve ${id} ${field} --take ${take}`);
-  const take = (side: 'mirror' | 'service' | 'value', words: string) =>
-    takeButton(context, { team: team.team, id, shown: row, take: side, words });
-  const edited =
-    row.editedAt === null
-      ? none
-      : html`edited ${at(row.editedAt, context.now)}${row.editedBy === null ? none : html` by ${named(row.editedBy)}`}`;
-  const isRefused = row.reason === 'refused';
-  const choices = isRefused
-    ? html`${choice('Give it up', 'the mirror gets the service’s value', resolve('service'), take('service', 'Take the service’s'))}${choice('Send another value', 'put it in the place of the dots', resolve("'…'"), take('value', 'Another value'))}`
-    : html`${choice('Take the mirror’s', 'the next run sends it', resolve('mirror'), take('mirror', 'Take the mirror’s'))}${choice('Take the service’s', 'the mirror gets it', resolve('service'), take('service', 'Take the service’s'))}`;
-  const seen = textOf(row.service) === textOf(row.base) ? none : html`by whom, the service does not say`;
-  return html`<section class="${cardOf(context)}" id="${`c-${id}-${field}`}">
-<div class="head"><div><h2 class="h3">${fieldTitle(field)} of ${person(context, team.team, { id: userId, name: row.name })}: ${why[row.reason]}${inTeam(context, team)}</h2><p>${row.detail === '' ? none : html`${visible(row.detail)}. `}${meaning[row.reason]}${row.requestId === null ? none : html` X-Request-Id <code>${row.requestId}</code>`}</p></div>${since(context, row.since)}</div>
-<div class="inset">${threeValues(context, row, [none, edited, seen])}</div>
-${waysOf(context, choices)}
-</section>`;
-}
-
-/** Which of them `?state=` asks for. */
-const isAsked = (context: PageContext, state: string): boolean => {
-  const asked = context.query.get('state');
-  return asked === null || asked === state;
-};
-
-function stateChips(read: PageWaiting, context: PageContext): Html {
-  const inBatches = read.batches.reduce((sum, { rows }) => sum + rows, 0);
-  const missing = read.missing.length;
-  const singles = Object.values(read.singleCounts).reduce((sum, one) => sum + one, 0);
+function stateChips({ all, missing }: PageWaiting, context: PageContext): Html {
+  const states = [...Map.groupBy(all, ({ state }) => state)].map(
+    ([state, of]) => [state, of.reduce((sum, { rows }) => sum + rows, 0)] as const,
+  );
+  const sum = states.reduce((total, [, rows]) => total + rows, 0) + missing.length;
   const chip = (label: string, state: string | null, number: number) => ({
     label,
     count: number,
     href: href(context, { state }),
     isCurrent: context.query.get('state') === state,
   });
-  const all = [
-    chip('All', null, inBatches + missing + singles),
-    chip('For an approval', 'approval', inBatches + missing),
-    ...Object.entries(read.singleCounts).map(([reason, number]) => {
-      const word = reason.charAt(0).toUpperCase() + reason.slice(1);
-      return chip(word, reason, number);
-    }),
+  const words = (state: WaitingList['state']) =>
+    stateName[state].charAt(0).toUpperCase() + stateName[state].slice(1);
+  const chosen = [
+    chip('All', null, sum),
+    ...states.map(([state, rows]) =>
+      chip(words(state), state, rows + (state === 'approval' ? missing.length : 0)),
+    ),
+    ...(missing.length > 0 && !states.some(([state]) => state === 'approval')
+      ? [chip(words('approval'), 'approval', missing.length)]
+      : []),
   ];
-  return chips('What waits', all, html`${legend}${csvChip(csvOf(context))}`);
+  return chips('What waits', chosen, html`${legend}${csvChip(csvOf(context))}`);
 }
 
-function cards(read: PageWaiting, context: PageContext, isWhole: boolean): Html {
-  const batches = isAsked(context, 'approval')
-    ? html`${read.batches.map((batch) => batchCard(read, batch, context, isWhole))}${read.missing.map((one) => missingCard(read, one, context))}`
-    : none;
-  const singles = read.singles.filter(({ reason }) => isAsked(context, reason));
+function leadOf({ all, missing }: PageWaiting): string {
+  const batches = all.filter(({ batch }) => batch !== null);
+  const others = all.filter(({ batch }) => batch === null);
+  const inBatches = batches.reduce((sum, { rows }) => sum + rows, 0);
+  const byState = [...Map.groupBy(others, ({ state }) => state)].map(
+    ([state, of]) => `${count(of.reduce((sum, { rows }) => sum + rows, 0))} ${stateName[state]}`,
+  );
+  const parts = [
+    ...(batches.length === 0
+      ? []
+      : [
+          `${batches.length === 1 ? 'One batch' : `${count(batches.length)} batches`} of ${count(inBatches)} for an approval`,
+        ]),
+    ...(missing.length === 0 ? [] : [`${many(missing.length, 'list')} of missing rows`]),
+    ...byState,
+  ];
+  return `${listed(parts)}. Nothing that waits is lost, and nothing of it is sent before somebody decides.`;
+}
+
+/** What `?note=` can say. */
+const notes: Readonly<Record<string, Html>> = {
+  missing: html`<div class="card receipt" role="status" id="receipt"><p><b>It is agreed that they are gone.</b> The next complete run calls them so, if it does not find them.</p></div>`,
+};
+
+interface Said {
+  /** Why nothing was decided, where the list comes back. */
+  readonly refusal?: string;
+}
+
+/** The view of all lists, or of one by itself. */
+export function waiting(read: PageWaiting, context: PageContext, { refusal }: Said = {}): PageShown {
+  const receipt =
+    refusal === undefined
+      ? html`${notes[context.query.get('note') ?? ''] ?? none}${receiptCard(context, read.done)}`
+      : nothingCard(refusal);
+  const [alone] = read.lists;
+  if (read.isAlone && alone !== undefined) return aloneList(read, alone, context, receipt);
   const barred = barredNote(
     context,
-    [...read.batches, ...read.missing, ...singles].map(({ teamId }) => teamOf(read, teamId).team),
+    [...read.lists, ...read.missing].map(({ teamId }) => teamOfList(read, teamId).team),
   );
-  return html`<div class="stack"${context.decide === null ? none : html` data-still`}>${barred}${batches}${singles.map((row) => singleCard(read, row, context))}</div>`;
-}
-
-export function waiting(read: PageWaiting, context: PageContext): PageShown {
-  const inBatches = read.batches.reduce((sum, { rows }) => sum + rows, 0);
-  const singles = Object.values(read.singleCounts).reduce((sum, one) => sum + one, 0);
-  const all = inBatches + singles + read.missing.length;
-  if (all === 0) {
+  const cards = html`<div class="stack">${barred}${read.lists.filter(({ batch }) => batch !== null).map((list) => listCard(read, list, context))}${read.missing.map((one) => missingCard(read, one, context))}${read.lists.filter(({ batch }) => batch === null).map((list) => listCard(read, list, context))}</div>`;
+  const last = decidedLast(context, read.decided);
+  const rows = read.all.reduce((sum, list) => sum + list.rows, 0) + read.missing.length;
+  if (context.params['batch'] !== undefined && read.lists.length + read.missing.length === 0) {
+    const title = 'Nothing waits under this name';
+    const text = 'It was decided, or the edits have changed since, and what waits now has another name.';
+    const more = html`<p><a href="${to(context, '/waiting')}">What waits now</a></p>`;
+    return { title, main: html`${receipt}<h1 class="away">${title}</h1>${empty('tick', title, text, more)}` };
+  }
+  if (rows === 0) {
     const text =
       'Fields appear here when both sides changed one, when the service refuses a value, or when a run would push to more users than the guard lets pass.';
     const title = 'Nothing waits for anybody';
     return {
       title,
-      main: html`<h1 class="away">${title}</h1>${receiptCard(context)}${empty('tick', title, text)}`,
+      main: html`${receipt}<h1 class="away">${title}</h1>${empty('tick', title, text)}${last}`,
     };
   }
-  const title = `${many(all, 'field')} ${all === 1 ? 'waits' : 'wait'} for somebody`;
-  const decisions = read.batches.length + read.missing.length;
-  const parts = [
-    ...(decisions === 0
-      ? []
-      : [`${many(decisions, 'decision')} about ${count(inBatches + read.missing.length)} of them`]),
-    ...(singles === 0 ? [] : [many(singles, 'single one')]),
-  ];
-  const text = isCopy(context)
-    ? nothingDecided
-    : `${listed(parts)}. Nothing that waits is lost, and nothing of it is sent before somebody decides.`;
+  const title = `${many(rows, 'field')} ${rows === 1 ? 'waits' : 'wait'} for somebody`;
+  const text = isCopy(context) ? nothingDecided : leadOf(read);
   return {
     title,
-    main: html`${heading(title, text)}${receiptCard(context)}${stateChips(read, context)}${cards(read, context, false)}`,
+    main: html`${receipt}${heading(title, text)}${stateChips(read, context)}${cards}${last}`,
   };
 }
 
-export function waitingBatch(read: PageWaiting, context: PageContext): PageShown {
-  const back = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
-  if (read.batches.length + read.missing.length === 0) {
-    const title = 'Nothing waits under this name';
-    const text = 'It was decided, or the edits have changed since, and what waits now has another name.';
-    const more = html`<p><a href="${to(context, '/waiting')}">What waits now</a></p>`;
-    return { title, main: html`<h1 class="away">${title}</h1>${empty('tick', title, text, more)}` };
-  }
-  const title = `Batch ${context.params['batch'] ?? ''}`;
+/** The list is the page: its title and its meaning stand above it. */
+function aloneList(read: PageWaiting, list: ListRead, context: PageContext, receipt: Html): PageShown {
+  const standing = listOnPage(read, list, context);
+  const title = listTitle(list);
+  const tick =
+    list.state === 'conflict' && standing.isDecided
+      ? ' Tick the rows of which you know which side is right, then say which; the next page asks once more.'
+      : '';
+  const text = isCopy(context) ? html`${nothingDecided}` : html`${meaningOf(standing)}${tick}`;
+  const before = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
+  const barred = barredNote(context, [standing.team.team]);
   return {
     title,
-    main: html`${heading(title, isCopy(context) ? nothingDecided : 'All of it, with its values.', back)}${cards(read, context, true)}`,
+    main: html`${receipt}${heading(html`${title}${inTeam(context, standing.team)}`, text, before)}<div class="stack">${barred}<div class="${cardOf(context)}"><div class="list-head">${aboutOf(standing)}<span class="push"></span>${csvChip(csvOf(context))}${listFilters(standing)}</div>${decidedBelow(standing)}</div></div>`,
   };
 }
 
 export function waitingCsv(read: PageWaiting, context: PageContext): Csv {
   const shown = (field: string, value: unknown) =>
     context.details || field === 'role_id' ? textOf(value) : value === null ? null : 'not shown';
-  const rows = [...read.rows, ...read.singles].map((row) => [
-    teamOf(read, row.teamId).team,
-    row.userId,
-    ...(context.details ? [row.name] : []),
-    row.field,
-    row.reason,
-    row.detail,
-    shown(row.field, row.base),
-    shown(row.field, row.mirror),
-    shown(row.field, row.service),
-    row.since,
-    row.editedBy,
-    row.batch,
-  ]);
+  const rows = read.lists
+    .flatMap((list) => list.shown)
+    .map((row) => [
+      teamOfList(read, row.teamId).team,
+      row.userId,
+      ...(context.details ? [row.name] : []),
+      row.field,
+      row.reason,
+      row.detail,
+      shown(row.field, row.base),
+      shown(row.field, row.mirror),
+      shown(row.field, row.service),
+      row.since,
+      row.editedBy,
+      row.batch,
+    ]);
   const head = ['team', 'user_id', ...(context.details ? ['name'] : []), 'field', 'reason', 'detail'];
   return { head: [...head, 'last_agreed', 'mirror', 'service', 'since', 'edited_by', 'batch'], rows };
 }

@@ -5,7 +5,7 @@ import { plural, printable } from '../model/in-words.ts';
 import { readHeldTogether } from './held-together.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
-import { type Resolution, type Resolved, resolveHold } from './resolve-field.ts';
+import { type Resolution, type Resolved, resolveEach } from './resolve-field.ts';
 
 export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
   /** The hash says what was seen. */
@@ -35,17 +35,7 @@ export async function resolveBatch(
           : `Nothing was decided. ${held === '' ? 'Nothing is held that can be decided at once.' : `What is held now: ${held}; "musterd held" shows it.`}`,
       });
     }
-    const done: Resolved[] = [];
-    let runId: bigint | undefined;
-    for (const { userId: id, field } of found.fields) {
-      const one = await resolveHold(
-        tx,
-        { teamId, config: setup.config, id, runId },
-        { field, ...resolution },
-      );
-      ({ runId } = one);
-      done.push(one);
-    }
-    return done;
+    const resolutions = found.fields.map(({ userId: id, field }) => ({ id, field, ...resolution }));
+    return (await resolveEach(tx, { teamId, config: setup.config }, resolutions)).resolved;
   });
 }

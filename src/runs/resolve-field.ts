@@ -156,8 +156,6 @@ export interface Resolved {
   readonly waits: boolean;
   /** That has to be another person (`push.fourEyes`). */
   readonly fourEyes: boolean;
-  /** The step under which it is in the ledger. */
-  readonly runId: bigint;
   /** The number of the decision. */
   readonly decision: bigint | null;
 }
@@ -170,14 +168,19 @@ interface HeldOf {
   readonly teamId: Id;
   readonly config: Setup['config'];
   readonly id: Id;
-  /** The step that it is part of; absent: one of its own. */
-  readonly runId?: bigint | undefined;
+}
+
+/** One act of deciding, in one step and under one number: both are known once something was decided. */
+interface Act {
+  runId?: bigint;
+  decision: bigint | null;
 }
 
 /** Ends one hold within the given transaction. */
-export async function resolveHold(
+async function resolveHold(
   tx: Transaction,
-  { teamId, config, id, runId: step }: HeldOf,
+  { teamId, config, id }: HeldOf,
+  act: Act,
   { field, take: asked, seen, why, actor }: Resolution,
 ): Promise<Resolved> {
   const { team } = config;
@@ -190,7 +193,8 @@ export async function resolveHold(
   const take = isMirrors(asked, field, mirror) ? 'mirror' : asked;
   if (fourEyes && sendsMirrors(asked, field, mirror))
     await requireOtherEyes(tx, teamId, [{ userId: id, field }]);
-  const runId = step ?? (await recordStep(tx, { team, teamId, command: 'resolve' }));
+  act.runId ??= await recordStep(tx, { team, teamId, command: 'resolve' });
+  const { runId } = act;
   // Another value is an edit like any, about which nobody has decided: the conflict is over and nothing else. What waited
   // in a batch waits again, and every limit looks at it anew.
   const isAnother = typeof take === 'object';
@@ -200,17 +204,12 @@ export async function resolveHold(
   const deferred = await applyDecisions(tx, { teamId, runId }, [decided]);
   if (deferred.size > 0) throw busy(id);
   const { mirror: after, base: agreed } = decided.write;
-  const note = (values: Partial<Hold>, decision?: Hold['decision']) =>
-    writeResolution(tx, { teamId, runId }, { id, hold: { ...hold, ...values }, decision, why });
-  const result = {
-    id,
-    field,
-    name: mirror.joined,
-    mirror: after[field],
-    base: agreed[field],
-    fourEyes,
-    runId,
+  const note = async (values: Partial<Hold>, decision?: Hold['decision']) => {
+    const resolution = { id, hold: { ...hold, ...values }, decision, why, number: act.decision };
+    act.decision = await writeResolution(tx, { teamId, runId }, resolution);
+    return act.decision;
   };
+  const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field], fourEyes };
   if (take === 'service') {
     const decision = await note({ mirror: after[field] });
     return { ...result, waits: false, decision };
@@ -230,16 +229,54 @@ export async function resolveHold(
   return { ...result, mirror: value, waits, decision };
 }
 
-/** Decides about a held field in one transaction. */
+interface Team {
+  readonly team: string;
+  readonly lease: LeaseOptions;
+}
+
+/** A decision about a field of somebody. */
+export interface UserResolution extends Resolution {
+  readonly id: Id;
+}
+
+export interface ResolvedFields {
+  readonly resolved: readonly Resolved[];
+  /** Number of the decision. */
+  readonly decision: bigint | null;
+}
+
+/** Decides about these fields within the given transaction, in one step: about all of them or none. */
+export async function resolveEach(
+  tx: Transaction,
+  of: Omit<HeldOf, 'id'>,
+  resolutions: readonly UserResolution[],
+): Promise<ResolvedFields> {
+  const act: Act = { decision: null };
+  const resolved: Resolved[] = [];
+  for (const { id, ...one } of resolutions.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+    resolved.push(await resolveHold(tx, { ...of, id }, act, one));
+  return { resolved, decision: act.decision };
+}
+
+export async function resolveAll(
+  setup: Setup,
+  team: Team,
+  resolutions: readonly UserResolution[],
+): Promise<ResolvedFields> {
+  const teamId = await requireTeamId(setup);
+  const { config } = setup;
+  return await underLease(setup.mirror.db, team, (tx) => resolveEach(tx, { teamId, config }, resolutions));
+}
+
+/** Decides about one held field. */
 export async function resolve(
   setup: Setup,
-  { team, lease }: { readonly team: string; readonly lease: LeaseOptions },
+  team: Team,
   who: string,
   resolution: Resolution,
 ): Promise<Resolved> {
   const teamId = await requireTeamId(setup);
   const { id } = await requireUser(setup, teamId, who);
-  return await underLease(setup.mirror.db, { team, lease }, (tx) =>
-    resolveHold(tx, { teamId, config: setup.config, id }, resolution),
-  );
+  const { resolved } = await resolveAll(setup, team, [{ ...resolution, id }]);
+  return resolved[0] as Resolved;
 }

@@ -80,7 +80,10 @@ describe('counts', () => {
     );
     const now = new Date('2026-03-11T12:00:00Z');
     const read = (teamId: bigint) =>
-      readCounts({ db: database.db.kysely, teams: [], teamIds: [teamId], now }, { days: 90, segment: null });
+      readCounts(
+        { db: database.db.kysely, teams: [], teamIds: [teamId], now, decider: null },
+        { days: 90, segment: null },
+      );
     expect(await read(41n)).toMatchObject({ counted: 3, everyMs: 900_000, stepMs: 86_400_000 });
     expect(await read(42n)).toMatchObject({ counted: 1, everyMs: null });
     await database.close();

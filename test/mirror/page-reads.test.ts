@@ -3,17 +3,23 @@ import { readChanges } from '../../src/mirror/page-changes.ts';
 import { readCounts, stepFor } from '../../src/mirror/page-counts.ts';
 import { type PeopleAsked, readPeople } from '../../src/mirror/page-people.ts';
 import { readPerson } from '../../src/mirror/page-person.ts';
-import { readWaitingView } from '../../src/mirror/page-waiting-view.ts';
-import { countsCsv } from '../../src/page/growth.ts';
-import { readTags } from '../../src/mirror/page-tags.ts';
 import type { PageReader } from '../../src/mirror/page-reader.ts';
+import { readTags } from '../../src/mirror/page-tags.ts';
+import { readWaitingView } from '../../src/mirror/page-waiting-view.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { countsCsv } from '../../src/page/growth.ts';
 import { explainAsSeen } from '../../src/runs/explain-as-seen.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const now = new Date('2026-03-11T12:00:00Z');
 let database: TestDatabase;
-const readerOf = (...teamIds: bigint[]): PageReader => ({ db: database.db.kysely, teams: [], teamIds, now });
+const readerOf = (...teamIds: bigint[]): PageReader => ({
+  db: database.db.kysely,
+  teams: [],
+  teamIds,
+  now,
+  decider: null,
+});
 
 /** Ten in team 41, of whom 1 to 7 stand in a way of their own; the same ids, all equal, in team 42. */
 const users = `
@@ -345,7 +351,7 @@ describe('one person', () => {
 });
 
 describe('what waits', () => {
-  it('is told with the request that was refused, and with what a batch has in common', async () => {
+  it('is a list for each batch and each reason, with the request that was refused', async () => {
     await runSqlText(
       database.db,
       `begin; set local musterd.writing = 'on';
@@ -356,18 +362,42 @@ describe('what waits', () => {
          (42, 3, 'email', 'limit', 'abc'), (42, 5, 'phone', 'limit', 'abc'), (42, 4, 'phone', 'limit', 'abc');
        commit`,
     );
-    const { singles, batches, rows } = await readWaitingView(readerOf(42n));
-    expect(singles.map(({ userId, requestId }) => [userId, requestId])).toEqual([[2n, 'second']]);
-    expect(batches.map(({ hash, rows: all, roles }) => [hash, all, roles])).toEqual([
+    const read = async (search = '', params: Readonly<Record<string, string>> = {}) =>
+      await readWaitingView(readerOf(42n), { params, query: new URLSearchParams(search), isCsv: false });
+    const { lists, isAlone } = await read();
+    expect(isAlone).toBe(false);
+    expect(
+      lists.map(({ batch, state, rows, users: of, fields }) => [batch, state, rows, of, fields]),
+    ).toEqual([
       [
         'abc',
+        'approval',
         4,
+        3,
         [
-          { role: 'member', users: 2 },
-          { role: 'admin', users: 1 },
+          { field: 'phone', rows: 3 },
+          { field: 'email', rows: 1 },
         ],
       ],
+      [null, 'refused', 1, 1, [{ field: 'email', rows: 1 }]],
     ]);
-    expect(rows.map(({ requestId }) => requestId)).toEqual([null, null, null, null]);
+    expect(lists.map(({ shown }) => shown.map(({ requestId }) => requestId))).toEqual([
+      [null, null, null, null],
+      ['second'],
+    ]);
+    const rowsOf = async (search: string, params = {}) =>
+      (await read(search, params)).lists.map(({ shown }) =>
+        shown.map(({ userId, field }) => `${userId} ${field}`),
+      );
+    expect(await rowsOf('state=refused')).toEqual([['2 email']]);
+    expect(await rowsOf('field=phone&sort=-field', { batch: 'abc' })).toEqual([
+      ['3 phone', '4 phone', '5 phone'],
+    ]);
+    expect(await rowsOf('sort=field', { batch: 'abc' })).toEqual([
+      ['3 email', '3 phone', '4 phone', '5 phone'],
+    ]);
+    expect(await rowsOf('by=nobody', { batch: 'abc' })).toEqual([[]]);
+    expect(await rowsOf('page=2', { batch: 'abc' })).toEqual([[]]);
+    expect((await read('', { batch: 'other' })).lists).toEqual([]);
   });
 });

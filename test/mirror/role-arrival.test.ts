@@ -66,7 +66,7 @@ describe.each(servers())('the role that reports name, on $name', (server) => {
     // An edit of something else says nothing of the role.
     await stage.sql(`update mirror.users set phone = '15550100177' where id = ${id}`);
     for (const read of [now, asOfNow]) expect(await read()).toEqual([[admin, 'admin', 'false']]);
-    const reader = { db: stage.db.kysely, teams: [], teamIds: [41n], now: new Date() };
+    const reader = { db: stage.db.kysely, teams: [], teamIds: [41n], now: new Date(), decider: null };
     const asked: PeopleAsked = {
       q: '',
       details: true,

@@ -6,8 +6,8 @@ import { counts as countsView } from '../../src/page/counts.ts';
 import { html } from '../../src/page/html.ts';
 import { layout } from '../../src/page/layout.ts';
 import { changes, changesCsv } from '../../src/page/ledger-view.ts';
-import { onePerson } from '../../src/page/person.ts';
 import { people, peopleAsked, peopleCsv } from '../../src/page/people.ts';
+import { onePerson } from '../../src/page/person.ts';
 import type { PageContext } from '../../src/page/view.ts';
 
 const now = new Date('2026-03-11T12:00:00Z');
@@ -26,6 +26,7 @@ const contextOf = (path: string, search = '', details = true): PageContext => {
     now,
     decide: null,
     waiting: 0,
+    standings: new Map(),
     placing: {
       verdict: 'unrecorded',
       known: null,
@@ -230,10 +231,42 @@ describe('one person', () => {
       'resolve 7 phone --take service',
       'Goes with the next run',
       '4 member',
-      'email edited in the mirror',
+      '<b>email</b>',
       'a.novak',
     ])
       expect(page.includes(part), part).toBe(true);
+  });
+
+  it('has one event of one change, with each step that became of it', () => {
+    const ledger = (kind: ChangeRow['kind'], minute: number, more: Partial<ChangeRow> = {}): ChangeRow => ({
+      ...change,
+      kind,
+      field: 'email',
+      change_id: BigInt(minute),
+      base_value: 'a@example.com',
+      old_value: 'a@example.com',
+      new_value: 'b@example.com',
+      outcome: null,
+      opened_at: new Date(Date.UTC(2026, 2, 1, 10, minute)),
+      closed_at: new Date(Date.UTC(2026, 2, 1, 10, minute, 1)),
+      edited_by: null,
+      ...more,
+    });
+    const changes = [
+      ledger('push', 9, { outcome: 'confirmed', edited_by: 'a.novak', request_id: 'r-1' }),
+      ledger('approve', 5, { decided_by: 'kim', decided_why: 'new domain' }),
+      ledger('hold', 2, { old_value: 'b@example.com', new_value: 'a@example.com' }),
+      ledger('pull', 40, { field: 'phone', old_value: '1', new_value: '2' }),
+    ];
+    const page = onePerson({ ...read, changes }, contextOf('/people/harbour/7')).main.toString();
+    const history = page.slice(page.indexOf('>History<')).replaceAll(/<[^>]*>/g, '');
+    expect(history).toContain('2 changes, newest first');
+    expect(history).toMatch(
+      /edited by a\.novak 1 Mar 00:00held 1 Mar 10:02, run 3approved by kim 1 Mar 10:05, run 3, “new domain”sent 1 Mar 10:09, run 3, confirmed after 1\.0 s/,
+    );
+    expect(history).toMatch(
+      /changed on the service before 10:40; by whom, it does not sayin the mirror 1 Mar 10:40, run 3/,
+    );
   });
 
   it('is an id where details are off', () => {

@@ -4,11 +4,11 @@ import { type Config, configSchema } from '../../src/config/config.ts';
 import { createPage } from '../../src/daemon/create-page.ts';
 import { pageViews } from '../../src/daemon/page-views.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { approve } from '../../src/runs/approve-batch.ts';
 import { checkPage } from '../../src/runs/check/check-page.ts';
 import { createReport } from '../../src/runs/check/check-report.ts';
-import { approve } from '../../src/runs/approve-batch.ts';
 import type { Setup } from '../../src/runs/open.ts';
-import { resolve } from '../../src/runs/resolve-field.ts';
+import { resolve, resolveAll } from '../../src/runs/resolve-field.ts';
 import { createPageServer, type StatusServer } from '../../src/status/server.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
@@ -117,63 +117,105 @@ afterAll(async () => {
 describe('the form of a batch', () => {
   it('names the edit of each row that has a tick, and says what became of it', async () => {
     const { form } = await openBatch();
-    expect(form.ticks.map(({ pair: [name] }) => name)).toEqual(['edit', 'edit', 'edit', 'edit']);
+    expect(form.ticks.map(({ pair: [name] }) => name)).toEqual(['row', 'row', 'row', 'row']);
     const { asked, done } = await decide(form, 'Reject', (row) => row.includes('15550177'));
     expect(asked.text).toContain('Reject 1 of 4, leave 3 waiting?');
-    expect(asked.text).toMatch(/Robin Reed11 11\s*phone\s*15550000011\s*15550177/);
+    expect(asked.text).toMatch(/Robin Reed11 11\s*15550000011 → 15550177/);
     expect(done.status).toBe(303);
     expect(await decisions()).toEqual([['reject', 11n, 'phone']]);
     expect(await reasons()).toEqual(['11 email review', '12 email review', '13 email review']);
   });
 
-  it('says on the page that it leads to what became of it, and nobody else can have it say that', async () => {
+  it('says on the page that it leads to what became of it, whoever looks and whenever', async () => {
     const { form } = await openBatch();
-    const asked = await dora.press(form, 'Approve');
-    // One of them is replaced after it was shown and asked about.
+    const { done } = await decide(form, 'Approve');
+    const receipt = async () => (await dora.ask(done.location ?? '')).text;
+    expect(await receipt()).toMatch(/4 approved by you at [\d:]+\. 4 go with the next run\./);
+    expect(await receipt()).toContain('Reason: a test');
     await rowsOf(`update mirror.users set email = 'later@example.com' where id = 12`);
-    const { form: question } = formWith(asked.forms, 'Approve');
-    const { location } = await dora.press(question, 'Approve');
-    const { text } = await dora.ask(location ?? '');
-    expect(text).toContain('3 edits were approved.');
-    expect(text).toContain('1 edit was left alone, since the mirror or the service has changed it.');
-    const forged = await dora.ask((location ?? '').replace('approved.3', 'approved.4'));
-    expect([forged.status, forged.text.includes('edits were approved')]).toEqual([200, false]);
+    await owned(`insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome, closed_at)
+      select team_id, user_id, 'push', 'closed', base, old, new, '{"email": "confirmed"}', clock_timestamp()
+      from sync.changes where kind = 'approve' and user_id = 13;
+      insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome, closed_at)
+      select team_id, user_id, 'push', 'closed', base, old, new, '{"phone": "refused", "email": "unknown"}', clock_timestamp()
+      from sync.changes where kind = 'approve' and user_id = 11`);
+    const text = await receipt();
+    for (const part of [
+      '1 was sent and is confirmed',
+      'of 1 no answer is known yet',
+      '1 was refused by the service and waits for somebody',
+      '1 was edited again or taken back meanwhile',
+    ])
+      expect(text).toContain(part);
+    await owned(
+      `delete from sync.changes where kind = 'push' and change_id > (select min(change_id) from sync.changes where kind = 'approve')`,
+    );
+    await visit('carol', token);
+    expect(await receipt()).toContain('4 approved by dora at');
+    expect((await dora.ask('/waiting')).text).toMatch(/Decided last.*dora\s*4 approved/s);
+    for (const other of ['1', 'x', '9'.repeat(30)])
+      expect((await dora.ask(`/waiting?done=${other}`)).text).not.toContain('Reason: a test');
+    await visit('dora', token);
   });
 
-  it('decides nothing with an edit that is not in the batch, and shows what is', async () => {
+  it('decides nothing with a row that is not in the batch, and ticks the others again', async () => {
     const { form } = await openBatch();
     await rowsOf(`update mirror.users set email = 'other@example.com' where id = 14`);
-    const [[other] = []] = await rowsOf('select edit_id from sync.edits where user_id = 14');
+    await hold([14]);
+    const other = formWith((await dora.ask('/waiting?state=conflict')).forms, 'Take the').form.ticks[0]
+      ?.pair[1];
     const [first] = form.ticks;
-    const foreign = withField(form, 'edit', first?.pair[1] ?? '', String(other));
-    const { status, text, forms } = await dora.press(foreign, 'Approve');
-    expect([status, forms]).toEqual([409, []]);
-    expect(text).toContain('1 of the 2 edits is not in this batch any more');
+    const foreign = withField(form, 'row', first?.pair[1] ?? '', String(other));
+    const { status, text } = await dora.press(foreign, 'Approve');
+    expect(status).toBe(409);
+    expect(text).toContain('Nothing was decided. 1 of the 2 rows was edited, or moved on the service');
     expect(text).toContain('new11@example.com');
     const asked = await dora.press(form, 'Approve');
     const { form: question } = formWith(asked.forms, 'Approve');
-    expect((await dora.press(withField(question, 'edit', String(other)), 'Approve')).status).toBe(409);
+    expect((await dora.press(withField(question, 'row', String(other)), 'Approve')).status).toBe(409);
+    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 12`);
+    const moved = await dora.press(question, 'Approve');
+    expect([moved.status, moved.text]).toEqual([
+      409,
+      expect.stringMatching(/1 of the 4 rows.*The other 3 are ticked below.*It was edited while you looked/s),
+    ]);
     expect(await decisions()).toEqual([]);
   });
 
+  it('decides nothing without a tick, and says so above the list', async () => {
+    const { form } = await openBatch();
+    const { status, text, forms } = await dora.press(form, 'Approve', () => false);
+    expect([status, forms.length]).toEqual([400, 1]);
+    expect(text).toContain('No row is ticked. Tick those that you want to decide.');
+  });
+
+  it('goes back to the list with the ticks as they were', async () => {
+    const { form } = await openBatch();
+    const asked = await dora.press(form, 'Approve', (row) => row.includes('new12'));
+    const [back = ''] = asked.links.filter((link) => link.includes('ticks='));
+    const again = await dora.ask(back);
+    expect(again.checked.map((row) => /new\d+/.exec(row)?.[0])).toEqual(['new12']);
+  });
+
   it('without ticks is about as many rows as were shown', async () => {
-    await openBatch();
+    await rowsOf(`update mirror.users set email = 'new13@example.com' where id = 13`);
+    await hold([13], batch);
+    await owned(`insert into sync.held_fields (team_id, user_id, field, reason, detail, batch)
+      select team_id, null, 'phone', 'limit', 'many users have none any more', '${batch}' from sync.held_fields where user_id = 13`);
     const { forms } = await dora.ask('/waiting');
-    const { form } = formWith(forms, 'Approve');
+    const { form } = formWith(forms, 'Approve 2');
     expect(form.ticks).toEqual([]);
-    expect(form.hidden).toContainEqual(['rows', '4']);
+    expect(form.hidden).toContainEqual(['rows', '2']);
     const asked = await dora.press(form, 'Approve');
     await owned('delete from sync.held_fields where user_id = 13');
     const { form: question } = formWith(asked.forms, 'Approve');
     const { status, text } = await dora.press(question, 'Approve');
-    expect([status, text]).toEqual([409, expect.stringContaining('The batch has 3 rows now, and not 4')]);
+    expect([status, text]).toEqual([409, expect.stringContaining('It has 1 rows now, and not 2')]);
     const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
     const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
-    const choice = { batch, only: null, rows: 4, why: 'a test', actor: 'dora' };
-    await expect(approve(setup, leased, choice)).rejects.toThrow('has 3 rows now; 4 were shown');
+    const choice = { batch, only: null, rows: 2, why: 'a test', actor: 'dora' };
+    await expect(approve(setup, leased, choice)).rejects.toThrow('has 1 row now; 2 were shown');
     expect(await decisions()).toEqual([]);
-    await approve(setup, leased, { ...choice, rows: 3 });
-    expect((await decisions()).length).toBe(3);
   });
 
   it('leaves alone what was decided about before', async () => {
@@ -210,7 +252,7 @@ describe('the form of one field', () => {
         const { forms } = await dora.ask(path);
         const { done } = await decide(formWith(forms, 'Take the service’s').form, 'Take the service’s');
         expect([path, done.status]).toEqual([path, 303]);
-        expect((await dora.ask(done.location ?? '')).text).toContain('The service’s value was taken');
+        expect((await dora.ask(done.location ?? '')).text).toContain('The service’s value taken by you');
         await owned('delete from sync.held_fields; delete from sync.edits');
       }
     },
@@ -231,7 +273,7 @@ describe('the form of one field', () => {
       const { status, text } = await dora.press(one, 'Take the mirror’s');
       expect([status, text]).toEqual([
         409,
-        expect.stringContaining('The email of 20 is not as it was shown'),
+        expect.stringContaining('Nothing was decided. The row was edited, or has moved on the service'),
       ]);
       expect(text).toContain(change.includes('later') ? 'later@example.com' : 'ada@example.com');
     }
@@ -243,7 +285,8 @@ describe('the form of one field', () => {
     const { forms } = await dora.ask('/waiting');
     const { form } = formWith(forms, 'Take the mirror’s');
     const digest = '0123456789ab';
-    expect((await dora.press(withField(form, 'digest', digest), 'Take the mirror’s')).status).toBe(409);
+    const other = withField(form, 'row', `20.email.${digest}`);
+    expect((await dora.press(other, 'Take the mirror’s')).status).toBe(409);
     const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
     const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
     const resolution = {
@@ -274,14 +317,11 @@ describe('another value, typed on the page', () => {
       const { forms } = await dora.ask('/waiting');
       const { form } = formWith(forms, 'Take the mirror’s');
       await owned(held);
-      const asked = await dora.press(withField(form, 'take', 'value'), 'Take the mirror’s');
+      const another = { ...form, buttons: [{ words: 'Send', pair: ['verb', 'value'] as const }] };
+      const asked = await dora.press(another, 'Send');
       const { form: question } = formWith(asked.forms, 'Make this edit');
       const done = await dora.press(withField(question, 'value', '3'), 'Make this edit');
-      const { text } = await dora.ask(done.location ?? '');
-      expect([done.status, text]).toEqual([
-        303,
-        expect.stringContaining('not sent before somebody approves it'),
-      ]);
+      expect(done.status).toBe(303);
       expect(await rowsOf('select role_id from mirror.users where id = 20')).toEqual([[3n]]);
       expect(
         await rowsOf(`select new_value, actor from sync.edits where user_id = 20 and ended_at is null`),
@@ -290,13 +330,77 @@ describe('another value, typed on the page', () => {
       // As the next run writes it.
       await owned('delete from sync.held_fields');
       await hold([20], batch);
-      const again = await dora.ask(`/waiting/${batch}`);
-      const approval = await dora.press(formWith(again.forms, 'Approve').form, 'Approve');
-      const { status, text: refusal } = await dora.press(formWith(approval.forms, 'Approve').form, 'Approve');
-      expect([status, refusal]).toEqual([409, expect.stringContaining('Somebody else has to approve')]);
+      const { text, forms: own } = await dora.ask(`/waiting/${batch}`);
+      expect(text).toContain('Your own edit. Somebody else has to approve it.');
+      expect(own.flatMap(({ ticks }) => ticks)).toEqual([]);
       expect(await rowsOf('select 1 from sync.held_fields where decision is not null')).toEqual([]);
     },
   );
+});
+
+describe('a list of many', () => {
+  const ids = Array.from({ length: 30 }, (_, i) => i + 2).filter((id) => id !== 2 && id !== 3);
+  const openMany = async () => {
+    await rowsOf(`update mirror.users set phone = '4155' || id where id in (${ids.join(', ')})`);
+    await rowsOf(
+      `begin; set local musterd.actor = 'anna'; update mirror.users set email = 'a' || id || '@example.com' where id in (4, 5); commit`,
+    );
+    await hold(ids);
+  };
+
+  it('shows a few rows and nothing to decide, and all of it by itself', async () => {
+    await openMany();
+    const { text, forms, links } = await dora.ask('/waiting');
+    expect(text).toContain(`${ids.length} phone numbers and 2 email addresses were changed on both sides`);
+    expect([forms, text.includes(`4 of ${ids.length + 2} shown`)]).toEqual([[], true]);
+    expect(links).toContain('/waiting?state=conflict');
+    const alone = await dora.ask('/waiting?state=conflict');
+    const { form } = formWith(alone.forms, 'Take the mirror’s');
+    expect([form.ticks.length, alone.checked]).toEqual([ids.length + 2, []]);
+    expect((await dora.ask('/waiting?state=conflict&ticks=all')).checked.length).toBe(ids.length + 2);
+  });
+
+  it('is filtered and sorted by links, and what is not on the page is not decided', async () => {
+    await openMany();
+    const { text, links } = await dora.ask('/waiting?state=conflict&field=email');
+    expect(links).toContain('/waiting?state=conflict&field=phone');
+    expect(text).not.toContain('41554');
+    const { forms } = await dora.ask('/waiting?state=conflict&field=email&sort=-person');
+    const { form } = formWith(forms, 'Take the service’s');
+    expect(form.ticks.map(({ pair }) => pair[1].split('.').slice(0, 2).join(' '))).toEqual([
+      '5 email',
+      '4 email',
+    ]);
+    const asked = await dora.press(form, 'Take the service’s');
+    expect(asked.text).toContain('Take the service’s 2 email addresses?');
+    expect(asked.text).toContain('The mirror gets 2 values of the service; nothing is sent.');
+    expect(asked.text).toContain(`${ids.length} wait on.`);
+    const [question] = asked.forms;
+    const { location } = await dora.press(question as PageForm, 'Take the service’s');
+    expect((await dora.ask(location ?? '')).text).toContain('The mirror has them; nothing was sent');
+    expect((await decisions()).map((row) => row.join(' '))).toEqual(['resolve 4 email', 'resolve 5 email']);
+    expect(await rowsOf('select count(distinct run_id) from report.decisions')).toEqual([[1n]]);
+  });
+
+  it('decides about all rows or none', async () => {
+    await openMany();
+    const { forms } = await dora.ask('/waiting?state=conflict');
+    const asked = await dora.press(formWith(forms, 'Take the mirror’s').form, 'Take the mirror’s');
+    const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
+    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
+    const shown =
+      asked.forms[0]?.hidden.flatMap(([name, key]) => (name === 'row' ? [key.split('.')] : [])) ?? [];
+    const all = shown.map(([id = '', field = '', digest = ''], i) => ({
+      id: BigInt(id),
+      field: field as 'email' | 'phone',
+      take: 'mirror' as const,
+      seen: { kind: 'shown', digest: i === 7 ? '0123456789ab' : digest } as const,
+      why: 'a test',
+      actor: 'dora',
+    }));
+    await expect(resolveAll(setup, leased, all)).rejects.toThrow('is not as it was shown');
+    expect(await decisions()).toEqual([]);
+  });
 });
 
 describe('a form that no browser of ours sends', () => {
@@ -307,11 +411,13 @@ describe('a form that no browser of ours sends', () => {
     ['rows', ['many']],
     ['rows', ['1\0']],
     ['rows', ['9'.repeat(5_000)]],
-    ['edit', ['1\0']],
-    ['edit', ['-1']],
-    ['edit', ['9'.repeat(19)]],
-    ['edit', ['9'.repeat(5_000)]],
-    ['edit', Array.from({ length: 2_001 }, (_, i) => String(i))],
+    ['row', ['1\0']],
+    ['row', ['-1']],
+    ['row', [`${'9'.repeat(19)}.email.0123456789ab`]],
+    ['row', ['1.password.0123456789ab']],
+    ['row', ['9'.repeat(5_000)]],
+    ['row', Array.from({ length: 201 }, (_, i) => `${i}.email.0123456789ab`)],
+    ['verb', ['mirror']],
     ['team', ['default', '\0']],
     ['why', ['\0']],
     ['why', ['x'.repeat(1_001)]],
@@ -326,11 +432,11 @@ describe('a form that no browser of ours sends', () => {
   });
 
   it.each([
-    ['digest', []],
-    ['digest', ['0123456789a\0']],
-    ['digest', ['x'.repeat(12)]],
-    ['digest', ['0'.repeat(5_000)]],
-    ['take', ['all']],
+    ['row', ['20.email.0123456789a\0']],
+    ['row', [`20.email.${'x'.repeat(12)}`]],
+    ['row', ['0'.repeat(5_000)]],
+    ['ticks', []],
+    ['verb', ['all', 'mirror']],
     ['value', ['a\0b']],
     ['value', ['x'.repeat(5_000)]],
   ])('is refused with words: %s of one field (%#)', async (name, values) => {
@@ -344,7 +450,7 @@ describe('a form that no browser of ours sends', () => {
 
   it('is refused with words where it is longer than any', async () => {
     const { form } = await openBatch();
-    const { status, text } = await dora.press(withField(form, 'edit', '1'.repeat(70_000)), 'Approve');
+    const { status, text } = await dora.press(withField(form, 'row', '1'.repeat(70_000)), 'Approve');
     expect([status, text]).toEqual([413, expect.stringContaining('That is too much')]);
   });
 });
@@ -400,7 +506,7 @@ describe('with four eyes', () => {
     for (const path of ['/waiting', `/waiting/${batch}`, '/people/default/20']) {
       const { forms, text } = await dora.ask(path);
       expect([path, forms]).toEqual([path, []]);
-      expect(text.split('Nobody decides here while four eyes are asked for').length).toBe(2);
+      expect(text.split('This page cannot tell who you are').length).toBe(2);
     }
     for (const [one, words] of [
       [form, 'Approve'],
@@ -426,6 +532,36 @@ describe('with four eyes', () => {
     expect(done.status).toBe(303);
     expect(await rowsOf('select decided_by from report.decisions')).toEqual([
       [expect.stringMatching(/admin$/)],
+    ]);
+  });
+
+  it('nobody approves their own edits: they have no tick, are left out by name, and can be taken back', async () => {
+    config = configOf({ fourEyes: true });
+    await visit('admin', password);
+    await rowsOf(`begin; set local musterd.actor = 'Admin';
+      update mirror.users set email = 'mine@example.com' where id = 15; commit`);
+    await hold([15], batch);
+    const alone = await dora.ask(`/waiting/${batch}`);
+    expect(alone.text).toContain('It is your own edit, which somebody else has to approve (four eyes).');
+    const { form, forms } = await openBatch();
+    expect(forms.length).toBe(1);
+    expect(form.ticks.length).toBe(4);
+    const { text } = await dora.ask(`/waiting/${batch}`);
+    expect(text).toContain('One of them is your own edit, which somebody else has to approve (four eyes).');
+    expect(text).toMatch(/mine@example\.com.*Your own edit\. Somebody else has to approve it\. Withdraw it/s);
+    const asked = await dora.press(form, 'Approve');
+    expect(asked.text).toContain('Approve 4 of 5, leave 1 waiting?');
+    expect(asked.text).toMatch(
+      /One is left out, since you edited it yourself\..*Robin Reed15 email user15@example/s,
+    );
+    const { done } = await decide(form, 'Withdraw');
+    expect(done.status).toBe(303);
+    expect(await rowsOf('select email from mirror.users where id = 15')).not.toEqual([['mine@example.com']]);
+    expect(await reasons()).toEqual([
+      '11 email review',
+      '11 phone review',
+      '12 email review',
+      '13 email review',
     ]);
   });
 

@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import { readAddresses } from '../../src/mirror/addresses.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { readTeamStandings } from '../../src/mirror/page-standings.ts';
 import { exportable, readPages } from '../../src/mirror/export-read.ts';
+import { readTeamStandings } from '../../src/mirror/page-standings.ts';
 import { readStatus } from '../../src/mirror/read-status.ts';
 import { readUnseenUsers } from '../../src/mirror/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/verify-read.ts';
+import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { servers } from '../support/servers.ts';
 import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -103,7 +103,7 @@ describe.each(servers())('on tables that nobody has analysed, on $name,', (serve
     const teamId = BigInt(stage.emulator.team.id);
     watch.take();
     expect(await readStatus(db, stage.config.team, 100)).toMatchObject({ pending: { waiting: 60 } });
-    const reader = { db: db.kysely, teams: [], teamIds: [teamId], now: new Date() };
+    const reader = { db: db.kysely, teams: [], teamIds: [teamId], now: new Date(), decider: null };
     const [standing] = await readTeamStandings(reader);
     expect(standing?.ids.moving).toHaveLength(60);
     const steps = watch.take().flatMap((statement) => statement.steps);

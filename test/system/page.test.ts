@@ -8,11 +8,11 @@ import { servePage } from '../../src/daemon/serve-page.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import {
-  launchBrowser,
   type Look,
+  launchBrowser,
   looks,
-  openPage,
   type OwnBrowser,
+  openPage,
   shoot,
   violationsOn,
 } from '../support/browser.ts';
@@ -232,41 +232,46 @@ describe('the page of a daemon', () => {
     expect(await watching.page.locator('h1').textContent()).toBe('2 things to do');
     const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
     await page.goto(`${origin}${await addressOf(stage.db, '/waiting/:batch')}`);
-    const rows = await page.locator('input[name=edit]').count();
+    const rows = await page.locator('input[name=row]').count();
     expect(rows).toBeGreaterThan(25);
-    await page.locator('input[name=edit]').first().uncheck();
-    await page.getByRole('button', { name: `Reject ${rows}…` }).click();
+    await page.locator('input[name=row]').first().uncheck();
+    await page.getByRole('button', { name: 'Reject' }).click();
     expect(await page.locator('h1').textContent()).toBe(`Reject ${rows - 1} of ${rows}, leave 1 waiting?`);
     expect(await page.getByText('Recorded as m.okoye').count()).toBe(1);
     await shoot(page, 'confirmation-light');
     await page.getByLabel('Reason, kept with the decision').fill('wrong file');
     await page.getByRole('button', { name: `Reject ${rows - 1}`, exact: true }).click();
-    await page.waitForURL('**/waiting?receipt=*');
-    expect(await page.getByRole('status').textContent()).toContain(`${rows - 1} edits were rejected`);
+    await page.waitForURL('**/waiting?done=*');
+    expect(await page.locator('#receipt').textContent()).toContain(`${rows - 1} rejected by you at`);
+    expect(await violationsOn(page, 'light')).toEqual([]);
+    await shoot(page, 'receipt-light');
     expect(
       await stage.sql(
         `select decision, decided_by, decided_why, count(*) from report.decisions group by 1, 2, 3`,
       ),
     ).toEqual([['reject', expect.stringMatching(/m\.okoye$/) as string, 'wrong file', String(rows - 1)]]);
 
-    await page.getByRole('button', { name: 'Take the mirror’s…' }).click();
+    await page.locator('#conflict-default input[name=row]').check();
+    await page.getByRole('button', { name: 'Take the mirror’s' }).click();
+    expect(await page.locator('h1').textContent()).toMatch(/^Take the mirror’s email of .+\?$/);
     await page.getByLabel('Reason, kept with the decision').fill('the desk knows');
-    await page.getByRole('button', { name: 'Take the mirror’s', exact: true }).click();
-    await page.waitForURL('**/waiting?receipt=*');
-    expect(await page.getByRole('status').textContent()).toContain('the next run sends it');
+    await page.getByRole('button', { name: 'Take the mirror’s 1', exact: true }).click();
+    await page.waitForURL('**/waiting?done=*');
+    expect(await page.locator('#receipt').textContent()).toContain('The mirror’s value taken by you');
     expect(
       await stage.sql(
         `select count(*) from report.decisions where decision = 'resolve' and decided_why = 'the desk knows'`,
       ),
     ).toEqual([['1']]);
 
+    await page.locator('#refused-default tbody th a').click();
     await page.getByRole('button', { name: 'Another value…' }).click();
-    expect(await page.locator('h1').textContent()).toMatch(/^Another email for \d+\?$/);
+    expect(await page.locator('h1').textContent()).toMatch(/^Another email of .+\?$/);
     await page.getByLabel('The email that is to stand').fill('a.new.one@example.com');
     await page.getByLabel('Reason, kept with the decision').fill('they said so');
     await page.getByRole('button', { name: 'Make this edit' }).click();
-    await page.waitForURL('**/waiting?receipt=*');
-    expect(await page.getByRole('status').textContent()).toContain('as at any other edit');
+    await page.waitForURL('**/waiting?done=*');
+    expect(await page.locator('#receipt').textContent()).toContain('The mirror’s value taken by you');
     expect(
       await stage.sql(
         `select count(*), min(u.email) from report.decisions d join mirror.users u on u.id = d.user_id

@@ -53,25 +53,55 @@ function become(now, next) {
   else if (!isBusy(now)) now.replaceChildren(...theirs);
 }
 
+/** A form that decides stays as it was read: only what stands around it changes. */
+const isStill = () => document.querySelector('[data-still]') !== null;
+
+const ticksIn = (list) => Array.from(list.querySelectorAll('input[name="row"]'));
+
+/** Rows that are not put into a list in which somebody may have ticked others. */
+function showNews(next) {
+  for (const list of document.querySelectorAll('form.list')) {
+    const news = list.querySelector('[data-news]');
+    const then = next.querySelector(`form.list[action="${list.getAttribute('action')}"]`);
+    if (news === null || then === null) continue;
+    const known = new Set(ticksIn(list).map(({ value }) => value));
+    const more = ticksIn(then).filter(({ value }) => !known.has(value)).length;
+    news.hidden = more === 0;
+    news.firstChild.textContent = `${more} more ${more === 1 ? 'has' : 'have'} come since. `;
+  }
+}
+
 let lastMs = Date.now();
 
 function showAlive() {
   lastMs = Date.now();
   live.classList.add('on');
   live.querySelector('[data-state]').hidden = false;
-  if (banner !== null) banner.hidden = true;
+  if (banner === null || banner.hidden) return;
+  banner.hidden = true;
+  for (const button of document.querySelectorAll('form[method="post"] button')) button.disabled = false;
+  void refresh();
+}
+
+/** What was seen may not be so any more: nothing is decided about it, and nothing is claimed of now. */
+function showAsOf() {
+  for (const button of document.querySelectorAll('form[method="post"] button')) button.disabled = true;
+  const title = document.querySelector('.verdict h1');
+  if (title !== null && !title.textContent.includes(', as of '))
+    title.textContent += `, as of ${live.querySelector('time').textContent.slice(0, 5)}`;
 }
 
 function showLate() {
   const minutes = Math.floor((Date.now() - lastMs) / 60000);
   if (minutes < 1 || banner === null) return;
+  showAsOf();
   live.classList.remove('on');
   live.querySelector('[data-state]').hidden = true;
   const link = document.createElement('a');
   link.href = location.href;
   link.textContent = 'Load again';
   const age = minutes === 1 ? '1 minute' : `${minutes} minutes`;
-  const words = `This page is ${age} old. The server does not answer, so what you see may have changed. `;
+  const words = `This page is ${age} old. musterd does not answer, so what you see may have changed. `;
   banner.replaceChildren(words, link);
   banner.hidden = false;
 }
@@ -86,11 +116,12 @@ async function refresh() {
     if (!response.ok) return;
     const next = new DOMParser().parseFromString(await response.text(), 'text/html');
     const before = document.querySelector('h1')?.textContent;
-    for (const part of ['main', '.tabs', '.live time']) {
+    for (const part of isStill() ? ['#receipt', '.tabs', '.live time'] : ['main', '.tabs', '.live time']) {
       const now = document.querySelector(part);
       const then = next.querySelector(part);
       if (now !== null && then !== null) become(now, then);
     }
+    showNews(next);
     document.title = next.title;
     showCopies();
     const heading = document.querySelector('h1')?.textContent;
@@ -119,17 +150,129 @@ function filterSoon(form) {
   }, 250);
 }
 
+function tickAll(list, isTicked) {
+  for (const tick of ticksIn(list)) tick.checked = isTicked;
+}
+
+let lastTick;
+
+/** With Shift all from the last one to this one become what this one is. */
+function tickRange(tick) {
+  const all = ticksIn(tick.form);
+  const [from, to] = [all.indexOf(lastTick), all.indexOf(tick)].toSorted((a, b) => a - b);
+  if (from >= 0) for (const one of all.slice(from, to + 1)) one.checked = tick.checked;
+}
+
+const places = { w: 'Waiting', r: 'Runs', p: 'People', c: 'Counts' };
+let isGoing = false;
+
+function goTo(tab) {
+  const links = Array.from(document.querySelectorAll('.tabs a'));
+  links.find((link) => link.textContent.startsWith(tab))?.click();
+}
+
+function moveBy(step) {
+  const ticks = Array.from(document.querySelectorAll('input[name="row"]'));
+  const all = ticks.length > 0 ? ticks : Array.from(document.querySelectorAll('tbody th a'));
+  const at = all.indexOf(document.activeElement);
+  all[at < 0 ? (step > 0 ? 0 : all.length - 1) : at + step]?.focus();
+}
+
+function search() {
+  const field = document.querySelector('input[type="search"]');
+  if (field !== null) field.focus();
+  else location.href = '/people#q';
+}
+
+const listNow = () => document.activeElement.closest?.('form.list') ?? document.querySelector('form.list');
+const tickNow = () => (document.activeElement.matches?.('input[name="row"]') ? document.activeElement : null);
+
+const keys = {
+  '/': search,
+  j: () => moveBy(1),
+  k: () => moveBy(-1),
+  x: () => tickNow()?.click(),
+  X: () => {
+    const tick = tickNow();
+    if (tick === null) return;
+    tick.checked = !tick.checked;
+    tickRange(tick);
+  },
+  a: () => listNow() && tickAll(listNow(), true),
+  n: () => listNow() && tickAll(listNow(), false),
+  Enter: () => tickNow()?.closest('tr').querySelector('th a')?.click(),
+  d: () => listNow()?.querySelector('.bar-below .button')?.focus(),
+  r: () => location.reload(),
+  g: () => {
+    isGoing = true;
+  },
+  '?': () => {
+    const help = document.querySelector('[data-keys]');
+    help.open = !help.open;
+    help.querySelector('summary').focus();
+  },
+};
+
+/** No key decides: `d` goes to the button, which is then pressed. */
+function onKey(event) {
+  const { key, target } = event;
+  if (event.ctrlKey || event.altKey || event.metaKey || areOff()) return;
+  if (target.matches('textarea, select, input:not([type="checkbox"])')) return;
+  const tab = isGoing ? places[key] : undefined;
+  isGoing = false;
+  const act = tab === undefined ? keys[key] : () => goTo(tab);
+  if (act === undefined || (key === 'Enter' && tickNow() === null)) return;
+  event.preventDefault();
+  act();
+}
+
+const areOff = () => localStorage.getItem('keys') === 'off';
+
+function showKeys() {
+  const help = document.querySelector('[data-keys]');
+  if (help === null) return;
+  help.hidden = false;
+  const off = help.querySelector('[data-keys-off]');
+  const showState = () => {
+    off.textContent = areOff() ? 'Turn them on again' : 'Turn them off here';
+  };
+  off.addEventListener('click', () => {
+    localStorage.setItem('keys', areOff() ? 'on' : 'off');
+    showState();
+  });
+  showState();
+}
+
+/** On a phone the tab of the view may be beside the edge. */
+function showTab() {
+  const tab = document.querySelector('.tabs [aria-current]');
+  const list = tab?.closest('ul');
+  if (list) list.scrollLeft = tab.offsetLeft + tab.offsetWidth + 32 - list.offsetLeft - list.clientWidth;
+}
+
 showCopies();
+showKeys();
+if (location.hash === '#q') document.querySelector('input[type="search"]')?.focus();
+showTab();
+document.addEventListener('keydown', onKey);
 document.addEventListener('click', (event) => {
   const button = event.target.closest?.('[data-copy]');
   if (button) void copy(button);
+  const link = event.target.closest?.('[data-ticks]');
+  if (link) {
+    event.preventDefault();
+    tickAll(link.closest('form'), link.dataset.ticks === 'all');
+  }
+  if (event.target.matches?.('input[name="row"]')) {
+    if (event.shiftKey) tickRange(event.target);
+    lastTick = event.target;
+  }
 });
 document.addEventListener('input', (event) => {
   const form = event.target.closest?.('form[data-filter]');
   if (form) filterSoon(form);
 });
-// A page with a form that decides stays as it was read.
-if (live !== null && document.querySelector('[data-still]') === null) {
+if (live !== null) {
   const events = new EventSource('/events');
   events.addEventListener('open', showAlive);
   events.addEventListener('alive', showAlive);

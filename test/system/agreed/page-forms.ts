@@ -40,25 +40,23 @@ const inputsIn = (html: string) =>
 const pairOf = ({ name = '', value = '' }: Attributes) => [name, value] as const;
 
 export function readForms(html: string): readonly PageForm[] {
-  const rows = tagsIn(html, 'tr');
   return tagsIn(html, 'form')
     .filter(({ method }) => method === 'post')
-    .map(({ action = '', id, inside }) => {
-      const isOf = ({ form }: Attributes) => id !== undefined && form === id;
+    .map(({ action = '', inside }) => {
       const inputs = inputsIn(inside);
       return {
         path: action,
         hidden: inputs.filter(({ type }) => type === 'hidden').map(pairOf),
-        ticks: rows.flatMap((row) =>
+        ticks: tagsIn(inside, 'tr').flatMap((row) =>
           inputsIn(row.inside)
-            .filter((input) => input['type'] === 'checkbox' && isOf(input))
+            .filter(({ type, disabled }) => type === 'checkbox' && disabled === undefined)
             .map((input) => ({ row: textOf(row.inside), pair: pairOf(input) })),
         ),
-        buttons: [...tagsIn(inside, 'button'), ...tagsIn(html, 'button').filter(isOf)].map((button) => ({
+        buttons: tagsIn(inside, 'button').map((button) => ({
           words: textOf(button.inside),
           pair: button['name'] === undefined ? undefined : pairOf(button),
         })),
-        asksWhy: inputs.some(({ name }) => name === 'why'),
+        asksWhy: inside.includes('name="why"'),
       };
     });
 }
@@ -70,7 +68,11 @@ export function createVisitor(origin: string, token: string, name: string) {
     const answer = await fetch(`${origin}${path}`, { ...init, headers, redirect: 'manual' });
     const html = await answer.text();
     const location = answer.headers.get('location');
-    return { status: answer.status, location, text: textOf(html), forms: readForms(html) };
+    const links = tagsIn(html, 'a').map(({ href = '' }) => href);
+    const checked = tagsIn(html, 'tr')
+      .filter(({ inside }) => inputsIn(inside).some((input) => input['checked'] !== undefined))
+      .map(({ inside }) => textOf(inside));
+    return { status: answer.status, location, text: textOf(html), forms: readForms(html), links, checked };
   };
   const press = async (form: PageForm, words: string, ticked: (row: string) => boolean = () => true) => {
     const button = form.buttons.find((one) => one.words.startsWith(words));

@@ -119,14 +119,12 @@ describe('a page on which people decide', () => {
           await run();
           await heldAs(id, `${side}_value`, `later${id}@example.com`);
         };
-        const { forms } = await dora.ask('/waiting');
-        const [form] = forms.filter(
-          ({ path, buttons }) =>
-            path.includes(String(id)) && buttons.some((one) => one.words.startsWith(words)),
-        );
+        const isMeant = (row: string) => row.includes(`mirror${id}@example.com`);
+        const { forms } = await dora.ask('/waiting?state=conflict');
+        const [form] = forms.filter(({ ticks }) => ticks.some(({ row }) => isMeant(row)));
         if (form === undefined) throw new Error('no form');
         if (when === 'it is asked once more') await move();
-        let answer = await dora.press(form, words);
+        let answer = await dora.press(form, words, isMeant);
         const [question] = answer.forms.filter(({ asksWhy }) => asksWhy);
         if (when === 'it is confirmed') await move();
         if (question !== undefined) answer = await dora.press(question, words);
