@@ -300,6 +300,17 @@ referencing old table as unedited new table as edited
 for each statement when (not mirror.is_musterd()) execute function mirror.note_edits();
 comment on trigger users_note_edits on mirror.users is 'Keeps each edit.';
 
+-- What an edit of a name leaves for the check of its row is taken back where there is something: a setting is as dear as a
+-- row of sync.edits, and is paid for by each row that is edited.
+do $$
+declare
+  body constant text := pg_get_functiondef('mirror.check_user_edit()'::regprocedure);
+  line constant text := E'  perform set_config(''musterd.halves'', '''', true);\n';
+begin
+  execute replace(body, line, E'  if named <> '''' then\n  ' || line || E'  end if;\n');
+end
+$$;
+
 -- The edits of these users that both sides agree on by now, and what was held or decided of them.
 create function sync.end_edits(team bigint, users bigint[]) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
