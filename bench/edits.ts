@@ -1,7 +1,9 @@
-/** How long an edit takes from the end of its statement to the service: rows 10 to 13. */
+/** How long an edit takes from the end of its statement to the service, and to the answer in SQL: rows 10 to 13, 26, 27. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { configSchema } from '../src/config/config.ts';
 import { createTeamMemories } from '../src/daemon/team-memory.ts';
+import { createDatabase } from '../src/mirror/database.ts';
+import { runSqlText } from '../src/mirror/sql-text.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { type Bench, type Group, inWords } from './bench.ts';
 import { configOf, runHere } from './in-process.ts';
@@ -30,25 +32,53 @@ async function withTeam<T>({ server }: Bench, users: number, work: (team: Team) 
   }
 }
 
-/** Edits users one after the other, by SQL. @returns ms from the end of each statement to its request */
-async function createEditor({ service, database }: Team) {
+interface Editor {
+  /** Edits users one after the other, by SQL. @returns ms from the end of each statement to what is waited for */
+  edit(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** What follows the end of an edit. */
+type Until = 'its request' | 'confirmed';
+
+/** Edits in one session, as psql does. */
+async function createEditor({ service, database }: Team, until: Until): Promise<Editor> {
   const rows = await database.sql(
     'select id from mirror.users where email is not null and resolved order by id limit 200',
   );
+  const session = createDatabase({
+    url: database.url,
+    applicationName: 'musterd bench editor',
+    maxConnections: 1,
+  });
   let edits = 0;
-  return async () => {
-    const [id] = rows[edits % rows.length] ?? [];
-    const email = `edit${edits}.${String(id)}@example.com`;
-    edits += 1;
-    await service.clear();
-    await database.sql(`update mirror.users set email = '${email}' where id = ${String(id)}`);
-    const endedMs = monotonicMs();
-    const sent = await eventually('the edit is sent', async () =>
-      (await service.arrivals()).find(
-        ({ path, body }) => path === '/v1/users/update' && body.includes(email),
-      ),
-    );
-    return sent.atMs - endedMs;
+  /** @returns when it was there */
+  const wait: Readonly<Record<Until, (email: string) => Promise<number>>> = {
+    'its request': async (email) => {
+      const sent = await eventually('the edit is sent', async () =>
+        (await service.arrivals()).find(
+          ({ path, body }) => path === '/v1/users/update' && body.includes(email),
+        ),
+      );
+      return sent.atMs;
+    },
+    confirmed: async (email) => {
+      const settled = await runSqlText(session, 'select state from sync.settled()');
+      if (!settled.rows.flat().includes('confirmed')) throw new Error(`${email} is ${String(settled.rows)}`);
+      return monotonicMs();
+    },
+  };
+  return {
+    edit: async () => {
+      const [id] = rows[edits % rows.length] ?? [];
+      const email = `edit${edits}.${String(id)}@example.com`;
+      edits += 1;
+      await service.clear();
+      await runSqlText(session, `update mirror.users set email = '${email}' where id = ${String(id)}`);
+      const endedMs = monotonicMs();
+      return (await wait[until](email)) - endedMs;
+    },
+    close: () => session.close(),
   };
 }
 
@@ -67,7 +97,12 @@ async function awaitQuiet({ database }: Team): Promise<void> {
 }
 
 /** @param pauseMs between the beginnings of two edits; none: each after a quiet time */
-async function measureEdits(bench: Bench, users: number, edits: number, pauseMs?: number) {
+async function measureEdits(
+  bench: Bench,
+  users: number,
+  edits: number,
+  { until = 'its request', pauseMs }: { readonly until?: Until; readonly pauseMs?: number } = {},
+) {
   return await withTeam(bench, users, async (team) => {
     const config = configOf(team.service.environment);
     await runHere(team.database.db, config);
@@ -80,6 +115,7 @@ async function measureEdits(bench: Bench, users: number, edits: number, pauseMs?
       MUSTERD__guard__maxSharePerDay: '1',
     };
     const daemon = startMeasured(bench.musterd, ['daemon'], env);
+    const editor = await createEditor(team, until);
     try {
       await eventually('the daemon has made its first run', async () => {
         const [[isDone] = []] = await team.database.sql(
@@ -87,19 +123,21 @@ async function measureEdits(bench: Bench, users: number, edits: number, pauseMs?
         );
         return isDone === true;
       });
-      const edit = await createEditor(team);
       const took: number[] = [];
       for (let turn = 0; turn < edits; turn += 1) {
         if (pauseMs === undefined) await awaitQuiet(team);
         const pause = delay(pauseMs ?? 0);
-        took.push(await edit());
+        took.push(await editor.edit());
         await pause;
       }
-      bench.say(`${edits} edits of ${users} users: median ${Math.round(percentile(took, 0.5))} ms`);
+      bench.say(
+        `${edits} edits of ${users} users until ${until}: median ${Math.round(percentile(took, 0.5))} ms`,
+      );
       return took;
     } finally {
       daemon.process.kill('SIGTERM');
       await daemon.ended;
+      await editor.close();
     }
   });
 }
@@ -122,7 +160,11 @@ function latencies(
         ? []
         : [measure({ what: '99 of 100', unit: 'ms', product: [percentile(took, 0.99)], goal: p99 })]),
     ],
-    series: [{ plot: 'latency', name: row === 12 ? '1.5 s apart' : inWords(users, 'users'), points }],
+    ...(row > 12
+      ? {}
+      : {
+          series: [{ plot: 'latency', name: row === 12 ? '1.5 s apart' : inWords(users, 'users'), points }],
+        }),
   };
 }
 
@@ -157,7 +199,7 @@ export async function countEdit(bench: Bench): Promise<RowResult> {
 }
 
 export const edits: Group = {
-  rows: [10, 11, 12, 13],
+  rows: [10, 11, 12, 13, 26, 27],
   measure: async (bench) => {
     const [many, few] = bench.quick ? [8, 3] : [100, 30];
     const results: RowResult[] = [];
@@ -166,8 +208,16 @@ export const edits: Group = {
     if (bench.isWanted(11))
       results.push(latencies(11, bench.size, await measureEdits(bench, bench.size, few), [250]));
     if (bench.isWanted(12))
-      results.push(latencies(12, 500, await measureEdits(bench, 500, few, 1500), [700]));
+      results.push(latencies(12, 500, await measureEdits(bench, 500, few, { pauseMs: 1500 }), [700]));
     if (bench.isWanted(13)) results.push(await countEdit(bench));
+    for (const [row, users, goal] of [
+      [26, 500, 250],
+      [27, bench.size, 500],
+    ] as const)
+      if (bench.isWanted(row))
+        results.push(
+          latencies(row, users, await measureEdits(bench, users, few, { until: 'confirmed' }), [goal]),
+        );
     return results;
   },
 };

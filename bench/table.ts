@@ -45,6 +45,8 @@ const table: readonly (readonly [what: string, before: string, goal: string])[] 
   ['first round of many teams, CPU a team: node, Postgres', '170; 260 ms', '≤ 60; ≤ 60 ms'],
   ['small teams on three daemons: late ones, CPU a run', '–', '0; ≤ 8 + 8 ms'],
   ['examples of the report views, CPU of Postgres', '–', '≤ 200 ms'],
+  ['from an edit in SQL to `confirmed` by `sync.settled()`', '–', '≤ 250 ms'],
+  ['the same in a large team', '–', '≤ 500 ms'],
 ];
 
 /** Has a table of its own. */
