@@ -327,6 +327,8 @@ describe('Users who are looked at as far as they are new end as if everybody wer
         ({ outcome, reasons, warnings, refusal, held, waiting, counts }) => {
           const {
             users_at_rest: rested = 0,
+            tags_at_rest: _tags,
+            contact_fields_at_rest: _fields,
             push_window_ms: _ms,
             ...rest
           } = counts as Record<string, number>;
