@@ -183,7 +183,7 @@ begin atomic
   where p.present and p.team_id = any (array(select s.team_id from mirror.teams s)) and p.valid_from <= at and p.valid_to > at
     and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 end;
-comment on function report.roster_as_of(timestamptz) is 'The users who were in the team at that time, as report.roster showed them then; the name of the team is today''s. Of times before the history was recorded it shows only users who have not changed since: see report.roster_history. A change counts from when it was made, also where its transaction was committed later: what is asked about a time at which a transaction was still open can be answered otherwise once it has ended.';
+comment on function report.roster_as_of(timestamptz) is 'The users who were in the team at that time, as report.roster showed them then; the name of the team is today''s, and a role that nobody had had yet is called by the first name that it got. Of times before the history was recorded it shows only users who have not changed since: see report.roster_history. A change counts from when it was made, also where its transaction was committed later: what is asked about a time at which a transaction was still open can be answered otherwise once it has ended.';
 grant execute on function report.roster_as_of(timestamptz) to public;
 
 create or replace view report.role_changes with (security_invoker) as
