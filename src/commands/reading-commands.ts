@@ -22,7 +22,7 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
     .option('--field <field>', 'name, email, phone or role_id')
     .option(
       '--kind <kind>',
-      'adopt, return, pull, push, settle, hold, tombstone, forget, approve, reject, resolve or place',
+      'adopt, return, pull, push, settle, hold, tombstone, forget, approve, reject, resolve, undo or place',
     )
     .option(
       '--outcome <outcome>',

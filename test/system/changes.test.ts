@@ -34,7 +34,7 @@ describe('the filters of musterd changes', () => {
     [{ limit: '0' }],
     [{ limit: '1.5' }],
     [{ field: 'roleId' }],
-    [{ kind: 'undo' }],
+    [{ kind: 'undone' }],
     [{ outcome: 'fine' }],
     [{ kind: "push' or true --" }],
   ])('refuses %j', (options) => {

@@ -130,7 +130,7 @@ teams:
       { team: 'north', team_id: 41, rows: { users: 30 } },
       { team: 'south', team_id: 77, rows: { users: 8 } },
     ]);
-    expect((await musterd(['status'])).stdout).toMatch(/^team +41 [\s\S]*\n\nteam +77 /);
+    expect((await musterd(['status'])).stdout).toMatch(/^team +north: 41 [\s\S]*\n\nteam +south: 77 /);
     const one = await musterd(['status', '--json', '--team', 'north']);
     expect(JSON.parse(one.stdout)).toMatchObject({ team: 'north', team_id: 41 });
   });
