@@ -79,6 +79,15 @@ describe('both halves of a guessed name', () => {
     expect(await held()).toEqual([['name', 'unsupported']]);
   });
 
+  it('are not set by what a statement before it in the transaction named of somebody else', async () => {
+    await meet();
+    const other = id;
+    await meet();
+    await stage.sql(`update mirror.users set first_name = 'Eva', last_name = 'Borg' where id = ${other};
+      update mirror.users set last_name = 'Garcia' where id = ${id}`);
+    expect(await split()).toBe('guessed');
+  });
+
   it('are not set by a program that writes every column, where nothing waits for the name', async () => {
     await meet();
     await edit(`first_name = first_name, last_name = last_name, phone = '15550162'`);
