@@ -107,7 +107,7 @@ describe.each(servers())('an edit on $name', (server) => {
           is_now: true,
           edited_by: me,
           application: 'a form',
-          actor: ' Kim  of HR',
+          actor: 'Kim  of HR',
           authors: [me, 'kim of hr'],
           ended_at: null,
           ended_how: null,
