@@ -297,8 +297,8 @@ describe('the header', () => {
     const page = layout(context, 'Waiting', shown, []).toString();
     expect(nameIn(page, /<summary>(.*?)<\/summary>/)).toBe('south Harbour');
     expect([...page.matchAll(/<li><a href="\/\?team=.*?<\/li>/g)].map(([li]) => nameIn(li, /(.*)/))).toEqual([
-      'north Harbour',
-      'south Harbour',
+      'north Harbournothing waits',
+      'south Harbournothing waits',
     ]);
     const one = { ...context, teams: [south] };
     expect(
