@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
  * Version of how users and members are decoded from bytes. It goes up with every change of that: digests stored with
  * another version do not count.
  */
-export const decoderVersion = 5;
+export const decoderVersion = 6;
 
 /** Bytes to hash before the event loop gets a turn: a few milliseconds. */
 const bytesPerTurn = 4_194_304;
