@@ -7,6 +7,6 @@ it('Young objects are given no more room until all who ask for that have ended',
   const program = fileURLToPath(new URL('nursery-process.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [program], { env: {} });
   const { within, stillWithin, after } = JSON.parse(stdout) as Readonly<Record<string, number>>;
-  expect(stillWithin).toBe(within);
+  expect(stillWithin).toBeLessThanOrEqual(within ?? 0);
   expect(after).toBeGreaterThan((within ?? 0) * 1.5);
 });
