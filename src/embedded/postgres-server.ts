@@ -181,11 +181,19 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Keeps only the log of the last start. */
+/** Keeps only the log of the last start, and one that an older build wrote as root, beside the new one. */
 function openLog(file: string): { fd: number; from: number } {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > 1_000_000) renameSync(file, `${file}.1`);
-  return { fd: openSync(file, 'a', 0o600), from: size > 1_000_000 ? 0 : size };
+  const open = () => openSync(file, 'a', 0o600);
+  if (size <= 1_000_000) {
+    try {
+      return { fd: open(), from: size };
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error;
+    }
+  }
+  renameSync(file, `${file}.1`);
+  return { fd: open(), from: 0 };
 }
 
 /** The log lines of a server that failed to start. */

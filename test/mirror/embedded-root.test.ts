@@ -73,6 +73,15 @@ describe.runIf(process.getuid?.() === 0)('root beside a folder of another accoun
     expect(words).not.toContain(victimText.trim());
   });
 
+  it('starts beside a log that an older build wrote as root', async () => {
+    const log = join(folder, 'server.log');
+    rmSync(log);
+    writeFileSync(log, victimText, { mode: 0o600 });
+    await (await openEmbedded({ dataDir: folder })).close();
+    expect(readFileSync(`${log}.1`, 'utf8')).toBe(victimText);
+    expect(statSync(log)).toMatchObject({ uid: account.uid, mode: 0o100600 });
+  });
+
   it('has its own rights back, also after an error', () => {
     const ids = () => [process.geteuid?.(), process.getegid?.(), process.getgroups?.()];
     const before = ids();
