@@ -309,7 +309,7 @@ const lastingEdits = () =>
     where ended_at is null order by 1, 2`);
 
 test('what was recorded by user becomes edits: of each field the last one lasts, if it is still one', async () => {
-  await migrateTo('0057');
+  await migrateTo('0061');
   await sql(agreedUsers);
   const mail = (name: string, id: number) => `email = '${name}${id}@example.com' where id = ${id}`;
   await editAs('Kim', mail('first', 1));
@@ -361,7 +361,7 @@ test('what was recorded by user becomes edits: of each field the last one lasts,
 });
 
 test('decisions that are about an edit stay without an end, and others are undecided again, with a word', async () => {
-  await migrateTo('0057');
+  await migrateTo('0061');
   await sql(agreedUsers);
   await sql(`update mirror.users set email = 'new' || id || '@example.com'`);
   await sql(`insert into sync.held_fields (team_id, user_id, field, reason, mirror_value, batch, decision, until, decided_by) values
@@ -397,7 +397,7 @@ test('decisions that are about an edit stay without an end, and others are undec
 });
 
 test('nothing is said where every decision is about an edit', async () => {
-  await migrateTo('0057');
+  await migrateTo('0061');
   await sql(agreedUsers);
   await sql(`update mirror.users set email = 'new' || id || '@example.com'`);
   await sql(`insert into sync.held_fields (team_id, user_id, field, reason, mirror_value, decision, until)
@@ -406,7 +406,7 @@ test('nothing is said where every decision is about an edit', async () => {
 });
 
 test('a push that is under way is of the edits that it carries, and whoever might decide still may', async () => {
-  await migrateTo('0057');
+  await migrateTo('0061');
   await sql(agreedUsers);
   await sql(
     `update mirror.users set email = 'new' || id || '@example.com', phone = '1555010' || id where id < 4`,
