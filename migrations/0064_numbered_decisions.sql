@@ -34,14 +34,6 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function sync.new_decision() is 'The number of a decision that is about to be made. No change has it.';
 
-create temporary table now_deciding on commit drop as
-select a.grantee::regrole::text as name from pg_proc p cross join lateral aclexplode(p.proacl) a
-where p.oid = 'sync.approve(text, bigint[], text, bigint, bigint[])'::regprocedure and a.grantee not in (0, p.proowner);
-drop function sync.approve(text, bigint[], text, bigint, bigint[]);
-drop function sync.reject(text, bigint[], text, boolean, bigint, bigint[]);
-drop function sync.decide_batch(text, boolean, bigint[], text, boolean, bigint, bigint[]);
-drop function sync.decide(text, boolean, bigint[], text, boolean, bigint, bigint[]);
-
 -- What a decision about the fields of a batch finds, by the fate of each edit:
 --
 -- | the edit                               | approve    | reject     |
@@ -318,7 +310,7 @@ do $$
 declare
   one text;
 begin
-  for one in select d.name from now_deciding d loop
+  for one in select d.name from deciders d loop
     execute format('grant execute on function sync.approve(text, bigint[], text, bigint, bigint[]),
       sync.reject(text, bigint[], text, boolean, bigint, bigint[]) to %s', one);
   end loop;
@@ -427,7 +419,7 @@ do $$
 declare
   one text;
 begin
-  for one in select d.name from now_deciding d loop
+  for one in select d.name from deciders d loop
     execute format('grant execute on function sync.undecide(bigint, text, boolean) to %s', one);
   end loop;
 end

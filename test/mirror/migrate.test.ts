@@ -260,6 +260,11 @@ describe.each(servers())('on $name', (server) => {
   });
 });
 
+test('new migrations come after those that a mirror may have: the migrator takes them in no other order', () => {
+  const names = readdirSync(fileURLToPath(new URL('../../migrations', import.meta.url))).toSorted();
+  expect(names.indexOf('0060_place.sql')).toBe(43);
+});
+
 function source(name: string): string {
   return fileURLToPath(new URL(`../../src/mirror/${name}`, import.meta.url));
 }
