@@ -46,9 +46,9 @@ describe('held fields of one change', () => {
       stderr: '',
     });
     expect(
-      await team.sql(`select count(distinct run_id) as runs, count(*) as all, min(decided_by) as by, min(decided_why) as why
+      await team.sql(`select count(distinct run_id) as runs, count(distinct decision_id) as decisions, count(*) as all, min(decided_by) as by, min(decided_why) as why
         from sync.changes where kind = 'resolve'`),
-    ).toEqual([['1', '4', 'dora', 'agreed']]);
+    ).toEqual([['1', '1', '4', 'dora', 'agreed']]);
     await team.run();
     expect(team.updates().map((one) => one['id'])).toEqual(expect.arrayContaining(ids));
     expect([await team.held(), await together()]).toEqual([[], []]);
