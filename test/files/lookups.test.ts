@@ -17,6 +17,15 @@ describe('a file of addresses', () => {
     });
   });
 
+  it('takes no longer ones than the mirror does', async () => {
+    const email = (length: number) => `${'a'.repeat(length - 4)}@b.c`;
+    const phone = (length: number) => '1'.repeat(length);
+    const text = [email(320), email(321), phone(40), phone(41)].join('\n');
+    const { lookups, unusable } = await parseLookups(text, signal);
+    expect(lookups.map((one) => one.email ?? one.phone)).toEqual([email(320), phone(40)]);
+    expect(unusable.map(({ line }) => line)).toEqual([2, 4]);
+  });
+
   it('lets others have their turn, and ends where it is stopped', async () => {
     const text = 'a@example.com\n'.repeat(40_000);
     expect(await turnsAtEachLook(() => parseLookups(text, signal))).toBeGreaterThan(2);
