@@ -1,7 +1,7 @@
 /**
  * Publishes a listing as a run does, and prints what that took: rows, case, file. In the case `all` all rows are compared,
- * as a run does once a day; `unchanged` and `1 % changed` are given the answers, and what the file says was kept of them
- * after the first run.
+ * as a run does once a day; `unchanged` and `1 % changed` are given the answers, and the digests that the file has of them
+ * since the first run.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { sql } from 'kysely';
@@ -9,8 +9,7 @@ import { createDatabase } from '../src/mirror/database.ts';
 import { publishListing, tagTable } from '../src/mirror/listings.ts';
 import { readListingRests } from '../src/mirror/read-rest.ts';
 import { createSpool, type Spool } from '../src/mirror/spool.ts';
-import { openKnownRows } from '../src/model/known-rows.ts';
-import type { KnownListing, Listing, ListingMemory, ListingNews } from '../src/model/listing.ts';
+import type { Listing, ListingMemory } from '../src/model/listing.ts';
 import type { Tag } from '../src/model/tag.ts';
 import { createListingEndpoints } from '../src/service/listing-endpoints.ts';
 import { readListing } from '../src/service/pages.ts';
@@ -22,11 +21,6 @@ export interface Published {
   readonly cpuMs: number;
   /** Resident memory at its peak, less what there was before the first row. */
   readonly memoryMb: number;
-}
-
-interface Kept {
-  readonly digests: readonly string[];
-  readonly packed: string;
 }
 
 const rowsPerPage = 1_000;
@@ -79,7 +73,7 @@ function bytesOf(rows: readonly Tag[]): Buffer {
 }
 
 /** The same from the bytes of the answers. */
-async function readAnswers(of: TagCase, sink: Spool<Tag>, known?: KnownListing): Promise<Listing<Tag>> {
+async function readAnswers(of: TagCase, sink: Spool<Tag>, known?: readonly string[]): Promise<Listing<Tag>> {
   const endpoints = createListingEndpoints(async ({ body, list }) => {
     const { page = 0 } = body as { readonly page?: number };
     const bytes = made(() => bytesOf(rowsOf(page, of)));
@@ -90,10 +84,10 @@ async function readAnswers(of: TagCase, sink: Spool<Tag>, known?: KnownListing):
   return await endpoints.tags({ memory, size: rowsPerPage, sink, known });
 }
 
-async function publish(spool: Spool<Tag, 'tags'>, news?: ListingNews): Promise<void> {
+async function publish(spool: Spool<Tag, 'tags'>): Promise<void> {
   await db.transaction(async (tx) => {
     await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-    return await publishListing(tx, { teamId, runId: 1n }, spool, { news });
+    return await publishListing(tx, { teamId, runId: 1n }, spool);
   });
 }
 
@@ -102,9 +96,8 @@ async function keep(): Promise<void> {
   const spool = createSpool(tagTable);
   const listing = await readAnswers('new', spool);
   spool.close();
-  if (listing.status !== 'complete' || listing.noted === undefined) throw new Error('nothing to keep');
-  const { digests = [], noted } = listing;
-  writeFileSync(file, JSON.stringify({ digests, packed: noted.packed().toString('base64') }));
+  if (listing.status !== 'complete') throw new Error('nothing to keep');
+  writeFileSync(file, JSON.stringify(listing.digests ?? []));
 }
 
 const spool = createSpool(tagTable) as Spool<Tag, 'tags'>;
@@ -112,13 +105,10 @@ if (what === 'new' || what === 'all') {
   await readRows(spool);
   await publish(spool);
 } else {
-  const kept = JSON.parse(readFileSync(file, 'utf8')) as Kept;
-  const before = () => Promise.resolve(openKnownRows(Buffer.from(kept.packed, 'base64')));
   await readListingRests(db.kysely, teamId);
-  const listing = await readAnswers(what as TagCase, spool, { digests: kept.digests, before });
-  const isAsKnown = listing.status === 'complete' && listing.isAsKnown === true;
-  if (!isAsKnown && listing.news === undefined) throw new Error('all rows were read');
-  if (!isAsKnown) await publish(spool, listing.news);
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as readonly string[];
+  const listing = await readAnswers(what as TagCase, spool, kept);
+  if (listing.status !== 'complete' || listing.isAsKnown !== true) await publish(spool);
 }
 take(since);
 spool.close();

@@ -9,8 +9,8 @@ export interface Learned {
   readonly value: unknown;
   /** Ms since 1970; absent: now. An earlier time never replaces a later one. */
   readonly atMs?: number;
-  /** In base64; absent: the rows kept so far stay. */
-  readonly rows?: string;
+  /** Of the rows of an answer; absent: those kept so far stay. */
+  readonly hashes?: Buffer;
 }
 
 /** A team's name in the configuration, or the service's id of it. */
@@ -32,14 +32,16 @@ export async function writeLearned(
   learned: readonly Learned[],
   onlyNews = false,
 ): Promise<void> {
+  const hashed = learned.find(({ hashes }) => hashes !== undefined);
+  const values = learned.map(({ topic, value, atMs }) => ({ topic, value, atMs }));
   await sql`
-    insert into sync.learned as l (team, topic, value, rows, learned_at)
-    select k.team, s.topic, s.value, decode(s.rows, 'base64'), coalesce(to_timestamp(s."atMs" / 1000.0), clock_timestamp())
+    insert into sync.learned as l (team, topic, value, hashes, learned_at)
+    select k.team, s.topic, s.value, case s.topic when ${hashed?.topic ?? ''} then ${hashed?.hashes ?? null}::bytea end, coalesce(to_timestamp(s."atMs" / 1000.0), clock_timestamp())
     from (select ${named(team)}) k (team)
-    cross join jsonb_to_recordset(${toJson(learned)}::jsonb) s (topic text, value jsonb, rows text, "atMs" float8)
+    cross join jsonb_to_recordset(${toJson(values)}::jsonb) s (topic text, value jsonb, "atMs" float8)
     where k.team is not null and (${!onlyNews} or ${isNews})
     on conflict (team, topic) do update
-      set value = excluded.value, rows = coalesce(excluded.rows, l.rows), learned_at = least(greatest(l.learned_at, excluded.learned_at), clock_timestamp())`.execute(
+      set value = excluded.value, hashes = coalesce(excluded.hashes, l.hashes), learned_at = least(greatest(l.learned_at, excluded.learned_at), clock_timestamp())`.execute(
     tx,
   );
 }
@@ -48,13 +50,6 @@ export async function writeLearned(
 export interface LearnedValue {
   readonly value: unknown;
   readonly ageMs: number;
-}
-
-/** The rows that are kept with a topic. */
-export async function readLearnedRows(db: Queryable, team: Team, topic: string): Promise<Buffer | null> {
-  const { rows } = await sql<Row<'sync.learned', 'rows'>>`
-    select rows from sync.learned where team = ${named(team)} and topic = ${topic}`.execute(db);
-  return rows[0]?.rows ?? null;
 }
 
 export async function readLearned(

@@ -5,10 +5,9 @@ import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import { type ListingMemory, type ListingNews, nothingLearned } from '../model/listing.ts';
+import { type ListingMemory, nothingLearned } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Tag } from '../model/tag.ts';
-import { anyOf } from './by-key.ts';
 import { type Database, databaseTime, type Queryable, type Transaction } from './database.ts';
 import type { KnownTeam } from './known-team.ts';
 import { type Learned, readLearned } from './learned.ts';
@@ -68,70 +67,31 @@ interface Compared extends Omit<RefreshResult, 'absent'> {
   readonly absent: readonly Id[];
 }
 
-/** What of the staged rows is new or changed, and what is absent. */
-interface Found {
-  readonly rows: RawBuilder<unknown>;
-  readonly absent: RawBuilder<readonly Id[]>;
-  /** Whether to count the rows that are present. */
-  readonly isCounted: RawBuilder<boolean>;
-}
-
-/** Of a whole listing: a full join reads both sides once, whatever the statistics say. */
-function findAll({ shape }: ListingSpool, teamId: Id, staged: Staged): Found {
-  return {
-    rows: sql`${staged} full join (
-        select xmin as was, * from ${sql.table(`mirror.${shape.name}`)} where team_id = ${teamId}) t on t.id = s.id
-      where case when s.id is null then t.gone_at is null else ${differs(shape)} end`,
-    absent: sql`(select coalesce(array_agg(known) filter (where id is null), '{}') from found)`,
-    isCounted: sql`true`,
-  };
-}
-
-/** Of a listing of which only the new rows were read: each by its key. */
-function findNews({ shape }: ListingSpool, teamId: Id, staged: Staged, { absent }: ListingNews): Found {
-  const table = sql.table(`mirror.${shape.name}`);
-  return {
-    rows: sql`${staged} left join lateral (
-        select xmin as was, * from ${table} where team_id = ${teamId} and id = s.id offset 0) t on true
-      where ${differs(shape)}`,
-    absent: sql`array(
-      select a.id from ${table} a where a.team_id = ${teamId} and a.id = ${anyOf(absent)} and a.gone_at is null)`,
-    // A look at all rows takes longer than the rest.
-    isCounted: sql`s.absent <> '{}'`,
-  };
-}
-
-/** `raw` is written along with a change, and is none by itself. */
-function differs(shape: ListingSpool['shape']): RawBuilder<boolean> {
-  const compared = columnsOf(shape).filter((column) => column !== 'id' && column !== 'raw');
-  return sql`(t.id is null or t.gone_at is not null
-    or (${refs('t', compared)}) is distinct from (${refs('s', compared)}))`;
-}
-
-/** What this transaction changes of the sum that `sync.listing_rests` makes of all rows. */
-const moved = sql`(
-  coalesce(bit_xor(hash_record_extended(row(id, (select pg_current_xact_id()::xid)), 0)) filter (where id is not null), 0)
-  # coalesce(bit_xor(hash_record_extended(row(known, was), 0)) filter (where known is not null and id is not null), 0))::text`;
-
-/** Compares staged rows with those of the mirror; with `written`, new and changed ones are written. */
+/**
+ * Staged rows beside those of the mirror: which are new, changed and absent; with `written`, the first two are written.
+ * `raw` goes along with a change, and is none by itself.
+ */
 async function compare(
   db: Queryable,
   { shape }: ListingSpool,
   teamId: Id,
-  { rows, absent, isCounted }: Found,
-  written?: RawBuilder<unknown>,
+  staged: Staged,
+  written: RawBuilder<unknown> = sql``,
 ): Promise<Compared> {
+  const compared = columnsOf(shape).filter((column) => column !== 'id' && column !== 'raw');
+  const rows = sql`select * from ${sql.table(`mirror.${shape.name}`)} where team_id = ${teamId}`;
   const found = await sql<Compared>`
-    with found as materialized (select s.*, t.id as known, t.was from ${rows}) ${written ?? sql``},
-    summed as (
-      select count(*) filter (where known is null)::int as added,
-        count(*) filter (where known is not null and id is not null)::int as changed,
-        ${absent} as absent, ${written === undefined ? sql`'0'` : moved} as moved
-      from found)
-    select s.*, case when ${isCounted} then (
-      select count(*)::int from ${sql.table(`mirror.${shape.name}`)} p
-      where p.team_id = ${teamId} and p.gone_at is null) else 0 end as population
-    from summed s`.execute(db);
+    with found as materialized (
+      select s.*, t.id as known from ${staged} full join (${rows}) t on t.id = s.id
+      where case when s.id is null then t.gone_at is null
+        else t.id is null or t.gone_at is not null
+          or (${refs('t', compared)}) is distinct from (${refs('s', compared)}) end
+    ) ${written}
+    select count(*) filter (where known is null)::int as added,
+      count(*) filter (where known is not null and id is not null)::int as changed,
+      coalesce(array_agg(known) filter (where id is null), '{}') as absent,
+      (select count(*)::int from (${rows} and gone_at is null) p) as population
+    from found`.execute(db);
   const [result] = found.rows;
   if (result === undefined) throw new Error('an aggregate returned no row');
   return result;
@@ -169,39 +129,27 @@ function resultOf({ absent, ...counts }: Compared, known: readonly KnownAbsence[
 }
 
 /** What publishing these rows would do. */
-export async function compareListing(
-  db: Database,
-  teamId: Id,
-  spool: ListingSpool,
-  news?: ListingNews,
-): Promise<RefreshResult> {
-  const compared = await withStaged(db, spool, (one, staged) =>
-    compare(one, spool, teamId, find(spool, teamId, staged, news)),
-  );
+export async function compareListing(db: Database, teamId: Id, spool: ListingSpool): Promise<RefreshResult> {
+  const compared = await withStaged(db, spool, (one, staged) => compare(one, spool, teamId, staged));
   return resultOf(
     compared,
     compared.absent.length === 0 ? [] : await readAbsences(db.kysely, spool.shape.name, teamId),
   );
 }
 
-const find = (spool: ListingSpool, teamId: Id, staged: Staged, news: ListingNews | undefined): Found =>
-  news === undefined ? findAll(spool, teamId, staged) : findNews(spool, teamId, staged, news);
-
 /**
  * Publishes these rows; whatever else is there stays, and is reported as absent.
  * @param mayLack whether rows can have been missing before
- * @param news absent: these are all rows
  */
 export async function publishListing(
   tx: Transaction,
   { teamId }: RunOf,
   spool: ListingSpool,
-  { mayLack = true, news }: { readonly mayLack?: boolean; readonly news?: ListingNews | undefined } = {},
+  mayLack = true,
 ): Promise<RefreshResult> {
   const { shape } = spool;
   const staged = await stage(tx, spool);
-  const found = find(spool, teamId, staged, news);
-  const compared = await compare(tx, spool, teamId, found, writing(spool, teamId));
+  const compared = await compare(tx, spool, teamId, staged, writing(spool, teamId));
   const known = mayLack ? await readAbsences(tx, shape.name, teamId) : [];
   if (known.length > 0) await endShown(tx, shape.name, teamId, { known, staged });
   return resultOf(compared, known);

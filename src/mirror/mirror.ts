@@ -6,11 +6,11 @@ import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import type { ListingMemory, ListingNews } from '../model/listing.ts';
+import type { ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
-import type { Keeping, ListingRest, Rest, RestingListing, RestingUsers, RestOfSome } from '../model/rest.ts';
+import type { ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
@@ -45,13 +45,10 @@ import { countIneffective, readUnanswered } from './push-history.ts';
 import { createSpool, type Spool, withSpool } from './spool.ts';
 import {
   learnedOfRest,
-  afterWrites,
-  readKnownRows,
   readListingRests,
   readRest,
-  readRestOfSome,
-  readRestSince,
-  readVersions,
+  readRowHashes,
+  readTaken,
   toResting,
 } from './read-rest.ts';
 import { movesRole, writeRoles } from './roles.ts';
@@ -60,8 +57,6 @@ import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './us
 import { readUnseenUsers } from './users-read.ts';
 import { applyUsers, forgetUsers, isNothingToWrite } from './users-write.ts';
 import { noteMovedAlone } from './versions.ts';
-
-type Since = readonly [before: Pick<Rest, 'versions'> & Partial<Rest>, ids: readonly Id[], some: RestOfSome];
 
 /** Called with edited users found along with another read. */
 type Look = (users: readonly UserState[]) => void;
@@ -107,19 +102,13 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
     gatherTags: () => createSpool(tagTable),
     gatherContactFields: () => createSpool(contactFieldTable),
-    compareTags: (tags: Spool<Tag, ListedResource>, news?: ListingNews) =>
-      compareListing(db, teamId, tags, news),
-    compareContactFields: (fields: Spool<ContactField, ListedResource>, news?: ListingNews) =>
-      compareListing(db, teamId, fields, news),
+    compareTags: (tags: Spool<Tag, ListedResource>) => compareListing(db, teamId, tags),
+    compareContactFields: (fields: Spool<ContactField, ListedResource>) => compareListing(db, teamId, fields),
     readListingRest: createListingRests(kysely, teamId),
     readRestingListing: (resource: ListedResource) =>
       Promise.resolve(known === undefined ? null : toResting<RestingListing>(known.learned, resource)),
-    readRest: (than: RestingUsers | null) => readRest(kysely, teamId, than),
-    readVersions: () => readVersions(kysely, teamId),
-    readRestOfSome: (ids: readonly Id[]) => readRestOfSome(kysely, teamId, ids),
-    readRestSince: (...since: Since) => readRestSince(kysely, teamId, ...since),
-    readKnownRows: (resource: MirroredResource, than: RestingUsers | RestingListing) =>
-      readKnownRows(kysely, teamId, resource, than),
+    readRest: () => readRest(kysely, teamId),
+    readRowHashes: (of: RestingUsers) => readRowHashes(kysely, teamId, of),
     readRestingUsers: () =>
       Promise.resolve(known === undefined ? null : toResting<RestingUsers>(known.learned, 'users')),
     readNameSafety: () => readNameSafety(kysely, teamId),
@@ -248,14 +237,15 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
     /** What this run has learned about the service's answers; written when the run ends. */
     learned: () => [...learned.values()],
-    applyRestingUsers: (users: RestingUsers, rows: Buffer | null, isWhole: boolean) =>
-      learn(learnedOfRest('users', users, { packed: rows, isWhole })),
-    applyRestingListing: (resource: ListedResource, listing: RestingListing, keeping: Keeping) =>
-      learn(learnedOfRest(resource, afterWrites(listing, keeping.moved), keeping)),
-    applyTags: (tags: Spool<Tag, ListedResource>, news?: ListingNews) =>
-      write((tx) => publishListing(tx, run, tags, { mayLack: mayLack('tags'), news })),
-    applyContactFields: (fields: Spool<ContactField, ListedResource>, news?: ListingNews) =>
-      write((tx) => publishListing(tx, run, fields, { mayLack: mayLack('contact_fields'), news })),
+    readTaken: () => readTaken(db.kysely, teamId, runId),
+    applyRestingUsers: (users: RestingUsers, hashes: Buffer | null, isWhole: boolean) =>
+      learn({ ...learnedOfRest('users', users, isWhole), ...(hashes === null ? {} : { hashes }) }),
+    applyRestingListing: (resource: ListedResource, listing: RestingListing) =>
+      learn(learnedOfRest(resource, listing)),
+    applyTags: (tags: Spool<Tag, ListedResource>) =>
+      write((tx) => publishListing(tx, run, tags, mayLack('tags'))),
+    applyContactFields: (fields: Spool<ContactField, ListedResource>) =>
+      write((tx) => publishListing(tx, run, fields, mayLack('contact_fields'))),
     applyContactCounts: async (counts: readonly ContactCount[]) => {
       if (counts.length > 0) await write((tx) => writeContactCounts(tx, run, counts));
     },

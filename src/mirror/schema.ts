@@ -182,7 +182,7 @@ export interface Schema {
     topic: string;
     value: ColumnType<unknown, string, string>;
     learned_at: Generated<Date>;
-    rows: Buffer | null;
+    hashes: Buffer | null;
   };
   'sync.leases': {
     team: string;

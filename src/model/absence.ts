@@ -67,10 +67,8 @@ export interface RefreshResult {
   readonly changed: number;
   /** Rows that were present and that this listing does not show. */
   readonly absent: readonly AbsentRow[];
-  /** How many rows were present in the mirror before; 0 if it is not needed, since none is absent. */
+  /** How many rows were present in the mirror before. */
   readonly population: number;
-  /** What writing them has changed of the `print` of the listing; '0': nothing. */
-  readonly moved: string;
 }
 
 /** How far the users of the mirror are those whom the team lists. */

@@ -1,5 +1,4 @@
 import type { Id } from './id.ts';
-import type { KnownRows, NotedRows } from './known-rows.ts';
 import type { RejectedRow } from './rejected-row.ts';
 
 /** What was learned about a listing's pages; kept from run to run (`sync.learned`). */
@@ -44,22 +43,6 @@ export interface GatheredRows<Row> extends ListingSink<Row> {
   close(): void;
 }
 
-/** A listing that was read before. */
-export interface KnownListing {
-  /** Of its pages: if all are the same, none is read. Empty: they are not known. */
-  readonly digests: readonly string[];
-  /** Of any other listing only the rows that are new are read; `null`: no rows are known. */
-  readonly before: () => Promise<KnownRows | null>;
-}
-
-/** What is new in a listing of which only that was read. */
-export interface ListingNews {
-  /** How many rows are as they were. */
-  readonly same: number;
-  /** Rows that were listed before, and are not. */
-  readonly absent: readonly Id[];
-}
-
 interface ListingBase<Row> {
   /** Each id once; none where they went to a sink. */
   readonly rows: readonly Row[];
@@ -68,17 +51,13 @@ interface ListingBase<Row> {
   readonly rejected: readonly RejectedRow[];
   readonly memory: ListingMemory;
   readonly requests: number;
-  /** Absent: all rows were read. */
-  readonly news?: ListingNews;
 }
 
 /** Every page up to the empty one was read and every row was taken. Only this can prove an absence. */
 export interface CompleteListing<Row> extends ListingBase<Row> {
   readonly status: 'complete';
-  /** Stand for its pages in order, and for how they are read; left out where they would not be worth knowing. */
+  /** Stand for its pages in order; left out where they would not be worth knowing. */
   readonly digests?: readonly string[];
-  /** Its rows, if they can be known again. */
-  readonly noted?: NotedRows;
   /** All pages have the digests that were known, so that none of their rows was read. */
   readonly isAsKnown?: boolean;
 }

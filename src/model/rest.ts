@@ -1,91 +1,76 @@
+/** What a run need not look at: what the last complete run recorded, and what the database says of the time since. */
 import type { Id } from './id.ts';
 import type { UsersAnswer } from './service-request.ts';
 
-/** How far mirror and base are at rest, whatever the service shows. */
-export interface Rest {
-  /** Stands for all that a run compares with the service: who is there, the base, and what only follows the service. */
-  readonly print: string;
-  /** Stands for the rows themselves: it is another once any of them was written, by whomever. */
-  readonly versions: string;
-  /** Users who were edited, or are unresolved. */
-  readonly differing: readonly Id[];
-  /** Those, and who is held, being pushed, missing or stale. */
-  readonly restless: readonly Id[];
+/** A state of the database, as it tells of it. */
+export interface Mark {
+  /** Names the state: by it the database tells which rows were written later. */
+  readonly mark: string;
   /** The newest migration. */
   readonly schema: string;
 }
 
-/** A pass that read everybody, and found all but the restless equal everywhere. */
+/** What was written of the users since the record was made, whatever the service shows. */
+export interface Rest extends Mark {
+  /** The mark of the record; `null`: there is none, or it is of another database. */
+  readonly since: string | null;
+  /** Users whose row in mirror or base was written since. */
+  readonly written: readonly Id[];
+  /** Who is held, being pushed, missing or stale. */
+  readonly noted: readonly Id[];
+  /** How many other users are present and have a base, but for those that the record leaves open. */
+  readonly present: number;
+}
+
+/**
+ * The record of a complete run: in the state `mark`, each user of this answer was equal everywhere, but for those who
+ * were planned.
+ */
 export interface RestingUsers {
-  /** Stands for the settings, and for the schema of the database. */
+  readonly mark: string;
+  /** Stands for the settings, the version of the program, and the schema of the database. */
   readonly under: string;
   /** What the answer about the team said besides who is in it. */
   readonly name: string | null;
   readonly listSize: string | null;
-  /** Stand for the two answers. */
+  /** Stand for the two answers. The hashes of the rows are kept beside the record. */
   readonly team: string;
   readonly users: string;
-  /** The same as then: those of {@link Rest}. As long as `versions` is, so is the rest, and nothing is compared. */
-  readonly print: string;
-  readonly versions: string;
-  /** In text: no JSON has numbers of that size. */
-  readonly differing: readonly string[];
   /** How many users were shown. */
   readonly shown: number;
-  /** The rows that are kept of an answer about the users, by their digest, and which of their pieces were not in the last. */
-  readonly rows: { readonly digest: string; readonly ended: readonly number[] };
-  /** Who was not equal everywhere, or was not known. In text as well. */
+  /** Who was not equal everywhere, or was not known. In text: no JSON has numbers of that size. */
   readonly planned: readonly string[];
 }
 
-/** What {@link Rest} says of some users alone. */
-export type RestOfSome = Pick<Rest, 'print' | 'versions' | 'differing'>;
-
-/** What of {@link Rest} the next run is told. */
-export type RestNow = Omit<Rest, 'restless'>;
-
-/** A listing as the database has it, whatever the service shows. */
-export interface ListingRest {
-  /** Stands for the rows: it is another once any of them was written. */
-  readonly print: string;
+/** The same of a listing. */
+export interface ListingRest extends Mark {
+  readonly since: string | null;
+  /** How many rows are present; `null`: one was written since the record was made. */
+  readonly present: number | null;
   /** Whether rows are missing, and have to be looked for. */
   readonly isLacking: boolean;
-  /** The newest migration. */
-  readonly schema: string;
 }
 
-/** A listing that was read to its end, and is equal to the mirror since. */
+/** The record of a listing that was read to its end, and was equal to the mirror in the state `mark`. */
 export interface RestingListing {
-  /** Stands for the settings, and for the schema of the database. */
+  readonly mark: string;
   readonly under: string;
-  /** Of its pages; empty: they are too long to be compared by their digests. */
+  /** Of its pages. */
   readonly digests: readonly string[];
-  /** The same as then: `print` of {@link ListingRest}. */
-  readonly print: string;
   /** How many rows it had. */
   readonly shown: number;
-  /** Its rows, by their digest; absent: none are kept. */
-  readonly rows?: { readonly digest: string };
 }
 
-/** How a {@link RestingListing} is kept. */
-export interface Keeping {
-  /** Its rows; `null`: they are kept already. */
-  readonly packed: Buffer | null;
-  /** Whether the whole listing was read: only then the day begins anew. */
-  readonly isWhole: boolean;
-  /** What the run's own writes have changed of its `print`. */
-  readonly moved: string;
-}
-
-/** What there is to look at. */
-export interface Look {
-  /** How many users are shown, where none of them needs to be looked at. */
-  readonly atRest?: number;
-  /** Everybody, where they have been asked for already. */
-  readonly first?: UsersAnswer;
-  /** Those alone who can differ; left out: anybody. */
-  readonly only?: ReadonlySet<Id>;
-  /** What was found of mirror and base, where no more is looked at than those. */
-  readonly rest?: Rest;
-}
+/** Which users there are to look at. */
+export type Look =
+  /** @property answer everybody, if they have been asked for already */
+  | { readonly how: 'all'; readonly rest: Rest; readonly answer?: UsersAnswer }
+  /** Those alone who can differ. `nothing`: nobody can, and both answers are the same. */
+  | {
+      readonly how: 'some' | 'nothing';
+      readonly rest: Rest;
+      readonly answer: UsersAnswer;
+      readonly only: ReadonlySet<Id>;
+      /** How many users are shown. */
+      readonly shown: number;
+    };

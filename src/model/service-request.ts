@@ -1,6 +1,6 @@
 /** What the service is asked, and how it answers of users. */
-import type { NotedRows, RowsBefore } from './known-rows.ts';
-import type { KnownListing, ListingFilter, ListingMemory, ListingSink } from './listing.ts';
+import type { ListingFilter, ListingMemory, ListingSink } from './listing.ts';
+import type { RowsBefore } from './row-hashes.ts';
 import type { RejectedRow } from './rejected-row.ts';
 import type { Id } from './id.ts';
 import type { ServiceUser } from './user.ts';
@@ -17,24 +17,14 @@ export interface UsersAnswer {
   /** Entries of the answer that could not be taken. */
   readonly rejected: readonly RejectedRow[];
   readonly requestId: string | null;
-  /** Stands for the answer, and for how it is read. */
+  /** Stands for an answer about everybody, … */
   readonly digest?: string;
-  /** Of an answer that was known by its digest: nothing of it has been read, and this does. */
-  readonly read?: () => Promise<UsersAnswer>;
-  /** Reads no more of that answer than is new; `null`: all of it has to be read. */
-  readonly readNews?: (before: RowsBefore) => Promise<UsersAnswer | null>;
-  /** The rows of the answer, where they can be known again. */
-  readonly noted?: NotedRows;
-  /** Where not everybody was read: who of `users` is shown otherwise than before. All others are shown as they were. */
+  /** … and these for each of its rows, packed; absent: it could not be read row by row. */
+  readonly hashes?: Buffer;
+  /** Reads an answer that was left unread: all of it, if nothing was known or it is not about the same users as before. */
+  readonly read?: (before?: RowsBefore) => Promise<UsersAnswer>;
+  /** If not everybody was read: who is shown otherwise than before. All who are not in `users` are shown as they were. */
   readonly changed?: ReadonlySet<Id>;
-}
-
-/** An answer that was read before. */
-export interface KnownUsers {
-  /** One with this digest is not read, but by its `read`. */
-  readonly digest: string;
-  /** Of any other no more is read than is new, where that can be told; `null`: it cannot. */
-  readonly before: () => Promise<RowsBefore | null>;
 }
 
 export interface SendOptions {
@@ -46,8 +36,8 @@ export interface SendOptions {
 
 export interface ListingOptions<Row = unknown> {
   readonly memory: ListingMemory;
-  /** A listing that was read before. */
-  readonly known?: KnownListing | undefined;
+  /** The digests of its pages when it was read before: if all are the same, none is read. */
+  readonly known?: readonly string[] | undefined;
   /** Where the rows go; left out: to the listing itself. */
   readonly sink?: ListingSink<Row> | undefined;
   /** Rows asked for per page; where left out, as many as the service gives. */

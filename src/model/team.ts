@@ -17,7 +17,7 @@ export interface Team {
   readonly id: Id;
   readonly name: string | null;
   readonly listSize: Id | null;
-  /** Stands for the answer, and for how it is read. */
+  /** Stands for the answer. */
   readonly digest?: string;
   readonly members: readonly TeamMember[];
   readonly rejected: readonly RejectedRow[];

@@ -6,7 +6,6 @@
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser, PresentUser } from '../model/plan.ts';
-import type { Look } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { Addresses } from '../model/user.ts';
 import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
@@ -100,7 +99,7 @@ export async function planEdited(
   { service, mirror, notes, monotonicMs, recalled }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
-  { exact }: Look & { readonly exact?: Exactly } = {},
+  { exact }: { readonly exact?: Exactly } = {},
 ): Promise<UsersPlan> {
   notes.event({ kind: 'step', step: 'edits' });
   const edited =

@@ -5,7 +5,7 @@ import type { Id } from '../model/id.ts';
 import { inTurns } from '../model/in-turns.ts';
 import type { Still } from '../model/place.ts';
 import type { Concern } from '../model/plan.ts';
-import type { Look, RestOfSome } from '../model/rest.ts';
+import type { Look } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import { type Field, fields, type ServiceUser, sameBytes } from '../model/user.ts';
 import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
@@ -51,10 +51,6 @@ export interface UsersPlan {
   readonly verdict: GuardVerdict;
   /** What earlier pushes have taught, where that was read already. */
   readonly lessons?: PushLessons;
-  /** Stands for mirror and base as they were compared: all of them, … */
-  readonly versions?: string;
-  /** … and those who are planned, or taken. */
-  readonly restOfSome?: RestOfSome;
   /** When those who are to be pushed were asked for, at the earliest; left out where that is to be done again. */
   readonly readAtMs?: number;
   /** How many users are present, where nobody comes or goes by this plan. */
@@ -90,31 +86,34 @@ export async function planUsers(
   { service, mirror, notes }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
-  { first, only, rest }: Look = {},
+  look?: Look,
 ): Promise<UsersPlan> {
   notes.event({ kind: 'step', step: 'users' });
-  const roster = await readRoster(service, mirror, team, notes, first);
+  const roster = await readRoster(service, mirror, team, notes, look);
   const { members } = roster;
   await noteRoster(roster, notes);
   const roles = rolesOf(members);
+  const only = look === undefined || look.how === 'all' ? null : look.only;
   const planned = await mirror.inSnapshot((one) => planRoster(one, { roster, roles, only }, settings));
   const { unread, said, ...plan } = planned;
   tell(notes, unread);
   warnOfStale(notes, plan.stale.length);
   tell(notes, said);
-  return { roster, roles, ...(rest === undefined ? {} : { versions: rest.versions }), ...plan };
+  return { roster, roles, ...plan };
 }
 
-/** The roster beside mirror and base, merged and looked at by the guard. */
+/**
+ * The roster beside mirror and base, merged and looked at by the guard.
+ * @param only those alone who can differ; `null`: anybody
+ */
 async function planRoster(
   mirror: SnapshotPort,
-  { roster, roles, only }: Pick<UsersPlan, 'roster' | 'roles'> & { readonly only: Look['only'] | undefined },
+  { roster, roles, only }: Pick<UsersPlan, 'roster' | 'roles'> & { readonly only: ReadonlySet<Id> | null },
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<Omit<UsersPlan, 'roster' | 'roles'> & Readonly<Record<'unread' | 'said', readonly RunNote[]>>> {
   const { users, shown, members, unresolved } = roster;
-  const versions = only === undefined ? { versions: await mirror.readVersions() } : {};
   const { differing, unknown, unseen } =
-    only === undefined
+    only === null
       ? await mirror.compareShownUsers({ users, roles, listed: members.keys() })
       : {
           differing: await mirror.readDifferingUsers(
@@ -136,7 +135,7 @@ async function planRoster(
   const unread = await readUnreadNotes(mirror, differing, { population: shown, maxDrift });
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
   // All who are at rest are shown; nobody is counted by who is pushed.
-  const isCounted = only === undefined || merged.some(isPush);
+  const isCounted = only === null || merged.some(isPush);
   const population = isCounted ? await mirror.countPresentUsers() : shown;
   const { plans, said } = keepResolved(merged, states, population);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
@@ -146,13 +145,7 @@ async function planRoster(
   const news = [...states.map(({ id }) => id), ...unknown];
   const view = { states, plans, users, shown, differing: news, isWhole: true, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
-  const planned = { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, ...versions };
-  return {
-    ...planned,
-    restOfSome: await mirror.readRestOfSome(states.length === 0 && unknown.length === shown ? [] : news),
-    unread,
-    said,
-  };
+  return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, unread, said };
 }
 
 /** The same plan with somebody decided about in it of whom nothing is known here. */

@@ -14,27 +14,12 @@ import type { ComparedUsers, RoleNames, ShownUsers, UserState } from '../model/u
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import type { KnownRows } from '../model/known-rows.ts';
-import type { GatheredRows, Listing, ListingMemory, ListingNews } from '../model/listing.ts';
+import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Concern, EditedUser, PresentUser } from '../model/plan.ts';
-import type {
-  KnownUsers,
-  ListingOptions,
-  SendOptions,
-  UserFilter,
-  UsersAnswer,
-} from '../model/service-request.ts';
+import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
-import type {
-  Keeping,
-  ListingRest,
-  Rest,
-  RestingListing,
-  RestingUsers,
-  RestNow,
-  RestOfSome,
-} from '../model/rest.ts';
+import type { ListingRest, Mark, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
 import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
@@ -43,8 +28,8 @@ import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
 export interface ServicePort {
   /** @param known a team read before: an answer with the same digest is parsed only when its `read` is called */
   team(known?: TeamBefore): Promise<Team>;
-  /** @param known an earlier answer: the same answer is parsed only when its `read` is called */
-  users(filter: UserFilter, known?: KnownUsers): Promise<UsersAnswer>;
+  /** @param isLeft whether an answer about everybody is parsed only when its `read` is called */
+  users(filter: UserFilter, isLeft?: boolean): Promise<UsersAnswer>;
   /** At most 25 users, by our own rule. The client itself repeats it only after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
   tags(options: ListingOptions<Tag>): Promise<Listing<Tag>>;
@@ -81,27 +66,10 @@ export interface MirrorPort {
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
   readListingMemory(resource: ListedResource): Promise<ListingMemory>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
-  /**
-   * Which users are at rest, as far as the database knows.
-   * @param known the earlier record, which saves the comparison if nothing was written since
-   */
-  readRest(known: RestingUsers | null): Promise<Rest>;
-  /** Only the part about {@link Rest}. */
-  readVersions(): Promise<string>;
-  /** The part of {@link Rest} about these users alone. */
-  readRestOfSome(ids: readonly Id[]): Promise<RestOfSome>;
-  /**
-   * {@link Rest} as it is now, if only these users were written since.
-   * @param before what was read of all users then; `some`: what was read of these
-   * @returns `null` if another user was written, by whomever
-   */
-  readRestSince(
-    before: Pick<Rest, 'versions'> & Partial<Rest>,
-    ids: readonly Id[],
-    some: RestOfSome,
-  ): Promise<RestNow | null>;
-  /** The rows kept with this record; `null`: there are none, or others by now. */
-  readKnownRows(resource: MirroredResource, known: RestingUsers | RestingListing): Promise<KnownRows | null>;
+  /** Which users are not at rest, as the database tells it. */
+  readRest(): Promise<Rest>;
+  /** The hashes kept with this record; `null`: there is another record by now. */
+  readRowHashes(of: RestingUsers): Promise<Buffer | null>;
   /** The record of the last complete pass; `null`: there is none, or it is too old. */
   readRestingUsers(): Promise<RestingUsers | null>;
   readListingRest(resource: ListedResource): Promise<ListingRest>;
@@ -111,8 +79,8 @@ export interface MirrorPort {
   gatherTags(): GatheredRows<Tag>;
   gatherContactFields(): GatheredRows<ContactField>;
   /** What a refresh would do. Writes nothing. */
-  compareTags(tags: GatheredRows<Tag>, news?: ListingNews): Promise<RefreshResult>;
-  compareContactFields(fields: GatheredRows<ContactField>, news?: ListingNews): Promise<RefreshResult>;
+  compareTags(tags: GatheredRows<Tag>): Promise<RefreshResult>;
+  compareContactFields(fields: GatheredRows<ContactField>): Promise<RefreshResult>;
   /** Those of these users whose last push got no answer. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
   /** What is known about updates without a name: whether this deployment keeps or clears the name. */
@@ -163,15 +131,16 @@ export interface MirrorWriter {
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
   /** How often these values were pushed in a row without effect, by user and field. */
   countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, PushTries>>;
+  /** The state after a first run has taken everybody, and whose rows are not as it took them. */
+  readTaken(): Promise<Pick<Mark, 'mark'> & { readonly written: readonly Id[] }>;
   /**
-   * @param rows the packed rows that `users` names, if they are not kept already
-   * @param isWhole whether all users were read: only then the day starts again
+   * @param hashes of the rows of the answer; `null`: those that are kept are still right
+   * @param isWhole whether everybody was compared: only then the day begins anew
    */
-  applyRestingUsers(users: RestingUsers, rows: Buffer | null, isWhole: boolean): Promise<void>;
-  applyRestingListing(resource: ListedResource, listing: RestingListing, keeping: Keeping): Promise<void>;
-  /** @param news absent: these are all rows of the listing */
-  applyTags(tags: GatheredRows<Tag>, news?: ListingNews): Promise<RefreshResult>;
-  applyContactFields(fields: GatheredRows<ContactField>, news?: ListingNews): Promise<RefreshResult>;
+  applyRestingUsers(users: RestingUsers, hashes: Buffer | null, isWhole: boolean): Promise<void>;
+  applyRestingListing(resource: ListedResource, listing: RestingListing): Promise<void>;
+  applyTags(tags: GatheredRows<Tag>): Promise<RefreshResult>;
+  applyContactFields(fields: GatheredRows<ContactField>): Promise<RefreshResult>;
   applyContactCounts(counts: readonly ContactCount[]): Promise<void>;
   applyListingMemory(resource: ListedResource, memory: ListingMemory): Promise<void>;
   applyRejectedRows(resource: string, rows: readonly RejectedRow[]): Promise<void>;

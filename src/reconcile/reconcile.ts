@@ -14,11 +14,10 @@ import { ServiceError } from '../errors.ts';
 import type { WithheldAbsence } from '../model/absence.ts';
 import type { Segment } from '../model/contact-count.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
-import type { Look } from '../model/rest.ts';
 import { type Team, wholeTeam } from '../model/team.ts';
 import { isPush, pushOf } from '../model/user-plan.ts';
 import type { EditedField } from '../model/waiting.ts';
-import { isFirst, type Learnable, learnRest, lookForNews } from './at-rest.ts';
+import { type Learnable, learnRest, lookForNews } from './at-rest.ts';
 import {
   applyPulls,
   applyUserAbsences,
@@ -39,7 +38,7 @@ import { settleIntents } from './push/settle-intents.ts';
 import { createPushContext } from './push/record.ts';
 import { indexMembers } from './read/members.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
-import { givenTwice, type HowRead, type RunNotes } from './run-notes.ts';
+import { givenTwice, type RunNotes } from './run-notes.ts';
 
 export interface ReconcileSettings {
   /** The version of this program: records of another version do not count. */
@@ -111,7 +110,7 @@ export interface Planned {
 export async function plan(places: RunContext, team: Team, settings: ReconcileSettings): Promise<Planned> {
   const { notes, mirror } = places;
   const look = await lookForNews(places, team, settings);
-  const replaced = look.only === undefined ? await judgeOverlap(mirror, team, settings.scope) : null;
+  const replaced = look.how === 'all' ? await judgeOverlap(mirror, team, settings.scope) : null;
   const planned = await planUsers(places, team, settings, look);
   const users = { ...planned, plans: planUnknown(planned, settings.policy), unknown: [] };
   countPlans(users.plans, notes);
@@ -132,11 +131,6 @@ export async function plan(places: RunContext, team: Team, settings: ReconcileSe
   return { replaced, users, listings, cost: await costOf(mirror, users, settings.push), edits };
 }
 
-function howRead({ atRest, only }: Look): HowRead {
-  if (atRest !== undefined) return 'nothing';
-  return only === undefined ? 'all' : 'some';
-}
-
 /**
  * Reconciles all users of a team, or only the edited ones.
  * @returns whether the guard stopped the run, and what can be learned if all users were looked at
@@ -148,14 +142,14 @@ async function reconcileUsers(
   who: 'everybody' | 'edited',
 ): Promise<{ readonly stopped: boolean; readonly learn?: Learnable }> {
   const { mirror, notes } = places;
-  const look = who === 'everybody' ? await lookForNews(places, given, settings) : {};
-  if (who === 'everybody') notes.event({ kind: 'read', resource: 'users', how: howRead(look) });
-  if (look.atRest !== undefined) {
-    notes.count('users_read', look.atRest);
-    notes.count('users_at_rest', look.atRest);
+  const look = who === 'everybody' ? await lookForNews(places, given, settings) : undefined;
+  if (look !== undefined) notes.event({ kind: 'read', resource: 'users', how: look.how });
+  if (look?.how === 'nothing') {
+    notes.count('users_read', look.shown);
+    notes.count('users_at_rest', look.shown);
     await mirror.applyTeam(given);
     await places.keepTeam?.(given);
-    places.keepPopulation?.(look.atRest);
+    places.keepPopulation?.(look.shown);
     await mirror.learnRoles();
     return { stopped: false };
   }
@@ -165,12 +159,15 @@ async function reconcileUsers(
   await indexMembers(team);
   const push = createPushContext(places, team);
   const isRecalled = places.recalled !== undefined;
+  const isOfSome = look?.how === 'some';
   // Where some are looked at alone, it is the team that the mirror has.
-  if (!isRecalled && look.only === undefined && (await stopReplaced(places, team, settings.scope)))
+  if (!isRecalled && !isOfSome && (await stopReplaced(places, team, settings.scope)))
     return { stopped: true };
   await settleIntents(push, pushSettings);
-  const users = await (who === 'edited' ? planEdited : planUsers)(places, team, settings, look);
-  if (look.only !== undefined) notes.count('users_at_rest', users.roster.shown - look.only.size);
+  const users = await (look === undefined
+    ? planEdited(places, team, settings)
+    : planUsers(places, team, settings, look));
+  if (isOfSome) notes.count('users_at_rest', look.shown - look.only.size);
   const { refused, reviewed, waiting, batches, approved, isNews, writes } = users.verdict;
   // Where nothing may be sent, the batches wait like all else, and there is nothing to stop for.
   const stopped = users.verdict.stopped && still === undefined;
@@ -210,13 +207,13 @@ async function reconcileUsers(
     await applyUserAbsences(places, users, settings.absence, settings.scope);
     await mirror.learnRoles();
   }
-  const versions = isFirst(users) ? { versions: await mirror.readVersions() } : {};
   // Nothing was written for deferred users, not even holds on fields that must not be sent.
   const pushes = users.plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const { roster, roles, lessons, readAtMs } = users;
   await pushEdits({ ...push, users: roster.users, roles, approved, lessons, readAtMs }, pushSettings, pushes);
-  if (deferred.size > 0 || (look.only !== undefined && look.rest === undefined)) return { stopped: false };
-  return { stopped: false, learn: { plan: { ...users, ...versions }, rest: look.rest } };
+  return deferred.size > 0 || look === undefined
+    ? { stopped: false }
+    : { stopped: false, learn: { plan: users, look } };
 }
 
 async function refreshListings(
@@ -224,18 +221,12 @@ async function refreshListings(
   settings: ReconcileSettings,
 ): Promise<void> {
   await attempt(notes, 'tags', () =>
-    refresh(
-      listedTags(service, mirror),
-      (tags, news) => mirror.applyTags(tags, news),
-      mirror,
-      settings,
-      notes,
-    ),
+    refresh(listedTags(service, mirror), (tags) => mirror.applyTags(tags), mirror, settings, notes),
   );
   await attempt(notes, 'contact_fields', () =>
     refresh(
       listedContactFields(service, mirror),
-      (fields, news) => mirror.applyContactFields(fields, news),
+      (fields) => mirror.applyContactFields(fields),
       mirror,
       settings,
       notes,

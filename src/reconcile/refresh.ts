@@ -8,15 +8,7 @@ import type { AbsenceDecision, ListedResource, RefreshResult } from '../model/ab
 import type { ContactCount, Segment } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import { digestOfRows } from '../model/known-rows.ts';
-import {
-  type CompleteListing,
-  type GatheredRows,
-  type KnownListing,
-  type Listing,
-  type ListingNews,
-  nothingLearned,
-} from '../model/listing.ts';
+import { type GatheredRows, type Listing, nothingLearned } from '../model/listing.ts';
 import type { ListingRest, RestingListing } from '../model/rest.ts';
 import type { Tag } from '../model/tag.ts';
 import { standFor } from './at-rest.ts';
@@ -28,7 +20,7 @@ import {
   sayWithheld,
   scopeOf,
 } from './missing-rows.ts';
-import { type CountKind, givenTwice, type HowRead, type RunNotes, warnOfTwice } from './run-notes.ts';
+import { type CountKind, givenTwice, type RunNotes, warnOfTwice } from './run-notes.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
 /** One listed resource: how it is read, compared and checked row by row. */
@@ -36,7 +28,7 @@ export interface Refreshable<Row> {
   readonly resource: ListedResource;
   readonly list: (options: ListingOptions<Row>) => Promise<Listing<Row>>;
   readonly gather: () => GatheredRows<Row>;
-  readonly compare: (rows: GatheredRows<Row>, news?: ListingNews) => Promise<RefreshResult>;
+  readonly compare: (rows: GatheredRows<Row>) => Promise<RefreshResult>;
   /** Asks for the one row; `undefined` where the interface has no such call. */
   readonly exists: ((id: Id) => Promise<boolean>) | undefined;
 }
@@ -46,7 +38,7 @@ export function listedTags(service: ServicePort, mirror: MirrorPort): Refreshabl
     resource: 'tags',
     list: (options) => service.tags(options),
     gather: () => mirror.gatherTags(),
-    compare: (tags, news) => mirror.compareTags(tags, news),
+    compare: (tags) => mirror.compareTags(tags),
     exists: async (id) => (await service.tag(id)) !== null,
   };
 }
@@ -56,7 +48,7 @@ export function listedContactFields(service: ServicePort, mirror: MirrorPort): R
     resource: 'contact_fields',
     list: (options) => service.contactFields(options),
     gather: () => mirror.gatherContactFields(),
-    compare: (fields, news) => mirror.compareContactFields(fields, news),
+    compare: (fields) => mirror.compareContactFields(fields),
     exists: undefined,
   };
 }
@@ -69,15 +61,6 @@ export interface RefreshSettings {
 
 const isAsKnown = <Row>(listing: Listing<Row>): boolean =>
   listing.status === 'complete' && listing.isAsKnown === true;
-
-function howRead<Row>(listing: Listing<Row>): HowRead {
-  if (isAsKnown(listing)) return 'nothing';
-  return listing.news === undefined ? 'all' : 'some';
-}
-
-function knownListing(resource: ListedResource, mirror: MirrorPort, known: RestingListing): KnownListing {
-  return { digests: known.digests, before: () => mirror.readKnownRows(resource, known) };
-}
 
 /** A listing, and its rows if any were read. */
 interface Read<Row> {
@@ -102,17 +85,16 @@ async function withListing<Row, R>(
   try {
     const listing = await of.list({
       memory: await mirror.readListingMemory(of.resource),
-      known: known === null || known === undefined ? undefined : knownListing(of.resource, mirror, known),
+      known: known?.digests,
       sink: rows,
       size: settings.pageSize,
       filter: settings.scope.filters[of.resource] ?? {},
       onPage,
     });
-    const asKnown = isAsKnown(listing);
-    const same = asKnown ? (known?.shown ?? 0) : (listing.news?.same ?? 0);
-    notes.count(`${of.resource}_read`, asKnown ? same : listing.count);
-    if (same > 0) notes.count(`${of.resource}_at_rest`, same);
-    notes.event({ kind: 'read', resource: of.resource, how: howRead(listing) });
+    const atRest = isAsKnown(listing) ? (known?.shown ?? 0) : 0;
+    notes.count(`${of.resource}_read`, isAsKnown(listing) ? atRest : listing.count);
+    if (atRest > 0) notes.count(`${of.resource}_at_rest`, atRest);
+    notes.event({ kind: 'read', resource: of.resource, how: isAsKnown(listing) ? 'nothing' : 'all' });
     if (listing.status === 'incomplete') notes.partial(`${of.resource}: ${listing.because}`);
     const differing = rows.differing();
     warnOfTwice(notes, of.resource, differing);
@@ -139,7 +121,7 @@ export async function planRefresh<Row>(
 ): Promise<RefreshResult> {
   const known = await recallRest(of.resource, mirror, settings);
   const work = async ({ listing, rows }: Read<Row>) =>
-    isAsKnown(listing) ? nothingNew : await of.compare(rows, listing.news);
+    isAsKnown(listing) ? nothingNew : await of.compare(rows);
   const result = await withListing(of, mirror, settings, notes, work, known.resting);
   countResult(of.resource, result, notes);
   return result;
@@ -154,7 +136,7 @@ async function recallRest(
   const rest = await mirror.readListingRest(resource);
   const under = standFor(rest, settings);
   const known = rest.isLacking ? null : await mirror.readRestingListing(resource);
-  const isStill = known !== null && known.print === rest.print && known.under === under;
+  const isStill = known?.mark === rest.since && known?.shown === rest.present && known.under === under;
   return { rest, under, resting: isStill ? known : null };
 }
 
@@ -165,32 +147,12 @@ interface Recalled {
   readonly resting: RestingListing | null;
 }
 
-const nothingNew: RefreshResult = { added: 0, changed: 0, absent: [], population: 0, moved: '0' };
-
-/** Keeps what can be known of a complete listing the next time. */
-async function learnListing<Row>(
-  resource: ListedResource,
-  listing: CompleteListing<Row>,
-  { moved }: RefreshResult,
-  mirror: MirrorWriter,
-  { rest, under }: Recalled,
-): Promise<void> {
-  const { digests = [], noted, count: shown, news } = listing;
-  if (digests.length === 0 && noted === undefined) return;
-  // Those of this answer, and no others: a row that only came since has to be known for one that may go.
-  const packed = noted?.packed() ?? null;
-  const rows = packed === null ? {} : { rows: { digest: digestOfRows(packed) } };
-  await mirror.applyRestingListing(
-    resource,
-    { under, digests, print: rest.print, shown, ...rows },
-    { packed, isWhole: news === undefined, moved },
-  );
-}
+const nothingNew: RefreshResult = { added: 0, changed: 0, absent: [], population: 0 };
 
 /** @param publish publishes the rows in one transaction */
 export async function refresh<Row>(
   of: Refreshable<Row>,
-  publish: (rows: GatheredRows<Row>, news?: ListingNews) => Promise<RefreshResult>,
+  publish: (rows: GatheredRows<Row>) => Promise<RefreshResult>,
   mirror: MirrorPort & MirrorWriter,
   settings: RefreshSettings,
   notes: RunNotes,
@@ -198,7 +160,7 @@ export async function refresh<Row>(
   const { resource } = of;
   const known = await recallRest(resource, mirror, settings);
   const work = async ({ listing, rows, differing }: Read<Row>) => {
-    const result = isAsKnown(listing) ? nothingNew : await publish(rows, listing.news);
+    const result = isAsKnown(listing) ? nothingNew : await publish(rows);
     return { listing, result, twice: differing.map((id) => givenTwice(resource, id)) };
   };
   const { listing, result, twice } = await withListing(of, mirror, settings, notes, work, known.resting);
@@ -217,8 +179,11 @@ export async function refresh<Row>(
   );
   const held = await mirror.applyAbsences(resource, decision);
   notes.count(`${resource}_gone`, gone.length - held.length);
-  const isSettled = result.absent.length + twice.length === 0 && !known.rest.isLacking;
-  if (!isAsKnown(listing) && isSettled) await learnListing(resource, listing, result, mirror, known);
+  const { digests = [], count: shown } = listing;
+  const news = result.added + result.changed + result.absent.length + twice.length;
+  if (isAsKnown(listing) || news > 0 || known.rest.isLacking || digests.length === 0) return;
+  // What is written from now on is told by the database the next time.
+  await mirror.applyRestingListing(resource, { mark: known.rest.mark, under: known.under, digests, shown });
 }
 
 /** How many of the rows that a listing leaves out are asked for again in one pass. */

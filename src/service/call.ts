@@ -174,6 +174,13 @@ export function createCall(parts: Parts): MakeCall {
   };
 }
 
+/** An answer that was left unread because it is the same as before: then it was read before. */
+export async function readLeft(reply: Reply): Promise<Reply> {
+  const body = await reply.body.read?.();
+  if (body === undefined || body === null) throw new Error('what could be read before cannot be read');
+  return { ...reply, body };
+}
+
 /** `null` for a 404. */
 export async function nullIfMissing<T>(ask: () => Promise<T>): Promise<T | null> {
   try {

@@ -14,42 +14,21 @@ export interface Collector<Row> {
   readonly count: number;
   readonly rejected: readonly RejectedRow[];
   readonly rejectedCount: number;
-  has(id: Id): boolean;
-  /** How many rows went to the sink. */
-  readonly added: number;
-  /** How many rows had the id of an earlier one. */
-  readonly repeated: number;
 }
 
-/**
- * @param sink its previous content is dropped
- * @param isNews whether rows that are the same are known by their ids alone
- */
-export function createCollector<Row extends { readonly id: Id }>(
-  sink: ListingSink<Row>,
-  isNews = false,
-): Collector<Row> {
+/** @param sink its previous content is dropped */
+export function createCollector<Row extends { readonly id: Id }>(sink: ListingSink<Row>): Collector<Row> {
   const ids = createIdSet();
-  const added = isNews ? createIdSet() : ids;
   const rejected: RejectedRow[] = [];
   const seenRejected = new Set<Id | string>();
   let rejectedCount = 0;
-  let repeated = 0;
   sink.clear();
   const take = (rows: readonly Row[]): readonly Row[] => {
     const again: Row[] = [];
-    const fresh: Row[] = [];
-    const first = rows.filter((row) => {
-      const isFresh = ids.add(row.id);
-      const isFirst = added === ids ? isFresh : added.add(row.id);
-      if (isFresh) fresh.push(row);
-      if (!isFirst) again.push(row);
-      return isFirst;
-    });
+    const first = rows.filter((row) => ids.add(row.id) || again.push(row) === 0);
     sink.add(first);
     for (const row of again) sink.replace(row);
-    repeated += rows.length - fresh.length;
-    return fresh;
+    return first;
   };
   const isFreshRejected = ({ id, excerpt }: RejectedRow): boolean => {
     const key = id ?? excerpt;
@@ -60,10 +39,7 @@ export function createCollector<Row extends { readonly id: Id }>(
   return {
     add: (page) => {
       const taken = take(page.rows).filter(({ id }) => !seenRejected.has(id));
-      const known = page.same ?? [];
-      const same = known.filter((id) => ids.add(id)).length;
-      repeated += known.length - same;
-      const fresh = taken.length + same + page.rejected.filter(isFreshRejected).length;
+      const fresh = taken.length + page.rejected.filter(isFreshRejected).length;
       if (fresh > 0 || countRows(page) === 0) {
         rejectedCount += page.rejected.length;
         rejected.push(...page.rejected.slice(0, keptRejected - rejected.length));
@@ -72,13 +48,6 @@ export function createCollector<Row extends { readonly id: Id }>(
     },
     get count() {
       return ids.size;
-    },
-    has: (id) => ids.has(id),
-    get added() {
-      return added.size;
-    },
-    get repeated() {
-      return repeated;
     },
     get rejected() {
       return rejected;

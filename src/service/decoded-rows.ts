@@ -2,24 +2,70 @@
  * The rows of a long list: parsed, judged and decoded some at a time, so that neither its text nor what it parses to
  * is held, and others have their turn meanwhile.
  */
-import { type NotedRows, packPiece } from '../model/known-rows.ts';
-import { createDecoder, eachPiece, findText, frameOf, idsOf, pieceDigest, type Taken } from './list-text.ts';
-import { countRows, type Frame, type LongList, type Page } from './page.ts';
+import { isAscii, isUtf8 } from 'node:buffer';
+import { setImmediate } from 'node:timers/promises';
+import type { Id } from '../model/id.ts';
+import { fromJson } from '../model/json.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
+import { cutRows, findList } from './long-list.ts';
+import { countRows, type DecodeRows, type LongList, type Page } from './page.ts';
+import { isSuspicious } from './row-flaws.ts';
+import type { RowSieve } from './row-sieve.ts';
 
 /** What stands for the list in the value of an answer. */
 export interface DecodedRows {
+  /** The rows that were kept. */
   readonly page: Page<unknown>;
+  /** How many there are. */
   readonly length: number;
-  readonly noted?: NotedRows;
+  readonly sieve?: RowSieve | undefined;
+}
+
+/** What is left of an answer without its list, in whose place stands `mark`. */
+export interface Frame {
+  readonly text: string;
+  readonly mark: string;
 }
 
 /** More rows than any team can sensibly have. */
 export const maxRows = 250_000;
+/** An answer of no more than this takes little room, no matter how it is kept. */
+const shortBytes = 262_144;
+/** So much is parsed before others have their turn. */
+const bytesPerTurn = 131_072;
+/** The rest of an answer fits in here; then it takes little room, no matter what it says. */
+const longestFrame = 262_144;
 
 const known = new WeakSet<object>();
 
 export function isDecoded(value: unknown): value is DecodedRows {
   return typeof value === 'object' && value !== null && known.has(value);
+}
+
+/** Decodes pieces of a list; `null`: a text is not rows alone. */
+function createDecoder(decode: DecodeRows<unknown>, isLong: boolean, rejected: readonly RejectedRow[]) {
+  let isExact = false;
+  const parse = (list: string): readonly unknown[] | null => {
+    try {
+      const rows = (isExact ? fromJson(list) : JSON.parse(list)) as readonly unknown[];
+      return rows.length === 0 ? null : rows;
+    } catch {
+      return null;
+    }
+  };
+  return (piece: string): Page<unknown> | null => {
+    const list = `[${piece}]`;
+    const suspicious = isSuspicious(piece);
+    const decodePiece = (rows: readonly unknown[]) =>
+      decode(rows, { suspicious, piece: { isExact, isLong, rejected: rejected.length } });
+    const rows = parse(list);
+    if (rows === null) return null;
+    const page = decodePiece(rows);
+    // Looking for long numbers beforehand takes half as long as parsing, and hardly any answer has one.
+    if (isExact || page.rejected.length === 0) return page;
+    isExact = true;
+    return decodePiece(parse(list) ?? rows);
+  };
 }
 
 /**
@@ -28,26 +74,38 @@ export function isDecoded(value: unknown): value is DecodedRows {
  */
 export async function decodeLongList(
   bytes: Buffer,
-  { property, decode, isNoted = false }: LongList,
+  { property, decode, sieve }: LongList,
 ): Promise<{ readonly frame: Frame; readonly rows: DecodedRows } | null> {
-  const list = findText(bytes, property);
-  if (list === null) return null;
-  const page: Taken = { rows: [], rejected: [] };
-  const pieces: Buffer[] = [];
-  let canBeNoted = isNoted;
-  const end = await eachPiece(list, createDecoder(list, decode, page), (decoded, from, to) => {
-    for (const row of decoded.rows) page.rows.push(row);
-    for (const row of decoded.rejected) page.rejected.push(row);
-    const ids = canBeNoted ? idsOf(decoded) : null;
-    canBeNoted = ids !== null;
-    if (ids !== null) pieces.push(packPiece(pieceDigest(bytes, from, to), ids));
-    return countRows(page) <= maxRows;
-  });
-  const frame = frameOf(list, end);
-  if (frame === null) return null;
-  const length = countRows(page);
-  const noted = canBeNoted ? { noted: { length, packed: () => Buffer.concat(pieces) } } : {};
-  const rows = { page, length, ...noted };
-  known.add(rows);
-  return { frame, rows };
+  const at = isUtf8(bytes) ? findList(bytes, property) : null;
+  if (at === null) return null;
+  const encoding = isAscii(bytes) ? 'latin1' : 'utf8';
+  const text = (from: number, to: number) => bytes.toString(encoding, from, to);
+  const page = { rows: [] as unknown[], rejected: [] as RejectedRow[] };
+  const decodePiece = createDecoder(decode, bytes.length > shortBytes, page.rejected);
+  let length = 0;
+  let turn = at;
+  for (const { to, rows: piece, isLast } of cutRows(bytes, at, (from, until) =>
+    decodePiece(text(from, until)),
+  )) {
+    length += countRows(piece);
+    if (length > maxRows) return null;
+    const kept = sieve === undefined ? piece.rows : sieve.keep(piece.rows as readonly { readonly id: Id }[]);
+    for (const row of kept) page.rows.push(row);
+    for (const row of piece.rejected) page.rejected.push(row);
+    if (isLast) {
+      if (at + bytes.length - to > longestFrame) return null;
+      const mark = `decoded ${Math.random()}`;
+      const rows = { page, length, sieve };
+      known.add(rows);
+      return {
+        frame: { text: `${text(0, at)}${JSON.stringify(mark)}${text(to + 1, bytes.length)}`, mark },
+        rows,
+      };
+    }
+    if (to - turn > bytesPerTurn) {
+      await setImmediate();
+      turn = to;
+    }
+  }
+  return null;
 }

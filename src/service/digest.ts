@@ -1,21 +1,15 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
-/**
- * Version of how users and members are decoded from bytes. It goes up with every change of that: digests stored with
- * another version do not count.
- */
-export const decoderVersion = 6;
-
 /** Bytes to hash before the event loop gets a turn: a few milliseconds. */
 const bytesPerTurn = 4_194_304;
 
-/** Digest of these bytes and of the decoder version. */
+/** Stands for the bytes of an answer. How they are read is told by the version of the program, which records keep as well. */
 export async function digestOf(bytes: Uint8Array): Promise<string> {
   const hash = createHash('sha256');
   for (let from = 0; from < bytes.length; from += bytesPerTurn) {
     if (from > 0) await setImmediate();
     hash.update(bytes.subarray(from, from + bytesPerTurn));
   }
-  return `${decoderVersion}:${hash.digest('base64url')}`;
+  return hash.digest('base64url');
 }

@@ -5,9 +5,9 @@ import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing } from '../model/listing.ts';
 import type { Tag } from '../model/tag.ts';
-import { type MakeCall, nullIfMissing, type Reply } from './call.ts';
+import { type MakeCall, nullIfMissing, readLeft, type Reply } from './call.ts';
 import { type Operation, operations } from './operation.ts';
-import type { KnownPage, Page } from './page.ts';
+import type { Page } from './page.ts';
 import { readListing } from './pages.ts';
 import {
   type DecodeRow,
@@ -45,22 +45,10 @@ export interface PagesSettings {
 }
 
 /** The rows of one answer. An answer with a known digest has not been parsed yet. */
-function takePage<Row>(
-  reply: Reply,
-  known: KnownPage | undefined,
-  decode: (reply: Reply) => Page<Row>,
-): Page<Row> {
-  const { digest, bytes, read, readNews, news } = reply.body;
-  if (news !== undefined) {
-    const { rows, rejected, same, noted } = news;
-    return { rows: rows as readonly Row[], rejected, same: same(), noted, digest, bytes };
-  }
+function takePage<Row>(reply: Reply, decode: (reply: Reply) => Page<Row>): Page<Row> {
+  const { digest, bytes, read } = reply.body;
   if (read === undefined) return { ...decode(reply), digest, bytes };
-  const readPage = async () => {
-    const found = known?.takeNews === undefined ? null : ((await readNews?.(known.takeNews)) ?? null);
-    const body = found === null ? await read() : { ...reply.body, news: found };
-    return takePage({ ...reply, body }, known, decode);
-  };
+  const readPage = async () => takePage(await readLeft(reply), decode);
   return { rows: [], rejected: [], digest, bytes, read: readPage };
 }
 
@@ -78,10 +66,11 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
       ...(updatedOf === undefined ? {} : { updatedOf }),
       fetchPage: async (page, known) => {
         const body = { ...options.filter, ...page };
-        const long = { property: null, decode: decodeList(resource, decode), isNoted: true };
-        const takeNews = () => Promise.resolve(known?.takeNews ?? null);
-        const reply = await call({ operation, body, list: { long, known: known?.digest, takeNews } });
-        return takePage(reply, known, (whole) => decodePage(whole, resource, decode));
+        const long = { property: null, decode: decodeList(resource, decode) };
+        const list = { long, isLeft: (digest: string) => digest === known };
+        return takePage(await call({ operation, body, list }), (whole) =>
+          decodePage(whole, resource, decode),
+        );
       },
     });
   const readRow = async <Row extends { readonly id: Id }>(

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
-import type { NotedRows } from '../model/known-rows.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
+import type { RowSieve } from './row-sieve.ts';
 
 /** Which rows to ask for. `page` and `date` are those of the shared pagination body. */
 export interface PageQuery {
@@ -14,14 +14,10 @@ export interface PageQuery {
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly rejected: readonly RejectedRow[];
-  /** Digest of the answer and of the decoder version. */
+  /** Digest of the answer. */
   readonly digest?: string | undefined;
   /** Length of the answer in bytes. */
   readonly bytes?: number | undefined;
-  /** The ids of rows that are as they were known: they are not in `rows`. */
-  readonly same?: readonly Id[] | undefined;
-  /** All of its rows, if they can be known again. */
-  readonly noted?: NotedRows | undefined;
   /** Only for an answer with a known digest, which has not been parsed: parses it. */
   readonly read?: () => Promise<Page<Row>>;
 }
@@ -48,43 +44,15 @@ export interface LongList<Row = unknown> {
   /** `null`: the answer itself is the list. */
   readonly property: string | null;
   readonly decode: DecodeRows<Row>;
-  /** Whether its rows are to be known again. */
-  readonly isNoted?: boolean;
-}
-
-/** What is left of an answer without its list, in whose place stands `mark`. */
-export interface Frame {
-  readonly text: string;
-  readonly mark: string;
-}
-
-/** What is new in one answer. */
-export interface AnswerNews extends Omit<Page<unknown>, 'same'> {
-  /** The rows in pieces that are the same: many, which not everybody asks for. */
-  readonly same: () => readonly Id[];
-  /** The rows in pieces that are new: those of `rows`, but for the ones that were asked for. */
-  readonly changed: readonly Id[];
-}
-
-/** Reads what is new in an answer; `null`: all of it is to be read. */
-export type TakeNews = (
-  bytes: Buffer,
-  list: LongList,
-) => Promise<{ readonly frame: Frame; readonly news: AnswerNews } | null>;
-
-/** What is known of a page before it is asked for. */
-export interface KnownPage {
-  /** A page with this digest is parsed only when its `read` is called. */
-  readonly digest: string | undefined;
-  /** Reads only the rows that are new. */
-  readonly takeNews: TakeNews | undefined;
+  /** What is kept of its rows; left out: all. */
+  readonly sieve?: RowSieve | undefined;
 }
 
 /**
- * @param known what is known of the page
+ * @param known a page with this digest is parsed only when its `read` is called
  * @throws ServiceError, with status 400 if the service refuses the query
  */
-export type FetchPage<Row> = (query: PageQuery, known?: KnownPage) => Promise<Page<Row>>;
+export type FetchPage<Row> = (query: PageQuery, known?: string) => Promise<Page<Row>>;
 
 /** A page, or its refusal with a 400, which may be because of its number or its limit. */
 export type Fetched<Row> = { readonly page: Page<Row> } | { readonly refused: ServiceError };
@@ -92,7 +60,7 @@ export type Fetched<Row> = { readonly page: Page<Row> } | { readonly refused: Se
 export async function fetchOrRefused<Row>(
   fetchPage: FetchPage<Row>,
   query: PageQuery,
-  known?: KnownPage,
+  known?: string,
 ): Promise<Fetched<Row>> {
   try {
     return { page: await fetchPage(query, known) };
@@ -102,24 +70,21 @@ export async function fetchOrRefused<Row>(
   }
 }
 
-/** Number of rows of a page, including rejected ones and those that are the same. */
+/** Number of rows of a page, including rejected ones. */
 export function countRows<Row>(page: Page<Row>): number {
-  return page.rows.length + page.rejected.length + (page.same?.length ?? 0);
+  return page.rows.length + page.rejected.length;
 }
 
 /** The key of a row; for a rejected one without an id, its excerpt. */
 export function rowKeys<Row extends { readonly id: Id }>(page: Page<Row>): string[] {
   return [
     ...page.rows.map((row) => String(row.id)),
-    ...(page.same ?? []).map(String),
     ...page.rejected.map((row) => (row.id === null ? `rejected ${row.excerpt}` : String(row.id))),
   ];
 }
 
 /** Whether both pages have the same rows in the same order. Otherwise it may be another page that drifted. */
 export function samePage<Row extends { readonly id: Id }>(a: Page<Row>, b: Page<Row>): boolean {
-  // Rows that are the same stand apart from the others.
-  const inOrder = a.same === undefined && b.same === undefined;
-  const [left = [], right = []] = [a, b].map((page) => (inOrder ? rowKeys(page) : rowKeys(page).toSorted()));
+  const [left, right] = [rowKeys(a), rowKeys(b)];
   return left.length === right.length && left.every((key, index) => key === right[index]);
 }

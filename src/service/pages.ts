@@ -1,11 +1,10 @@
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
-import type { CompleteListing, KnownListing, Listing, ListingMemory, ListingSink } from '../model/listing.ts';
+import type { Listing, ListingMemory, ListingSink } from '../model/listing.ts';
 import { type Collector, createCollector, createRowMap } from './collector.ts';
 import { type DateRow, walkDates } from './messages/date-cursor.ts';
 import { learnNumbering, type Numbering } from './numbering.ts';
 import { countRows, type FetchPage, type Page } from './page.ts';
-import { createNewsReader, type NewsReader } from './listing-news.ts';
 import { walkPages } from './walk.ts';
 
 export interface ReadListingOptions<Row> {
@@ -20,8 +19,8 @@ export interface ReadListingOptions<Row> {
   readonly maxPages: number;
   /** A row's `updated`, where the resource has one: then a service that ignores `page` can be read by date. */
   readonly updatedOf?: DateRow<Row>;
-  /** The listing as it was read before, with this memory. */
-  readonly known?: KnownListing | undefined;
+  /** The digests of its pages as it was read before, with this memory. */
+  readonly known?: readonly string[] | undefined;
   /** Where the rows go; left out: to the listing itself. */
   readonly sink?: ListingSink<Row> | undefined;
   /** Called after each page with the rows so far. */
@@ -63,14 +62,12 @@ function conclude<Row>(
   { count, rejected, rejectedCount }: Collector<Row>,
   memory: ListingMemory,
   flaws: readonly string[],
-  known: Pick<CompleteListing<Row>, 'digests' | 'noted' | 'news'> = {},
+  digests?: readonly string[],
 ): Listing<Row> {
   const all = rejectedCount === 0 ? flaws : [...flaws, `${rejectedCount} rows could not be taken`];
-  const { news, ...whole } = known;
-  const read = news === undefined ? {} : { news };
-  const base = { rows: [], count, rejected, memory, requests: reading.requests(), ...read };
+  const base = { rows: [], count, rejected, memory, requests: reading.requests() };
   if (all.length > 0) return { status: 'incomplete', because: all.join('; '), ...base };
-  return { status: 'complete', ...base, ...whole };
+  return { status: 'complete', ...base, ...(digests === undefined ? {} : { digests }) };
 }
 
 function collect<Row extends { readonly id: Id }>(
@@ -111,7 +108,6 @@ interface Start<Row> {
   readonly known: readonly Page<Row>[];
   readonly expected: number;
   readonly digests: readonly string[];
-  readonly news?: NewsReader;
   /** Whether a larger `limit` was tried. */
   readonly isTried: boolean;
 }
@@ -121,12 +117,12 @@ async function readNumbered<Row extends { readonly id: Id }>(
   reading: Reading<Row>,
   limit: number,
   firstPage: 0 | 1,
-  { isTried, news, ...start }: Start<Row>,
+  { isTried, ...start }: Start<Row>,
 ): Promise<Listing<Row> | null> {
   const { options, fetchPage, size, sink } = reading;
   const { maxPages, parallel, memory } = options;
   const isGrown = limit > size;
-  const how = { fetchPage, limit, firstPage, maxPages, parallel, sink, takeNews: news?.take };
+  const how = { fetchPage, limit, firstPage, maxPages, parallel, sink };
   const walk = await walkPages({ ...how, ...start }).catch((error: unknown) => {
     if (isGrown && isTooMuch(error)) return { kind: 'contradiction' as const };
     throw error;
@@ -136,9 +132,6 @@ async function readNumbered<Row extends { readonly id: Id }>(
     return { status: 'complete', ...nothing, memory, digests: start.digests, isAsKnown: true };
   }
   if (walk.kind === 'contradiction' || (isGrown && walk.isRagged)) return null;
-  // The last row of an id counts: which one that is shows only where all rows are read.
-  if (news !== undefined && walk.collector.repeated > 0)
-    return await readNumbered(reading, limit, firstPage, { ...start, isTried, digests: [] });
   const same = memory.limit === limit && memory.firstPage === firstPage;
   const pages = walk.flaws.length === 0 ? walk.filled : same ? memory.pages : null;
   // A page that is no larger says something only where there is more.
@@ -148,7 +141,7 @@ async function readNumbered<Row extends { readonly id: Id }>(
     walk.collector,
     { firstPage, limit, pages, cursor: 'page', ...largest },
     walk.flaws,
-    { ...walk.known, ...(await news?.conclude(walk)) },
+    walk.digests,
   );
 }
 
@@ -221,9 +214,7 @@ async function growRemembered<Row>(
   expected: number,
 ): Promise<Start<Row> & { readonly limit: number }> {
   const { isLargest = false } = reading.options.memory;
-  const { known } = reading.options;
-  const news = known === undefined ? {} : { news: createNewsReader(known) };
-  const asIs = { limit, known: [], expected, digests: known?.digests ?? [], isTried: isLargest, ...news };
+  const asIs = { limit, known: [], expected, digests: reading.options.known ?? [], isTried: isLargest };
   if (expected < 2 || isLargest || limit < reading.size || limit >= reading.largest) return asIs;
   const grown = (await grow(reading, limit, firstPage)) ?? { limit };
   const rows = (expected - 1) * limit + 1;

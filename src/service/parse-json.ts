@@ -3,10 +3,11 @@ import { fromJson } from '../model/json.ts';
 import type { Body } from './body.ts';
 import { digestOf } from './digest.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
-import { decodeLongList } from './decoded-rows.ts';
+import { decodeLongList, type Frame } from './decoded-rows.ts';
 import { isObject } from './json-object.ts';
-import type { AnswerNews, Frame, LongList, TakeNews } from './page.ts';
+import type { LongList } from './page.ts';
 import { isSuspicious } from './row-flaws.ts';
+import type { RowSieve } from './row-sieve.ts';
 
 export interface ParsedJson {
   /** Integers past 2^53 are `bigint`, all other numbers `number`. A long list that was asked for is `DecodedRows`. */
@@ -15,26 +16,24 @@ export interface ParsedJson {
   readonly spelling: string | null;
   /** Whether a string may hold a NUL or a lone surrogate; if not, no string needs to be looked at. */
   readonly suspicious: boolean;
-  /** Stands for the bytes, and for how they are read; only of an answer that is asked for as a list. */
+  /** Stands for the bytes; only of an answer that is asked for as a list. */
   readonly digest?: string;
   /** How many bytes it has, where it has a digest. */
   readonly bytes?: number;
-  /** Reads the answer, whose digest was known: nothing of it is in `value`. That takes the bytes: it works once. */
-  readonly read?: () => Promise<ParsedJson>;
-  /** Reads no more of that answer than is new, and leaves the bytes; `null`: all of it has to be read. */
-  readonly readNews?: (take: TakeNews) => Promise<AnswerNews | null>;
-  /** Of an answer of which no more was read than is new: its list is not in `value`. */
-  readonly news?: AnswerNews;
+  /**
+   * Reads an answer that was left unread: nothing of it is in `value`. That takes the bytes: it works once.
+   * @param sieve what is kept of its list
+   * @returns `null` if it cannot be read
+   */
+  readonly read?: (sieve?: RowSieve) => Promise<ParsedJson | null>;
 }
 
 /** An answer with a list in it. */
 export interface ListAsked {
   /** Left out: the answer itself is the list. */
   readonly long?: LongList;
-  /** An answer with this digest was read before, and is not read again before that is asked for. */
-  readonly known?: string | undefined;
-  /** Of any other answer no more is read than is new, where that can be told; `null`: it cannot. */
-  readonly takeNews?: (() => Promise<TakeNews | null>) | undefined;
+  /** Whether an answer with this digest is left unread until that is asked for. */
+  readonly isLeft?: ((digest: string) => boolean) | undefined;
 }
 
 /** @throws SyntaxError (no JSON) or RangeError (nested too deep to be read). */
@@ -166,16 +165,6 @@ async function readLong(bytes: Buffer, long: LongList | undefined): Promise<Pars
   return decoded === null ? null : parseFrame(decoded.frame, long?.property ?? null, decoded.rows);
 }
 
-/** `null` also if the bytes are not what they should be: then reading all of them says why. */
-async function readNews(bytes: Buffer, long: LongList, take: TakeNews): Promise<AnswerNews | null> {
-  try {
-    const taken = await take(bytes, long);
-    return taken === null || parseFrame(taken.frame, long.property, null) === null ? null : taken.news;
-  } catch {
-    return null;
-  }
-}
-
 /**
  * {@link readJson} of an answer with a list.
  * @param body is empty afterwards
@@ -183,14 +172,13 @@ async function readNews(bytes: Buffer, long: LongList, take: TakeNews): Promise<
 export async function readList(
   body: Pick<Body, 'take'>,
   maxBytes: number,
-  { long, known, takeNews }: ListAsked,
+  { long, isLeft }: ListAsked,
 ): Promise<ReturnType<typeof readJson>> {
   const bytes = takeBytes(body);
   const about = { digest: await digestOf(bytes), bytes: bytes.length };
-  const unread = { value: null, spelling: null, suspicious: false, ...about };
-  const read = async () => {
+  const read = async (asked: LongList | undefined) => {
     try {
-      const decoded = await readLong(bytes, long);
+      const decoded = await readLong(bytes, asked);
       if (decoded !== null) letGo(bytes);
       const parsed = decoded ?? readBytes(bytes, maxBytes);
       return parsed === null || 'excess' in parsed ? parsed : { ...parsed, ...about };
@@ -198,18 +186,10 @@ export async function readList(
       return null;
     }
   };
-  const readKnown = async () => {
-    const parsed = await read();
-    if (parsed === null || 'excess' in parsed) throw new Error('what could be read before cannot be read');
-    return parsed;
+  if (isLeft?.(about.digest) !== true) return await read(long);
+  const readLater = async (sieve?: RowSieve) => {
+    const parsed = await read(long === undefined ? long : { ...long, sieve });
+    return parsed === null || 'excess' in parsed ? null : parsed;
   };
-  if (about.digest === known) {
-    const newsOf = long === undefined ? {} : { readNews: (take: TakeNews) => readNews(bytes, long, take) };
-    return { ...unread, read: readKnown, ...newsOf };
-  }
-  const take = (await takeNews?.()) ?? null;
-  const news = long === undefined || take === null ? null : await readNews(bytes, long, take);
-  if (news === null) return await read();
-  letGo(bytes);
-  return { ...unread, news };
+  return { value: null, spelling: null, suspicious: false, ...about, read: readLater };
 }

@@ -1,14 +1,14 @@
 /** The endpoints for team, users and inboxes. */
-import type { KnownUsers, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
+import type { SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
-import type { ServiceUser, UserPatch } from '../model/user.ts';
-import type { MakeCall, Reply } from './call.ts';
-import type { AnswerNews } from './page.ts';
-import { takeAllNews } from './row-news.ts';
+import type { RowsBefore } from '../model/row-hashes.ts';
+import type { UserPatch } from '../model/user.ts';
+import { type MakeCall, readLeft, type Reply } from './call.ts';
 import { operations } from './operation.ts';
+import { createRowSieve } from './row-sieve.ts';
 import { withSmallNursery } from './small-nursery.ts';
 import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';
 import { decodePage } from './wire-lists.ts';
@@ -32,9 +32,9 @@ export interface RosterEndpoints {
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
    * matching the given phones or emails". The answer to an empty filter is not documented.
    *
-   * @param known an earlier answer
+   * @param isLeft whether an answer about everybody is left unread
    */
-  users(filter: UserFilter, known?: KnownUsers): Promise<UsersAnswer>;
+  users(filter: UserFilter, isLeft?: boolean): Promise<UsersAnswer>;
   /**
    * `POST /v1/users/update` (interface.md, Endpoints, note 2): at most 25 users, by our own rule. A write:
    * repeated only if it certainly had no effect, and never after a 429, because its values may be old
@@ -50,64 +50,52 @@ export interface RosterEndpoints {
 const maxPatches = 25;
 const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
 
-function takeUsers(reply: Reply): UsersAnswer {
-  const { digest, read, readNews, news } = reply.body;
-  const known = digest === undefined ? {} : { digest };
-  if (news !== undefined) return { ...usersOfNews(reply, news), ...known };
-  if (read === undefined) return { ...decodeMemberships(reply), ...known };
-  return {
-    ...nobody,
-    ...known,
-    read: () => withSmallNursery(async () => takeUsers({ ...reply, body: await read() })),
-    readNews: (before) =>
-      withSmallNursery(async () => {
-        const found = (await readNews?.(takeAllNews(before))) ?? null;
-        return found === null ? null : { ...usersOfNews(reply, found), ...known };
-      }),
-  };
-}
-
-function usersOfNews({ requestId }: Reply, { rows, changed, noted }: AnswerNews): UsersAnswer {
-  const users = rows as readonly ServiceUser[];
-  return {
-    users,
-    rejected: [],
-    requestId,
-    changed: new Set(changed),
-    ...(noted === undefined ? {} : { noted }),
-  };
-}
-
 function takeTeam(reply: Reply, known: TeamBefore | undefined): Team {
-  const { read } = reply.body;
-  if (read === undefined || known === undefined) return decodeTeam(reply);
+  if (reply.body.read === undefined || known === undefined) return decodeTeam(reply);
   let whole: Promise<Team> | undefined;
-  const readTeam = () =>
-    (whole ??= withSmallNursery(async () => decodeTeam({ ...reply, body: await read() })));
+  const readTeam = () => (whole ??= withSmallNursery(async () => decodeTeam(await readLeft(reply))));
   return { ...known, members: [], rejected: [], raw: {}, read: readTeam };
+}
+
+const memberships = { property: 'memberships', decode: decodeUsers };
+
+/** Asks for everybody. */
+async function readEverybody(call: MakeCall, isLeft: boolean): Promise<UsersAnswer> {
+  const sieve = createRowSieve();
+  const list = { long: { ...memberships, sieve }, isLeft: () => isLeft };
+  const reply = await call({ operation: operations.users, body: {}, list });
+  const { digest = '', read: readBody } = reply.body;
+  if (readBody === undefined) return { ...decodeMemberships(reply), digest };
+  const read = async (before?: RowsBefore): Promise<UsersAnswer> => {
+    const news = createRowSieve(before);
+    const body = await readBody(news);
+    if (body === null) return await readEverybody(call, false);
+    const answer = { ...decodeMemberships({ ...reply, body }), digest };
+    // A list that could not be cut into pieces is there as a whole.
+    if (before === undefined || answer.hashes === undefined) return answer;
+    const changed = answer.rejected.length === 0 ? news.changed() : null;
+    return changed === null ? await readEverybody(call, false) : { ...answer, changed };
+  };
+  return { ...nobody, digest, read: (before) => withSmallNursery(() => read(before)) };
 }
 
 export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
   return {
     team: (known) =>
       withSmallNursery(async () => {
-        const list = { long: { property: 'members', decode: decodeMembers }, known: known?.digest };
+        const long = { property: 'members', decode: decodeMembers };
+        const list = { long, isLeft: (digest: string) => digest === known?.digest };
         return takeTeam(await call({ operation: operations.team, list }), known);
       }),
-    users: async ({ emails, phones }, known) => {
+    users: async ({ emails, phones }, isLeft = false) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
-      const asksForAll = emails.length + filter.phones.length === 0;
+      if (emails.length + phones.length === 0)
+        return await withSmallNursery(() => readEverybody(call, isLeft));
       // Phones without a digit find nobody, and an empty filter would return all users.
-      if (asksForAll && phones.length > 0) return nobody;
-      const body = encodeUserFilter(filter);
-      const long = { property: 'memberships', decode: decodeUsers, isNoted: asksForAll };
-      const takeNews = async () => {
-        const before = (await known?.before()) ?? null;
-        return before === null ? null : takeAllNews(before);
-      };
-      const list = { long, known: known?.digest, takeNews };
+      if (emails.length + filter.phones.length === 0) return nobody;
+      const list = { long: memberships };
       return await withSmallNursery(async () =>
-        takeUsers(await call({ operation: operations.users, body, list })),
+        decodeMemberships(await call({ operation: operations.users, body: encodeUserFilter(filter), list })),
       );
     },
     updateUsers: async (patches, options) => {

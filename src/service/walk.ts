@@ -5,18 +5,9 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Id } from '../model/id.ts';
-import type { NotedRows } from '../model/known-rows.ts';
 import type { ListingSink } from '../model/listing.ts';
 import { type Collector, createCollector } from './collector.ts';
-import {
-  countRows,
-  type Fetched,
-  type FetchPage,
-  fetchOrRefused,
-  type Page,
-  samePage,
-  type TakeNews,
-} from './page.ts';
+import { countRows, type Fetched, type FetchPage, fetchOrRefused, type Page, samePage } from './page.ts';
 
 export interface Walk<Row> {
   readonly kind: 'walked';
@@ -27,8 +18,8 @@ export interface Walk<Row> {
   readonly isRagged: boolean;
   /** Why rows may be missing, although the walk is over; empty if none can be. */
   readonly flaws: readonly string[];
-  /** Digests of all pages including the first empty one, unless these are too long to be held; and the rows of all. */
-  readonly known: { readonly digests?: readonly string[]; readonly noted?: NotedRows };
+  /** Of all pages including the first empty one; left out if one has none, or they are too long to be held. */
+  readonly digests?: readonly string[];
 }
 
 /** Every page is as it was known: none was read. */
@@ -51,8 +42,6 @@ export interface WalkOptions<Row> {
   readonly expected: number;
   /** The digests that all pages had. */
   readonly digests: readonly string[];
-  /** Reads of a page only what is new; absent: all of it is read. */
-  readonly takeNews?: TakeNews | undefined;
   readonly sink: ListingSink<Row>;
   readonly maxPages: number;
   /** Requests in flight at once. */
@@ -64,18 +53,14 @@ const mostHeldBytes = 33_554_432;
 
 /** All of `numbers` in their order, some under way at once; after a failure no further one leaves. */
 async function* fetchInOrder<Row>(
-  { fetchPage, firstPage, digests, takeNews, limit, parallel }: WalkOptions<Row>,
+  { fetchPage, firstPage, digests, limit, parallel }: WalkOptions<Row>,
   numbers: readonly number[],
 ): AsyncGenerator<Fetched<Row>> {
   const underWay: Promise<Fetched<Row>>[] = [];
   let failed = false;
   try {
     const start = (page: number) => {
-      const fetched = fetchOrRefused(
-        fetchPage,
-        { limit, page },
-        { digest: digests[page - firstPage], takeNews },
-      );
+      const fetched = fetchOrRefused(fetchPage, { limit, page }, digests[page - firstPage]);
       fetched.catch(() => {
         failed = true;
       });
@@ -148,11 +133,8 @@ function createTaker<Row extends { readonly id: Id }>(
   firstPage: number,
   limit: number,
   sink: ListingSink<Row>,
-  isNews: boolean,
 ) {
-  const collector = createCollector<Row>(sink, isNews);
-  const noted: NotedRows[] = [];
-  let isNoted = true;
+  const collector = createCollector<Row>(sink);
   const flaws: string[] = [];
   const digests: (string | undefined)[] = [];
   let bytes = 0;
@@ -181,8 +163,6 @@ function createTaker<Row extends { readonly id: Id }>(
     } else {
       if (emptyAt !== null) flaws.push(`page ${emptyAt} was empty and page ${page} was not`);
       filled += 1;
-      if (fetched.page.noted === undefined) isNoted = false;
-      else noted.push(fetched.page.noted);
       isRagged ||= isShort;
       isShort = countRows(fetched.page) < limit;
       repeats = collector.add(fetched.page) > 0 ? 0 : repeats + 1;
@@ -198,13 +178,8 @@ function createTaker<Row extends { readonly id: Id }>(
     end: (): Walk<Row> => {
       const known = digests.filter((digest) => digest !== undefined);
       const mayBeHeld = known.length === digests.length && bytes <= mostHeldBytes;
-      const length = noted.reduce((sum, of) => sum + of.length, 0);
-      const packed = () => Buffer.concat(noted.map((of) => of.packed()));
-      const rows = {
-        ...(mayBeHeld ? { digests: known } : {}),
-        ...(isNoted && length === collector.count ? { noted: { length, packed } } : {}),
-      };
-      return { kind: 'walked', collector, filled, isRagged, flaws, known: rows };
+      const walk = { kind: 'walked', collector, filled, isRagged, flaws } as const;
+      return mayBeHeld ? { ...walk, digests: known } : walk;
     },
     flaw: (text: string) => {
       flaws.push(text);
@@ -217,13 +192,8 @@ function createTaker<Row extends { readonly id: Id }>(
 export async function walkPages<Row extends { readonly id: Id }>(
   options: WalkOptions<Row>,
 ): Promise<Walk<Row> | AsKnown | Contradiction> {
-  const { firstPage, known, maxPages, limit, parallel, sink, digests, takeNews } = options;
-  const taker = createTaker<Row>(
-    firstPage,
-    Math.min(limit, ...known.map(countRows)),
-    sink,
-    takeNews !== undefined,
-  );
+  const { firstPage, known, maxPages, limit, parallel, sink, digests } = options;
+  const taker = createTaker<Row>(firstPage, Math.min(limit, ...known.map(countRows)), sink);
   for (const page of known) taker.take({ page });
   const wanted = Math.min(Math.max(options.expected + 1, known.length), maxPages);
   const numbers = Array.from({ length: wanted - known.length }, (_, i) => firstPage + known.length + i);

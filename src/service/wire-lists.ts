@@ -3,7 +3,6 @@ import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { Tag } from '../model/tag.ts';
 import type { Reply } from './call.ts';
-import { isDecoded } from './decoded-rows.ts';
 import type { DecodeRows } from './page.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 import type { Page } from './page.ts';
@@ -46,9 +45,7 @@ export const decodeList =
 
 /** @throws ServiceError for anything but a list */
 export function decodePage<Row>(reply: Reply, resource: string, decode: DecodeRow<Row>): Page<Row> {
-  const { value } = reply.body;
-  const page = takeRows(reply, value, `a list of ${resource}`, decodeList(resource, decode));
-  return { ...page, noted: isDecoded(value) ? value.noted : undefined };
+  return takeRows(reply, reply.body.value, `a list of ${resource}`, decodeList(resource, decode));
 }
 
 /** Decodes one resource. @throws ServiceError for anything that cannot be accepted, or has another id */

@@ -131,8 +131,13 @@ export function decodeMemberships(reply: Reply): UsersAnswer {
   if (!isObject(value)) throw unexpected(reply, '`memberships`');
   const list = value['memberships'];
   const { rows: users, rejected } = takeRows(reply, list, 'a list of `memberships`', decodeUsers);
-  const noted = isDecoded(list) && list.noted !== undefined ? { noted: list.noted } : {};
-  return { users, rejected, requestId: reply.requestId, ...noted };
+  const sieve = isDecoded(list) ? list.sieve : undefined;
+  return {
+    users,
+    rejected,
+    requestId: reply.requestId,
+    ...(sieve === undefined ? {} : { hashes: sieve.packed() }),
+  };
 }
 
 /** The filter of `GET /v1/users/get`: "phone string[] (optional; E.164 without plus), email string[] (optional)". */

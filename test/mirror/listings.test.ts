@@ -1,9 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareListing, publishListing, tagTable } from '../../src/mirror/listings.ts';
-import { afterWrites, readListingRests } from '../../src/mirror/read-rest.ts';
-import { createSpool, withSpool } from '../../src/mirror/spool.ts';
-import type { ListingNews } from '../../src/model/listing.ts';
+import { createSpool } from '../../src/mirror/spool.ts';
 import type { Tag } from '../../src/model/tag.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -36,7 +34,7 @@ describe('the population of a listing', () => {
       return publishListing(tx, run, spool);
     });
     spool.close();
-    expect({ ...published, moved: '0' }).toEqual(compared);
+    expect(published).toEqual(compared);
     return [published.population, published.absent.map(({ id }) => id)];
   };
 
@@ -47,44 +45,6 @@ describe('the population of a listing', () => {
     expect(await both([...three, tag(4)])).toEqual([3, []]);
     expect(await both(three)).toEqual([4, [4n]]);
     expect(await both([])).toEqual([4, [1n, 2n, 3n, 4n]]);
-  });
-
-  it('of which only the news was read is published and compared as a whole one is, with what that makes of its print', async () => {
-    const rows = (ids: readonly number[], name = (id: number) => `Tag ${id}`) =>
-      ids.map((id) => ({ ...tag(id), tag: name(id) }));
-    const before = rows([11, 12, 13, 14]);
-    const now = [...rows([11, 12]), ...rows([13, 15], (id) => `Other ${id}`)];
-    const news = { same: 2, absent: [14n, 99n] };
-    const { db } = database;
-    let teamId = 42n;
-    const work = async (some: readonly Tag[], given: ListingNews | undefined) => {
-      teamId += 1n;
-      const publish = (listed: readonly Tag[], how = {}) =>
-        withSpool(tagTable, listed, (spool) =>
-          db.transaction(async (tx) => {
-            await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-            return await publishListing(tx, { teamId, runId: 1n }, spool, how);
-          }),
-        );
-      await publish(before);
-      const printOf = async () => (await readListingRests(db.kysely, teamId)).tags.print;
-      const resting = { under: '', digests: [], print: await printOf(), shown: 0 };
-      const compared = await withSpool(tagTable, some, (spool) => compareListing(db, teamId, spool, given));
-      const published = await publish(some, { news: given });
-      expect({ ...published, moved: '0' }).toEqual(compared);
-      expect(afterWrites(resting, published.moved).print).toBe(await printOf());
-      const { rows: stored } = await sql`
-        select id, tag, gone_at from mirror.tags where team_id = ${teamId} order by id`.execute(db.kysely);
-      return { compared, stored };
-    };
-    const whole = await work(now, undefined);
-    expect(whole).toMatchObject({ compared: { added: 1, changed: 1, absent: [{ id: 14n }], population: 4 } });
-    expect(await work(now.slice(2), news)).toEqual(whole);
-    // Rows that are the same may be among them.
-    expect(await work(now.slice(1), news)).toEqual(whole);
-    expect(await work([], { same: 4, absent: [] })).toMatchObject({
-      compared: { added: 0, changed: 0, absent: [], population: 0 },
-    });
   });
 
   it('is told of a row that somebody else adds beside it, writes nothing, and takes the row the next time', async () => {

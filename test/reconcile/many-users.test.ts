@@ -63,7 +63,7 @@ function placesOf(count: number, edited: number, phone: (id: Id) => string) {
   return { places, team };
 }
 
-const plans = (plan: typeof planEdited, phone: (id: Id) => string) => (count: number) => {
+const plans = (plan: typeof planEdited | typeof planUsers, phone: (id: Id) => string) => (count: number) => {
   const { places, team } = placesOf(count, count / 2, phone);
   return async () => {
     const { plans: made } = await plan(places, team, { policy: holdAll, guard });

@@ -202,14 +202,14 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       return [];
     },
     readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),
-    readRest: () => Promise.resolve({ print: '', versions: '', differing: [], restless: [], schema: '' }),
-    readVersions: () => Promise.resolve(''),
-    readRestOfSome: () => Promise.resolve({ print: '', versions: '', differing: [] }),
-    readRestSince: () => Promise.resolve(null),
-    readKnownRows: () => Promise.resolve(null),
+    readRest: () =>
+      Promise.resolve({ mark: '', schema: '', since: null, written: [], noted: [], present: 0 }),
+    readRowHashes: () => Promise.resolve(null),
+    readTaken: () => Promise.resolve({ mark: '', written: [] }),
     readRestingUsers: () => Promise.resolve(null),
     applyRestingUsers: () => Promise.resolve(),
-    readListingRest: () => Promise.resolve({ print: '', isLacking: false, schema: '' }),
+    readListingRest: () =>
+      Promise.resolve({ mark: '', schema: '', since: null, present: 0, isLacking: false }),
     readRestingListing: () => Promise.resolve(null),
     applyRestingListing: () => Promise.resolve(),
     gatherTags: createGathered,

@@ -21,7 +21,7 @@ function withDigests(listing: VariantListing, bytes = 1) {
       counted.read += 1;
       return await Promise.resolve(whole);
     };
-    return digest === known?.digest ? { rows: [], rejected: [], digest, bytes, read } : await read();
+    return digest === known ? { rows: [], rejected: [], digest, bytes, read } : await read();
   };
   return counted;
 }
@@ -38,12 +38,7 @@ type Before = { readonly memory: ListingMemory; readonly known: readonly string[
 async function readAgain(listing: VariantListing, before: Before) {
   const counted = withDigests(listing);
   const { fetchPage } = counted;
-  const known =
-    before.known === undefined
-      ? {}
-      : { known: { digests: before.known, before: () => Promise.resolve(null) } };
-  const how = { fetchPage, size, parallel: 4, maxPages: 50, memory: before.memory, ...known };
-  const again = await readListing<Row>(how);
+  const again = await readListing<Row>({ fetchPage, size, parallel: 4, maxPages: 50, ...before });
   return { again, read: counted.read };
 }
 

@@ -293,6 +293,29 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
     (stage) => void stage.emulator.team.showUser(idAt(stage, 8), { answered: true }),
     edit(9, { first: 'Other' }),
   ],
+  'users who join and leave': [
+    ({ emulator: { team } }) => void team.addUser({ first: 'New', last: 'Comer', email: 'new@example.com' }),
+    edit(9, { phone: '15550100011' }),
+    (stage) => void stage.emulator.team.showUser(idAt(stage, users), { listed: false, answered: false }),
+    edit(9, { phone: '15550100012' }),
+    (stage) => void stage.emulator.team.showUser(idAt(stage, users), { listed: true, answered: true }),
+    edit(9, { phone: '15550100013' }),
+  ],
+  'an older backup of the rows that is put back': [
+    asOwner(
+      'create table public.old_users as select * from mirror.users; create table public.old_base as select * from sync.user_base',
+    ),
+    edit(9, { phone: '15550100014' }),
+    mirror(8, `email = 'mine@example.com'`),
+    nothing,
+    asOwner('delete from mirror.users; insert into mirror.users select * from public.old_users'),
+    edit(10, { phone: '15550100015' }),
+    asOwner('delete from sync.user_base; insert into sync.user_base select * from public.old_base'),
+    nothing,
+    asOwner(
+      'delete from mirror.users where id % 40 = 7; insert into mirror.users select * from public.old_users where id % 40 = 7',
+    ),
+  ],
   'rows that are written past the triggers': [
     edit(9, { first: 'Other' }),
     asOwner(`update mirror.users set role = 'x' where id % 40 = 7`),
@@ -332,7 +355,7 @@ describe('Users who are looked at as far as they are new end as if everybody wer
             push_window_ms: _ms,
             ...rest
           } = counts as Record<string, number>;
-          if (rested > 0 && rested < users) looked += 1;
+          if (rested > 0 && rested < (counts.users_read ?? 0)) looked += 1;
           return { outcome, reasons, warnings, refusal, held, waiting, counts: rest };
         },
       );
@@ -356,6 +379,36 @@ const twice =
   };
 
 const storiesOfListings: Readonly<Record<string, readonly Step[]>> = {
+  'rows that are written in the mirror by hand': [
+    asOwner(
+      `update mirror.tags set tag = 'x' where id % 40 = 7; delete from mirror.contact_fields where id % 40 = 7`,
+    ),
+    nothing,
+    asOwner(
+      `delete from mirror.tags where id % 40 = 7; update mirror.contact_fields set gone_at = now() where id % 40 = 7`,
+    ),
+    nothing,
+    asOwner(
+      `insert into mirror.tags (team_id, id, tag, raw) select team_id, 1, 'never shown', '{}' from sync.teams`,
+    ),
+    nothing,
+  ],
+  'an older backup of the rows that is put back': [
+    asOwner('create table public.old_tags as select * from mirror.tags'),
+    tag(7, 'other'),
+    ({ emulator: { team } }) => team.removeTag(team.tags()[8]?.id ?? 0),
+    nothing,
+    asOwner('delete from mirror.tags; insert into mirror.tags select * from public.old_tags'),
+    nothing,
+  ],
+  'a row that goes and is shown again': [
+    listed('/v1/tags', (rows) => rows.filter((_, at) => at !== 40)),
+    nothing,
+    asEver,
+    listed('/v1/contact-fields', (rows) => rows.filter((_, at) => at !== 40)),
+    nothing,
+    asEver,
+  ],
   'a row that is added and removed again, with a run each': [
     ({ emulator: { team } }) => void team.addTag('to go'),
     ({ emulator: { team } }) => team.removeTag(last(team.tags())),
@@ -392,7 +445,7 @@ const storiesOfListings: Readonly<Record<string, readonly Step[]>> = {
   ],
 };
 
-describe('Listings that are read as far as they are new end as if all of their rows were', () => {
+describe('Listings of which nothing is read if nothing is new end as if all of their rows were', () => {
   const stages: Stage[] = [];
   afterEach(async () => {
     await Promise.all(stages.splice(0).map((stage) => stage.close()));
@@ -406,16 +459,16 @@ describe('Listings that are read as far as they are new end as if all of their r
     stages.push(...(await Promise.all([createStage(given), createStage(given)])));
     const [quick, whole] = stages as [Stage, Stage];
     for (let run = 0; run < 2; run += 1) await Promise.all(stages.map((stage) => stage.run()));
-    let looked = 0;
+    const rested: unknown[] = [];
     for (const step of [...steps, nothing, nothing]) {
       await Promise.all(stages.map(step));
       await forget(whole);
       const [some, all] = await Promise.all([quick.run(), whole.run()]);
-      const { tags_at_rest: tags = 0, contact_fields_at_rest: fields = 0 } = some.counts;
-      if ([tags, fields].some((rested) => rested > 0 && rested < 90)) looked += 1;
+      rested.push(some.counts.tags_at_rest, some.counts.contact_fields_at_rest);
       expect([some.outcome, some.reasons, some.warnings]).toEqual([all.outcome, all.reasons, all.warnings]);
       expect(await listings(quick)).toEqual(await listings(whole));
     }
-    expect(looked).toBeGreaterThan(0);
+    expect(rested).toContain(undefined);
+    expect(new Set(rested).size).toBeGreaterThan(1);
   });
 });

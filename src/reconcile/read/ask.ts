@@ -2,7 +2,7 @@
 import { ServiceError } from '../../errors.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
-import type { KnownUsers, UserFilter, UsersAnswer } from '../../model/service-request.ts';
+import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import type { ServicePort } from '../ports.ts';
@@ -124,10 +124,13 @@ export async function lookUp(
   }
 }
 
-/** Everyone at once, where the deployment answers that; nobody where it refuses. */
-export async function askForAll(service: Lookup, known?: KnownUsers): Promise<UsersAnswer> {
+/**
+ * Everyone at once, where the deployment answers that; nobody where it refuses.
+ * @param isLeft whether the answer is left unread
+ */
+export async function askForAll(service: Lookup, isLeft = false): Promise<UsersAnswer> {
   try {
-    return await service.users({ emails: [], phones: [] }, known);
+    return await service.users({ emails: [], phones: [] }, isLeft);
   } catch (error) {
     if (isRefusal(error)) return noUsers;
     throw error;

@@ -8,8 +8,8 @@ import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import { toJson } from '../../model/json.ts';
-import type { NotedRows } from '../../model/known-rows.ts';
 import type { RejectedRow } from '../../model/rejected-row.ts';
+import type { Look } from '../../model/rest.ts';
 import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
 import { type Addresses, readable, type ServiceUser } from '../../model/user.ts';
@@ -34,10 +34,9 @@ export interface Roster {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** How many are shown. */
   readonly shown: number;
-  /** The rows of the answer, where everybody was in one and they can be known again. */
-  readonly noted?: NotedRows | undefined;
   /** Of the answer, where everybody was in one; left out: nobody knows what others would have said. */
   readonly digest?: string | undefined;
+  readonly hashes?: Buffer | undefined;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly rejected: readonly RejectedRow[];
   /** Who came twice, and whether with different values. Lookups by address may answer with the same row again. */
@@ -129,15 +128,15 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
   await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
 }
 
-/** Of an answer that shows those who are known, of whom those alone were read who are new. */
-function rosterOfNews(team: Team, answer: UsersAnswer): Roster {
+/** The roster if only those were read who can differ. */
+function rosterOfSome(team: Team, { answer, shown }: Exclude<Look, { how: 'all' }>): Roster {
   const { users, take } = createTaking(team.id, []);
   take(answer);
   return {
     users,
-    shown: answer.noted?.length ?? users.size,
-    noted: answer.noted,
+    shown,
     digest: answer.digest,
+    hashes: answer.hashes,
     members: membersOf(team),
     rejected: [],
     repeated: new Map(),
@@ -147,15 +146,16 @@ function rosterOfNews(team: Team, answer: UsersAnswer): Roster {
   };
 }
 
+/** @param look absent: nobody has been asked for yet */
 export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
   team: Team,
   notes: RunNotes,
-  first?: UsersAnswer,
+  look?: Look,
 ): Promise<Roster> {
   await indexMembers(team);
-  if (first?.changed !== undefined) return rosterOfNews(team, first);
+  if (look !== undefined && look.how !== 'all') return rosterOfSome(team, look);
   const { users, rejected, repeated, take } = createTaking(team.id, team.rejected);
   const members = membersOf(team);
   const refused: UserFilter[] = [];
@@ -164,7 +164,7 @@ export async function readRoster(
   };
   let asked: readonly Addresses[] = [];
   const tried: Asked[] = [];
-  const everybody = first ?? (await askForAll(service));
+  const everybody = look?.answer ?? (await askForAll(service));
   await takeInTurns(everybody, take);
   const inOneAnswer = new Set(repeated.keys());
 
@@ -199,7 +199,7 @@ export async function readRoster(
   return {
     users,
     shown: users.size,
-    ...(wanted.size === 0 ? { digest: everybody.digest, noted: everybody.noted } : {}),
+    ...(wanted.size === 0 ? { digest: everybody.digest, hashes: everybody.hashes } : {}),
     members,
     rejected,
     repeated: new Map([...repeated].filter(([id, differs]) => differs || inOneAnswer.has(id))),

@@ -3,17 +3,13 @@
  * a piece that is JSON between brackets is rows and nothing else, and where all pieces are, so is the list.
  */
 
-/** About so many rows are in a piece, … */
-const rowsPerPiece = 8;
-
-/** … and about so many bytes at most. */
+/** A piece has about so many bytes: some thirty users. */
 const pieceBytes = 8_192;
 
 /** What is tried before a list counts as one that cannot be cut. */
 const longestPiece = 262_144;
 
 export interface Piece<Rows> {
-  readonly from: number;
   readonly to: number;
   readonly rows: Rows;
   /** Whether the list is over behind it: its bracket stands at `to`. */
@@ -59,25 +55,9 @@ function beginningOf(bytes: Buffer, row: number): Buffer | null {
   return end - row < pieceBytes ? bytes.subarray(row, end + 1) : null;
 }
 
-/** How much of a row says whether a piece begins with it: the value of its first key, which is its id as a rule. */
-const longestSaying = 24;
-
-/**
- * Whether a piece begins with this row. The row itself says so, and not its place: rows that come or go ahead of it move
- * no other border.
- * @param at where its first value begins
- */
-function beginsPiece(bytes: Buffer, at: number): boolean {
-  let mixed = 0x811c9dc5;
-  for (let byte = at; byte < at + longestSaying && bytes[byte] !== comma; byte += 1)
-    mixed = Math.imul(mixed ^ (bytes[byte] ?? 0), 0x01000193);
-  return ((mixed ^ (mixed >>> 15)) >>> 0) % rowsPerPiece === 0;
-}
-
-/** The comma in front of the next row after `from` with which a piece may begin, where the one before began at `start`. */
-function nextBorder(bytes: Buffer, beginning: Buffer, start: number, from: number): number | null {
-  for (let row = bytes.indexOf(beginning, from + 1); row >= 0; row = bytes.indexOf(beginning, row + 1)) {
-    if (row - start < pieceBytes && !beginsPiece(bytes, row + beginning.length)) continue;
+/** The comma in front of the first row that begins at `from` or later. */
+function commaFrom(bytes: Buffer, beginning: Buffer, from: number): number | null {
+  for (let row = bytes.indexOf(beginning, from); row >= 0; row = bytes.indexOf(beginning, row + 1)) {
     let at = row - 1;
     while (isSpace(bytes[at])) at -= 1;
     if (bytes[at] === comma) return at;
@@ -118,18 +98,18 @@ export function* cutRows<Rows>(
   const beginning = beginningOf(bytes, from);
   while (beginning !== null) {
     let piece: Piece<Rows> | null = null;
-    // What begins like a row may stand within one: then the next border but so many is tried.
-    for (let size = 0; piece === null && size <= longestPiece; size = Math.max(pieceBytes, 2 * size)) {
-      const to = nextBorder(bytes, beginning, from, from + size);
+    // What begins like a row may stand within one: then a longer piece is tried.
+    for (let size = pieceBytes; piece === null && size <= longestPiece; size *= 2) {
+      const to = commaFrom(bytes, beginning, from + size);
       if (to === null || to - from > longestPiece) break;
       const rows = take(from, to);
-      if (rows !== null) piece = { from, to, rows, isLast: false };
+      if (rows !== null) piece = { to, rows, isLast: false };
     }
     if (piece === null) {
       const to = endOfList(bytes, from, Math.min(bytes.length, from + longestPiece));
       const rows = to === null ? null : take(from, to);
       if (to === null || rows === null) return;
-      piece = { from, to, rows, isLast: true };
+      piece = { to, rows, isLast: true };
     }
     yield piece;
     if (piece.isLast) return;

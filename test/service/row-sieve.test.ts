@@ -1,0 +1,191 @@
+/** Rows of a long answer that are known again by the hashes of their values. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  countHashes,
+  hashOfRow,
+  packHashes,
+  type RowsBefore,
+  unpackHashes,
+} from '../../src/model/row-hashes.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
+import { decodeLongList } from '../../src/service/decoded-rows.ts';
+import { createRowSieve } from '../../src/service/row-sieve.ts';
+import { decodeUsers } from '../../src/service/wire-user.ts';
+
+interface Person {
+  readonly id: number | bigint;
+  readonly name?: unknown;
+}
+
+const people = (count: number): readonly Person[] =>
+  Array.from({ length: count }, (_, at) => ({ id: at + 1, name: `Person ${at}` }));
+const anew = (row: Person): Person => ({ ...row, name: `${String(row.name)} anew` });
+const changed = (rows: readonly Person[], ...ids: readonly number[]) =>
+  rows.map((row) => (ids.includes(Number(row.id)) ? anew(row) : row));
+
+/** As the service writes it: ids of any size. */
+const textOf = (rows: readonly unknown[], indent?: number) =>
+  JSON.stringify(
+    { memberships: rows },
+    (_, value: unknown) => (typeof value === 'bigint' ? `#${value}#` : value),
+    indent,
+  )
+    .replaceAll('"#', '')
+    .replaceAll('#"', '');
+
+async function read(rows: readonly unknown[], before?: RowsBefore, indent?: number) {
+  const sieve = createRowSieve(before);
+  const list = { property: 'memberships', decode: decodeUsers, sieve };
+  const decoded = await decodeLongList(Buffer.from(textOf(rows, indent)), list);
+  if (decoded === null) throw new Error('not cut');
+  const { page, length } = decoded.rows;
+  return {
+    rows: page.rows as readonly ServiceUser[],
+    length,
+    packed: sieve.packed(),
+    changed: sieve.changed(),
+  };
+}
+
+async function recorded(rows: readonly unknown[], besides: readonly bigint[] = []): Promise<RowsBefore> {
+  return { hashes: unpackHashes((await read(rows)).packed), besides: new Set(besides) };
+}
+
+describe('The rows of an answer', () => {
+  it('are all kept if nothing is known of them, and have a hash each', async () => {
+    const { rows, packed, changed: news } = await read(people(100));
+    expect([rows.length, countHashes(packed), unpackHashes(packed).size, news]).toEqual([
+      100,
+      100,
+      100,
+      null,
+    ]);
+  });
+
+  it('are let go if they are the same, but for those who are wanted', async () => {
+    const {
+      rows,
+      changed: news,
+      packed,
+      length,
+    } = await read(people(100), await recorded(people(100), [40n, 500n]));
+    expect(rows.map(({ id }) => id)).toEqual([40n]);
+    expect([news, countHashes(packed), length]).toEqual([new Set(), 100, 100]);
+  });
+
+  it('are kept if their values are others, with the hashes of now', async () => {
+    const now = changed(people(100), 7, 80);
+    const { rows, changed: news, packed } = await read(now, await recorded(people(100)));
+    expect(rows.map(({ id }) => id)).toEqual([7n, 80n]);
+    expect(news).toEqual(new Set([7n, 80n]));
+    expect(packed).toEqual((await read(now)).packed);
+  });
+
+  it('are not hashed if the answer is the same: those who are wanted are kept', async () => {
+    const { rows, changed: news, packed } = await read(people(100), { besides: new Set([40n]) });
+    expect([rows.map(({ id }) => id), news, packed.length]).toEqual([[40n], new Set(), 0]);
+  });
+
+  it.each<readonly [string, (rows: readonly Person[]) => readonly unknown[]]>([
+    ['one is gone', (rows) => rows.filter(({ id }) => id !== 50)],
+    ['one is new', (rows) => [...rows, { id: 101, name: 'New' }]],
+    [
+      'one took the place of another',
+      (rows) => rows.map((row) => (row.id === 50 ? { id: 500, name: 'x' } : row)),
+    ],
+    ['one is there twice', (rows) => [...rows, { id: 50, name: 'Again' }]],
+    ['one is there twice, as it was', (rows) => [...rows, ...rows.filter(({ id }) => id === 50)]],
+    ['one has no id', (rows) => rows.map((row) => (row.id === 50 ? { name: 'x' } : row))],
+    [
+      'one cannot be stored',
+      (rows) => rows.map((row) => (row.id === 50 ? { ...row, name: 'a\u0000' } : row)),
+    ],
+  ])('are not those of before where %s', async (_, change) => {
+    expect((await read(change(people(100)), await recorded(people(100)))).changed).toBeNull();
+  });
+
+  it('keep ids of any size', async () => {
+    const rows = (name: string) =>
+      Array.from({ length: 40 }, (_, at) => ({
+        id: 9_223_372_036_854_775_700n + BigInt(at),
+        name: at === 7 ? name : at,
+      }));
+    const { changed: news } = await read(rows('B'), await recorded(rows('A')));
+    expect(news).toEqual(new Set([9_223_372_036_854_775_707n]));
+  });
+
+  const odd = fc.constantFrom<object>(
+    {},
+    { of: [{ id: 1 }, { id: 2 }] },
+    { name: '},{"id":7,"name":"' },
+    { name: 'Änne' },
+    { name: null },
+    { name: 5 },
+    { email: '' },
+    { email: null },
+    { role_id: 5 },
+    { role_id: 'x' },
+    { team_id: 5 },
+    { big: 12_345_678_901_234_567_890n },
+  );
+
+  it('make with those of before what a whole reading makes', async () => {
+    const plain = (users: Iterable<ServiceUser>) =>
+      new Map(
+        [...users]
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+          .map((user) => [user.id, { ...user, packed: '', raw: user.raw }]),
+      );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(odd, { minLength: 1, maxLength: 60 }),
+        fc.array(fc.tuple(fc.nat(59), odd)),
+        fc.option(fc.tuple(fc.nat(59), fc.nat(59))),
+        fc.constantFrom(undefined, 1),
+        async (some, edits, moved, indent) => {
+          const rows: object[] = some.map((more, at) => ({ id: at + 1, name: `Person ${at}`, ...more }));
+          const now = [...rows];
+          for (const [at, more] of edits) if (now[at] !== undefined) now[at] = { ...now[at], ...more };
+          if (moved !== null) now.push(...now.splice(moved[0] % now.length, 1));
+          const before = (await read(rows)).rows;
+          const whole = (await read(now, undefined, indent)).rows;
+          const news = await read(now, await recorded(rows), indent);
+          const known = new Map([...before, ...news.rows].map((user) => [user.id, user]));
+          expect(plain(known.values())).toEqual(plain(whole));
+          expect(new Set(news.rows.map(({ id }) => id))).toEqual(news.changed);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('A hash', () => {
+  it('is of all values and of which of them are absent, and of nothing else', () => {
+    const row = { id: 1n, name: 'a', email: null, phone: 'b', raw: {} };
+    const others: readonly object[] = [
+      { ...row, id: 2n },
+      { ...row, name: 'ab', phone: '' },
+      { ...row, name: null },
+      { ...row, email: '' },
+      { ...row, email: 'null' },
+      { id: 1n, name: 'a', phone: 'b', raw: {} },
+      { ...row, raw: { a: 1 } },
+      { ...row, name: { unreadable: 'a' } },
+      { ...row, roleId: 1n },
+      { ...row, roleId: '1' },
+    ];
+    expect(new Set([row, ...others].map(hashOfRow)).size).toBe(others.length + 1);
+    expect(hashOfRow({ ...row })).toBe(hashOfRow(row));
+    expect(hashOfRow(row)).toHaveLength(8);
+  });
+
+  it('is packed with the id, in 16 bytes', () => {
+    const rows = [{ id: 1n }, { id: 2n ** 63n - 1n }];
+    const hashes = rows.map(hashOfRow);
+    const packed = packHashes(rows, hashes);
+    expect(packed).toHaveLength(32);
+    expect([...unpackHashes(packed)]).toEqual(rows.map(({ id }, at) => [id, hashes[at]]));
+  });
+});
